@@ -1,4 +1,4 @@
-"""Changes of the sample and of another project, and what `cpuplan plan` tells of them: `tests/plans/`.
+"""Changes of the sample and of another project, and what `cpuplan plan` says: `tests/plans/`.
 
 `python -m tests.generate` writes the texts, which are read as the reviewer of a change would. The
 steps of nodes are by the costs of settings (`by_cost`), so that a new rule of a platform changes no

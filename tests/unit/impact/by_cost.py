@@ -13,8 +13,12 @@ _IMPACTS = {
 }
 
 
-def steps(pair: Pair, before: Side, after: Side) -> Iterator[Step]:
-    """A step for each setting that differs; none for nodes that come or go."""
+def steps(pair: Pair, before: Side, after: Side, context: object = None) -> Iterator[Step]:
+    """A step for each setting that differs; none for nodes that come or go.
+
+    `context` is for the rules of platforms: what clusters have beside what was compiled.
+    """
+    del context
     if pair.before is None or pair.after is None:
         return
     states = before.state(pair.before), after.state(pair.after)
