@@ -1,8 +1,9 @@
 """The command line's top: which commands there are, and what an exit code means.
 
 0 fine; 1 findings: errors in the input, no layout, a node that differs; 2 usage, reading and
-writing; 3 `out/` is stale (--check); 5 another run is writing; 70 a bug in cpuplan; 130 and 143
-interrupted, with the old output intact.
+writing; 3 `out/` is stale (--check), or a plan has changes (--exit-code); 4 the impact of a plan is
+above --max-impact; 5 another run is writing; 70 a bug in cpuplan; 130 and 143 interrupted, with the
+old output intact.
 """
 
 import os
@@ -26,6 +27,7 @@ COMMANDS = {
     "propose": "Propose an intent for a pool of a must-gather, from numbers of CPUs.",
     "validate": "Report everything that is wrong with the inventories and intents.",
     "compile": "Solve the layouts and write out/.",
+    "plan": "Show what a change costs each node, compared with what was compiled before.",
     "show": "Draw a machine, or the pools of a node on its sockets, NUMA nodes, caches and cores.",
     "simulate": "Show what the kubelets of planned nodes would do with pods.",
     "explain": "Explain a CPU, pool or setting, with the cost of alternatives; or a code or rule.",
