@@ -26,6 +26,10 @@ COMMANDS = {
     "propose": "Propose an intent for a pool of a must-gather, from numbers of CPUs.",
     "validate": "Report everything that is wrong with the inventories and intents.",
     "compile": "Solve the layouts and write out/.",
+    "merge-check": "Say whether merging a branch would give a valid project, before it is merged.",
+    "publish": "Commit out/ to a branch, with a message that says what changes.",
+    "provenance": "State which inputs gave which files of out/, as an in-toto statement.",
+    "verify-output": "Compile again and compare every file of out/: is it what the inputs give?",
     "show": "Draw a machine, or the pools of a node on its sockets, NUMA nodes, caches and cores.",
     "simulate": "Show what the kubelets of planned nodes would do with pods.",
     "explain": "Explain a CPU, pool or setting, with the cost of alternatives; or a code or rule.",
@@ -39,8 +43,13 @@ COMMANDS = {
 }
 
 
+#: The commands whose modules are in a folder of `cpuplan.cli.commands`.
+_FOLDERS = dict.fromkeys(("merge-check", "publish", "provenance", "verify-output"), "git.")
+
+
 def _module(name: str) -> str:
-    return f"cpuplan.cli.commands.{name.replace('import', 'import_').replace(' ', '_')}"
+    module = name.replace("import", "import_").replace(" ", "_").replace("-", "_")
+    return f"cpuplan.cli.commands.{_FOLDERS.get(name, '')}{module}"
 
 
 def _commands() -> dict[str, str]:
