@@ -106,14 +106,20 @@ def _end_of_line(output: memoryview, position: int) -> int:
     return position + bytes(output[position : position + 120]).index(b"\n")
 
 
+def main_branch(root: Path) -> str:
+    """The name of the main branch. Raises CP688, and CP689 where there is none."""
+    main = next((name for name in MAIN if find_commit(root, name)), None)
+    if main is None:
+        raise CpuplanError([diagnose("CP689", ref=f"a main branch ({', '.join(MAIN)})", path=root)])
+    return main
+
+
 def merge_base(root: Path) -> str:
     """The commit where the present one left the main branch.
 
     Raises CpuplanError: CP688, CP689 without a main branch, CP690 without a common commit.
     """
-    main = next((name for name in MAIN if find_commit(root, name)), None)
-    if main is None:
-        raise CpuplanError([diagnose("CP689", ref=f"a main branch ({', '.join(MAIN)})", path=root)])
+    main = main_branch(root)
     commit_of(root, "HEAD")
     return common_commit(root, "HEAD", main)
 

@@ -33,7 +33,7 @@ CODES = {
     "CP695": Code(
         "branch moved",
         "{branch} was not moved to the new commit: {problem}",
-        "run `cpuplan publish` again",
+        "run `cpuplan publish` again, after correcting what Git says if it says something else",
         "Another run or a person changed the branch in the meantime, or a hook refused. Git compares where the branch "
         "is in the same step that moves it, so no commit is lost.",
     ),

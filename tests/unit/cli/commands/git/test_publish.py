@@ -1,9 +1,14 @@
 """`cpuplan publish` in real repositories: nothing is lost, and nothing moves unseen."""
 
 import io
+import itertools
 import os
 import shutil
-from contextlib import redirect_stderr, redirect_stdout
+import signal
+import subprocess
+import sys
+import time
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
@@ -493,6 +498,45 @@ def test_a_run_that_ends_anywhere_leaves_the_old_branch_or_the_new_one(
     assert last > 10
     assert git(project, "rev-list", "--count", "deploy").stdout == "2\n"
     assert git(project, "fsck", "--strict").returncode == 0
+
+
+@pytest.mark.slow
+def test_a_killed_run_leaves_the_old_branch_or_the_new_one(project: Path) -> None:
+    """`kill -9` at any moment, also of what Git is doing then."""
+    _publish(project)
+    _change(project)
+    old = git(project, "rev-parse", "deploy").stdout
+    command = [sys.executable, "-m", "cpuplan", *PUBLISH]
+    begin = time.monotonic()
+    with subprocess.Popen([*command[:-1], "first"], cwd=project, stdout=subprocess.DEVNULL):
+        pass
+    duration = time.monotonic() - begin
+    seen = set()
+    for step in itertools.count():
+        if step >= 30 and len(seen) == 2:
+            break
+        assert step < 200
+        git(project, "update-ref", "refs/heads/deploy", old.strip())
+        run = subprocess.Popen(
+            command,
+            cwd=project,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        time.sleep(duration * (0.4 + 0.03 * step))
+        with suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        now = git(project, "rev-parse", "deploy").stdout
+        seen.add(now != old)
+        if now != old:
+            assert git(project, "rev-parse", "deploy~1").stdout == old
+            assert _text(project, CMDLINE) == (project / CMDLINE).read_text()
+        (project / ".git/refs/heads/deploy.lock").unlink(missing_ok=True)
+    assert git(project, "fsck", "--strict").returncode == 0
+    assert git(project, "status", "--porcelain").stdout == ""
+    _publish(project)
 
 
 @pytest.mark.slow
