@@ -1,6 +1,5 @@
-"""What cases of `tests/rejected/` need of Git: repositories whose commits are the same everywhere."""
+"""What cases of `tests/rejected/` need of Git: commits have the same names everywhere."""
 
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -44,7 +43,7 @@ def _hook(name: str) -> Step:
         path = project / ".git/hooks" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("#!/bin/sh\nexit 1\n")
-        os.chmod(path, 0o755)
+        path.chmod(0o755)
 
     return make
 

@@ -511,7 +511,7 @@ def test_a_killed_run_leaves_the_old_branch_or_the_new_one(project: Path) -> Non
     with subprocess.Popen([*command[:-1], "first"], cwd=project, stdout=subprocess.DEVNULL):
         pass
     duration = time.monotonic() - begin
-    seen = set()
+    seen: set[bool] = set()
     for step in itertools.count():
         if step >= 30 and len(seen) == 2:
             break
