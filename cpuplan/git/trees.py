@@ -28,6 +28,7 @@ def read(root: Path, ref: str, folder: str = "out") -> Mapping[str, bytes]:
     commit = commit_of(root, ref)
     entries = entries_of(root, commit, prefix(root) + folder)
     files = {path: entry for path, entry in entries.items() if entry.mode in (FILE, EXECUTABLE)}
+    fetch_missing(root, f"{commit}:{prefix(root)}{folder}")
     contents = blobs(root, (entry.object for entry in files.values()))
     return {path: contents[entry.object] for path, entry in files.items()}
 
@@ -78,6 +79,30 @@ def entries_of(root: Path, commit: str, folder: str) -> dict[str, Entry]:
 
 def _kind(root: Path, name: str) -> str:
     return ask(root, "cat-file", "-t", name).line
+
+
+def fetch_missing(root: Path, tree: str) -> None:
+    """Bring what a partial clone lacks of a tree: at once, not one object after the other.
+
+    What cannot be brought so, Git fetches when it is read, or says that it cannot.
+    """
+    promisors = run(root, "config", "--get-regexp", r"^remote\..*\.promisor$")
+    if promisors.code:
+        return
+    listed = run(root, "rev-list", "--objects", "--missing=print", tree, limit=LONG)
+    missing = [line[1:] for line in listed.line.splitlines() if line.startswith("?")]
+    if missing:
+        remote = promisors.line.splitlines()[0].partition(" ")[0].split(".", 1)[1]
+        words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--filter=blob:none")
+        options = ("-c", "fetch.negotiationAlgorithm=noop", "-c", "core.hooksPath=/dev/null")
+        run(
+            root,
+            *(*words, "--recurse-submodules=no", "--stdin", remote.removesuffix(".promisor")),
+            data="".join(f"{name}\n" for name in missing).encode(),
+            limit=LONG,
+            commits=True,
+            options=options,
+        )
 
 
 def blobs(root: Path, names: Iterable[str]) -> dict[str, bytes]:

@@ -32,7 +32,9 @@ def project_at(root: Path, tree: str) -> Iterator[Path]:
 
 def write_folder(root: Path, tree: str, name: str, place: Path) -> None:
     """Write a folder of the project in `tree` below `place`."""
-    entries = trees.entries_of(root, tree, trees.prefix(root) + name)
+    start = trees.prefix(root)
+    entries = trees.entries_of(root, tree, start + name)
+    trees.fetch_missing(root, f"{tree}:{start}{name}")
     safe = {path: entry for path, entry in entries.items() if _is_safe(path)}
     wanted = (entry.object for entry in safe.values() if entry.mode in (FILE, EXECUTABLE, LINK))
     _write(place / name, safe, trees.blobs(root, wanted))

@@ -46,6 +46,7 @@ def of_commit(root: Path, ref: str, folder: str) -> Tree:
     commit = trees.commit_of(root, ref)
     entries = trees.entries_of(root, commit, folder)
     files = {path: each.object for path, each in entries.items() if each.mode in _FILES}
+    trees.fetch_missing(root, f"{commit}:{folder}")
     contents = trees.blobs(root, files.values())
     others = {path: _KINDS[each.mode] for path, each in entries.items() if each.mode in _KINDS}
     return Tree({path: contents[name] for path, name in files.items()}, others, f"{ref}:{folder}")

@@ -116,6 +116,20 @@ def test_forms_of_clones(project: Path, tmp_path: Path, words: list[str]) -> Non
     assert trees.read(clone / "sites/lab", "origin/HEAD") == SECOND
 
 
+def test_a_partial_clone_asks_once_for_all_files(tmp_path: Path) -> None:
+    top, clone = tmp_path / "top", tmp_path / "clone"
+    for number in range(30):
+        write(top, f"out/{number}", f"{number}\n")
+    git(top, "init", "-q")
+    commit(top, "many")
+    git(top, "config", "uploadpack.allowFilter", "true")
+    git(top, "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{top}", "clone")
+    before = len([*(clone / ".git/objects/pack").glob("*.promisor")])
+    assert len(trees.read(clone, "HEAD")) == 30
+    assert len([*(clone / ".git/objects/pack").glob("*.promisor")]) == before + 1
+
+
 def test_a_worktree_and_a_submodule(project: Path, tmp_path: Path) -> None:
     top = project.parents[1]
     git(top, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"), "HEAD~1")
