@@ -58,7 +58,14 @@ def _commands() -> dict[str, str]:
 
     if not is_bundled():
         return COMMANDS
-    return {name: text for name, text in COMMANDS.items() if find_spec(_module(name))}
+    return {name: text for name, text in COMMANDS.items() if _is_installed(_module(name))}
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even its folder is
+        return False
 
 
 class _Commands(click.Group):
