@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import click
 
 from cpuplan.cli.output import (
-    cluster_option,
     echo,
     format_option,
     note,
@@ -55,15 +54,23 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Replace files of cpuplan on the branch that others changed. Never those of others.",
 )
+@click.option(
+    "--cluster",
+    "clusters",
+    metavar="NAME",
+    multiple=True,
+    help="Publish only the files of this cluster; may be repeated. Those of others stay as they "
+    "are on the branch.  [default: everything]",
+)
 @format_option
-@cluster_option
-def command(
+def command(  # noqa: PLR0913, PLR0917 - one for each option
     branch: str | None,
     repository: Path | None,
     folder: str | None,
     push_to: str | None,
     allow_dirty: bool,
     force: bool,
+    clusters: tuple[str, ...],
     output_format: str,
 ) -> int:
     """Commit out/, or the trees of some clusters, to a branch.
@@ -76,12 +83,15 @@ def command(
     code 3: out/ is out of date.
     """
     from cpuplan.cli.compiled import compile_again, differences
+    from cpuplan.cli.scope import Scope
     from cpuplan.publish import source
 
     done = compile_again(output_format)
     if done is None:
         return 1
     project, compiled = done
+    if clusters:
+        Scope(project, clusters, ())  # refuses names that no cluster has
     if stale := [*differences(project, compiled)]:
         print_diagnostics([*compiled.diagnostics, *stale], output_format)
         return 3
@@ -95,7 +105,10 @@ def command(
     chosen = _folder(project, place, folder, is_own=repository is None)
     from cpuplan.publish.publishing import publish
 
-    request = request._replace(folder=chosen, force=force, push_to=push_to)
+    chosen_clusters = tuple(dict.fromkeys(clusters))
+    request = request._replace(
+        clusters=chosen_clusters, folder=chosen, force=force, push_to=push_to
+    )
     published = publish(request)
     print_diagnostics(compiled.diagnostics, output_format)
     _tell(request, published)
@@ -115,7 +128,7 @@ def _request(
         raise click.UsageError("give --branch: no Delivery document names one")
     return Request(
         files=compiled.files,
-        clusters=tuple(dict.fromkeys(settings().clusters)),
+        clusters=(),
         provenance=provenance.of(compiled.files, project.inputs),
         origin=Origin(origin.commit, bool(origin.dirty), project.inputs.digest(), __version__),
         repository=top_of(place),
@@ -151,6 +164,7 @@ def _tell(request: "Request", published: "Published") -> None:
     if not published.is_new:
         note(f"nothing has changed: {name} has what the inputs give")
     else:
-        echo(f"{name} {published.commit}")
+        # The result of the command, unless the findings are.
+        (echo if settings().format == "text" else note)(f"{name} {published.commit}")
     if published.is_pushed:
         note(f"pushed {name} to {request.push_to}")

@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import json
 import os
 import shutil
 import signal
@@ -24,6 +25,7 @@ from tests.git_projects import (
     repository,
     write,
 )
+from tests.projects import run_in
 
 PUBLISH = ("publish", "--branch", "deploy")
 INTENT = "intents/core.yaml"
@@ -119,6 +121,15 @@ def test_a_commit_says_what_changes_and_where_it_comes_from(project: Path) -> No
     assert git(project, "rev-list", "--count", "deploy").stdout == "2\n"
     published = {name for name in _names(project) if "provenance" not in name}
     assert published == {name for name in _names(project, "HEAD") if name.startswith("out/")}
+
+
+def test_the_result_is_the_commit_or_the_findings(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run_in(project, list(PUBLISH), capsys)
+    assert (code, out) == (0, f"deploy {git(project, 'rev-parse', 'deploy').stdout}")
+    code, out, _ = run_in(project, ["publish", "--branch", "json", "--format", "json"], capsys)
+    assert (code, json.loads(out)["diagnostics"]) == (0, [])
 
 
 def test_index_and_work_tree_stay_as_they_are(project: Path) -> None:
