@@ -113,6 +113,28 @@ def test_a_merge_that_is_no_valid_project(project: Path, capsys: Capture) -> Non
     assert "[CP220]" in told
 
 
+def test_a_project_in_a_folder_of_its_repository(
+    team: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    top = tmp_path / "top"
+    place = top / "sites/lab"
+    git(team, "checkout", "-q", "main")
+    shutil.copytree(team, place, ignore=shutil.ignore_patterns(".git"))
+    git(top, "init", "-q")
+    commit(top, "sites")
+    for name, cores in (("a", 3), ("b", 4)):
+        git(top, "checkout", "-q", "-B", name, "main")
+        shutil.copy(team / CORE, place / CORE)
+        edit(place, CORE, "reserved: {cores: 2}", f"reserved: {{cores: {cores}}}")
+        assert run_in(place, ["compile"], capsys)[0] == 0
+        commit(top, name)
+    code, _, told = run_in(place, ["merge-check", "a"], capsys)
+    assert code == 1
+    assert "intents/core.yaml: both sides change it" in told
+    assert "both move CPUs 2,18" in told
+    assert run_in(place, ["validate", "--against", "a"], capsys)[0] == 0
+
+
 def test_what_cannot_be_merged(project: Path, capsys: Capture) -> None:
     assert "[CP689]" in _check(project, capsys, "main", "nothing")[1]
     git(project, "checkout", "-q", "--orphan", "alone")

@@ -299,6 +299,18 @@ def test_from_a_worktree_with_a_detached_head(project: Path, tmp_path: Path) -> 
     assert CMDLINE in _names(project)
 
 
+def test_a_project_in_a_submodule(project: Path, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "outer")
+    words = ("submodule", "add", "-q", str(project), "sites/lab")
+    git(tmp_path / "outer", "-c", "protocol.file.allow=always", *words)
+    inner = tmp_path / "outer/sites/lab"
+    for name in ("user.name", "user.email"):
+        git(inner, "config", name, "x@example.com")
+    _publish(inner)
+    assert CMDLINE in _names(inner)
+    assert "deploy" not in _refs(tmp_path / "outer")
+
+
 def test_a_project_in_a_folder_and_a_delivery_document(project: Path, tmp_path: Path) -> None:
     top = tmp_path / "top"
     write(top, "README", "of all sites\n")
