@@ -56,6 +56,13 @@ def prefix(root: Path) -> str:
     return ask(root, "rev-parse", "--show-prefix").line
 
 
+def top_of(repository: Path) -> Path:
+    """The folder to which Git's paths are relative: that of the work tree, or of a bare clone."""
+    if ask(repository, "rev-parse", "--is-inside-work-tree").line == "true":
+        return Path(ask(repository, "rev-parse", "--show-toplevel").line)
+    return Path(ask(repository, "rev-parse", "--absolute-git-dir").line)
+
+
 def entries_of(root: Path, commit: str, folder: str) -> dict[str, Entry]:
     """The files, links and submodules below a folder of a commit or tree; `folder` may be empty."""
     # In a clone without trees this is where they come.

@@ -43,7 +43,8 @@ def merge(root: Path, ref: str) -> Merge:
     ours, theirs = trees.commit_of(root, "HEAD"), trees.commit_of(root, ref)
     base = trees.common_commit(root, "HEAD", ref)
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-    done = run(root, *words, limit=LONG)
+    # Elsewhere Git tells paths relative to the folder that it stands in.
+    done = run(trees.top_of(root), *words, limit=LONG)
     if done.code not in (0, 1) or not done.parts:
         problem = f"{done.problem}; a merge in memory needs Git 2.38 or newer"
         raise unusable(root, problem)

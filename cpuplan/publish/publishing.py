@@ -7,7 +7,6 @@ from typing import NamedTuple
 from cpuplan.diagnostics import CpuplanError, Diagnostic
 from cpuplan.fleet.before import MANIFEST
 from cpuplan.git import commits, trees
-from cpuplan.git.program import ask
 from cpuplan.git.trees import EXECUTABLE, FILE, Entry
 from cpuplan.publish import branch as branches
 from cpuplan.publish import folder as folders
@@ -52,13 +51,6 @@ class _State(NamedTuple):
     branch: Branch
     now: Folder
     last: Folder
-
-
-def top_of(repository: Path) -> Path:
-    """The folder to which Git's paths are relative: that of the work tree, or of a bare clone."""
-    if ask(repository, "rev-parse", "--is-inside-work-tree").line == "true":
-        return Path(ask(repository, "rev-parse", "--show-toplevel").line)
-    return Path(ask(repository, "rev-parse", "--absolute-git-dir").line)
 
 
 def publish(request: Request) -> Published:

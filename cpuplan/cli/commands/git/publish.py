@@ -119,9 +119,10 @@ def _request(
     project: "Project", compiled: "Compiled", origin: "Source", place: Path, branch: str | None
 ) -> "Request":
     from cpuplan import __version__
+    from cpuplan.git import trees
     from cpuplan.publish import provenance
     from cpuplan.publish.message import Origin
-    from cpuplan.publish.publishing import Request, top_of
+    from cpuplan.publish.publishing import Request
 
     deliveries = project.documents.of_kind("Delivery")
     if branch is None and not deliveries:
@@ -131,7 +132,7 @@ def _request(
         clusters=(),
         provenance=provenance.of(compiled.files, project.inputs),
         origin=Origin(origin.commit, bool(origin.dirty), project.inputs.digest(), __version__),
-        repository=top_of(place),
+        repository=trees.top_of(place),
         branch=branch if branch is not None else str(deliveries[0].spec.revision),
         folder="out",
         force=False,
