@@ -23,7 +23,7 @@ from cpuplan import pipeline
 from cpuplan.cli.main import run
 from cpuplan.kubelet import checkpoint
 from cpuplan.kubelet.cpu import state
-from tests import arrange_pods
+from tests import arrange_git, arrange_pods
 from tests.hosts import CPU, make_root
 from tests.unit.impact import by_cost
 
@@ -623,6 +623,8 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _write("node/etc/kubelet.yaml", KUBELET_HEAD),
     ),
     **{name: (_node, *steps) for name, steps in arrange_pods.CASES.items()},
+    **arrange_git.BEFORE,
+    **{name: (_compiled, *steps) for name, steps in arrange_git.AFTER.items()},
 }
 
 
