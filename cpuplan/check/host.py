@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from cpuplan.check import (
+    basis,
     delivery,
     evidence,
     unanswered,
@@ -23,9 +24,10 @@ from cpuplan.check.kernel.said import CMDLINE
 from cpuplan.check.kubelet import steps as kubelet
 from cpuplan.check.machine import devices, identity, memory, online
 from cpuplan.check.pods import companions, isolating, judging, limits
+from cpuplan.check.programs import balancer
 from cpuplan.check.roots.root import Root
 from cpuplan.check.runtimes import steps as runtimes
-from cpuplan.check.services import affinities, balancer, files, profile, tuning, units
+from cpuplan.check.services import affinities, files, profile, tuning, units
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads import kthreads, outside
 from cpuplan.diagnostics import diagnose
@@ -55,10 +57,15 @@ STEPS: tuple[Step, ...] = (
     *runtimes.STEPS,
     files.compiled,
     units.in_force,
+    units.overridden,
     units.results,
     affinities.foreign,
     limits.limits,
     limits.unplanned,
+    limits.services,
+    basis.control_groups,
+    basis.complaints,
+    basis.pinning,
     isolating.planned,
     isolating.foreign,
     judging.containers,

@@ -169,7 +169,9 @@ def _cache_ids(subject: Subject, cpus: Known, index: str, wanted: Mapping[int, i
     others = displaced(wanted, found)
     numbered = f"has the L3 cache {found[others.first]}" if others else ""
     text = f"CPU {others.first} {numbered}, which others share" if others else ""
-    return _compared("machine L3 caches", name, others, text, min(cpus))
+    path = f"{SYSTEM}/cpu{others.first if others else min(cpus)}/cache/{index}"
+    name = f"{path}/id" if others else f"{path}/shared_cpu_list"
+    return Look("machine L3 caches", name, "", text)
 
 
 def _index(subject: Subject, cpu: int) -> str:

@@ -177,7 +177,7 @@ def test_the_same_argument_twice_is_a_warning(tmp_path: Path) -> None:
 def test_pages_that_no_pod_has(tmp_path: Path) -> None:
     changes = (
         write(f"{PAGES}/free_hugepages", "3\n"),
-        write(f"{GROUPS}/cgroup.controllers", "cpuset cpu hugetlb\n"),
+        write(f"{GROUPS}/cgroup.controllers", "cpuset cpu memory hugetlb pids\n"),
     )
     assert codes(answers(tmp_path, *changes)) == ["CP819"]
     pods = write(f"{GROUPS}/kubepods.slice/hugetlb.2MB.current", f"{61 * 2 * 1024**2}\n")
