@@ -137,6 +137,7 @@ def test_one_fact(tmp_path: Path, code: str, change: Change) -> None:
         write(WORKQUEUE, "1\n"),
         write("sys/devices/virtual/workqueue/writeback/cpumask", "ff\n"),
         write("proc/irq/default_smp_affinity", "00000000,00000011\n"),
+        write("sys/class/net/eth0/queues/rx-0/rps_cpus", "00000000\n"),
         write("sys/module/rcutree/parameters/kthread_prio", "11"),
         # Of pages without a node, the sum counts.
         lambda root: [
