@@ -8,14 +8,13 @@ from cpuplan.check import (
     evidence,
     unanswered,
 )
-from cpuplan.check.interrupts import placed, queues
+from cpuplan.check.interrupts import placed, queues, steering
 from cpuplan.check.kernel import (
     effects,
     hugepages,
     line,
     nextboot,
     release,
-    steering,
     sysctls,
     undone,
     workqueues,
