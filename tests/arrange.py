@@ -426,7 +426,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _node,
         _write(f"node/{_PAGES}/nr_hugepages", "32\n"),
         _write(f"node/{_PAGES}/free_hugepages", "8\n"),
-        _write("node/sys/fs/cgroup/cgroup.controllers", "cpuset cpu hugetlb\n"),
+        _write("node/sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory hugetlb pids\n"),
     ),
     "CP820-no-kubelet": (_node, _remove(KUBELET), _remove(f"{KUBELET_DROP_INS}/90-cpuplan.conf")),
     "CP821-damaged-drop-in": (

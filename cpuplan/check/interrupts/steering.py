@@ -1,9 +1,10 @@
-"""Packet steering, where it is planned: the default mask for new devices, and those of queues."""
+"""Packet steering: the planned default mask for new devices, and those of queues."""
 
 import re
 from collections.abc import Iterator
 
 from cpuplan.check.evidence import read
+from cpuplan.check.interrupts import promised
 from cpuplan.check.subject import Subject
 from cpuplan.components.derived import ISOLATED
 from cpuplan.components.host import rps, sysctl
@@ -26,8 +27,12 @@ def steering(subject: Subject) -> Iterator[Answer]:
     for setting in settings:
         if setting.key == rps.MASK:
             yield _default(subject, setting)
+    promise = promised.of(subject.expected)
     if settings:
         yield from _queues(subject, settings[0])
+    elif promise:
+        # Nobody asked for steering: the kernel's own masks are empty.
+        yield from (each for each in _queues(subject, promise.setting) if each.finding)
 
 
 def _default(subject: Subject, setting: Setting) -> Answer:
