@@ -80,6 +80,9 @@ def to_file(data: dict[str, Any]) -> bytes:
 #: asks first.
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 CONFIRM = ("Prune=confirm", "Delete=confirm")
+#: Where the kind of an object is not served, since its operator is not installed yet, the object
+#: fails by itself, in its wave, and not the whole sync beforehand.
+MAY_BE_MISSING = "SkipDryRunOnMissingResource=true"
 
 
 def metadata(

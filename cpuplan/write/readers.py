@@ -79,11 +79,15 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     ),
     (re.compile(r"/40-configmap-[^/]+\.yaml$"), _document("state-configmap")),
     (re.compile(r"^clusters/[^/]+/koordinator/argocd-cm\.yaml$"), _document("argocd-cm")),
+    (re.compile(r"^argocd/argocd-cm\.yaml$"), _document("argocd-settings")),
     (re.compile(r"^clusters/[^/]+/koordinator/pods/[^/]+\.yaml$"), _document("pod-template")),
     (re.compile(r"^data\.resource\.exclusions$"), _document("argocd-exclusions")),
     (re.compile(r"^data\.[a-z-]+-config$"), _json("slo-config")),
-    # The playbook and the role are shipped as they are.
-    (re.compile(r"^(?!ansible/(roles/|cpuplan\.yaml$)).*\.yaml$"), _object),
+    # The playbook, the role and the plugin are shipped as they are.
+    (
+        re.compile(r"^(?!ansible/(roles/|cpuplan\.yaml$)|argocd/plugin\.yaml$).*\.yaml$"),
+        _object,
+    ),
     (re.compile(r"/kubelet\.conf\.d/[^/]+$"), _object),
     (re.compile(r"/crio\.conf\.d/[^/]+$"), _toml("crio")),
     (re.compile(r"/containerd/conf\.d/[^/]+$"), _toml("containerd")),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan import naming
-from cpuplan.backends.base import NODE_WAVE, Manifest, metadata
+from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Manifest, metadata
 from cpuplan.backends.deliveries import script
 from cpuplan.backends.tree import NodeFile, NodeTree
 from cpuplan.components.texts import template
@@ -49,7 +49,7 @@ def manifests(node_class: NodeClass, tree: NodeTree) -> Iterator[Manifest]:
     data: dict[str, Any] = {
         "apiVersion": API_VERSION,
         "kind": KIND,
-        "metadata": metadata(name, NODE_WAVE),
+        "metadata": metadata(name, NODE_WAVE, options=MAY_BE_MISSING),
         "spec": {
             "nodeSelectors": {"matchLabels": labels(node_class)},
             "interruptionBudget": {"count": 1},

@@ -6,7 +6,15 @@ What its own programs write at run time is in none of them (docs/koordinator.md)
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.backends.base import NODE_WAVE, SYNC_OPTIONS, Files, Manifest, metadata, to_file
+from cpuplan.backends.base import (
+    MAY_BE_MISSING,
+    NODE_WAVE,
+    SYNC_OPTIONS,
+    Files,
+    Manifest,
+    metadata,
+    to_file,
+)
 from cpuplan.backends.koordinator import cluster, owners
 from cpuplan.components.koordinator import colocation, node
 from cpuplan.plan import ConfiguredPlan
@@ -39,7 +47,7 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     for workload in plan.settings.of(colocation.NAME):
         data = colocation.document(plan, workload)
         name = data["metadata"]["name"]
-        data["metadata"] = metadata(name, NODE_WAVE)
+        data["metadata"] = metadata(name, NODE_WAVE, options=MAY_BE_MISSING)
         yield Manifest(f"20-clustercolocationprofile-{name}.yaml", data)
 
 
