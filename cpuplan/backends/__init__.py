@@ -13,6 +13,7 @@ from cpuplan.backends import (
     kubernetes,
     openshift,
     planfile,
+    rollouts,
     state,
     synced,
     talos,
@@ -65,6 +66,7 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """What the plan's backend cannot say."""
     backend = of(plan.node_class)
     problems = list(backend.check(plan, locate))
+    problems += rollouts.check(plan, locate)
     if plan.spec.verify:
         problems += verify.checks.check_size(plan, state.text(plan, backend), locate)
     return problems

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from cpuplan.backends import rollouts
 from cpuplan.backends.base import Files, Manifest, to_file
 from cpuplan.emit import to_json
 from cpuplan.fleet.hosting import HOST, application
@@ -27,11 +28,10 @@ def cluster_files(
     written, stays = list(manifests), list(kept)
     own = [manifest for manifest in written if not manifest.is_for_host]
     hosting = [manifest for manifest in written if manifest.is_for_host]
-    folder, facts = f"clusters/{cluster}", _facts(cluster, plans)
-    host_facts = {**facts, "name": application(cluster), "destination": host_of(plans)}
+    folder = f"clusters/{cluster}"
     return {
-        **_folder(folder, own, stays, facts),
-        **_folder(f"{folder}/{HOST}", hosting, stays, host_facts),
+        **_folder(folder, own, stays, facts(cluster, plans)),
+        **_folder(f"{folder}/{HOST}", hosting, stays, facts_of_host(cluster, plans)),
     }
 
 
@@ -47,7 +47,7 @@ def _names_host(plan: NodePlan) -> bool:
 
 
 def _folder(
-    folder: str, manifests: Iterable[Manifest], kept: Iterable[str], facts: Mapping[str, Any]
+    folder: str, manifests: Iterable[Manifest], kept: Iterable[str], known: Mapping[str, Any]
 ) -> Files:
     """Objects, an explicit list of them for Kustomize, and facts for the ApplicationSet.
 
@@ -67,14 +67,23 @@ def _folder(
         "resources": names,
     }
     made[f"{folder}/manifests/kustomization.yaml"] = to_file(kustomization)
-    made[f"{folder}/cluster.json"] = to_json(facts).encode()
+    made[f"{folder}/cluster.json"] = to_json(known).encode()
     return made
 
 
-def _facts(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:
-    classes = [plan.node_class for plan in plans]
+def facts(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:
+    """What the ApplicationSet must know of a cluster."""
+    first = plans[0].node_class
+    wave = rollouts.wave_of_cluster(first) if rollouts.waves_of_clusters(plans) else None
     return {
         "name": cluster,
-        "platform": classes[0].target.platform,
-        "version": classes[0].target.version,
+        "platform": first.target.platform,
+        "version": first.target.version,
+        **({"wave": wave.name} if wave else {}),
     }
+
+
+def facts_of_host(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:
+    """The same of what belongs into the cluster that hosts it."""
+    named = {"name": application(cluster), "destination": host_of(plans)}
+    return {**facts(cluster, plans), **named}

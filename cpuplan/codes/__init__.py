@@ -20,6 +20,7 @@ from cpuplan.codes import (
     nodes,
     profiles,
     reading,
+    rollout,
     runtime_files,
     runtimes,
     simulation,
@@ -52,5 +53,6 @@ CODES: dict[str, Code] = {
     **nodes.CODES,
     **runtime_files.CODES,
     **verifying.CODES,
+    **rollout.CODES,
     **bugs.CODES,
 }

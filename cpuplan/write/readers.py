@@ -67,6 +67,7 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r"^nodes/[^/]+/[^/]+\.schematic\.yaml$"), _document("schematic")),
     (re.compile(r"^nodes/[^/]+/[^/]+\.bottlerocket\.toml$"), _toml("bottlerocket")),
     (re.compile(r"^nodes/[^/]+/[^/]+\.ign$"), _json("ignition")),
+    (re.compile(r"^ansible/rollout-[^/]+\.yaml$"), _document("ansible-rollout")),
     (re.compile(r"^ansible/(?!roles/)[^/]+/[^/]+\.yaml$"), _document("ansible")),
     (re.compile(r"/20-node-[^/]+\.yaml$"), _document("koordinator-node")),
     (
