@@ -15,8 +15,16 @@ from tests.machines.plans import plan
 
 CANARY = {"name": "canary", "clusters": ["site-a"]}
 NIGHT = {"schedule": "0 22 * * sat", "duration": "4h", "timeZone": "Europe/Berlin"}
-NODEWRIGHT = {"platform": "kubernetes", "version": "1.34", "target": {"delivery": ["nodeWright"]}}
-ANSIBLE = {"platform": "kubernetes", "version": "1.34", "target": {"delivery": ["ansible"]}}
+NODEWRIGHT: dict[str, Any] = {
+    "platform": "kubernetes",
+    "version": "1.34",
+    "target": {"delivery": ["nodeWright"]},
+}
+ANSIBLE: dict[str, Any] = {
+    "platform": "kubernetes",
+    "version": "1.34",
+    "target": {"delivery": ["ansible"]},
+}
 GIT = DeliverySpec(repository="https://git.example.com/a.git")
 
 

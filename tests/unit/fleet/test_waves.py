@@ -1,5 +1,7 @@
 """Which nodes are in which wave."""
 
+from typing import Any
+
 from cpuplan.fleet.claims import Claim
 from cpuplan.fleet.groups import Group
 from cpuplan.fleet.waves import of_class
@@ -15,7 +17,7 @@ def claims(labels: dict[str, str], *names: str, cluster: str = "lab") -> Claim:
     return Claim(None, group, names)  # type: ignore[arg-type]
 
 
-def spec(*waves: dict[str, object]) -> IntentSpec:
+def spec(*waves: dict[str, Any]) -> IntentSpec:
     made: IntentSpec = plan(spec={"rollout": {"waves": list(waves)}}).spec
     return made
 

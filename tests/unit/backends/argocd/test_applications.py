@@ -137,3 +137,34 @@ def test_objects_of_operators_that_may_be_missing_fail_alone() -> None:
         [found] = [each for each in made if each["kind"] == kind]
         options = found["metadata"]["annotations"][OPTIONS].split(",")
         assert options == ["Prune=confirm", "Delete=confirm", "SkipDryRunOnMissingResource=true"]
+
+
+def test_the_plugin_gets_the_cluster_of_its_application() -> None:
+    """Without `out/` in the repository, the clusters are listed in the set itself."""
+    hosted = {"mode": "performanceProfile", "controlPlaneTopology": "External", "pool": "np"}
+    host = plan(target={**hosted, "hostingCluster": "hub"})
+    made = tree(host, plugin=True, path="sites/north")
+    assert "argocd/plugin.yaml" in made
+    [generator] = made["argocd/applicationset.yaml"]["spec"]["generators"]
+    assert generator["list"]["elements"] == [
+        {
+            "name": "site-a-hosting",
+            "platform": "openshift",
+            "version": host.node_class.target.version,
+            "destination": "hub",
+            "cluster": "site-a",
+            "hosting": "true",
+        }
+    ]
+    assert template(made)["source"] == {
+        "repoURL": "https://git.example.com/a.git",
+        "targetRevision": "main",
+        "path": "sites/north",
+        "plugin": {
+            "name": "cpuplan",
+            "parameters": [
+                {"name": "cluster", "string": "{{.cluster}}"},
+                {"name": "hosting", "string": "{{.hosting}}"},
+            ],
+        },
+    }
