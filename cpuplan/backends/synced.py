@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from cpuplan.backends import argocd, koordinator, rollouts, verify
+from cpuplan.backends import argocd, flux, koordinator, rollouts, verify
 from cpuplan.backends import delivery as by_git
 from cpuplan.backends.base import Files
 from cpuplan.backends.managed import Managed
@@ -21,6 +21,8 @@ def files(
     made: Files = {}
     if "argocd" in delivery.tools:
         made |= argocd.files(_inputs(plans, delivery, managed))
+    if "flux" in delivery.tools:
+        made |= flux.files(delivery, managed)
     return made
 
 

@@ -33,6 +33,10 @@ def _talos(data: bytes) -> tuple[str, Written]:
     return "talos", readback.documents(data)
 
 
+def _flux(data: bytes) -> tuple[str, Written]:
+    return "flux", readback.documents(data)
+
+
 def _cloud_init(data: bytes) -> tuple[str, Written]:
     if not data.startswith(b"#cloud-config\n"):
         raise ValueError("cloud-init would not know its format")
@@ -80,6 +84,7 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     ),
     (re.compile(r"/40-configmap-[^/]+\.yaml$"), _document("state-configmap")),
     (re.compile(r"^clusters/[^/]+/koordinator/argocd-cm\.yaml$"), _document("argocd-cm")),
+    (re.compile(r"^flux/[^/]+\.yaml$"), _flux),
     (re.compile(r"^argocd/argocd-cm\.yaml$"), _document("argocd-settings")),
     (re.compile(r"^clusters/[^/]+/koordinator/pods/[^/]+\.yaml$"), _document("pod-template")),
     (re.compile(r"^data\.resource\.exclusions$"), _document("argocd-exclusions")),
