@@ -37,16 +37,14 @@ _UNUSED = (
     *("usr/share/doc", "usr/share/i18n", "usr/share/ieee-data"),
     *("usr/share/locale", "usr/share/man", "usr/share/zoneinfo", "var/cache", "var/lib/apt"),
 )
-_SMALL = ('--aptopt=APT::Install-Recommends "false"', "bookworm")
+_SMALL = '--aptopt=APT::Install-Recommends "false"'
 #: cloud-init does nothing where this is.
 CLOUD_DISABLED = "etc/cloud/cloud-init.disabled"
 #: What a guest's devices need, with everything that these modules depend on.
 MODULES = ("virtio_pci", "virtio_blk", "virtio_net")
 #: The kernel of the stable release, 6.1, has no partitions of cgroups below a cgroup that is none.
-_BACKPORTS = (
-    "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
-    "http://deb.debian.org/debian bookworm-backports main\n"
-)
+_BACKPORTS = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {} {}-backports main\n"
+_RELEASE = "bookworm"
 #: What an earlier run made is used again if it has these packages.
 CACHE = Path(os.environ.get("CPUPLAN_BOOT", "build/boot"))
 
@@ -72,7 +70,8 @@ def make(folder: Path = CACHE) -> Base:
         return made
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    _run("mmdebstrap", "--quiet", "--variant=minbase", f"--include={packages}", *_SMALL, made.root)
+    options = ("--quiet", "--variant=minbase", f"--include={packages}", _SMALL)
+    _run("mmdebstrap", *options, _RELEASE, made.root)
     for unused in _UNUSED:
         shutil.rmtree(made.root / unused, ignore_errors=True)
     shutil.copyfile(_kernel(folder / "kernel", made.root), made.kernel)
@@ -110,7 +109,7 @@ def pack(root: Path, archive: Path) -> None:
 def _kernel(folder: Path, root: Path) -> Path:
     """Unpack the kernel's package, and give `root` the modules that guests load."""
     (folder / "lists/partial").mkdir(parents=True)
-    (folder / "sources.list").write_text(_BACKPORTS)
+    (folder / "sources.list").write_text(_BACKPORTS.format(_mirror(), _RELEASE))
     options = (
         f"-oDir::Etc::sourcelist={folder.resolve() / 'sources.list'}",
         "-oDir::Etc::sourceparts=-",
@@ -131,6 +130,12 @@ def _kernel(folder: Path, root: Path) -> Path:
         shutil.copyfile(listing, target / listing.name)
     _run("depmod", "-b", root, modules.name)
     return next((folder / "boot").glob("vmlinuz-*"))
+
+
+def _mirror() -> str:
+    """Where this machine gets the packages of the release from."""
+    wanted = ("Created-By: Packages", f"Codename: {_RELEASE}")
+    return _output("apt-get", "indextargets", "--format", "$(REPO_URI)", *wanted).split()[0]
 
 
 def _needed(modules: Path) -> Iterator[str]:

@@ -42,6 +42,8 @@ _SEED = "var/lib/cloud/seed/nocloud"
 _NOTES = '#!/bin/sh\necho "${0##*/} $*" >>/var/log/calls\n'
 #: Where the agent of NodeWright would put the package of our files.
 _PACKAGE = "var/lib/nodewright/cpuplan"
+#: Of the deployment that boots (ostree).
+_ENTRY = "boot/loader/entries/ostree-1.conf"
 
 
 def deliver(name: str, made: base.Base, folder: Path) -> tuple[Node, str]:
@@ -167,7 +169,11 @@ def _ignition(node: Node) -> str:
             check=True,
             capture_output=True,
         )
-    return noted.read_text().replace("--should-exist ", "").strip()
+    arguments = noted.read_text().replace("--should-exist ", "").strip()
+    # Its nodes have entries of the boot loader, which the helper writes, and no GRUB of Debian.
+    (node.root / "etc/default/grub").unlink()
+    node.write(_ENTRY, f"title guest\nlinux /vmlinuz-guest\noptions root=/dev/vda {arguments}\n")
+    return arguments
 
 
 def _of_grub(root: Path) -> str:

@@ -134,6 +134,16 @@ def holds(setting: Setting, times: Sequence[Occurrence]) -> bool:
     return all(each.value in lists(setting.value) for each in times)
 
 
+def unbooted(subject: Subject, *keys: str) -> str:
+    """Of the arguments `keys`, those that the kernel has not as planned, in words; or "".
+
+    It is why what follows from them is otherwise, which is no second finding.
+    """
+    planned = (one for one in subject.expected.settings.of(kernel.NAME) if one.key in keys)
+    wrong = [one.key for one in planned if not as_planned(subject, one)]
+    return f"the kernel was not booted with {joined(wrong)} as planned" if wrong else ""
+
+
 def as_planned(subject: Subject, setting: Setting) -> bool:
     """Whether `arguments` says nothing of an argument: a wrong one has the wrong effect too."""
     given = read(subject)

@@ -12,6 +12,7 @@ from cpuplan.check.services.unitfiles import OWN, UnitFiles
 from cpuplan.check.services.unitlines import Line, added, cpus, last, lines
 from cpuplan.check.services.units import unit_files
 from cpuplan.check.subject import Subject
+from cpuplan.check.threads.unit import is_pod
 from cpuplan.check.values import shown
 from cpuplan.components import derived, kernel
 from cpuplan.components.host import systemd
@@ -88,7 +89,11 @@ def _units(subject: Subject, files: UnitFiles) -> Iterator[_Found]:
     judged = (unit for unit in files.units() if unit.endswith(".service") or unit in _PODS)
     mentioned = {unit for unit in judged if _mentions(subject, files, unit)}
     for unit in sorted(mentioned):
-        given = [line for line in files.lines(unit) if line.key in _KEYS]
+        every = files.lines(unit)
+        slice_ = last(every, "Slice")
+        if slice_ and is_pod(slice_.value):
+            continue  # judged as what runs in a pod
+        given = [line for line in every if line.key in _KEYS]
         by_others = [line for line in given if line.path not in own]
         if unit in _PODS:
             by_others = [line for line in by_others if not line.path.startswith(_TRANSIENT)]

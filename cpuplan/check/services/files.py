@@ -12,6 +12,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.components import kernel
 from cpuplan.components.openshift import mixedcpus
 from cpuplan.expected.answer import Answer, Heals
+from cpuplan.expected.situation import FILE, FILES
 from cpuplan.expected.state import NodeFile
 from cpuplan.source import Position
 
@@ -64,14 +65,14 @@ def _files(subject: Subject) -> Iterator[tuple[str, NodeFile]]:
 
 
 def _fact(path: str) -> str:
-    return f"file {path}"
+    return f"{FILE}{path}"
 
 
 def _missing(subject: Subject, paths: list[str]) -> Answer:
     named = ", ".join(paths)
     place = subject.place(paths[0].lstrip("/"))
     return subject.differs(
-        "compiled files",
+        FILES,
         "CP870",
         place,
         observed="missing",

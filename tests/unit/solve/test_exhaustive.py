@@ -48,6 +48,7 @@ DEVICES = tuple(
     )
 )
 PARTS = ("cache", "die", "numaNode", "socket")
+_MOST_SETS, _MOST_THREADS = 4, 4
 TWO_CONTAINERS = {
     "kind": "Pod",
     "spec": {
@@ -172,6 +173,10 @@ def problems(draw: st.DrawFn) -> NodeClass:
         *(f"isolated.{name}" for name in partitions),
         *qos,
     )
+
+    # A core of eight threads has millions of ways to be used by as many sets where no rule keeps
+    # siblings together: a conflict there takes minutes and gigabytes.
+    assume(len(names) <= _MOST_SETS or max(map(len, topology.cores.values())) <= _MOST_THREADS)
 
     def pool(name: str) -> dict[str, Any]:
         others = tuple(other for other in names if other != name)

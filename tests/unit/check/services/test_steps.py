@@ -315,6 +315,14 @@ def test_one_changed_fact(code: str, words: str, change: Change, tmp_path: Path)
     assert words in found[0][1]
 
 
+def test_a_unit_in_a_slice_of_pods_is_no_service(tmp_path: Path) -> None:
+    made = kubernetes()
+    root = complete(made, tmp_path)
+    unit = "[Service]\nAllowedCPUs=2-7\nSlice=kubepods-besteffort-pod1.slice\n"
+    text("run/systemd/transient/container-1.service", unit)(root)
+    assert findings(answers(root, made)) == []
+
+
 PROFILE = "etc/tuned/openshift-node-performance-ran/tuned.conf"
 ONE_SHOT = "ocp-tuned-one-shot.service"
 OFFLINE = "usr/local/bin/cpuset-configure.sh"
