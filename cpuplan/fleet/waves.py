@@ -4,7 +4,7 @@ A wave without nodes and labels takes whole clusters, which get their turn one a
 (`backends/synced.py`). The others order the nodes of one cluster.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.claims import Claim, selects
@@ -38,7 +38,9 @@ def _selected(wave: Selector, claim: Claim) -> tuple[str, ...]:
 def check(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagnostic]:
     """CP228, CP664 and CP665, for the waves of all intents."""
     by_intent: dict[str, list[NodeClass]] = {}
+    clusters: set[str] = set()
     for node_class in classes:
+        clusters.add(node_class.cluster)
         by_intent.setdefault(node_class.intent, []).append(node_class)
     for intent in documents.of_kind("Intent"):
         yield from _names(intent)
@@ -47,7 +49,7 @@ def check(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagno
             continue
         # An intent whose nodes are unknown is reported elsewhere.
         if members := by_intent.get(intent.name):
-            yield from _empty(intent, members)
+            yield from _empty(intent, members, clusters)
 
 
 def _names(intent: Document) -> Iterator[Diagnostic]:
@@ -70,9 +72,13 @@ def _ranges(intent: Document) -> Iterator[Diagnostic]:
                 yield diagnose("CP228", place, name=pattern, problem=error)
 
 
-def _empty(intent: Document, members: Sequence[NodeClass]) -> Iterator[Diagnostic]:
-    """CP665: a wave without nodes that are not in an earlier one."""
-    clusters = {node_class.cluster for node_class in members}
+def _empty(
+    intent: Document, members: Sequence[NodeClass], clusters: Set[str]
+) -> Iterator[Diagnostic]:
+    """CP665: a wave without nodes that are not in an earlier one.
+
+    A wave of clusters has those of all intents: they have the same waves (CP676).
+    """
     with_nodes = {wave.number for node_class in members for wave in node_class.waves}
     taken: set[str] = set()
     for index, wave in enumerate(intent.spec.rollout.waves):
