@@ -1,11 +1,11 @@
 """What Git has of a folder: a file that it has can be overwritten, and nothing is lost."""
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
-#: Seconds; on 100,000 files it takes one.
-_LIMIT = 60
+from cpuplan.diagnostics import CpuplanError
+from cpuplan.git.program import run
+
 _COMMITTED = "HEAD^1", "HEAD^2"
 
 
@@ -21,9 +21,9 @@ def look(folder: Path) -> Tracked | None:
 
     In the middle of a merge Git has both sides of a file, whatever its text is.
     """
-    listed = _run(folder, "ls-files", "-z", "--cached")
-    changed = _run(folder, "ls-files", "-z", "--modified")
-    unmerged = _run(folder, "ls-files", "-z", "--unmerged")
+    listed = _ask(folder, "ls-files", "-z", "--cached")
+    changed = _ask(folder, "ls-files", "-z", "--modified")
+    unmerged = _ask(folder, "ls-files", "-z", "--unmerged")
     if listed is None or changed is None or unmerged is None:
         return None
     merging = {entry.partition("\t")[2] for entry in unmerged}
@@ -39,26 +39,15 @@ def of_merged(folder: Path, path: str) -> list[str]:
         ("HEAD", "REBASE_HEAD"),
         _COMMITTED,
     ):
-        if _run(folder, "rev-parse", "-q", "--verify", f"{theirs}^{{commit}}") is not None:
-            sides = [_run(folder, "show", f"{side}:./{path}") or [] for side in (ours, theirs)]
+        if _ask(folder, "rev-parse", "-q", "--verify", f"{theirs}^{{commit}}") is not None:
+            sides = [_ask(folder, "show", f"{side}:./{path}") or [] for side in (ours, theirs)]
             return [line for side in sides for text in side for line in text.splitlines()]
     return []
 
 
-def _run(folder: Path, *words: str) -> list[str] | None:
-    import subprocess  # most comparisons need not ask
-
-    # Paths are relative to the folder. A program that the repository's configuration names must not
-    # run.
-    command = ["git", "-C", os.fspath(folder), "-c", "core.fsmonitor=false", *words]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+def _ask(folder: Path, *words: str) -> list[str] | None:
     try:
-        done = subprocess.run(
-            command, capture_output=True, check=False, timeout=_LIMIT, env=environment
-        )
-    except (OSError, subprocess.SubprocessError):
+        done = run(folder, *words)
+    except CpuplanError:
         return None
-    if done.returncode:
-        return None
-    return [part.decode(errors="surrogateescape") for part in done.stdout.split(b"\0") if part]
+    return None if done.code else done.parts
