@@ -1,8 +1,6 @@
 """Changes of the sample and of another project, and what `cpuplan plan` says: `tests/plans/`.
 
-`python -m tests.generate` writes the texts, which are read as the reviewer of a change would. The
-steps of nodes are by the costs of settings (`by_cost`), so that a new rule of a platform changes no
-text here.
+`python -m tests.generate` writes the texts, which are read as the reviewer of a change would.
 """
 
 import shutil
@@ -11,14 +9,12 @@ from contextlib import chdir
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
-from unittest.mock import patch
 
 import click.testing
 
 from cpuplan import pipeline
 from cpuplan.cli.main import run
 from tests.projects import REPOSITORY
-from tests.unit.impact import by_cost
 
 FOLDER = Path(__file__).parent / "plans"
 
@@ -95,8 +91,7 @@ def outcome(case: Case, folder: Path, output_format: str) -> str:
     """What the command prints to standard output for a project that is made already."""
     words = ["plan", "--against-folder", "before", "--format", output_format, *case.arguments]
     runner = click.testing.CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
-    judged = patch("cpuplan.impact.rules.steps", by_cost.steps)
-    with chdir(folder), judged, runner.isolation() as (output, _error, _both):
+    with chdir(folder), runner.isolation() as (output, _error, _both):
         code = run(words)
         output.flush()
         printed = output.getvalue().decode()

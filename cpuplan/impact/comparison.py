@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
-from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cpuplan.expected.state import FOLDER as STATES
 from cpuplan.expected.state import Expected
@@ -14,6 +13,7 @@ from cpuplan.impact.impact import Impact, Step, worst
 from cpuplan.impact.nodefiles import FileChange, file_changes
 from cpuplan.impact.objects import ObjectChange
 from cpuplan.impact.pools import Move, PoolChange
+from cpuplan.impact.rules import context
 from cpuplan.impact.settings import Cause, Causes, SettingChange
 from cpuplan.impact.sides import Pair, Side, is_object
 from cpuplan.pipeline import Project
@@ -106,12 +106,7 @@ def compare(
 
 def _by_platform(project: Project) -> Rules:
     """The rules of platforms, with what clusters have beside what was compiled."""
-    steps: Any = rules.steps
-    try:
-        context = import_module("cpuplan.impact.rules.context")
-    except ModuleNotFoundError:
-        return rules.steps
-    return partial(steps, context=context.of(project.classes))
+    return partial(rules.steps, context=context.of(project.classes))
 
 
 class _Sides:

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +36,7 @@ class Tree(NamedTuple):
 
 def of_commit(root: Path, ref: str | None) -> Tree:
     """The tree of a commit; by default, of the one where the main branch was left."""
-    trees = import_module("cpuplan.git.trees")  # starts Git
+    from cpuplan.git import trees  # starts Git
 
     commit = ref or trees.merge_base(root)
     name = ref or f"{commit[:_SHORT]} (merge base)"

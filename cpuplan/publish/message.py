@@ -1,7 +1,7 @@
 """The message of a published commit: what changes for nodes, and what it was made from."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.cpuset import CpuSet, CpuSetError, cpus_text
@@ -31,9 +31,12 @@ def compose(
     folder: str,
     clusters: Iterable[str],
     origin: Origin,
+    lines: Sequence[str],
 ) -> str:
-    """The message of the commit that makes `after` of `before`: files by path below `folder`."""
-    lines = summary(before, after)
+    """The message of the commit that makes `after` of `before`: files by path below `folder`.
+
+    `lines` say what changes.
+    """
     if len(lines) > _MOST:
         lines = [*lines[:_MOST], f"and {len(lines) - _MOST} more lines"]
     body = "\n".join(f"* {line}" for line in lines)

@@ -8,9 +8,10 @@ from cpuplan.diagnostics import CpuplanError, Diagnostic
 from cpuplan.fleet.before import MANIFEST
 from cpuplan.git import commits, trees
 from cpuplan.git.trees import EXECUTABLE, FILE, Entry
+from cpuplan.impact.rules.context import Context
 from cpuplan.publish import branch as branches
 from cpuplan.publish import folder as folders
-from cpuplan.publish import message, provenance
+from cpuplan.publish import impacts, message, provenance
 from cpuplan.publish.branch import Branch
 from cpuplan.publish.folder import PROVENANCE, PROVENANCE_OF, Folder
 from cpuplan.publish.message import Origin
@@ -25,6 +26,8 @@ class Request(NamedTuple):
     #: Of these clusters only; empty for everything.
     clusters: tuple[str, ...]
     provenance: Provenance
+    #: What clusters have beside what is published.
+    context: Context
     origin: Origin
     repository: Path
     branch: str
@@ -162,13 +165,13 @@ def _commit(
     commits.write_blobs(repository, [contents[path] for path, entry in changes.items() if entry])
     below = {f"{request.folder}/{path}": entry for path, entry in changes.items()}
     tree = commits.write_tree(repository, branch.tip, below)
-    text = message.compose(before, after, request.folder, request.clusters, request.origin)
+    lines = (*impacts.lines(before, after, request.context), *message.summary(before, after))
+    text = message.compose(before, after, request.folder, request.clusters, request.origin, lines)
     parents = [branch.tip] if branch.tip else []
     commit = commits.write_commit(repository, tree, parents, text)
     if request.push_to is not None:
         commits.push(repository, request.push_to, commit, branch.name)
     commits.move_branch(repository, branch.name, commit, branch.local, "cpuplan publish")
-    lines = tuple(message.summary(before, after))
     return Published(commit, True, request.push_to is not None, lines)
 
 

@@ -51,7 +51,7 @@ def _title(report: PlanReport) -> str:
     numbers = counts(comparison.changes)
     fates = [f"{each.nodes} {each.fate}" for each in numbers if each.fate != Kind.UNCHANGED.value]
     total = words.counted_nodes(sum(each.nodes for each in numbers))
-    return f"## cpuplan: {', '.join(fates)}, of {total}" if fates else "## cpuplan: no node changes"
+    return f"## cpuplan: {total}: {', '.join(fates)}" if fates else "## cpuplan: no node changes"
 
 
 def _fates(report: PlanReport) -> str:

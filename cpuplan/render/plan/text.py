@@ -183,7 +183,7 @@ def _rounds(report: PlanReport) -> Iterator[str]:
         rounds = f"{each.at_once} at a time: {counted(each.number, 'round')}"
         ends = f", {duration(time)}" if time is not None else ""
         nodes = words.counted_nodes(each.nodes)
-        lines.append(f"  {each.cluster}, {group}: {nodes} {each.impact.word}, {rounds}{ends}\n")
+        lines.append(f"  {each.cluster}, {group}: {nodes} ({each.impact.word}), {rounds}{ends}\n")
     if lines:
         yield "rollout\n" + "".join(lines)
 

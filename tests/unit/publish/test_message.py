@@ -35,7 +35,7 @@ def test_a_damaged_plan_on_the_branch_has_no_pools() -> None:
 def test_a_long_message_is_cut_and_keeps_its_trailers() -> None:
     after = {f".cpuplan/classes/c{n}/du.json": _class(["a"], reserved="0") for n in range(99)}
     after |= {f"clusters/c{n}/cluster.json": b"" for n in range(99)}
-    text = compose({}, after, "out", ["c1", "c2"], Origin("", False, "0", "1"))
+    text = compose({}, after, "out", ["c1", "c2"], Origin("", False, "0", "1"), summary({}, after))
     subject, empty, *body = text.splitlines()
     assert (subject, empty) == ("cpuplan: changes for 99 clusters", "")
     assert "* and 40 more lines" in body

@@ -120,6 +120,7 @@ def _request(
 ) -> "Request":
     from cpuplan import __version__
     from cpuplan.git import trees
+    from cpuplan.impact.rules import context
     from cpuplan.publish import provenance
     from cpuplan.publish.message import Origin
     from cpuplan.publish.publishing import Request
@@ -131,6 +132,7 @@ def _request(
         files=compiled.files,
         clusters=(),
         provenance=provenance.of(compiled.files, project.inputs),
+        context=context.of(project.classes),
         origin=Origin(origin.commit, bool(origin.dirty), project.inputs.digest(), __version__),
         repository=trees.top_of(place),
         branch=branch if branch is not None else str(deliveries[0].spec.revision),

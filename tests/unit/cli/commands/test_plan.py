@@ -124,7 +124,7 @@ def test_narrowing_to_nodes_without_changes(project: Path, plan: Plan) -> None:
 def test_the_result_goes_to_a_file(project: Path, plan: Plan) -> None:
     add_argument(project)
     assert plan("--format", "markdown", "-o", "plan.md")[:2] == (0, "")
-    assert (project / "plan.md").read_text().startswith("## cpuplan: 2 reboot, of 2 nodes\n")
+    assert (project / "plan.md").read_text().startswith("## cpuplan: 2 nodes: 2 reboot\n")
 
 
 def test_verbose_tells_each_class_with_whole_values(project: Path, plan: Plan) -> None:
@@ -153,5 +153,5 @@ def test_wrong_usage(plan: Plan, words: tuple[str, ...]) -> None:
 
 def test_rounds_and_their_time(project: Path, plan: Plan) -> None:
     add_argument(project)
-    line = "  lab, intent main: 2 nodes reboot, 1 at a time: 2 rounds, 1 h 30 min\n"
+    line = "  lab, intent main: 2 nodes (reboot), 1 at a time: 2 rounds, 1 h 30 min\n"
     assert line in plan("--minutes-per-reboot", "45")[1]

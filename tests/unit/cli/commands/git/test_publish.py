@@ -573,7 +573,16 @@ def test_ten_thousand_files(base: Path, tmp_path: Path) -> None:
     files = {f"nodes/c{n % 10}/{n}": b"%d\n" % n * 100 for n in range(10_000)}
     origin = Origin("", False, "0" * 64, "0")
     request = publishing.Request(
-        files, (), Provenance({}, {}, {}), origin, tmp_path / "target", "deploy", "out", False, None
+        files,
+        (),
+        Provenance({}, {}, {}),
+        {},
+        origin,
+        tmp_path / "target",
+        "deploy",
+        "out",
+        False,
+        None,
     )
     assert publishing.publish(request).is_new
     changed = request._replace(files={**files, "nodes/c1/1": b"changed\n"})
