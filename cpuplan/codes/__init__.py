@@ -22,6 +22,7 @@ from cpuplan.codes import (
     planning,
     profiles,
     reading,
+    rollout,
     runtime_files,
     runtimes,
     simulation,
@@ -56,5 +57,6 @@ CODES: dict[str, Code] = {
     **nodes.CODES,
     **runtime_files.CODES,
     **verifying.CODES,
+    **rollout.CODES,
     **bugs.CODES,
 }
