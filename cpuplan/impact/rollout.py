@@ -58,6 +58,8 @@ class Rounds(NamedTuple):
 class _Group(NamedTuple):
     """What nodes have in common that go in the same rounds; waves by their order."""
 
+    #: Of the cluster: the number of the wave that takes it whole.
+    turn: int
     cluster: str
     name: str
     is_pool: bool
@@ -83,7 +85,10 @@ def is_limit(text: str) -> bool:
 def rounds(
     comparison: Comparison, plan: Plan, sides: tuple[Side, Side], asked: str
 ) -> tuple[Rounds, ...]:
-    """The rounds of each pool or intent, by cluster. `asked` is the limit of plain nodes."""
+    """The rounds of each pool or intent, in the order in which clusters and waves go.
+
+    `asked` is the limit of plain nodes.
+    """
     sizes, limits = _sizes(plan.nodes), _Limits(sides[1], asked)
     by_key = {node.node_class.key: node for node in plan.nodes}
     parts: dict[_Group, list[tuple[_Part, Impact]]] = {}
@@ -101,7 +106,7 @@ def _parts_of(pair: Pair, plans: Mapping[Key, ConfiguredPlan], before: Side) -> 
         return _parts(node, pair.nodes)
     was = before.classes[pair.before] if pair.before else {}
     pool = was.get("pool")
-    group = _Group(pair.cluster, str(pool or was.get("intent", "")), bool(pool))
+    group = _Group(_LAST, pair.cluster, str(pool or was.get("intent", "")), bool(pool))
     return [_Part(group, len(pair.nodes), "")]
 
 
@@ -128,8 +133,13 @@ def _parts(node: ConfiguredPlan, names: Sequence[str]) -> Iterator[_Part]:
     """Nodes of a class by the waves that they are in, in the order of the waves."""
     of = node.node_class
     pool = of.machine_config_pool
-    group = _Group(of.cluster, pool or of.intent, bool(pool))
     known, left = waves.of(node), set(names)
+    turn = known.of_cluster
+    group = _Group(
+        turn.number if turn else _LAST,
+        *(of.cluster, pool or of.intent, bool(pool), _LAST),
+        turn.name if turn else "",
+    )
     for wave in known.waves:
         chosen = left & set(wave.nodes)
         left -= chosen
@@ -137,7 +147,7 @@ def _parts(node: ConfiguredPlan, names: Sequence[str]) -> Iterator[_Part]:
             own = group._replace(order=wave.number, wave=wave.name)
             yield _Part(own, len(chosen), wave.limit or known.limit)
     if left:
-        yield _Part(group, len(left), known.limit)
+        yield _Part(group, len(left), (turn.limit if turn else "") or known.limit)
 
 
 class _Limits:

@@ -1,8 +1,11 @@
 """The rollout of an intent: in which order nodes go, how many at a time, at what price at most."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.plan import ConfiguredPlan
+
+if TYPE_CHECKING:
+    from cpuplan.model.rollout import Rollout
 
 
 class Wave(NamedTuple):
@@ -20,18 +23,26 @@ class Waves(NamedTuple):
     waves: tuple[Wave, ...] = ()
     limit: str = ""
     max_impact: str = ""
+    #: The wave in which its whole cluster goes; None where it is in none, and goes last.
+    of_cluster: Wave | None = None
 
 
 def of(node: ConfiguredPlan) -> Waves:
-    """The rollout of a class of nodes; none where intents have no such field."""
-    stated: Any = getattr(node.spec, "rollout", None)
-    if stated is None:
-        return Waves()
+    """The rollout of a class of nodes."""
+    stated, node_class = node.spec.rollout, node.node_class
     found = [
         Wave(wave.number, wave.name, wave.nodes, _text(stated.waves[wave.number].max_unavailable))
-        for wave in getattr(node.node_class, "waves", ())
+        for wave in node_class.waves
     ]
-    return Waves(tuple(found), _text(stated.max_unavailable), stated.max_impact or "")
+    turn = _of_cluster(stated, node_class.cluster)
+    return Waves(tuple(found), _text(stated.max_unavailable), stated.max_impact or "", turn)
+
+
+def _of_cluster(stated: "Rollout", cluster: str) -> Wave | None:
+    for number, wave in enumerate(stated.waves):
+        if wave.is_of_clusters and (not wave.clusters or cluster in wave.clusters):
+            return Wave(number, wave.name, (), _text(wave.max_unavailable))
+    return None
 
 
 def _text(limit: int | str | None) -> str:

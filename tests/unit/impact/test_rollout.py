@@ -1,6 +1,5 @@
 """Rounds of nodes, wave after wave."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +11,9 @@ from cpuplan.impact.impact import Impact, Step
 from cpuplan.impact.rollout import Limit, is_limit, rounds
 from cpuplan.impact.sides import Pair, Side
 from cpuplan.impact.waves import Wave, Waves
+from cpuplan.model.rollout import Rollout
 from cpuplan.plan import ConfiguredPlan, Plan
+from cpuplan.plan import Wave as Found
 from tests.machines.plans import plan as node_plan
 
 NODES = tuple(f"n{number}" for number in range(10))
@@ -112,13 +113,29 @@ def test_an_impact_above_what_a_rollout_allows(monkeypatch: pytest.MonkeyPatch) 
     assert not list(limits.check(changed(node, Impact.DRAIN), plan, lambda _: None, None))
 
 
+def stating(rollout: dict[str, Any]) -> ConfiguredPlan:
+    """A class whose intent states a rollout; a wave with nodes has n0."""
+    node = configured()
+    stated = Rollout.model_validate(rollout)
+    node.node_class.spec = node.spec.model_copy(update={"rollout": stated})
+    of_nodes = [each for each in enumerate(stated.waves) if not each[1].is_of_clusters]
+    node.node_class.waves = tuple(Found(at, wave.name, ("n0",)) for at, wave in of_nodes)
+    return node
+
+
 def test_a_rollout_is_read_where_an_intent_states_one() -> None:
-    canary = SimpleNamespace(number=0, name="canary", nodes=("n0",))
-    rollout = SimpleNamespace(
-        waves=(SimpleNamespace(max_unavailable="20%"),), max_unavailable=2, max_impact="drain"
-    )
-    node: Any = SimpleNamespace(
-        spec=SimpleNamespace(rollout=rollout), node_class=SimpleNamespace(waves=(canary,))
-    )
+    canary = {"name": "canary", "nodes": ["n0"], "maxUnavailable": "20%"}
+    node = stating({"waves": [canary], "maxUnavailable": 2, "maxImpact": "drain"})
     assert waves.of(node) == Waves((Wave(0, "canary", ("n0",), "20%"),), "2", "drain")
     assert waves.of(configured()) == Waves()
+
+
+def test_whole_clusters_go_in_the_order_of_their_waves() -> None:
+    stated = [{"name": "early", "clusters": ["other"]}, {"name": "late", "maxUnavailable": 5}]
+    node = stating({"waves": [*stated, {"name": "canary", "nodes": ["n0"]}]})
+    assert waves.of(node).of_cluster == Wave(1, "late", (), "5")
+    found = rounds(changed(node, Impact.REBOOT), Plan((node,)), (Side({}), Side({})), "1")
+    assert [(each.wave, each.nodes, each.at_once) for each in found] == [
+        ("canary", 1, 1),
+        ("late", 9, 5),
+    ]
