@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.git import commits, trees
 from cpuplan.git.program import ask, run
 
@@ -85,3 +85,10 @@ def is_ancestor(repository: Path, first: str, second: str) -> bool:
 
 def _unusable(name: str, problem: str, hint: str) -> CpuplanError:
     return CpuplanError([diagnose("CP691", branch=name, problem=problem, hint=hint)])
+
+
+def with_other_inputs(name: str) -> Diagnostic:
+    """CP691 for a branch whose own documents would not give what is published."""
+    problem = "it has inventories and intents of its own, and they are not those of out/"
+    hint = "merge the inputs into it and compile there, or publish to a branch without inputs"
+    return diagnose("CP691", branch=name, problem=problem, hint=hint)

@@ -1,6 +1,8 @@
 """The folder of compiled files on a branch: what cpuplan owns in it, and what others did there."""
 
+import re
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +22,10 @@ FOLDER = "Cpuplan-Folder"
 #: What every tree needs, so that Git keeps its bytes.
 _ALWAYS = (".gitattributes", ".cpuplan/.gitignore")
 _OF_CLUSTERS = ("clusters/{}/", "nodes/{}/", f"{CLASSES}/{{}}/")
+#: Where a project has its documents, and how their files end.
+_DOCUMENTS = ("intents", "inventories")
+_ENDINGS = (".yaml", ".yml")
+_HIDDEN = r"(?:\A|/)\."
 #: More changed files are not looked up in the history.
 _MOST = 20
 
@@ -99,6 +105,26 @@ def check_place(repository: Path, commit: str | None, folder: str) -> Iterator[D
         facts, _, path = line.partition("\t")
         if facts.split(" ")[1] != "tree":
             yield _foreign(path, commit[:12])
+
+
+def has_other_inputs(
+    repository: Path, commit: str | None, folder: str, inputs: Mapping[str, str]
+) -> bool:
+    """Whether a branch has documents beside the folder that are not the `inputs`, by SHA-256.
+
+    Its compiled files would not be what its own documents give.
+    """
+    if commit is None:
+        return False
+    above = folder.rpartition("/")[0]
+    found: dict[str, str] = {}
+    for name in _DOCUMENTS:
+        place = f"{above}/{name}" if above else name
+        for path, data in trees.read(repository, commit, place).items():
+            if path.endswith(_ENDINGS) and not re.search(_HIDDEN, path):
+                found[f"{name}/{path}"] = sha256(data).hexdigest()
+    read = {path: digest for path, digest in inputs.items() if path.startswith(_DOCUMENTS)}
+    return bool(found) and found != read
 
 
 def changed_by_others(

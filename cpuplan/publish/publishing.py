@@ -90,6 +90,9 @@ def _wanted(request: Request, now: Folder) -> dict[str, bytes]:
 
 def _problems(request: Request, state: _State, names: Mapping[str, str]) -> list[Diagnostic]:
     now, last = state.now, state.last
+    inputs = request.provenance.inputs
+    if folders.has_other_inputs(request.repository, state.branch.tip, request.folder, inputs):
+        return [branches.with_other_inputs(request.branch)]
     problems = [*folders.check_place(request.repository, state.branch.tip, request.folder)]
     problems += folders.in_the_way(now, last, request.folder, names)
     if not request.force:

@@ -8,7 +8,8 @@ CODES = {
         "{branch} cannot be published to: {problem}",
         "{hint}",
         "`cpuplan publish` moves a branch without touching any index or work tree. If the branch were checked out "
-        "somewhere, Git would show the published files as changed there. A name must be valid for a branch.",
+        "somewhere, Git would show the published files as changed there. A name must be valid for a branch. A branch "
+        "with inventories and intents of its own gets no files that these do not give.",
     ),
     "CP692": Code(
         "inputs in no commit",

@@ -286,6 +286,14 @@ def test_a_branch_that_is_checked_out(project: Path, tmp_path: Path) -> None:
     assert "elsewhere" in _refused(project, "CP691")
 
 
+def test_a_branch_with_other_inputs(project: Path) -> None:
+    git(project, "branch", "deploy")
+    assert "CP691" not in _publish(project)
+    git(project, "branch", "--force", "deploy", "HEAD")
+    _change(project)
+    assert "inventories and intents of its own" in _refused(project, "CP691")
+
+
 @pytest.mark.parametrize("name", ["a..b", "", "-x/", "a b"])
 def test_what_is_no_branch(project: Path, name: str) -> None:
     assert "[CP691]" in _run(project, "publish", "--branch", name)[1]
