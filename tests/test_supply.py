@@ -3,7 +3,10 @@ not do.
 """
 
 import json
+import os
 import re
+import subprocess
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any
@@ -44,7 +47,12 @@ def test_development_has_what_a_user_has() -> None:
 def test_everything_below_is_locked() -> None:
     """The dependencies of dependencies, as they are installed here."""
     names = {pin.name for pin in lock.pins("run.txt")}
-    left, seen = [Requirement(each) for each in lock.wanted("run.txt")], set[str]()
+    assert below(lock.wanted("run.txt")) <= names, REFRESH
+
+
+def below(requirements: Iterable[str]) -> set[str]:
+    """The names of requirements and of all that they require."""
+    left, seen = [Requirement(each) for each in requirements], set[str]()
     while left:
         each = left.pop()
         name = canonicalize_name(each.name)
@@ -55,7 +63,26 @@ def test_everything_below_is_locked() -> None:
             left += map(Requirement, requires(each.name) or ())
         except PackageNotFoundError:
             continue
-    assert seen <= names, REFRESH
+    return seen
+
+
+def test_the_image_has_what_its_commands_load() -> None:
+    """Also the client of `check cluster`, which the Job of `verify.waitFor` runs in it."""
+    text = (REPOSITORY / "Containerfile").read_text()
+    (packages,) = re.findall(r'^ENV PACKAGES="([^"]*)"', text, re.MULTILINE)
+    names = packages.replace("\\", "").split()
+    assert below(["click", "pyyaml", "kubernetes"]) <= set(names)
+    (program,) = re.findall(r"^RUN awk '([^']*)' dev.txt", text, re.MULTILINE)
+    run = subprocess.run(
+        ["awk", program.replace("\\\n", ""), REPOSITORY / "constraints/dev.txt"],
+        env={"PATH": os.environ["PATH"], "PACKAGES": " ".join(names)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    taken = re.findall(r"^([a-z0-9-]+)==", run.stdout, re.MULTILINE)
+    assert sorted(taken) == sorted(names)
+    assert run.stdout.count("--hash=sha256:") >= len(names)
 
 
 def test_ranges_have_an_end() -> None:

@@ -79,7 +79,7 @@ class Agent:
             return
         self._board.put(checked, time.monotonic() - begun)
         facts = checked.counts.facts
-        said = ", ".join(f"{number} {verdict}" for verdict, number in facts.items() if number)
+        said = ", ".join(_counted(verdict, facts[verdict]) for verdict in facts if facts[verdict])
         self._say("; ".join((f"checked: {said}", *checked.findings)))
 
     def _say(self, text: str) -> None:
@@ -98,6 +98,13 @@ class Agent:
             if self._source.has_changed():
                 self._board.forget("the expected state has changed")
                 return
+
+
+def _counted(verdict: str, number: int) -> str:
+    """`1 differs`, `2 differ`, `3 held`."""
+    if verdict == "unverifiable":
+        return f"{number} not verifiable here"
+    return f"{number} differ" if verdict == "differs" and number > 1 else f"{number} {verdict}"
 
 
 def _text(error: Exception) -> str:

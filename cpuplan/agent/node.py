@@ -76,7 +76,7 @@ def _sentences(found: list[Diagnostic]) -> tuple[str, ...]:
 
 
 def _nodes(place: Path) -> Iterator[str]:
-    for file in folder.files(place):
+    for file in folder.found_files(place):
         yield from folder.load(file).nodes
 
 

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan.check.subject import name
 from cpuplan.expected.answer import Answer, Verdict
+from cpuplan.expected.situation import FILE, FILES
 from cpuplan.expected.state import Expected
 from cpuplan.setting import Setting
 
-#: The fact of a file, before its path; and that of all that are missing.
-FILE, FILES = "file ", "compiled files"
 _NOT_SHOWN = "nothing that was read here shows it"
 
 

@@ -9,7 +9,7 @@ from cpuplan.check.roots.sources import node_of, roots_at
 from cpuplan.cli.output import settings
 from cpuplan.cli.statements import Statements
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.expected.folder import files, load
+from cpuplan.expected.folder import found_files, load
 from cpuplan.expected.state import Expected
 from cpuplan.render.answers.fleet import Checked
 
@@ -49,7 +49,7 @@ def check_roots(
 ) -> tuple[list[Checked], list[Diagnostic]]:
     """The answers on each root's node; CP809, CP889 and CP250 for roots of no planned node."""
     clusters = settings().clusters
-    states = [load(file) for file in files(place)]
+    states = [load(file) for file in found_files(place)]
     states = [state for state in states if not clusters or state.cluster in clusters]
     if not states:
         raise CpuplanError([diagnose("CP878", path=place)])

@@ -22,6 +22,14 @@ def files(place: Path) -> list[Path]:
     return [file for folder in folders for file in sorted(folder.glob("*.json"))]
 
 
+def found_files(place: Path) -> list[Path]:
+    """These files. Raises CpuplanError (CP878) where there are none."""
+    found = files(place)
+    if not found:
+        raise CpuplanError([diagnose("CP878", path=place)])
+    return found
+
+
 def load(file: Path) -> Expected:
     """The expected state of a file. Raises CpuplanError (CP877)."""
     try:
@@ -38,9 +46,7 @@ def of_node(place: Path, node: str) -> Expected:
     cannot be read, CP878 where there are none.
     """
     cluster, slash, name = node.rpartition("/")
-    found = files(place)
-    if not found:
-        raise CpuplanError([diagnose("CP878", path=place)])
+    found = found_files(place)
     # Most files are of other nodes, and reading one as JSON takes longer than looking for a name.
     states = [load(file) for file in found if f'"{name}"' in _text(file)]
     matches = [

@@ -9,6 +9,10 @@ from cpuplan.expected.answer import Answer, Verdict
 COMPILED = "compiled documents"
 DELIVERED = "delivered plan"
 NEXT_BOOT = "next boot"
+#: The fact of a file, before its path; and that of all that are missing.
+FILE, FILES = "file ", "compiled files"
+#: Findings of what could not be looked at.
+_UNREAD = frozenset(("CP801", "CP805", "CP810"))
 
 
 class Situation(Enum):
@@ -26,17 +30,20 @@ def situation(answers: Sequence[Answer]) -> Situation:
     """Where a node stands, by what differs."""
     differing = {answer.fact for answer in answers if answer.verdict is Verdict.DIFFERS}
     held = {answer.fact for answer in answers if answer.verdict is Verdict.HELD}
+    codes = {answer.finding.code for answer in answers if answer.finding}
     if COMPILED in differing:
         return Situation.NOT_COMPILED
     if DELIVERED in differing or (DELIVERED not in held and _are_files_foreign(answers)):
         return Situation.NOT_DELIVERED
+    if not held - {COMPILED} and codes <= _UNREAD:
+        return Situation.UNSEEN
     if differing:
         is_old = NEXT_BOOT in held and any(fact.startswith("kernel ") for fact in differing)
         return Situation.NOT_BOOTED if is_old else Situation.DRIFTED
-    return Situation.HELD if held - {COMPILED} else Situation.UNSEEN
+    return Situation.HELD
 
 
 def _are_files_foreign(answers: Iterable[Answer]) -> bool:
     """Whether no compiled file is on the node as it was compiled, and some differ."""
-    verdicts = {answer.verdict for answer in answers if answer.fact.startswith("file ")}
+    verdicts = {answer.verdict for answer in answers if answer.fact.startswith((FILE, FILES))}
     return Verdict.DIFFERS in verdicts and Verdict.HELD not in verdicts

@@ -48,6 +48,8 @@ if [ -z "$out" ] && [ -t 1 ]; then
   exit 2
 fi
 root=${root%/}
+# Now, and not after everything was collected.
+if [ -n "$out" ] && ! true >"$out"; then exit 2; fi
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/cpuplan-snapshot.XXXXXX") || exit 1
 to=$work/root
@@ -56,14 +58,29 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
 mkdir -p "$to/cpuplan" "$lists"
 
-# Words and lines that may hold a secret. The names of settings stay, so that what is checked can still be read.
-REDACT='s#://[^/@[:space:]"]*:[^/@[:space:]"]*@#://REDACTED@#g
-s#(([Pp][Aa][Ss][Ss]([Ww][Oo][Rr][Dd]|[Ww][Dd]|[Pp][Hh][Rr][Aa][Ss][Ee])|[Tt][Oo][Kk][Ee][Nn]|[Ss][Ee][Cc][Rr][Ee][Tt])[A-Za-z0-9_.-]*["]?[[:space:]]*[=:][[:space:]]*)[^[:space:],;]+#\1REDACTED#g
-s#(^|[^A-Za-z0-9_-])(--?[a-z-]*(password|token|secret)[a-z-]*)[[:space:]]+[^-[:space:]][^[:space:]]*#\1\2 REDACTED#g
-s#((^|[[:space:],{[])["]?(auth|identitytoken|Authorization)["]?[[:space:]]*[=:][[:space:]]*).+#\1"REDACTED"#
-s#^([[:space:]]*password(_pbkdf2)?[[:space:]]+).*#\1REDACTED#'
+# Words and lines that may hold a secret. The names of settings stay, and so do truth values and durations, so that what
+# is checked can still be read (--authentication-token-webhook=true). A mark, the end of a line, keeps them from the rules.
+WORD='([Pp][Aa][Ss][Ss]([Ww][Oo][Rr][Dd]|[Ww][Dd]|[Pp][Hh][Rr][Aa][Ss][Ee])|[Tt][Oo][Kk][Ee][Nn]|[Ss][Ee][Cc][Rr][Ee][Tt])[A-Za-z0-9_.-]*|([Aa][Pp][Ii]|[Aa][Cc][Cc][Ee][Ss][Ss]|[Pp][Rr][Ii][Vv][Aa][Tt][Ee])[_-]?[Kk][Ee][Yy]|([^A-Za-z]|^)[Pp][Aa][Ss][Ss]|_[Aa][Uu][Tt][Hh]|set_credential(_binary)?'
+NAME="($WORD)[\"']?[[:blank:]]*[=:][[:blank:]]*"
+HEADER="(^|[[:blank:],{[\"'])(auth|identitytoken|Authorization)[\"']?[[:blank:]]*[=:][[:blank:]]*"
+REDACT="s#([=:][[:blank:]]*)(true|false|([0-9]+(ms|[hms]))+)([[:blank:],;}\"']|\$)#\\1\\n\\2\\5#g
+s#://[^/@[:blank:]\"]*:[^/@[:blank:]\"]*@#://REDACTED@#g
+s#(iscsi:)[^/@[:blank:]\"]*@#\\1REDACTED@#g
+s#([\"'][A-Za-z0-9_]*($WORD)=)[^\"']*#\\1REDACTED#g
+s#($NAME)\"[^\"]*\"#\\1\"REDACTED\"#g
+s#($NAME)'[^']*'#\\1'REDACTED'#g
+s#($NAME)\\[[^]]*\\]#\\1[\"REDACTED\"]#g
+s#($NAME)[^][:space:],;\"'[][^][:space:],;\"']*#\\1REDACTED#g
+s#(^|[^A-Za-z0-9_-])(--?[a-z-]*(password|passphrase|token|secret)[a-z-]*)[[:blank:]]+(\"[^\"]*\"|'[^']*'|[^\\[:space:]-][^[:space:]]*)#\\1\\2 REDACTED#g
+/curl|wget/s#(^|[[:blank:]])(-u|--user)([[:blank:]]+|=)[^[:space:]:]+:[^[:space:]]+#\\1\\2 REDACTED#g
+s#($HEADER)\"[^\"]*\"#\\1\"REDACTED\"#g
+s#($HEADER)\\[[^]]*\\]#\\1[\"REDACTED\"]#g
+s#($HEADER)[^\"'[[:blank:]][^\"']*#\\1REDACTED#g
+s#^([[:blank:]]*(password(_pbkdf2)?[[:blank:]]+|SetCredential[A-Za-z]*=))[^=:].*#\\1REDACTED#
+s#eyJ[A-Za-z0-9_=-]+\\.[A-Za-z0-9_=.-]+|(gh[a-z]|glpat|github_pat)[_-][A-Za-z0-9_-]+#REDACTED#g
+s#\\n##g"
 SECRET='PRIVATE KEY|client-key|client-certificate|certificate-authority-data'
-MENTIONS='[Pp][Aa][Ss][Ss]([Ww]|[Pp][Hh])|[Tt][Oo][Kk][Ee][Nn]|[Ss][Ee][Cc][Rr][Ee][Tt]|://[^/@ ]*:[^/@ ]*@|auth"? *[=:]|Authorization'
+MENTIONS="$WORD|[Pp]assphrase|://[^/@ ]*:[^/@ ]*@|iscsi:|auth[\"']? *[=:]|Authorization|SetCredential|eyJ|gh[a-z]_|glpat-|github_pat_|curl|wget"
 
 redact() { sed -E "$REDACT"; }
 
@@ -79,7 +96,7 @@ list_kernel() {
   done
   regular "$root/proc/irq" -maxdepth 2
   regular "$root/proc/sys/kernel" "$root/proc/sys/vm" "$root/proc/sys/net/core" "$root/proc/sys/net/ipv4" \
-    "$root/proc/sys/fs" -maxdepth 2 ! -path '*/random/*' ! -path '*/keys/*' ! -path '*/firmware_config/*'
+    "$root/proc/sys/fs" -maxdepth 2 ! -path '*/random/*' ! -path '*/keys/*' ! -path '*/firmware_config/*' ! -name '*_key'
   regular "$root/proc/pressure"
 }
 
@@ -250,7 +267,7 @@ copy_processes() {
     case $name in
       kubelet | crio | containerd | irqbalance | tuned | systemd | k3s* | rke2* | dockerd | conmon | stalld | \
         koordlet | hyperkube)
-        tr '\0' '\n' <"$process/cmdline" 2>/dev/null | redact_words | tr '\n' '\0' >"$work/words"
+        { tr '\0' '\n' <"$process/cmdline"; } 2>/dev/null | redact_words | tr '\n' '\0' >"$work/words"
         # What ended meanwhile has no folder here.
         [ -s "$work/words" ] && [ -d "$to${process#"$root"}" ] && cp "$work/words" "$to${process#"$root"}/cmdline"
         ;;
@@ -260,7 +277,7 @@ copy_processes() {
     head -n 1000 | while IFS= read -r file; do
     copy=$to${file#"$root"}
     [ -d "${copy%/*}" ] || continue
-    tr '\0' '\n' <"$file" 2>/dev/null |
+    { tr '\0' '\n' <"$file"; } 2>/dev/null |
       grep -E '^(OPENSHIFT_(ISOLATED|SHARED)_CPUS|IRQBALANCE_[A-Z_]*)=' | tr '\n' '\0' >"$copy"
   done
 }
@@ -268,8 +285,9 @@ copy_processes() {
 # One word in a line; the word after `--token` is one too.
 redact_words() {
   awk '
-    hidden { print "REDACTED"; hidden = 0; next }
-    tolower($0) ~ /^--?[a-z-]*(password|token|secret|credential)[a-z-]*$/ { print; hidden = 1; next }
+    hidden && !/^-/ { print "REDACTED"; hidden = 0; next }
+    { hidden = 0 }
+    tolower($0) ~ /^--?[a-z-]*(password|passphrase|token|secret|api-?key)[a-z-]*$/ { print; hidden = 1; next }
     { print }' | redact
 }
 
@@ -317,6 +335,15 @@ list_programs() {
   done | head -n 20000 | sed "s#^$root/##"
 }
 
+# What did not fit would look like files that the node lacks.
+stop_if_full() {
+  if ! head -c 65536 /dev/zero >"$work/room" 2>/dev/null; then
+    echo "cpuplan-snapshot: no space is left in ${TMPDIR:-/tmp}: set TMPDIR to a folder with more" >&2
+    exit 1
+  fi
+  rm -f "$work/room"
+}
+
 host=
 { read -r host <"$root/etc/hostname"; } 2>/dev/null || host=
 [ -n "$root" ] || host=$(uname -n)
@@ -325,16 +352,19 @@ now() { cut -d ' ' -f 1 "$root/proc/uptime" 2>/dev/null; }
 
 cat "$root/proc/interrupts" >"$work/interrupts" 2>/dev/null
 first=$(now)
-list_tasks >"$lists/tasks"
+list_tasks >"$lists/tasks" 2>/dev/null
 copy_read tasks
-{ list_kernel; list_devices; list_sys; } >"$lists/kernel"
+stop_if_full
+{ list_kernel; list_devices; list_sys; } >"$lists/kernel" 2>/dev/null
 copy_read kernel
 find "$root/proc/irq" -mindepth 1 -maxdepth 2 -type d 2>/dev/null | awk -v from="${#root}" -v to="$to" \
   '{ print to substr($0, from + 1) }' | tr '\n' '\0' | xargs -0 mkdir -p "$to"
-list_links >"$lists/links"
+stop_if_full
+list_links >"$lists/links" 2>/dev/null
 copy_written links
-list_written >"$lists/written"
+list_written >"$lists/written" 2>/dev/null
 copy_written written
+stop_if_full
 log=var/log/tuned/tuned.log
 [ -f "$root/$log" ] && mkdir -p "$to/${log%/*}" && tail -c 200000 "$root/$log" >"$to/$log" 2>/dev/null
 copy_processes
@@ -356,7 +386,17 @@ cat "$root/proc/interrupts" >"$to/cpuplan/interrupts.later" 2>/dev/null
   echo "interrupts later: $(now)"
 } >"$to/cpuplan/snapshot"
 
+stop_if_full
+
+# No shell but newer ones tells how a command before the last of a pipe ended.
 pack() {
-  if command -v gzip >/dev/null 2>&1; then tar -cf - -C "$to" . | gzip -c; else tar -cf - -C "$to" .; fi
+  if command -v gzip >/dev/null 2>&1; then
+    { tar -cf - -C "$to" . || echo >"$work/failed"; } | gzip -c && [ ! -e "$work/failed" ]
+  else
+    tar -cf - -C "$to" .
+  fi
 }
-if [ -n "$out" ]; then pack >"$out"; else pack; fi
+if [ -n "$out" ]; then pack >"$out"; else pack; fi || {
+  echo "cpuplan-snapshot: the archive is not complete" >&2
+  exit 1
+}

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from cpuplan.check.interrupts import counts, promised, seen
 from cpuplan.check.interrupts.promised import Promise
 from cpuplan.check.interrupts.seen import Interrupt
+from cpuplan.check.kernel import line
+from cpuplan.check.kernel.said import CMDLINE
 from cpuplan.check.roots.root import Kind
 from cpuplan.check.subject import Subject
 from cpuplan.components import derived
@@ -140,6 +142,8 @@ def managed(subject: Subject) -> Iterator[Answer]:
         yield subject.unverifiable(_MANAGED, seen.FOLDER, reason)
     elif not strays:
         yield subject.held(_MANAGED, seen.FOLDER)
+    elif reason := line.unbooted(subject, "isolcpus"):
+        yield subject.unverifiable(_MANAGED, CMDLINE, reason)
     else:
         named = [f"{each.number} ({each.devices}) on {each.effective}" for each in strays]
         yield subject.differs(

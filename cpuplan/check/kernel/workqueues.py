@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from cpuplan.check.evidence import read
+from cpuplan.check.kernel import line
+from cpuplan.check.kernel.said import CMDLINE
 from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components.derived import ISOLATED, ONLINE, UNBOUND
@@ -24,7 +26,9 @@ def masks(subject: Subject) -> Iterator[Answer]:
         wanted = setting.value if isinstance(setting.value, CpuSet) else CpuSet()
         yield _answer(subject, setting, path, wanted)
     if not planned and subject.expected.cpus(ISOLATED):
-        yield _answer(subject, _FACT, _MASK, subject.expected.cpus(UNBOUND))
+        answer = _answer(subject, _FACT, _MASK, subject.expected.cpus(UNBOUND))
+        reason = line.unbooted(subject, "nohz_full", "isolcpus") if answer.finding else ""
+        yield subject.unverifiable(_FACT, CMDLINE, reason) if reason else answer
     yield from _single(subject)
 
 

@@ -50,7 +50,7 @@ def members(
         if header.kind != b"g":
             yield Member(last, header, target or header.target, body)
             name = target = ""
-    if not count or (plain and len(block) < tar.BLOCK):
+    if not count or len(block) < tar.BLOCK:
         raise _cut(last) if count else Unreadable("it is not a tar archive")
 
 

@@ -65,6 +65,8 @@ def _needed(subject: Subject) -> list[_Program] | None:
 def _of_crio(subject: Subject) -> list[_Program] | None:
     """Handlers that CRI-O leaves out are told by themselves (CP848)."""
     read = sources(subject)
+    if not read.paths and read.command is None:
+        return None  # no file, no process and no unit: there is no CRI-O, which CP830 says
     given = crio_files.read(subject.root, read.paths, read.flags.file)
     release = crio_files.release(subject)
     try:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from cpuplan.check.kernel import line
+from cpuplan.check.kernel.said import CMDLINE
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads import kernel, promise
 from cpuplan.check.threads.task import Task, cpu_list
@@ -39,6 +41,8 @@ def movable(subject: Subject) -> Iterator[Answer]:
     in_force = subject.root.read(_NOHZ_FULL)
     if not strays:
         yield subject.held(KERNEL, _PROC)
+    elif reason := line.unbooted(subject, "nohz_full"):
+        yield subject.unverifiable(KERNEL, CMDLINE, reason)
     elif in_force is not None and not cpus <= cpu_list(in_force):
         yield subject.unverifiable(KERNEL, _NOHZ_FULL, "nohz_full= is not in force as planned")
     else:
@@ -100,7 +104,10 @@ def callbacks(subject: Subject) -> Iterator[Answer]:
             yield subject.unverifiable(CALLBACKS, _PROC, "none of these CPUs runs")
             return
         missing = kernel.without_callback_threads(found, cpus)
-        if missing:
+        reason = line.unbooted(subject, "rcu_nocbs")
+        if missing and reason:
+            yield subject.unverifiable(CALLBACKS, CMDLINE, reason)
+        elif missing:
             what = f"no thread runs the RCU callbacks of {cpus_text(missing)}"
             yield _differs(subject, CALLBACKS, "rcu_nocbs", what)
         else:
@@ -117,6 +124,8 @@ def _priorities(subject: Subject) -> Iterator[Answer]:
     others = [task for task in tasks if not kernel.has_priority(task, int(text))]
     if not tasks:
         yield subject.unverifiable(PRIORITY, _PROC, "no thread of RCU shows its priority here")
+    elif others and (reason := line.unbooted(subject, "rcutree.kthread_prio")):
+        yield subject.unverifiable(PRIORITY, CMDLINE, reason)
     elif others:
         what = f"{_named(others)}: real-time priority {others[0].priority} instead of {text}"
         yield _differs(subject, PRIORITY, "rcutree.kthread_prio", what)

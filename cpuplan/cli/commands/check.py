@@ -74,7 +74,8 @@ def command(
     class, which `compile` writes. With objects of its cluster, also what exporters or Koordinator's
     programs publish of it is compared.
 
-    Exit code 0: nothing differs; 1: something differs.
+    Exit code 0: nothing differs; 1: something differs, or could not be read; 2: wrong usage, or no
+    class has NODE.
     """
     from cpuplan.cli.observed import observed
     from cpuplan.cli.statements import Statements
@@ -152,10 +153,10 @@ def _opened(path: Path, node: str) -> "Root":
 def _called(root: "Root | None", place: Path) -> str:
     """The planned node of a root, by its host name."""
     from cpuplan.check.roots.sources import node_of
-    from cpuplan.expected.folder import files, load
+    from cpuplan.expected.folder import found_files, load
 
     clusters = settings().clusters
-    states = (load(file) for file in files(place))
+    states = (load(file) for file in found_files(place))
     nodes = [
         name
         for state in states

@@ -1,58 +1,76 @@
-"""Answers as JUnit's XML: a suite for each node, and in it a test case for each fact.
+"""Answers as JUnit's XML: a suite for each node, and in it one test case for each fact.
 
 A fact that differs fails, one that nothing shows is skipped with the reason. No times and no hosts:
 the same answers are the same bytes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.printable import printable
 from cpuplan.render.answers.fleet import Checked
+from cpuplan.render.answers.summary import verdicts
 
 
 def render(checked: Sequence[Checked]) -> str:
     """A suite for each node, and for the objects of each cluster."""
-    numbers = [_numbers(each.answers) for each in checked]
+    facts = [verdicts(each.answers) for each in checked]
+    numbers = [_numbers(found.values()) for found in facts]
     total = [sum(column) for column in zip(*numbers, strict=True)] or [0, 0, 0]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<testsuites name="cpuplan check" {_counts(total)}>',
     ]
-    for each, number in zip(checked, numbers, strict=True):
+    for each, found, number in zip(checked, facts, numbers, strict=True):
         name = quoteattr(printable(f"{each.cluster}/{each.name}" if each.is_node else each.name))
         lines.append(f'  <testsuite name={name} {_counts(number)} skipped="{number[2]}">')
+        decisive: dict[str, list[Answer]] = {}
         for answer in each.answers:
-            lines += _case(answer, name)
+            if answer.verdict is found[answer.fact]:
+                decisive.setdefault(answer.fact, []).append(answer)
+        for answers in decisive.values():
+            lines += _case(answers, name)
         lines.append("  </testsuite>")
     return "\n".join([*lines, "</testsuites>"]) + "\n"
 
 
-def _numbers(answers: Sequence[Answer]) -> list[int]:
-    verdicts = [answer.verdict for answer in answers]
-    return [
-        len(verdicts),
-        verdicts.count(Verdict.DIFFERS),
-        verdicts.count(Verdict.UNVERIFIABLE),
-    ]
+def _numbers(found: Iterable[Verdict]) -> list[int]:
+    every = list(found)
+    return [len(every), every.count(Verdict.DIFFERS), every.count(Verdict.UNVERIFIABLE)]
 
 
 def _counts(numbers: Sequence[int]) -> str:
     return f'tests="{numbers[0]}" failures="{numbers[1]}" errors="0"'
 
 
-def _case(answer: Answer, suite: str) -> Iterator[str]:
-    head = f"    <testcase classname={suite} name={quoteattr(printable(answer.fact))}"
-    if answer.verdict is Verdict.HELD:
+def _case(answers: Sequence[Answer], suite: str) -> Iterator[str]:
+    """The answers that decide on one fact, which have one verdict."""
+    first = answers[0]
+    head = f"    <testcase classname={suite} name={quoteattr(printable(first.fact))}"
+    if first.verdict is Verdict.HELD:
         yield f"{head}/>"
         return
     yield f"{head}>"
-    if answer.finding:
-        finding = answer.finding
-        text = escape(printable(f"{finding.message}\n{finding.remedy}\n{answer.evidence}"))
-        kind, message = quoteattr(finding.code), quoteattr(printable(finding.message))
-        yield f"      <failure type={kind} message={message}>{text}</failure>"
+    if first.verdict is Verdict.DIFFERS:
+        yield _failure(answers)
     else:
-        yield f"      <skipped message={quoteattr(printable(answer.reason))}/>"
+        yield f"      <skipped message={quoteattr(printable(first.reason))}/>"
     yield "    </testcase>"
+
+
+def _failure(answers: Sequence[Answer]) -> str:
+    """All findings on a fact; JUnit has one failure for a case."""
+    texts = list(dict.fromkeys(map(_text, answers)))
+    finding = answers[0].finding
+    message, code = texts[0].partition("\n")[0], finding.code if finding else "differs"
+    text = escape("\n\n".join(texts))
+    return f"      <failure type={quoteattr(code)} message={quoteattr(message)}>{text}</failure>"
+
+
+def _text(answer: Answer) -> str:
+    """What differs; of facts with one cause, only the first has its finding."""
+    finding = answer.finding
+    said = f"it is {answer.observed}; it should be {answer.expected}"
+    lines = [finding.message, finding.remedy] if finding else [said]
+    return "\n".join(printable(line) for line in [*lines, answer.evidence] if line)

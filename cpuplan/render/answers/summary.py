@@ -13,16 +13,21 @@ def counts(answers: Sequence[Answer]) -> dict[Verdict, int]:
 
 
 def by_verdict(answers: Sequence[Answer]) -> dict[Verdict, list[str]]:
-    """The facts of each verdict, each fact once: it holds if one file shows it and none differs."""
+    """The facts of each verdict, each fact once."""
+    found: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
+    for fact, verdict in verdicts(answers).items():
+        found[verdict].append(fact)
+    return found
+
+
+def verdicts(answers: Sequence[Answer]) -> dict[str, Verdict]:
+    """The verdict on each fact: it holds if one file shows it and none differs."""
     order = (Verdict.UNVERIFIABLE, Verdict.HELD, Verdict.DIFFERS)
     worst: dict[str, Verdict] = {}
     for answer in answers:
         known = worst.get(answer.fact, Verdict.UNVERIFIABLE)
         worst[answer.fact] = max(known, answer.verdict, key=order.index)
-    found: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
-    for fact, verdict in worst.items():
-        found[verdict].append(fact)
-    return found
+    return worst
 
 
 def sentence(node: str, answers: Sequence[Answer]) -> str:

@@ -359,3 +359,26 @@ def test_siblings_of_a_cpu_that_is_off_are_not_compared(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("3,7\n")
     assert checked.findings(root, node) == []
+
+
+def test_what_follows_from_a_boot_without_arguments_and_a_runtime_is_not_said_too(
+    tmp_path: Path,
+) -> None:
+    """One cause is one finding."""
+    node = plan(platform="kubernetes", version="1.34")
+    root = make_root(node, tmp_path)
+    for old in sorted((root / "etc/crio").rglob("*"), reverse=True):
+        old.rmdir() if old.is_dir() else old.unlink()
+    for path, text in {
+        "proc/cmdline": "quiet\n",
+        "sys/devices/virtual/workqueue/cpumask": "ff\n",
+        "usr/bin/env": "ELF",
+        "proc/irq/9/smp_affinity_list": "0-7\n",
+        "proc/irq/9/effective_affinity_list": "7\n",
+        "proc/interrupts": "     CPU0\n  9:  1  PCI-MSI  virtio1-req.0\n",
+    }.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    codes = {finding.code for finding in checked.findings(root, node)}
+    assert {"CP811", "CP830"} <= codes
+    assert not codes & {"CP834", "CP837", "CP838", "CP868", "CP872"}

@@ -203,6 +203,15 @@ def test_cut_anywhere(pack: Callable[[bytes], bytes]) -> None:
             root_of(data[:end])
 
 
+@pytest.mark.parametrize("pack", PACKERS)
+def test_cut_before_it_was_packed(pack: Callable[[bytes], bytes]) -> None:
+    """As of `tar | gzip` on a full disk: the packed data is whole, and the archive is not."""
+    data = packed(FILES)
+    for end in range(512, len(data.rstrip(b"\0")), 512):
+        with pytest.raises(Unreadable, match="it is cut short"):
+            root_of(pack(data[:end]))
+
+
 def test_changed_anywhere() -> None:
     """Nothing but Unreadable comes of a damaged archive, wherever the damage is."""
     data = bytearray(packed(FILES))

@@ -2,7 +2,9 @@
 back as the node itself is.
 """
 
+import json
 import os
+import resource as resource_limits
 import shutil
 import subprocess
 import tarfile
@@ -66,6 +68,20 @@ SECRETS = {
     "etc/containerd/certs.d/x/hosts.toml": '[host.x.header]\n  Authorization = "Basic hidden14"\n',
     "etc/default/kubelet": "HTTPS_PROXY=http://me:hidden6@proxy:1\nKUBELET_ARGS=--token hidden7\n",
     "etc/systemd/system/x.service": "[Service]\nEnvironment=DB_PASSWORD=hidden8\n",
+    "etc/systemd/system/y.service": (
+        '[Service]\nEnvironment="API_KEY=hidden15 hidden16" DB_PASS=hidden17 R_AUTH=hidden18\n'
+        "SetCredential=db:hidden19 hidden20\nExecStart=/x --passphrase 'hidden21 hidden22'\n"
+        "ExecStart=/bin/curl -u me:hidden23 -H 'Authorization: Bearer hidden24' https://x\n"
+        "Environment=JWT=eyJhbGciOiJub25lIn0.eyJhIjoiaGlkZGVuMjUifQ.hidden25\n"
+    ),
+    "proc/sys/net/ipv4/tcp_fastopen_key": "hidden26",
+    "var/lib/kubelet/instance-config.yaml": (
+        '{"staticPodURLHeader": {"Authorization": ["Bearer hidden27"], "X-Token": ["a", "hidden28"]'
+        '}, "featureGates": {"KubeletEnsureSecretPulledImages": true}, "password": "hidden29 x"}\n'
+    ),
+    "etc/rancher/k3s/config.yaml": (
+        "token: 'hidden30 hidden31'\nkubelet-arg: [\"token=hidden32\"]\n"
+    ),
     "boot/grub/grub.cfg": "password_pbkdf2 root hidden9\nlinux /vmlinuz quiet\n",
     "proc/9/environ": "AWS_SECRET=hidden10\0OPENSHIFT_SHARED_CPUS=2-3\0PATH=/bin\0",
     "proc/9/cmdline": "/usr/bin/kubelet\0--token\0hidden11\0--api-token=hidden12\0--v=2\0",
@@ -171,9 +187,82 @@ def test_secrets_stay(words: list[str], node: Path, tmp_path: Path) -> None:
         "HTTPS_PROXY=http://REDACTED@proxy:1\nKUBELET_ARGS=--token REDACTED\n"
     )
     assert snapshot.mtime("etc/default/kubelet") == 7
+    # What was TOML, JSON or YAML still is.
+    assert 'password = "REDACTED"' in (snapshot.read("etc/containerd/config.toml") or "")
+    assert json.loads(snapshot.read("var/lib/kubelet/instance-config.yaml") or "") == {
+        "staticPodURLHeader": {"Authorization": ["REDACTED"], "X-Token": ["REDACTED"]},
+        "featureGates": {"KubeletEnsureSecretPulledImages": True},
+        "password": "REDACTED",
+    }
+    assert snapshot.read("etc/rancher/k3s/config.yaml") == (
+        "token: 'REDACTED'\nkubelet-arg: [\"token=REDACTED\"]\n"
+    )
     assert snapshot.read("boot/grub/grub.cfg") == (
         "password_pbkdf2 REDACTED\nlinux /vmlinuz quiet\n"
     )
+
+
+@pytest.mark.parametrize("words", shells(), ids=lambda words: words[0])
+def test_what_is_no_secret_is_kept(words: list[str], node: Path, tmp_path: Path) -> None:
+    unit = (
+        "ExecStart=/bin/kubelet --authentication-token-webhook \\\n"
+        " --authentication-token-webhook-cache-ttl=2m0s --authentication-token-webhook=true\n"
+    )
+    write(node, "etc/systemd/system/kubelet.service", unit)
+    line = "/usr/bin/kubelet\0--authentication-token-webhook\0--config\0/x\0"
+    write(node, "proc/9/cmdline", line)
+    snapshot = collect(words, node, tmp_path / "out.tar.gz")
+    assert snapshot.read("etc/systemd/system/kubelet.service") == unit
+    assert snapshot.read("proc/9/cmdline") == line
+
+
+def test_no_compiled_file_has_words_that_are_replaced(tmp_path: Path) -> None:
+    """Or else `check` would say that a clean node differs."""
+    out = Path(__file__).parents[4] / "out"
+    script = SCRIPT.read_text()
+    rules = script[script.index("WORD=") : script.index("# Below: list_")]
+    files = [path for path in sorted(out.rglob("*")) if path.is_file()]
+    assert files
+    text = b"".join(path.read_bytes() for path in files)
+    run = subprocess.run(
+        ["sh", "-c", f"{rules}\nredact"], input=text, capture_output=True, check=True
+    )
+    changed = [
+        pair
+        for pair in zip(text.split(b"\n"), run.stdout.split(b"\n"), strict=True)
+        if pair[0] != pair[1]
+    ]
+    assert not changed
+
+
+def _limit() -> None:
+    """As on a full disk: no file can have more than 16 KiB."""
+    resource_limits.setrlimit(resource_limits.RLIMIT_FSIZE, (16384, 16384))
+
+
+@pytest.mark.parametrize("words", shells(), ids=lambda words: words[0])
+def test_a_full_disk(words: list[str], node: Path, tmp_path: Path) -> None:
+    """Files that found no room would look like files that the node lacks."""
+    run = subprocess.run(
+        [*words, str(SCRIPT), "-r", str(node), "-w", "0"],
+        capture_output=True,
+        env={"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)},
+        preexec_fn=_limit,
+        check=False,
+    )
+    assert (run.returncode, run.stdout) == (1, b"")
+    assert b"no space is left" in run.stderr
+    assert not list(tmp_path.glob("cpuplan-snapshot.*"))
+
+
+@pytest.mark.parametrize("words", shells(), ids=lambda words: words[0])
+def test_an_archive_that_cannot_be_written(words: list[str], node: Path) -> None:
+    start = [*words, str(SCRIPT), "-r", str(node), "-w", "0", "-o"]
+    run = subprocess.run([*start, "/dev/full"], capture_output=True, check=False)
+    assert run.returncode == 1
+    assert b"the archive is not complete" in run.stderr
+    run = subprocess.run([*start, str(node / "no/such")], capture_output=True, check=False)
+    assert run.returncode == 2
 
 
 @pytest.mark.parametrize(

@@ -103,3 +103,21 @@ def test_no_kernel_threads_prove_nothing(tmp_path: Path) -> None:
     subject = checked.subject(tmp_path, PLAN)
     found = _verdicts([*movable(subject), *callbacks(subject)])
     assert found == {KERNEL: Verdict.UNVERIFIABLE, CALLBACKS: Verdict.UNVERIFIABLE}
+
+
+def test_threads_of_a_kernel_that_was_booted_otherwise_are_no_second_finding(
+    tmp_path: Path,
+) -> None:
+    make_root(PLAN, tmp_path)
+    line = tmp_path / "proc/cmdline"
+    write(tmp_path, Thread(2, "kthreadd", "0-7", is_kernel=True))
+    subject = checked.subject(tmp_path, PLAN)
+    found = _verdicts([*movable(subject), *callbacks(subject)])
+    assert found == {KERNEL: Verdict.DIFFERS, CALLBACKS: Verdict.DIFFERS}
+    line.write_text("quiet\n")
+    subject = checked.subject(tmp_path, PLAN)
+    answers = [*movable(subject), *callbacks(subject)]
+    assert [answer.reason for answer in answers] == [
+        "the kernel was not booted with nohz_full as planned",
+        "the kernel was not booted with rcu_nocbs as planned",
+    ]
