@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from cpuplan.cli.output import fails, narrow_to, print_diagnostics, settings
+from cpuplan.cli.output import echo_result, fails, narrow_to, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.fleet import lock
 from cpuplan.fleet.hosting import HOST
@@ -47,8 +45,7 @@ def print_manifests(root: Path, *, hosting: bool, strict: bool) -> int:
     chosen = {path: data for path, data in compiled.files.items() if _is_object(path, folder)}
     if wrong := emitted.check(chosen):
         raise CpuplanError(wrong)
-    for _, data in sorted(chosen.items()):
-        click.echo(b"---\n" + data, nl=False)
+    echo_result("".join(f"---\n{data.decode()}" for _, data in sorted(chosen.items())))
     return 0
 
 

@@ -62,7 +62,7 @@ OF_API = frozenset(
     }
 )
 _ALLOCATION = "hugepages-allocation"
-_KUBELET_DROP_IN = re.compile(r"^/etc/systemd/system/(.+\.service)\.d/50-cpuplan\.conf$")
+_KUBELET_DROP_IN = re.compile(r"^/etc/systemd/system/(.+\.service)\.d/50-cpuplan\.conf\Z")
 
 
 class Parts(NamedTuple):
