@@ -60,7 +60,10 @@ def _lines(answers: Sequence[Answer]) -> Iterator[str]:
         if answer.evidence:
             words.append(f"({printable(answer.evidence)})")
         if answer.reason:
-            words.append(f"- {printable(answer.reason)}")
-        if answer.is_unshown:
-            words.append("(no node shows it)")
+            words.append(f"- {printable(why(answer))}")
         yield " ".join(words)
+
+
+def why(answer: Answer) -> str:
+    """Why a fact cannot be verified, and whether that is so on every node."""
+    return f"{answer.reason} (no node shows it)" if answer.is_unshown else answer.reason
