@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan import backends
+from cpuplan.backends import gitops_checks
 from cpuplan.components import checks
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Findings, diagnose, errors
@@ -187,7 +188,17 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
         findings.add(check_node(node, project.locate), [node.node_class.full_name])
     of_pools = backends.check_pools(plan, project.locate)
     known = project.diagnostics
-    return [*findings.all(), *(problem for problem in of_pools if problem not in known)]
+    of_all = [*of_pools, *_check_delivery(project, plan)]
+    return [*findings.all(), *(problem for problem in of_all if problem not in known)]
+
+
+def _check_delivery(project: Project, plan: Plan) -> Iterator[Diagnostic]:
+    """What rollouts and the Delivery document ask for together."""
+    document = next(iter(project.documents.of_kind("Delivery")), None)
+    spec = document.spec if document else None
+    yield from gitops_checks.check(plan.nodes, spec, project.locate)
+    if document:
+        yield from gitops_checks.check_names(plan.nodes, document.spec, document.at("tracking"))
 
 
 def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:

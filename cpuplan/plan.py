@@ -31,6 +31,15 @@ class Pool(NamedTuple):
     because: tuple[Reason, ...]
 
 
+class Wave(NamedTuple):
+    """Nodes of a class that get a change together."""
+
+    #: Of the intent's waves, by number.
+    number: int
+    name: str
+    nodes: tuple[str, ...]
+
+
 class NodeClass:
     """Nodes that are the same to the compiler: one intent, target and topology, so one layout."""
 
@@ -53,6 +62,7 @@ class NodeClass:
         written_as: str = "",
         inputs: str = "",
         cluster_facts: ClusterSpec | None = None,
+        waves: tuple[Wave, ...] = (),
     ) -> None:
         self.name = name  # unique within the cluster, stable: <intent>-<hardware>
         self.intent = intent
@@ -71,6 +81,8 @@ class NodeClass:
         self.cluster_facts = cluster_facts or _no_facts()
         #: The digest of its documents (`expected.inputs`); "" where they are made from others.
         self.inputs = inputs
+        #: Of the intent's rollout: those that some of its nodes are in.
+        self.waves = waves
         self.written_as = written_as  # the kind of the object that the intent was made from
 
     @property

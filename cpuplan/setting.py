@@ -21,6 +21,8 @@ class Cost(Enum):
     KUBELET_RESTART = "a restart of the kubelet"
     CRIO_RESTART = "a restart of CRI-O"
     CONTAINERD_RESTART = "a restart of containerd"
+    IRQBALANCE_RESTART = "a restart of irqbalance"
+    TUNED_RESTART = "a restart of TuneD"
     RESTARTS = "a restart of CRI-O and of the kubelet"
     REBOOT = "a reboot"
 

@@ -23,8 +23,9 @@ from cpuplan import pipeline
 from cpuplan.cli.main import run
 from cpuplan.kubelet import checkpoint
 from cpuplan.kubelet.cpu import state
-from tests import arrange_pods
+from tests import arrange_git, arrange_pods
 from tests.hosts import CPU, make_root
+from tests.unit.impact import by_cost
 
 Step = Callable[[Path], object]
 Context = Callable[[Path], AbstractContextManager[object]]
@@ -272,6 +273,19 @@ spec:
 """
 
 STEPS: dict[str, tuple[Step, ...]] = {
+    "CP681-no-pools": (
+        _compiled,
+        _write("out/.cpuplan/classes/lab/main-small.json", '{"version": 2}'),
+    ),
+    "CP682-list": (
+        _compiled,
+        _write("out/clusters/lab/manifests/10-more.yaml", "- kind: RuntimeClass\n"),
+        _replace("out/.cpuplan/manifest", "\n", "\nclusters/lab/manifests/10-more.yaml\n"),
+    ),
+    "CP683-reboot": (
+        _compiled,
+        _replace("intents/main.yaml", "  pools:", "  kernel: {extraArguments: [quiet]}\n  pools:"),
+    ),
     "CP108-no-text": (_write("intents/more.yaml", b"kind: \xff\xfe\n"),),
     "CP108-link-to-nothing": (_link("inventories/site-b", "../../site-b"),),
     "CP110-folder-elsewhere": (_link("intents/shared", "/etc"),),
@@ -412,7 +426,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _node,
         _write(f"node/{_PAGES}/nr_hugepages", "32\n"),
         _write(f"node/{_PAGES}/free_hugepages", "8\n"),
-        _write("node/sys/fs/cgroup/cgroup.controllers", "cpuset cpu hugetlb\n"),
+        _write("node/sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory hugetlb pids\n"),
     ),
     "CP820-no-kubelet": (_node, _remove(KUBELET), _remove(f"{KUBELET_DROP_INS}/90-cpuplan.conf")),
     "CP821-damaged-drop-in": (
@@ -609,6 +623,8 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _write("node/etc/kubelet.yaml", KUBELET_HEAD),
     ),
     **{name: (_node, *steps) for name, steps in arrange_pods.CASES.items()},
+    **arrange_git.BEFORE,
+    **{name: (_compiled, *steps) for name, steps in arrange_git.AFTER.items()},
 }
 
 
@@ -617,7 +633,12 @@ def _without_a_client(_project: Path) -> AbstractContextManager[object]:
     return patch("cpuplan.check.cluster.client.import_module", side_effect=missing)
 
 
+def _judged_by_cost(_project: Path) -> AbstractContextManager[object]:
+    return patch("cpuplan.impact.rules.steps", by_cost.steps)
+
+
 CONTEXTS: dict[str, Context] = {
+    "CP683-reboot": _judged_by_cost,
     "CP611-edited-meanwhile": _edited_meanwhile,
     "CP112-names": _few_names,
     "CP605-mount-point": _mount_point,

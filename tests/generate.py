@@ -1,5 +1,5 @@
 """Writes what is made from the code: schemas, references, `tests/expected/`, messages of
-`tests/rejected/`.
+`tests/rejected/`, plans of `tests/plans/`.
 
 `python -m tests.generate`, then read the difference. `tests/test_generated.py` says when something
 is stale.
@@ -8,8 +8,8 @@ is stale.
 import tempfile
 from pathlib import Path
 
-from tests import named_cases
-from tests.pages import defaults, diagnostics, reference
+from tests import named_cases, plan_cases
+from tests.pages import defaults, diagnostics, impact, reference
 from tests.projects import REPOSITORY
 from tests.rejected_cases import cases, outcome
 
@@ -24,6 +24,7 @@ def generated() -> dict[str, str]:
     texts["docs/diagnostics.md"] = diagnostics.page()
     texts["docs/reference.md"] = reference.page({kind: schema(kind) for kind in KINDS})
     texts["docs/defaults.md"] = defaults.page()
+    texts["docs/impact.md"] = impact.page()
     return texts
 
 
@@ -36,6 +37,8 @@ def main() -> None:
             _, printed = outcome(case, Path(folder, "project"))
         (case.folder / "expected.txt").write_text(printed)
     named_cases.write()
+    with tempfile.TemporaryDirectory() as folder:
+        plan_cases.write(Path(folder))
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def write_root(root: Path, online: str) -> None:
     """The root of the control groups, and the one of all pods."""
     folder = root / MOUNT
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "cgroup.controllers").write_text("cpuset cpu\n")
+    (folder / "cgroup.controllers").write_text("cpuset cpu memory hugetlb pids\n")
     (folder / "cpuset.cpus.effective").write_text(f"{online}\n")
     (folder / "cpuset.cpus.isolated").write_text("\n")
     for path in (PODS, f"{PODS}/kubepods-burstable.slice", f"{PODS}/kubepods-besteffort.slice"):

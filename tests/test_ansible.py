@@ -131,3 +131,25 @@ def test_no_finding_of_the_linter(site: Site) -> None:
         command, cwd=site.out / ansible.FOLDER, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_ansible
+def test_the_rollout_plays_wave_after_wave(tmp_path: Path) -> None:
+    for path, data in compiled("rollout").files.items():
+        if path.startswith("ansible/"):
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_bytes(data)
+    listed = subprocess.run(
+        [PLAYER, "-i", "plant", "rollout-plant.yaml", "--list-hosts"],
+        cwd=tmp_path / ansible.FOLDER,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    plays = listed.stdout.split("play #")[1:]
+    hosts = [sorted(play.rpartition("):")[2].split()) for play in plays]
+    assert hosts == [
+        ["plant-0"],
+        ["plant-4", "plant-5", "plant-6", "plant-7"],
+        ["plant-1", "plant-2", "plant-3"],
+    ]

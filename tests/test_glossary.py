@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from cpuplan.backends.delivery import CLUSTER_KINDS, NAMESPACED_KINDS
+from cpuplan.backends.argocd.kinds import CLUSTER_KINDS, NAMESPACED_KINDS
 from cpuplan.model.pools import POOLS
 from cpuplan.read.documents import KINDS
 from tests.projects import DOCUMENTS, REPOSITORY

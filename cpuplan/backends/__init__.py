@@ -13,12 +13,15 @@ from cpuplan.backends import (
     kubernetes,
     openshift,
     planfile,
+    rollouts,
     state,
+    synced,
     talos,
     verify,
 )
 from cpuplan.backends import delivery as by_git
 from cpuplan.backends.base import Backend, Facts, Files, Key, Manifest, to_file
+from cpuplan.backends.managed import Managed, of_manifests
 from cpuplan.components.base import Component
 from cpuplan.components.checks import nrt as nrt_checks
 from cpuplan.components.nri import balloons
@@ -63,6 +66,7 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """What the plan's backend cannot say."""
     backend = of(plan.node_class)
     problems = list(backend.check(plan, locate))
+    problems += rollouts.check(plan, locate)
     if plan.spec.verify:
         problems += verify.checks.check_size(plan, state.text(plan, backend), locate)
     return problems
@@ -141,16 +145,18 @@ def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
     """All files of `out/`, by path; of paused classes those that stay."""
     files: Files = by_git.git_files() | planfile.files(plan)
     files |= deliveries.common_files(plan.nodes)
+    objects: list[Managed] = []
     for cluster, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
-        files |= _cluster(cluster, list(group))
+        of_cluster, made = _cluster(cluster, list(group))
+        files |= of_cluster
+        objects += made
     if delivery:
-        ignored = koordinator.ignored_differences(plan.nodes)
-        verifies = bool(verify.are_in(plan.nodes))
-        files |= by_git.argocd_files(delivery, ignored, verifies=verifies)
+        files |= synced.files(plan.nodes, delivery, objects)
     return files
 
 
-def _cluster(cluster: str, plans: list[ConfiguredPlan]) -> Files:
+def _cluster(cluster: str, plans: list[ConfiguredPlan]) -> tuple[Files, Iterable[Managed]]:
+    """The files of a cluster, and what the objects among them are."""
     stays = _kept_files(plans)
     going = [node for node in plans if not node.spec.paused]
     of_classes = [(node, list(of(node.node_class).manifests(node))) for node in going]
@@ -163,7 +169,8 @@ def _cluster(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     manifests += verify.cluster_manifests(with_files, of_cluster)
     manifests += chain.from_iterable(_verification(plan, facts) for plan in going)
     by_name = {manifest.file: manifest for manifest in manifests}
-    return {
+    objects = of_manifests(cluster, by_git.host_of(plans), by_name.values(), stays)
+    files = {
         **stays,
         **by_git.cluster_files(cluster, plans, by_name.values(), stays),
         **_node_files(cluster, going),
@@ -174,6 +181,7 @@ def _cluster(cluster: str, plans: list[ConfiguredPlan]) -> Files:
         **_node_labels(cluster, going),
         **_of_koordinator(cluster, going, with_files),
     }
+    return files, objects
 
 
 def _facts_of_cluster(plans: list[ConfiguredPlan]) -> dict[Key, Facts]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan import versions
-from cpuplan.backends.base import NAMESPACE_WAVE, POLICY_WAVE, Manifest, metadata
+from cpuplan.backends.base import MAY_BE_MISSING, NAMESPACE_WAVE, POLICY_WAVE, Manifest, metadata
 from cpuplan.components import admission, mixedcpus
 from cpuplan.components.admission import Rule
 from cpuplan.plan import ConfiguredPlan
@@ -77,11 +77,8 @@ def _objects(policy: dict[str, Any], binding: dict[str, Any]) -> Iterator[Manife
 
 
 def _policy(api: str, kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    # Where its gate is off, this object fails by itself, in its wave, and not the whole sync
-    # beforehand.
-    made = metadata(
-        name, POLICY_WAVE, options="" if api == "v1" else "SkipDryRunOnMissingResource=true"
-    )
+    # The API may be behind a gate.
+    made = metadata(name, POLICY_WAVE, options="" if api == "v1" else MAY_BE_MISSING)
     return {"apiVersion": f"{GROUP}/{api}", "kind": kind, "metadata": made, "spec": spec}
 
 

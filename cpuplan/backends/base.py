@@ -80,6 +80,24 @@ def to_file(data: dict[str, Any]) -> bytes:
 #: asks first.
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 CONFIRM = ("Prune=confirm", "Delete=confirm")
+#: Where the kind of an object is not served, since its operator is not installed yet, the object
+#: fails by itself, in its wave, and not the whole sync beforehand.
+MAY_BE_MISSING = "SkipDryRunOnMissingResource=true"
+
+
+#: The same of an object that is not ours, of which we set some fields: it stays whatever happens
+#: in Git, and other writers keep their fields.
+_OF_OTHERS = ("Prune=false", "Delete=false", "ServerSideApply=true")
+
+
+def of_others(wave: int, options: str = "") -> dict[str, str]:
+    """Annotations of an object that somebody else created; `options` are further ones."""
+    return {
+        "argocd.argoproj.io/sync-wave": str(wave),
+        SYNC_OPTIONS: ",".join((*_OF_OTHERS, options) if options else _OF_OTHERS),
+        "kustomize.toolkit.fluxcd.io/prune": "disabled",
+        "kustomize.toolkit.fluxcd.io/ssa": "Merge",
+    }
 
 
 def metadata(

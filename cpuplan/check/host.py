@@ -3,18 +3,18 @@
 from collections.abc import Callable, Iterator
 
 from cpuplan.check import (
+    basis,
     delivery,
     evidence,
     unanswered,
 )
-from cpuplan.check.interrupts import placed, queues
+from cpuplan.check.interrupts import placed, queues, steering
 from cpuplan.check.kernel import (
     effects,
     hugepages,
     line,
     nextboot,
     release,
-    steering,
     sysctls,
     undone,
     workqueues,
@@ -23,9 +23,10 @@ from cpuplan.check.kernel.said import CMDLINE
 from cpuplan.check.kubelet import steps as kubelet
 from cpuplan.check.machine import devices, identity, memory, online
 from cpuplan.check.pods import companions, isolating, judging, limits
+from cpuplan.check.programs import balancer
 from cpuplan.check.roots.root import Root
 from cpuplan.check.runtimes import steps as runtimes
-from cpuplan.check.services import affinities, balancer, files, profile, tuning, units
+from cpuplan.check.services import affinities, files, profile, tuning, units
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads import kthreads, outside
 from cpuplan.diagnostics import diagnose
@@ -55,10 +56,15 @@ STEPS: tuple[Step, ...] = (
     *runtimes.STEPS,
     files.compiled,
     units.in_force,
+    units.overridden,
     units.results,
     affinities.foreign,
     limits.limits,
     limits.unplanned,
+    limits.services,
+    basis.control_groups,
+    basis.complaints,
+    basis.pinning,
     isolating.planned,
     isolating.foreign,
     judging.containers,

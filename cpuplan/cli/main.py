@@ -1,8 +1,9 @@
 """The command line's top: which commands there are, and what an exit code means.
 
 0 fine; 1 findings: errors in the input, no layout, a node that differs; 2 usage, reading and
-writing; 3 `out/` is stale (--check); 5 another run is writing; 70 a bug in cpuplan; 130 and 143
-interrupted, with the old output intact.
+writing; 3 `out/` is stale (--check), or a plan has changes (--exit-code); 4 the impact of a plan is
+above --max-impact; 5 another run is writing; 70 a bug in cpuplan; 130 and 143 interrupted, with the
+old output intact.
 """
 
 import os
@@ -26,6 +27,11 @@ COMMANDS = {
     "propose": "Propose an intent for a pool of a must-gather, from numbers of CPUs.",
     "validate": "Report everything that is wrong with the inventories and intents.",
     "compile": "Solve the layouts and write out/.",
+    "plan": "Show what a change costs each node, compared with what was compiled before.",
+    "merge-check": "Say whether merging a branch would give a valid project, before it is merged.",
+    "publish": "Commit out/ to a branch, with a message that says what changes.",
+    "provenance": "State which inputs gave which files of out/, as an in-toto statement.",
+    "verify-output": "Compile again and compare every file of out/: is it what the inputs give?",
     "show": "Draw a machine, or the pools of a node on its sockets, NUMA nodes, caches and cores.",
     "simulate": "Show what the kubelets of planned nodes would do with pods.",
     "explain": "Explain a CPU, pool or setting, with the cost of alternatives; or a code or rule.",
@@ -39,8 +45,13 @@ COMMANDS = {
 }
 
 
+#: The commands whose modules are in a folder of `cpuplan.cli.commands`.
+_FOLDERS = dict.fromkeys(("merge-check", "publish", "provenance", "verify-output"), "git.")
+
+
 def _module(name: str) -> str:
-    return f"cpuplan.cli.commands.{name.replace('import', 'import_').replace(' ', '_')}"
+    module = name.replace("import", "import_").replace(" ", "_").replace("-", "_")
+    return f"cpuplan.cli.commands.{_FOLDERS.get(name, '')}{module}"
 
 
 def _commands() -> dict[str, str]:
@@ -49,7 +60,14 @@ def _commands() -> dict[str, str]:
 
     if not is_bundled():
         return COMMANDS
-    return {name: text for name, text in COMMANDS.items() if find_spec(_module(name))}
+    return {name: text for name, text in COMMANDS.items() if _is_installed(_module(name))}
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even its folder is
+        return False
 
 
 class _Commands(click.Group):

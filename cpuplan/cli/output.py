@@ -89,12 +89,20 @@ def echo(text: str, *, colour: bool = False, err: bool = False, nl: bool = True)
 
 def result_options(command: Command) -> Command:
     """`--format` and `-o`, for commands with a result of their own, as text or JSON."""
+    return _result_options(command, ("text", "json"))
+
+
+def document_options(command: Command) -> Command:
+    """The same with Markdown, for results that a merge request shows."""
+    return _result_options(command, ("text", "json", "markdown"))
+
+
+def _result_options(command: Command, formats: Sequence[str]) -> Command:
     command = _output_option(command, "Write the result to this file.")
-    choice = click.Choice(["text", "json"])
     return click.option(
         "--format",
         "output_format",
-        type=choice,
+        type=click.Choice(formats),
         default="text",
         callback=options.keep,
         help="Format of the result.",

@@ -361,6 +361,15 @@ CODES = {
         "Node: after a change of reserved CPUs or huge pages, both tell of the old amounts until they are restarted. What "
         "is available, which pods change, and the size of memory are not compared.",
     ),
+    "CP894": Code(
+        "missing basis of the plan",
+        "what the plan builds on is otherwise: {problem}",
+        "take the cause back, and start the kubelet or the node again; or state in the intent what the node has",
+        "No file of the plan is wrong, and yet it does not do what it should: control groups have another version or lack "
+        "a controller, the kernel complained about a list of CPUs, a file that nobody compiled switches the "
+        "kubelet to other rules, or the kubelet's state is gone while it runs, so that its next start forgets which CPUs "
+        "containers have.",
+    ),
     "CP898": Code(
         "TuneD that does not tune",
         "TuneD on the node: {problem}",

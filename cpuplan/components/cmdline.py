@@ -20,6 +20,8 @@ CPU_LISTS = frozenset(
 )
 #: Arguments that take turns: a size, and then what holds for pages of that size.
 _HUGE_SIZE, _HUGE_COUNT = "hugepagesz", "hugepages"
+_DEFAULT_SIZE = "default_hugepagesz"
+_SIZE = re.compile(r"(\d{1,12})([KMGTkmgt])")
 #: Arguments that may be given often, each adding to what was said before; those of rd. and systemd.
 #: too.
 ADDING_UP = frozenset(
@@ -129,6 +131,22 @@ def effective(found: Sequence[Occurrence]) -> Value:
             flags.update(own)
             taken.append(each.value)
     return taken[0] if len(taken) == 1 else tuple(taken)
+
+
+def same(key: str, found: Value, wanted: Value) -> bool:
+    """Whether two values of an argument are one to the kernel: `2M` and `2048k` are one size.
+
+    A size without a number, True, is not one page.
+    """
+    if key == _DEFAULT_SIZE:
+        return _bytes(found) == _bytes(wanted)
+    return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
+
+
+def _bytes(value: Value) -> Value:
+    """A size in bytes (memparse); what is none as it is."""
+    match = _SIZE.fullmatch(str(value))
+    return int(match[1]) << 10 * ("kmgt".index(match[2].lower()) + 1) if match else value
 
 
 def lists(value: Value) -> tuple[Value, ...]:

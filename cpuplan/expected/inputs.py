@@ -8,8 +8,9 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
-#: A field of intents whose values may lie in files of their own; it changes nothing on nodes.
-_WITHOUT = "workloads"
+#: Fields of intents that change nothing on nodes: pods, which may lie in files of their own, and
+#: how a change gets there.
+_WITHOUT = ("rollout", "workloads")
 
 
 def digest(spec_of: Callable[[str, str], Any], intent: str, hardware: str, cluster: str) -> str:
@@ -28,4 +29,4 @@ def digest(spec_of: Callable[[str, str], Any], intent: str, hardware: str, clust
 def _kept(spec: Any) -> Any:
     if not isinstance(spec, dict):
         return spec
-    return {key: value for key, value in spec.items() if key != _WITHOUT}
+    return {key: value for key, value in spec.items() if key not in _WITHOUT}

@@ -6,7 +6,8 @@ from typing import NamedTuple, TypeAlias
 
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.fleet.groups import Group
-from cpuplan.model.intent import IntentSpec, Selector
+from cpuplan.model.intent import IntentSpec
+from cpuplan.model.rollout.selector import Selector
 from cpuplan.name_ranges import expand_names
 from cpuplan.read.documents import Document, Documents
 from cpuplan.text import counted

@@ -16,6 +16,7 @@ from cpuplan.fleet import (
     hardware,
     memberships,
     targets,
+    waves,
 )
 from cpuplan.fleet.claims import Claim
 from cpuplan.fleet.groups import Group
@@ -50,6 +51,7 @@ def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
     diagnostics += cluster_facts.check(documents, classes)
     diagnostics += cluster_facts.check_feature_sets(documents, classes)
     diagnostics += memberships.check(documents, claimed, classes)
+    diagnostics += waves.check(documents, classes)
     return Fleet(tuple(sorted(classes, key=lambda node_class: node_class.key))), diagnostics
 
 
@@ -260,4 +262,5 @@ def _class(
         written_as=intent.written_as,
         inputs=_inputs(documents, intent, group),
         cluster_facts=cluster_facts.of(documents, group.cluster),
+        waves=waves.of_class(spec, alike),
     )

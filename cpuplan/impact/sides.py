@@ -38,6 +38,8 @@ class Side:
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self.files = files
+        self._states: dict[Key, Expected | None] = {}
+        self._objects: dict[str, Mapping[ObjectId, Object]] = {}
 
     @cached_property
     def classes(self) -> Mapping[Key, Mapping[str, Any]]:
@@ -56,6 +58,11 @@ class Side:
 
     def state(self, key: Key) -> Expected | None:
         """The expected state of a class; None where an earlier release wrote none, or another."""
+        if key not in self._states:
+            self._states[key] = self._read_state(key)
+        return self._states[key]
+
+    def _read_state(self, key: Key) -> Expected | None:
         data = self.files.get(f"clusters/{key[0]}/{STATES}/{key[1]}.json")
         try:
             return read(data.decode()) if data is not None else None
@@ -64,15 +71,15 @@ class Side:
 
     def objects(self, cluster: str) -> Mapping[ObjectId, Object]:
         """The objects of a cluster's API, those for its hosting cluster included."""
-        return {each.id: each for each in self._objects(f"clusters/{cluster}/")}
+        if cluster not in self._objects:
+            found = self._read_objects(f"clusters/{cluster}/")
+            self._objects[cluster] = {each.id: each for each in found}
+        return self._objects[cluster]
 
-    def _objects(self, start: str) -> Iterator[Object]:
+    def _read_objects(self, start: str) -> Iterator[Object]:
         for path in sorted(self.files):
-            folder, _, name = path.rpartition("/")
-            is_object = path.startswith(start) and folder.endswith(f"/{_MANIFESTS}")
-            if is_object and name.endswith(".yaml") and name != _KUSTOMIZATION:
-                data = yaml.load(self.files[path], Loader=yaml.CSafeLoader)
-                yield Object(_id(data), path, data)
+            if path.startswith(start) and is_object(path):
+                yield read_object(path, self.files[path])
 
     def node_files(self, key: Key) -> Mapping[str, bytes]:
         """The files of a class's nodes, by absolute path; empty where objects bring them."""
@@ -82,6 +89,19 @@ class Side:
             for path, data in self.files.items()
             if path.startswith(start)
         }
+
+
+def is_object(path: str) -> bool:
+    """Whether a file below `out/` has an object for a cluster's API."""
+    folder, _, name = path.rpartition("/")
+    is_manifest = path.startswith("clusters/") and folder.endswith(f"/{_MANIFESTS}")
+    return is_manifest and name.endswith(".yaml") and name != _KUSTOMIZATION
+
+
+def read_object(path: str, file: bytes) -> Object:
+    """The object of such a file."""
+    data = yaml.load(file, Loader=yaml.CSafeLoader)
+    return Object(_id(data), path, data)
 
 
 def _id(data: Mapping[str, Any]) -> ObjectId:

@@ -16,7 +16,8 @@ _UNKNOWN = re.compile(r'Unknown kernel command line parameters "?(.*?)"?, will b
 _CALLBACKS = re.compile(r"Offload RCU callbacks from CPUs: ([0-9,\-]+|\(none\)|all)\.?$")
 _DROPPED = re.compile(
     r"incorrect CPU range|must match isolcpus=|must match nohz_full=|Invalid flag"
-    r"|Skipped unknown flag|bad CPU range|has no effect|Housekeeping: nohz unsupported"
+    r"|Skipped unknown flag|contains nonexistent CPUs"
+    r"|bad CPU range|has no effect|Housekeeping: nohz unsupported"
 )
 _PAGES = re.compile(r"HugeTLB: allocating \d+ of page size \S+ \S+ failed|HugeTLB: unsupported")
 _CPUS = re.compile(

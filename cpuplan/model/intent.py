@@ -18,6 +18,8 @@ from cpuplan.model.document import (
 from cpuplan.model.koordinator import Koordinator
 from cpuplan.model.koordinator import Release as KoordinatorRelease
 from cpuplan.model.pools import GOAL_ORDER, Objective, Pools, QosSets
+from cpuplan.model.rollout import Rollout
+from cpuplan.model.rollout.selector import Selector
 from cpuplan.model.switches import Defaults, Rules
 from cpuplan.model.tuning import (
     HardwareTuning,
@@ -36,20 +38,6 @@ from cpuplan.model.workloads import Workloads
 #: How files reach nodes that no operator configures; each but the tree is a module of
 #: `backends/deliveries/`.
 Delivery = Literal["tree", "ansible", "butane", "cloudInit", "clusterApi", "ignition", "nodeWright"]
-
-
-class Selector(Model):
-    """Nodes that match all of these fields."""
-
-    clusters: Annotated[tuple[Name, ...], Listed] = Field(
-        default=(), description="nodes of these clusters; default: all"
-    )
-    nodes: Annotated[tuple[str, ...], Listed] = Field(
-        default=(), description="node names; ranges and * are allowed"
-    )
-    match_labels: dict[str, str] = Field(
-        default={}, description="nodes that have all of these labels in the inventory"
-    )
 
 
 class Target(Model):
@@ -236,6 +224,10 @@ class IntentSpec(Model):
         default=None,
         description="objects with which a cluster verifies its nodes; default: none. See "
         "docs/checking.md",
+    )
+    rollout: Rollout = Field(
+        default_factory=Rollout.model_construct,
+        description="how a change reaches the nodes; see docs/rollout.md",
     )
     paused: bool = Field(
         default=False,

@@ -20,7 +20,7 @@ def move_lines(changed: Iterable[Moves], locate: Locate) -> Iterator[str]:
         nodes = f" ({first_of(moves.nodes, _MOST)})" if moves.nodes else ""
         for move in moves.moves:
             reasons = [_reason(reason, locate) for reason in move.because]
-            parts = [f"{moves.node_class.full_name}{nodes}", _direction(move)]
+            parts = [f"{moves.node_class.full_name}{nodes}", direction(move)]
             yield ": ".join([*parts, "; ".join(reasons)] if reasons else parts)
 
 
@@ -40,7 +40,8 @@ def change_lines(changes: Iterable[Change]) -> Iterator[str]:
                 yield f"{name}: {first_of(nodes, _MOST)} {verb} no longer compiled"
 
 
-def _direction(move: Move) -> str:
+def direction(move: Move) -> str:
+    """`CPUs 4,36 move from isolated to reserved`."""
     cpus, ending = cpus_text(move.cpus), "s" if len(move.cpus) == 1 else ""
     before, after = joined(move.before), joined(move.after)
     if not before:

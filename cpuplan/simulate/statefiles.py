@@ -1,7 +1,9 @@
 """Warnings about plans that make a kubelet refuse the state file of the previous plan."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuplan.components import kubelet as component
 from cpuplan.cpuset import CpuSet, CpuSetError
@@ -10,6 +12,9 @@ from cpuplan.fleet.before import Before
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.setting import Setting
 from cpuplan.source import Locate, Position
+
+if TYPE_CHECKING:
+    from cpuplan.simulate.planned import Planned
 
 #: Fields that a state file depends on.
 _FIELDS = (
@@ -86,20 +91,30 @@ def _position(plan: ConfiguredPlan, changed: list[str], locate: Locate) -> Posit
     return locate(plan.node_class.place("pools.offlined") if not changed else "")
 
 
-def _refusals(
-    plan: ConfiguredPlan, before: Config, offlined: CpuSet
-) -> Iterator[tuple[str, str, str]]:
-    """(file, when, the kubelet's text): always, or while pods have exclusive CPUs."""
-    from cpuplan.kubelet.bits import to_text
-    from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
+class Refusal(NamedTuple):
+    """A state file that a kubelet refuses: always, or `when` pods have exclusive CPUs."""
+
+    file: str
+    when: str
+    #: The kubelet's text.
+    problem: str
+
+
+def _refusals(plan: ConfiguredPlan, before: Config, offlined: CpuSet) -> Iterator[Refusal]:
     from cpuplan.kubelet.machineinfo import machine_of, without
-    from cpuplan.kubelet.node import Kubelet, Node
     from cpuplan.kubelet.releases.policy_options import with_gates
     from cpuplan.simulate.planned import planned
 
     new = planned(plan)
     machine = machine_of(without(plan.topology, offlined))._replace(memory=new.machine.memory)
-    old = new._replace(config=with_gates(before, new.version), machine=machine)
+    yield from refusals(new._replace(config=with_gates(before, new.version), machine=machine), new)
+
+
+def refusals(old: Planned, new: Planned) -> Iterator[Refusal]:
+    """The state files of the kubelet `old` that `new` refuses."""
+    from cpuplan.kubelet.bits import to_text
+    from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
+    from cpuplan.kubelet.node import Kubelet, Node
 
     def refusal(state: Node) -> str:
         try:
@@ -115,19 +130,25 @@ def _refusals(
         return  # nothing runs there, or the new plan is refused for itself
     left = kubelet.stop()
     if problem := refusal(Node(memory_state=left.memory_state)):
-        yield "memory_manager_state", "", problem
+        yield Refusal("memory_manager_state", "", problem)
     if problem := refusal(Node(left.cpu_state)):
-        yield "cpu_manager_state", "", problem
+        yield Refusal("cpu_manager_state", "", problem)
         return
     policy = kubelet.cpus.policy
     if policy is None:
         return
-    kubelet.cpus.state.set_cpus("POD", "CONTAINER", policy.allocatable)
-    kubelet.cpus.state.default &= ~policy.allocatable
+    taken = policy.allocatable
+    if not kubelet.cpus.state.default & ~taken:
+        # Under strict reservation no kubelet takes an empty default set, its own neither.
+        taken &= ~(1 << taken.bit_length() - 1)
+    if not taken:
+        return
+    kubelet.cpus.state.set_cpus("POD", "CONTAINER", taken)
+    kubelet.cpus.state.default &= ~taken
     if problem := refusal(Node(kubelet.cpus.dump())):
         policy_now = new.start().cpus.policy
         gone = policy.allocatable & ~policy_now.allocatable if policy_now else policy.allocatable
-        yield (
+        yield Refusal(
             "cpu_manager_state",
             f" while pods have any of CPUs {to_text(gone)} exclusively",
             problem,

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.fleet.before import CLASSES, MANIFEST
+from cpuplan.git import worktree
 from cpuplan.source import Position
-from cpuplan.write import git
 from cpuplan.write.manifest import (
     OLD,
     OLD_MANIFEST,
@@ -81,7 +81,7 @@ def compare(out: Path, files: Mapping[str, bytes], written: bytes | None = None)
         if path not in OLD and known.written.get(path) != digest
     }
     if edited or blocked:
-        tracked = git.look(out)
+        tracked = worktree.look(out)
         edited = _lost(edited, tracked, known)
         # Git has, for example, a file of another branch, whose manifest is not the merged one.
         replaceable = _replaceable(tracked, files, before)
@@ -113,7 +113,7 @@ def compare(out: Path, files: Mapping[str, bytes], written: bytes | None = None)
 
 
 def _replaceable(
-    tracked: git.Tracked | None, files: Mapping[str, bytes], before: Mapping[str, Entry]
+    tracked: worktree.Tracked | None, files: Mapping[str, bytes], before: Mapping[str, Entry]
 ) -> set[str]:
     """Wanted paths whose present content Git has."""
     if tracked is None:
@@ -149,8 +149,8 @@ def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) 
     foreign_files = {path for path in foreign if _is_file(before, path)}
     if not foreign_files:
         return frozenset()
-    listed = foreign_files.intersection(git.of_merged(out, MANIFEST))
-    tracked = git.look(out) if listed else None
+    listed = foreign_files.intersection(worktree.of_merged(out, MANIFEST))
+    tracked = worktree.look(out) if listed else None
     return frozenset(listed & tracked.has) if tracked else frozenset()
 
 
@@ -182,7 +182,7 @@ def _is_file(before: Mapping[str, Entry], path: str) -> bool:
     return path in before and before[path].kind == FILE
 
 
-def _lost(edited: set[str], tracked: git.Tracked | None, known: _Known) -> set[str]:
+def _lost(edited: set[str], tracked: worktree.Tracked | None, known: _Known) -> set[str]:
     """Of edited files, those whose content is nowhere else.
 
     Where neither Git nor a note of this machine shows what cpuplan wrote, a file counts as written

@@ -33,6 +33,10 @@ def _talos(data: bytes) -> tuple[str, Written]:
     return "talos", readback.documents(data)
 
 
+def _flux(data: bytes) -> tuple[str, Written]:
+    return "flux", readback.documents(data)
+
+
 def _cloud_init(data: bytes) -> tuple[str, Written]:
     if not data.startswith(b"#cloud-config\n"):
         raise ValueError("cloud-init would not know its format")
@@ -67,6 +71,7 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r"^nodes/[^/]+/[^/]+\.schematic\.yaml$"), _document("schematic")),
     (re.compile(r"^nodes/[^/]+/[^/]+\.bottlerocket\.toml$"), _toml("bottlerocket")),
     (re.compile(r"^nodes/[^/]+/[^/]+\.ign$"), _json("ignition")),
+    (re.compile(r"^ansible/rollout-[^/]+\.yaml$"), _document("ansible-rollout")),
     (re.compile(r"^ansible/(?!roles/)[^/]+/[^/]+\.yaml$"), _document("ansible")),
     (re.compile(r"/20-node-[^/]+\.yaml$"), _document("koordinator-node")),
     (
@@ -79,11 +84,16 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     ),
     (re.compile(r"/40-configmap-[^/]+\.yaml$"), _document("state-configmap")),
     (re.compile(r"^clusters/[^/]+/koordinator/argocd-cm\.yaml$"), _document("argocd-cm")),
+    (re.compile(r"^flux/[^/]+\.yaml$"), _flux),
+    (re.compile(r"^argocd/argocd-cm\.yaml$"), _document("argocd-settings")),
     (re.compile(r"^clusters/[^/]+/koordinator/pods/[^/]+\.yaml$"), _document("pod-template")),
     (re.compile(r"^data\.resource\.exclusions$"), _document("argocd-exclusions")),
     (re.compile(r"^data\.[a-z-]+-config$"), _json("slo-config")),
-    # The playbook and the role are shipped as they are.
-    (re.compile(r"^(?!ansible/(roles/|cpuplan\.yaml$)).*\.yaml$"), _object),
+    # The playbook, the role and the plugin are shipped as they are.
+    (
+        re.compile(r"^(?!ansible/(roles/|cpuplan\.yaml$)|argocd/plugin\.yaml$).*\.yaml$"),
+        _object,
+    ),
     (re.compile(r"/kubelet\.conf\.d/[^/]+$"), _object),
     (re.compile(r"/crio\.conf\.d/[^/]+$"), _toml("crio")),
     (re.compile(r"/containerd/conf\.d/[^/]+$"), _toml("containerd")),

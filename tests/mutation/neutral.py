@@ -44,6 +44,7 @@ def mutations(case: Case) -> Iterator[Mutation]:
     yield from _drop_ins(case)
     yield from _tasks(case)
     yield from _in_use(case)
+    yield from _comments(case)
 
 
 def _mutation(name: str, changes: dict[str, Content]) -> Mutation:
@@ -104,6 +105,16 @@ def _tasks(case: Case) -> Iterator[Mutation]:
         yield _mutation(f"{comm} on one CPU", moved(case, pid, CpuSet([reserved.first])))
         yield _mutation(f"{comm} gone", {f"proc/{pid}": None})
         return
+
+
+def _comments(case: Case) -> Iterator[Mutation]:
+    """In compiled files of nodes where no daemon compares bytes."""
+    if case.expected.platform.has_pools:
+        return
+    for path, file in case.expected.files.items():
+        if path.endswith((".service", ".conf", ".sh")) and not file.text.startswith("#!"):
+            changed = f"{file.text}\n# of the site\n"
+            yield _mutation(f"{path} with a comment", {path.lstrip("/"): changed})
 
 
 def _in_use(case: Case) -> Iterator[Mutation]:

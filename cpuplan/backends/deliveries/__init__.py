@@ -59,6 +59,6 @@ def common_files(plans: Iterable[ConfiguredPlan]) -> dict[str, bytes]:
 
     A paused class keeps its files, so that it needs these as long as it is there.
     """
-    if any("ansible" in plan.node_class.target.delivery for plan in plans):
-        return dict(ansible.common_files())
-    return {}
+    classes = [plan.node_class for plan in plans]
+    members = [each for each in classes if "ansible" in each.target.delivery]
+    return dict([*ansible.common_files(), *ansible.playbooks(members)]) if members else {}

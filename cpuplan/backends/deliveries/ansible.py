@@ -4,11 +4,16 @@ The role is the same for all and copies the plain tree, so that a change shows o
 inventory file has the nodes of a class as a group, with the variables that the role reads.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from operator import itemgetter
+from typing import Any
 
+from cpuplan.backends import rollouts
 from cpuplan.backends.base import to_file
 from cpuplan.backends.deliveries import boot
 from cpuplan.backends.tree import NodeFile, NodeTree
+from cpuplan.emit import to_yaml
 from cpuplan.plan import NodeClass
 from cpuplan.resources import resource
 
@@ -44,8 +49,12 @@ def inventory(node_class: NodeClass, tree: NodeTree) -> bytes:
         "cpuplan_kubelet": node_class.target.kubelet_service,
         "cpuplan_runtime": _runtime(node_class),
     }
-    hosts = dict.fromkeys(node_class.nodes)
-    return to_file({group(node_class.name): {"hosts": hosts, "vars": variables}})
+    groups: dict[str, Any] = {
+        group(node_class.name): {"hosts": dict.fromkeys(node_class.nodes), "vars": variables}
+    }
+    for wave in node_class.waves:
+        groups[wave_group(wave.name)] = {"hosts": dict.fromkeys(wave.nodes)}
+    return to_file(groups)
 
 
 def _runtime(node_class: NodeClass) -> str:
@@ -53,6 +62,50 @@ def _runtime(node_class: NodeClass) -> str:
     target = node_class.target
     is_own = node_class.platform.has_runtime_unit
     return f"{target.runtime}.service" if is_own else target.kubelet_service
+
+
+def playbooks(node_classes: Iterable[NodeClass]) -> Iterator[tuple[str, bytes]]:
+    """(path below `out/`, content) of a playbook for each cluster with a rollout.
+
+    Wave after wave, what is in none last, and in each so many nodes at a time as the intent says.
+    """
+    by_cluster: dict[str, list[NodeClass]] = {}
+    for node_class in node_classes:
+        by_cluster.setdefault(node_class.cluster, []).append(node_class)
+    for cluster, members in by_cluster.items():
+        if any(one.waves or rollouts.unavailable(one) is not None for one in members):
+            plays = sorted(chain.from_iterable(map(_plays, members)), key=itemgetter(0))
+            yield f"{FOLDER}/rollout-{cluster}.yaml", to_yaml([play for _, play in plays]).encode()
+
+
+def _plays(node_class: NodeClass) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The number of the wave, and its play, for each wave of a class."""
+    own = group(node_class.name)
+    most = rollouts.unavailable(node_class) or 1
+    waves = node_class.spec.rollout.waves
+    for wave in node_class.waves:
+        hosts = f"{own}:&{wave_group(wave.name)}"
+        at_once = waves[wave.number].max_unavailable or most
+        yield wave.number, _play(f"{wave.name}: {node_class.name}", hosts, at_once)
+    others = "".join(f":!{wave_group(wave.name)}" for wave in node_class.waves)
+    yield len(waves), _play(node_class.name, own + others, most)
+
+
+def _play(title: str, hosts: str, serial: int | str) -> dict[str, Any]:
+    """A play that ends the whole run with the first node that fails."""
+    return {
+        "name": f"Partition the CPUs of nodes, {title}",
+        "hosts": hosts,
+        "become": True,
+        "any_errors_fatal": True,
+        "serial": serial,
+        "roles": [{"role": "cpuplan"}],
+    }
+
+
+def wave_group(name: str) -> str:
+    """The group of the nodes of a wave: no class has two underscores there."""
+    return group(f"_wave_{name}")
 
 
 def group(name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from cpuplan import naming
-from cpuplan.backends.base import NODE_WAVE, Manifest, metadata
+from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Manifest, metadata
 from cpuplan.backends.deliveries import script
 from cpuplan.backends.tree import NodeTree
 from cpuplan.emit import to_json
@@ -30,7 +30,8 @@ def manifests(node_class: NodeClass, tree: NodeTree) -> Iterator[Manifest]:
     }
     digest = sha256(to_json(spec).encode()).hexdigest()[:8]
     name = f"{naming.shortened(node_class.name, naming.LONGEST_OBJECT - 9)}-{digest}"
-    made = metadata(name, NODE_WAVE) | {"namespace": node_class.target.hosting_namespace}
+    made = metadata(name, NODE_WAVE, options=MAY_BE_MISSING)
+    made["namespace"] = node_class.target.hosting_namespace
     template = {
         "apiVersion": API_VERSION,
         "kind": KIND,

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan import naming
-from cpuplan.backends.base import NODE_WAVE, Manifest, metadata
+from cpuplan.backends import rollouts
+from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Manifest, metadata
 from cpuplan.backends.deliveries import script
 from cpuplan.backends.tree import NodeFile, NodeTree
 from cpuplan.components.texts import template
@@ -36,7 +37,11 @@ def labels(node_class: NodeClass) -> dict[str, str]:
 
 
 def manifests(node_class: NodeClass, tree: NodeTree) -> Iterator[Manifest]:
-    """The object of a class: one node after another, each drained before it reboots."""
+    """The object of a class: one node after another, each drained before it reboots.
+
+    Its rollout may allow more at a time.
+    """
+    unavailable = rollouts.unavailable(node_class) or 1
     name = naming.shortened(f"cpuplan-{node_class.name}", _LONGEST)
     reboot = {"type": "reboot"}
     package = {
@@ -49,14 +54,21 @@ def manifests(node_class: NodeClass, tree: NodeTree) -> Iterator[Manifest]:
     data: dict[str, Any] = {
         "apiVersion": API_VERSION,
         "kind": KIND,
-        "metadata": metadata(name, NODE_WAVE),
+        "metadata": metadata(name, NODE_WAVE, options=MAY_BE_MISSING),
         "spec": {
             "nodeSelectors": {"matchLabels": labels(node_class)},
-            "interruptionBudget": {"count": 1},
+            "interruptionBudget": _budget(unavailable),
             "packages": {_PACKAGE: package},
         },
     }
     yield Manifest(f"10-skyhook-{node_class.name}.yaml", data)
+
+
+def _budget(unavailable: int | str) -> dict[str, int]:
+    """How many nodes may change at a time; of a share, the operator rounds down to at least one."""
+    if isinstance(unavailable, str):
+        return {"percent": int(unavailable.removesuffix("%"))}
+    return {"count": unavailable}
 
 
 def _config_map(files: Mapping[str, NodeFile]) -> dict[str, str]:

@@ -6,19 +6,18 @@ What its own programs write at run time is in none of them (docs/koordinator.md)
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.backends.base import NODE_WAVE, SYNC_OPTIONS, Files, Manifest, metadata, to_file
+from cpuplan.backends.base import (
+    MAY_BE_MISSING,
+    NODE_WAVE,
+    Files,
+    Manifest,
+    metadata,
+    of_others,
+    to_file,
+)
 from cpuplan.backends.koordinator import cluster, owners
 from cpuplan.components.koordinator import colocation, node
 from cpuplan.plan import ConfiguredPlan
-
-#: Nodes are not ours: removing their files from Git must remove no node, and other writers keep
-#: their fields.
-_PATCH = {
-    "argocd.argoproj.io/sync-wave": str(NODE_WAVE),
-    SYNC_OPTIONS: "Prune=false,Delete=false,ServerSideApply=true",
-    "kustomize.toolkit.fluxcd.io/prune": "disabled",
-    "kustomize.toolkit.fluxcd.io/ssa": "Merge",
-}
 
 
 def are_in(plans: Sequence[ConfiguredPlan]) -> list[ConfiguredPlan]:
@@ -39,13 +38,13 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     for workload in plan.settings.of(colocation.NAME):
         data = colocation.document(plan, workload)
         name = data["metadata"]["name"]
-        data["metadata"] = metadata(name, NODE_WAVE)
+        data["metadata"] = metadata(name, NODE_WAVE, options=MAY_BE_MISSING)
         yield Manifest(f"20-clustercolocationprofile-{name}.yaml", data)
 
 
 def _node(name: str, given: Mapping[str, dict[str, str]]) -> dict[str, Any]:
     labels = {"labels": given["labels"]} if "labels" in given else {}
-    annotations = {**_PATCH, **given.get("annotations", {})}
+    annotations = {**of_others(NODE_WAVE), **given.get("annotations", {})}
     return {**node.HEAD, "metadata": {"name": name, **labels, "annotations": annotations}}
 
 

@@ -8,7 +8,7 @@ else wrote.
 from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.backends import deliveries, koordinator, state
-from cpuplan.backends.base import NODE_WAVE, Facts, Key, Manifest, metadata
+from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Facts, Key, Manifest, metadata
 from cpuplan.backends.deliveries import boot
 from cpuplan.backends.kubernetes import node
 from cpuplan.backends.tree import NodeFile, NodeTree
@@ -83,7 +83,9 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
         yield Manifest(f"10-runtimeclass-{intent}.yaml", data)
     if settings := plan.settings.of(balloons.NAME):
         data = balloons.document(settings)
-        data["metadata"] = {**data["metadata"], **metadata(data["metadata"]["name"], NODE_WAVE)}
+        name = data["metadata"]["name"]
+        made = metadata(name, NODE_WAVE, options=MAY_BE_MISSING)
+        data["metadata"] = {**data["metadata"], **made}
         yield Manifest(f"20-balloonspolicy-{plan.node_class.name}.yaml", data)
     yield from koordinator.manifests(plan)
 

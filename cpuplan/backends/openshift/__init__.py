@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from cpuplan.backends import rollouts
 from cpuplan.backends.base import Facts, Key, Manifest
 from cpuplan.backends.openshift import (
     merged,
@@ -64,10 +65,11 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     if target.is_hosted:
         yield Manifest(f"10-configmap-{name}.yaml", objects.config_map(plan), is_for_host=True)
         return
+    file = f"00-machineconfigpool-{target.pool}.yaml"
     if target.pool not in pool.BUILT_IN:
-        yield Manifest(
-            f"00-machineconfigpool-{target.pool}.yaml", objects.machine_config_pool(plan)
-        )
+        yield Manifest(file, objects.machine_config_pool(plan))
+    elif rollouts.of_pool(plan):
+        yield Manifest(file, objects.built_in_pool(plan))
     if target.is_profile:
         yield Manifest(f"10-performanceprofile-{name}.yaml", objects.performance_profile(plan))
         return

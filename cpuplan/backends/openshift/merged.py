@@ -135,7 +135,7 @@ def _foreign_sources(plans: Sequence[ConfiguredPlan]) -> Iterator[Source]:
     """The objects of a Cluster document; of KubeletConfigs those for workers without a class."""
     facts = plans[0].node_class.cluster_facts
     for number, config in enumerate(facts.machine_configs):
-        yield Source.read(_foreign_object(config), place=f"machineConfigs.{number}")
+        yield Source.read(foreign_object(config), place=f"machineConfigs.{number}")
     for number, kubelet_config in enumerate(facts.kubelet_configs):
         if kubelet_config.machine_config_pool_selector.selects(pool.built_in_labels(WORKER)):
             place = f"kubeletConfigs.{number}.name"
@@ -174,7 +174,7 @@ def machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     yield objects.machine_config(plan)
 
 
-def _foreign_object(foreign: Model) -> dict[str, Any]:
+def foreign_object(foreign: Model) -> dict[str, Any]:
     """A MachineConfig of a Cluster document, with files and units whose contents are not known."""
     facts: Any = foreign
     files = [{"path": path, "contents": {"source": "data:,"}} for path in facts.files]

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, metadata
+from cpuplan.backends import rollouts
+from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, metadata, of_others
 from cpuplan.backends.tree import NodeFile
 from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
 from cpuplan.components.host import partitions, rps
@@ -68,7 +69,16 @@ def config_map(plan: ConfiguredPlan) -> dict[str, Any]:
 def machine_config_pool(plan: ConfiguredPlan) -> dict[str, Any]:
     """A custom pool on top of `worker`."""
     name, made = plan.node_class.target.pool or "", pool.document(plan.settings.of(pool.NAME))
-    return made | {"metadata": metadata(name, POOL_WAVE, labels=made["metadata"]["labels"])}
+    made["metadata"] = metadata(name, POOL_WAVE, labels=made["metadata"]["labels"])
+    return made | {"spec": made["spec"] | rollouts.of_pool(plan)}
+
+
+def built_in_pool(plan: ConfiguredPlan) -> dict[str, Any]:
+    """What the rollout says of a pool that every cluster has; the rest of it is the operator's."""
+    name = plan.node_class.target.pool or ""
+    made = {"name": name, "annotations": of_others(POOL_WAVE, "Validate=false")}
+    spec = rollouts.of_pool(plan)
+    return {"apiVersion": API_VERSION, "kind": "MachineConfigPool", "metadata": made, "spec": spec}
 
 
 def kubelet_config(plan: ConfiguredPlan) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.backends.base import SYNC_OPTIONS, Manifest, metadata
+from cpuplan.backends.base import MAY_BE_MISSING, SYNC_OPTIONS, Manifest, metadata
 from cpuplan.fleet import verification
 from cpuplan.fleet.verification import AGENT
 from cpuplan.model.verify import Verify
@@ -17,8 +17,7 @@ NAME, INSTANCE, PART_OF = (
     "app.kubernetes.io/instance",
     "app.kubernetes.io/part-of",
 )
-#: Where the operator's kinds are not served, their objects fail by themselves, in their wave, and
-#: not the whole sync beforehand.
+#: The API of the Prometheus operator, which a cluster may lack.
 _OF_OPERATORS = ("monitoring.coreos.com/v1",)
 
 
@@ -47,7 +46,7 @@ def head(
     labels: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """apiVersion, kind and metadata."""
-    options = "SkipDryRunOnMissingResource=true" if api in _OF_OPERATORS else ""
+    options = MAY_BE_MISSING if api in _OF_OPERATORS else ""
     given = {PART_OF: "cpuplan", **verify.labels, **(labels or {})}
     made = metadata(name, WAVE, labels=given, options=options)
     if namespace:

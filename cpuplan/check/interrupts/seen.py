@@ -44,8 +44,8 @@ def all_of(files: Files) -> list[Interrupt]:
     found = []
     for number in sorted(int(name) for name in files.names(FOLDER) if name.isdecimal()):
         devices = _devices(files, table, number)
-        allowed = cpus(files.read(f"{FOLDER}/{number}/smp_affinity_list"))
-        effective = cpus(files.read(f"{FOLDER}/{number}/effective_affinity_list"))
+        allowed = _of_file(files, f"{FOLDER}/{number}/smp_affinity")
+        effective = _of_file(files, f"{FOLDER}/{number}/effective_affinity")
         allowed = effective if allowed is None else allowed
         if devices and allowed is not None:
             is_managed = number in refused or managed.is_managed(files, number, devices)
@@ -60,6 +60,12 @@ def _devices(files: Files, table: counts.Table, number: int) -> str:
         return table.rows[number].devices if number in table.rows else ""
     names = (name for name in files.names(f"{FOLDER}/{number}") if name not in _FILES)
     return ", ".join(names)
+
+
+def _of_file(files: Files, path: str) -> CpuSet | None:
+    """The CPUs of a file and its twin with a list; a copy may have one of them."""
+    listed = cpus(files.read(f"{path}_list"))
+    return mask(files.read(path)) if listed is None else listed
 
 
 def cpus(text: str | None) -> CpuSet | None:

@@ -176,8 +176,7 @@ def _added_up(found: list[Pages]) -> list[Pages]:
     """The pages of the machine by size, from those of its nodes."""
     sums: dict[int, Pages] = {}
     for each in found:
-        path = f"{_POOLS}/hugepages-{each.kib}kB/nr_hugepages"
-        old = sums.get(each.kib, Pages(-1, each.kib, 0, 0, path))
+        old = sums.get(each.kib, Pages(-1, each.kib, 0, 0, each.path))
         number, free = old.number + each.number, old.free + each.free
         sums[each.kib] = old._replace(number=number, free=free)
     return list(sums.values())
@@ -195,7 +194,18 @@ def _sums(subject: Subject, planned: dict[int, Sizes], found: list[Pages]) -> It
                 yield subject.unverifiable(_fact(-1, kib), path, "no pool of huge pages is here")
                 continue
             yield _compared(subject, each, wanted, _spare(planned, anywhere, kib))
-        yield from _foreign_use(subject, each)
+        yield from _foreign_use(subject, _with_reserved(subject, each))
+
+
+def _with_reserved(subject: Subject, each: Pages) -> Pages:
+    """Pages that the machine's pool counts as free and promised (reserved), or as used.
+
+    A program has promised pages when it maps them, before it touches one.
+    """
+    folder = f"{_POOLS}/hugepages-{each.kib}kB"
+    free, reserved = (_read(subject, f"{folder}/{kind}_hugepages") for kind in ("free", "resv"))
+    left = min(each.free, each.free if free is None else free)
+    return each._replace(free=left - (reserved or 0))
 
 
 def _machine(subject: Subject, planned: dict[int, Sizes], sums: list[Pages]) -> Iterator[Answer]:

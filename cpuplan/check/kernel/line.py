@@ -6,7 +6,7 @@ from cpuplan.check.kernel import nextboot
 from cpuplan.check.kernel.said import CMDLINE
 from cpuplan.check.subject import Subject, name
 from cpuplan.components import kernel
-from cpuplan.components.cmdline import Occurrence, canonical, effective, lists
+from cpuplan.components.cmdline import Occurrence, canonical, effective, lists, same
 from cpuplan.diagnostics import Severity
 from cpuplan.expected.answer import Answer
 from cpuplan.files import Unreadable
@@ -108,7 +108,7 @@ def _argument(subject: Subject, setting: Setting, times: Sequence[Occurrence]) -
     place = Position(path, 1, last.column, last.column + len(last.text))
     texts = joined(list(dict.fromkeys(each.text for each in times)))
     wanted = kernel.argument(setting)
-    if value != setting.value:
+    if not same(setting.key, value, setting.value):
         shown = last.text if value == last.value else texts
         return subject.differs(setting, "CP812", place, observed=shown, expected=wanted)
     if len(times) <= len(lists(setting.value)):
@@ -131,7 +131,8 @@ def _argument(subject: Subject, setting: Setting, times: Sequence[Occurrence]) -
 
 def holds(setting: Setting, times: Sequence[Occurrence]) -> bool:
     """Whether every occurrence has the value, or a part of it."""
-    return all(each.value in lists(setting.value) for each in times)
+    wanted = lists(setting.value)
+    return all(any(same(setting.key, each.value, one) for one in wanted) for each in times)
 
 
 def unbooted(subject: Subject, *keys: str) -> str:
@@ -150,4 +151,5 @@ def as_planned(subject: Subject, setting: Setting) -> bool:
     if given is None:
         return True
     times = given.get(canonical(setting.key), ())
-    return bool(times) and effective(times) == setting.value and holds(setting, times)
+    is_same = bool(times) and same(setting.key, effective(times), setting.value)
+    return is_same and holds(setting, times)

@@ -96,7 +96,7 @@ def _compared(subject: Subject, source: Source) -> Lacking:
     lacks = []
     for setting in subject.expected.settings.of(kernel.NAME):
         times = given.get(cmdline.canonical(setting.key))
-        if not times or cmdline.effective(times) != setting.value:
+        if not times or not cmdline.same(setting.key, cmdline.effective(times), setting.value):
             lacks.append(setting)
     return Lacking(source, tuple(lacks))
 

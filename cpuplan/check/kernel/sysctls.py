@@ -1,12 +1,13 @@
 """Sysctls: the values in force, and files that set others at the next boot."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cpuplan.check.subject import Subject
-from cpuplan.components.host import sysctl, tuned
+from cpuplan.components.host import rps, sysctl, tuned
+from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.expected.answer import Answer, Heals
-from cpuplan.setting import Setting
+from cpuplan.setting import Setting, Value
 from cpuplan.source import Position
 
 #: Of these folders a file counts by its name alone; of one name, that of the first folder
@@ -61,15 +62,21 @@ def _in_force(subject: Subject, setting: Setting, path: str) -> Answer:
 
 def _files(subject: Subject) -> Iterator[Answer]:
     """What the files of sysctl.d say together, in the order in which systemd-sysctl reads them."""
-    planned = subject.expected.settings.of(sysctl.NAME)
-    own = sysctl.PATH.lstrip("/")
+    masks = [one for one in subject.expected.settings.of(rps.NAME) if one.key == rps.MASK]
+    yield from _compared(subject, subject.expected.settings.of(sysctl.NAME), sysctl.PATH)
+    yield from _compared(subject, masks, rps.SYSCTL_PATH)
+
+
+def _compared(subject: Subject, planned: Sequence[Setting], path: str) -> Iterator[Answer]:
+    """What the files say of settings that one of the compiled ones has."""
+    own = path.lstrip("/")
     if not planned or not subject.root.is_file(own):
         return
     values = _values(subject)
     for setting in planned:
         given = values.get(setting.key)
         fact = f"sysctl {setting.key} at the next boot"
-        if given is None or given.value == " ".join(str(setting.value).split()):
+        if given is None or _is_same(given.value, setting.value):
             yield subject.held(fact, given.path if given else own)
             continue
         if given.path == own:
@@ -85,6 +92,16 @@ def _files(subject: Subject) -> Iterator[Answer]:
             key=setting.key,
             path=f"/{given.path}",
         )
+
+
+def _is_same(found: str, wanted: Value) -> bool:
+    """Whether a file gives the value; CPUs are a mask there."""
+    if not isinstance(wanted, CpuSet):
+        return found == " ".join(str(wanted).split())
+    try:
+        return CpuSet.parse_mask(found) == wanted
+    except CpuSetError:
+        return False
 
 
 def _values(subject: Subject) -> dict[str, Line]:

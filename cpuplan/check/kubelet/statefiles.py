@@ -6,6 +6,7 @@ from typing import NamedTuple
 from cpuplan.check.kubelet.inforce import in_force
 from cpuplan.check.kubelet.restart import IN_FORCE, PLANNED, Refusal, Starter, starter
 from cpuplan.check.kubelet.sources import sources
+from cpuplan.check.roots.root import Kind
 from cpuplan.check.subject import Subject
 from cpuplan.diagnostics import Severity, diagnose
 from cpuplan.expected.answer import Answer, Heals
@@ -76,6 +77,17 @@ def _started(subject: Subject, known: Starter) -> Answer:
 def _answer(subject: Subject, known: Starter, file: _File) -> Answer:
     fact, path = file.fact, sources(subject).state(file.name)
     text = subject.root.read(path)
+    if text is None and _runs_without(subject, path):
+        problem = f"the kubelet runs without /{path}"
+        return subject.differs(
+            fact,
+            "CP894",
+            path,
+            observed="no such file",
+            expected="the file that each kubelet writes when it starts",
+            heals=Heals.RESTART,
+            problem=problem,
+        )
     if text is None:
         return subject.unverifiable(fact, path, "the kubelet has not written it, or it is not here")
     if file.is_of_memory and not known.has_memory:
@@ -88,6 +100,15 @@ def _answer(subject: Subject, known: Starter, file: _File) -> Answer:
             fact, "CP826", path, observed=twice, expected="", file=f"/{path}", problem=twice
         )
     return subject.held(fact, path)
+
+
+def _runs_without(subject: Subject, path: str) -> bool:
+    """Whether a kubelet runs that has lost the file; a copy must have the other one to tell."""
+    command = sources(subject).command
+    if command is None or command.process is None or subject.root.refused:
+        return False
+    others = (sources(subject).state(file.name) for file in _FILES)
+    return subject.root.kind is Kind.LIVE or any(map(subject.root.is_file, others))
 
 
 def _refused(subject: Subject, known: Starter, file: _File, text: str, refusal: Refusal) -> Answer:

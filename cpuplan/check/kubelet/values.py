@@ -1,5 +1,6 @@
 """When two values of a KubeletConfiguration are the same, however they are written."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -9,6 +10,8 @@ from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.go.text import parse_bool
 
 _CPUS = "reservedSystemCPUs"
+#: Of thresholds of eviction.
+_PERCENTAGE = re.compile(r"\d{1,3}(\.\d{1,9})?%")
 
 
 def same(field: str, found: Any, wanted: Any) -> bool:
@@ -49,6 +52,8 @@ def _same_items(field: str, found: list[Any], wanted: list[Any]) -> bool:
 
 
 def _same_text(found: str, wanted: str) -> bool:
+    if _PERCENTAGE.fullmatch(found) and _PERCENTAGE.fullmatch(wanted):
+        return float(found[:-1]) == float(wanted[:-1])
     for parse in (quantity.parse, parse_bool):
         try:
             first, second = parse(found), parse(wanted)

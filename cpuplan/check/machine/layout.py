@@ -155,12 +155,27 @@ def _caches(subject: Subject, cpus: Known) -> Look:
     others = CpuSet(
         cpu for cpu in found if cpu in wanted and found[cpu] & online != groups[wanted[cpu]]
     )
-    first = others.first if others else min(found)
+    if not others:
+        return _cache_ids(subject, cpus, index, wanted)
+    first = others.first
     text = (
         f"the L3 cache of CPU {first} is that of {cpus_text(found[first])} instead of "
         f"{groups[wanted[first]] if first in wanted else EMPTY}"
     )
     return _compared(fact, f"cache/{index}/shared_cpu_list", others, text, first)
+
+
+def _cache_ids(subject: Subject, cpus: Known, index: str, wanted: Mapping[int, int]) -> Look:
+    """The kubelet groups CPUs by the number of their cache, not by its list of CPUs."""
+    name = f"cache/{index}/id"
+    numbers = ((cpu, number(subject, f"{SYSTEM}/cpu{cpu}/{name}")) for cpu in cpus)
+    found = {cpu: each for cpu, each in numbers if each is not None}
+    others = displaced(wanted, found)
+    numbered = f"has the L3 cache {found[others.first]}" if others else ""
+    text = f"CPU {others.first} {numbered}, which others share" if others else ""
+    path = f"{SYSTEM}/cpu{others.first if others else min(cpus)}/cache/{index}"
+    name = f"{path}/id" if others else f"{path}/shared_cpu_list"
+    return Look("machine L3 caches", name, "", text)
 
 
 def _index(subject: Subject, cpu: int) -> str:

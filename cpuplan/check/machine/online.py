@@ -100,12 +100,31 @@ def _online(subject: Subject, online: CpuSet) -> Iterator[Answer]:
         yield subject.unverifiable(fact, path, "there is no such file here")
     elif offline & known == rest:
         yield subject.held(fact, path)._replace(expected=str(rest), observed=str(offline))
+        yield from _each(subject, known, wanted)
     else:
         yield subject.differs(
             fact,
             "CP803",
             path,
             observed=f"{online - offline}",
+            expected=str(wanted),
+            heals=Heals.LIVE,
+            said="",
+        )
+
+
+def _each(subject: Subject, known: CpuSet, wanted: CpuSet) -> Iterator[Answer]:
+    """What each CPU's own file says; the first CPU of most machines has none."""
+    paths = {cpu: f"{SYSTEM}/cpu{cpu}/online" for cpu in known}
+    words = {cpu: (subject.root.read(path) or "").strip() for cpu, path in paths.items()}
+    others = [cpu for cpu, word in words.items() if word == ("0" if cpu in wanted else "1")]
+    for cpu in others[:1]:
+        online = (wanted | CpuSet(others)) - (wanted & CpuSet(others))
+        yield subject.differs(
+            _ONLINE,
+            "CP803",
+            paths[cpu],
+            observed=str(online),
             expected=str(wanted),
             heals=Heals.LIVE,
             said="",

@@ -17,6 +17,10 @@ _WORD = re.compile(r"[a-z0-9]+")
 _COMMON = frozenset(("r", "tm", "cpu", "processor", "intel", "amd", "with", "core", "cores"))
 
 
+#: Of `smt/control`: siblings are off, and stay so.
+_OFF = ("off", "forceoff")
+
+
 def looks(subject: Subject) -> Iterator[Look]:
     """Maker, number and name of the model, then SMT."""
     text = (subject.root.read(_CPUINFO) or "")[:_ENOUGH].partition("\n\n")[0]
@@ -61,6 +65,9 @@ def _smt(subject: Subject) -> Look:
     text = (subject.root.read(path) or "").strip()
     if text not in ("0", "1"):
         return Look(fact, path, "there is no such file here")
+    control = f"{SYSTEM}/smt/control"
+    if (subject.root.read(control) or "").strip() in _OFF:
+        text, path = "0", control
     topology, online = subject.expected.topology, subject.expected.cpus(ONLINE)
     wanted = any(len(each & online) > 1 for each in topology.cores.values())
     if wanted == (text == "1") or (text == "1" and topology.threads_per_core > 1):

@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from cpuplan.check.pods.pairing import Pair
 from cpuplan.check.pods.statefile import Assigned
+from cpuplan.check.pods.tree import Tree
+from cpuplan.check.threads.task import cpu_list
 from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.model.topology import Topology
 from cpuplan.setting import Value
@@ -96,6 +99,17 @@ def _of_numa(
             numbers = ", ".join(map(str, used))
             wanted = "one NUMA node" if least == 1 else f"{least} NUMA nodes"
             yield Misaligned(who, cpus, f"on NUMA nodes {numbers}", wanted)
+
+
+def remote(tree: Tree, pairs: Iterable[Pair], topology: Topology) -> Iterator[Misaligned]:
+    """Containers whose memory must come from NUMA nodes that none of their CPUs is on."""
+    for pair in pairs:
+        given = cpu_list(tree.read(pair.running.container.path, "cpuset.mems"))
+        used = (node for node, cpus in topology.numa_nodes.items() if cpus & pair.exclusive)
+        own = CpuSet(used)
+        if given and own and given.isdisjoint(own):
+            found = f"with memory of NUMA node {given} alone"
+            yield Misaligned(pair.described, pair.exclusive, found, f"memory of NUMA node {own}")
 
 
 def fewest(nodes: list[CpuSet], count: int) -> int:

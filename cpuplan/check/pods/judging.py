@@ -127,6 +127,7 @@ def aligned(subject: Subject) -> Iterator[Answer]:
     if seen.state.problem or not seen.state.entries:
         return
     found = list(alignment.misaligned(seen.state, expected.topology, seen.online, promised))
+    found += alignment.remote(seen.tree, seen.pairs, expected.topology)
     for each in found:
         yield subject.differs(
             ALIGNMENT,

@@ -4,18 +4,21 @@ from collections.abc import Iterator
 
 from cpuplan.check.compare import line_of
 from cpuplan.check.pods import slices
-from cpuplan.check.pods.view import view
+from cpuplan.check.pods.tree import above
+from cpuplan.check.pods.view import View, view
 from cpuplan.check.services.units import unit_files
 from cpuplan.check.subject import Subject
+from cpuplan.check.threads.task import cpu_list
+from cpuplan.components import derived
 from cpuplan.components import slices as component
 from cpuplan.components.host import systemd
 from cpuplan.components.koordinator import node
-from cpuplan.cpuset import CpuSet
+from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.expected.answer import Answer, Heals
 from cpuplan.setting import Setting
 from cpuplan.source import Position
 
-NARROWED = "limits of slices of pods"
+NARROWED, SERVICES = "limits of slices of pods", "limits of services"
 
 
 def limits(subject: Subject) -> Iterator[Answer]:
@@ -97,14 +100,66 @@ def unplanned(subject: Subject) -> Iterator[Answer]:
     planned = [setting.key for setting in subject.expected.settings.of(component.NAME)]
     found = slices.narrowed(seen.tree, planned, seen.online)
     for path, cpus in found:
-        yield subject.differs(
-            NARROWED,
-            "CP862",
-            f"{seen.tree.folder(path)}/cpuset.cpus",
-            observed=str(cpus),
-            expected="all CPUs",
-            heals=Heals.LIVE,
-            slice=path.rpartition("/")[2],
-        )
-    if not found:
+        evidence = f"{seen.tree.folder(path)}/cpuset.cpus"
+        yield _narrowed(subject, path, evidence, str(cpus), "all CPUs")
+    others = [*_of_memory(subject, seen), *_of_pods(subject, seen)]
+    yield from others
+    if not found and not others:
         yield subject.held(NARROWED, seen.tree.folder(seen.tree.all_pods()[0]))
+
+
+def _of_memory(subject: Subject, seen: View) -> Iterator[Answer]:
+    """The kubelet gives memory to containers alone."""
+    for path in seen.tree.all_pods():
+        nodes = seen.tree.read(path, "cpuset.mems")
+        known = CpuSet(subject.expected.topology.numa_nodes)
+        if nodes and known - cpu_list(nodes):
+            evidence = f"{seen.tree.folder(path)}/cpuset.mems"
+            yield _narrowed(subject, path, evidence, f"NUMA nodes {nodes}", f"NUMA nodes {known}")
+
+
+def _of_pods(subject: Subject, seen: View) -> Iterator[Answer]:
+    """A pod whose own limit takes CPUs from a container that the kubelet gave them."""
+    limits = {pair.running.container.pod_path: EMPTY for pair in seen.pairs}
+    for pair in seen.pairs:
+        limits[pair.running.container.pod_path] |= pair.wanted & seen.online
+    for path, wanted in limits.items():
+        limit = seen.tree.cpus(path)
+        if limit and wanted - limit:
+            evidence = f"{seen.tree.folder(path)}/cpuset.cpus"
+            yield _narrowed(subject, path, evidence, str(limit), f"all CPUs, or {wanted} and more")
+
+
+def _narrowed(subject: Subject, path: str, where: str, observed: str, expected: str) -> Answer:
+    name = path.rpartition("/")[2]
+    return subject.differs(
+        NARROWED,
+        "CP862",
+        where,
+        observed=observed,
+        expected=expected,
+        heals=Heals.LIVE,
+        slice=name,
+    )
+
+
+def services(subject: Subject) -> Iterator[Answer]:
+    """CP862: a control group outside of pods leaves its services isolated CPUs alone.
+
+    An affinity that has none of the CPUs of a cpuset counts for nothing.
+    """
+    seen, expected = view(subject), subject.expected
+    system, isolated = expected.cpus(derived.SYSTEM), expected.cpus(derived.ISOLATED)
+    planned = {slices.cgroup(one.key) for one in _planned(subject)}
+    own = {partition.path for partition in seen.partitions} | planned | set(seen.tree.all_pods())
+    found = False
+    for path in sorted(seen.tree.groups):
+        if any(each in own for each in (path, *above(path))):
+            continue
+        cpus = seen.tree.cpus(path) & seen.online
+        if cpus & isolated and not cpus & system and not cpus <= expected.pool("isolcpus").cpus:
+            found = True
+            evidence = f"{seen.tree.folder(path)}/cpuset.cpus"
+            yield _narrowed(subject, path, evidence, str(cpus), str(system))._replace(fact=SERVICES)
+    if not found and isolated and not seen.tree.problem:
+        yield subject.held(SERVICES, seen.tree.folder(""))

@@ -7,7 +7,7 @@ from cpuplan.check.pods.pairing import Pair
 from cpuplan.check.pods.running import Running
 from cpuplan.check.pods.statefile import Assigned
 from cpuplan.check.pods.tree import Tree, above
-from cpuplan.cpuset import CpuSet, cpus_text, union
+from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 
 #: Names in a sentence.
 _FEW = 3
@@ -89,6 +89,9 @@ def pooled(
         cpus = one.cpus & lost.online
         if not one.cpus or cpus in (wanted, pinned):
             cpus = union(task.allowed & lost.online for task in one.tasks)
+            # One without a cpuset has that of its pod; without threads, it may be a sandbox.
+            free = one.effective if one.tasks and not one.cpus else None
+            cpus = cpus | ((free or EMPTY) & lost.online)
             if cpus <= wanted or cpus <= pinned:
                 continue
         found.setdefault(cpus, []).append(one)

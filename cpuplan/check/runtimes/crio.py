@@ -29,6 +29,7 @@ from cpuplan.setting import Setting, Value
 _FACT = "crio configuration"
 _FILES = "crio files"
 _FLAGS = "flags"
+_DRIVER = "cgroup_manager"
 
 
 class _Values(NamedTuple):
@@ -188,8 +189,27 @@ def traps(subject: Subject) -> Iterator[Answer]:
         found += crio_files.irqbalance(subject.root, given)
     for finding in found:
         yield subject.answered(_FILES, finding)
+    yield from _driver(subject, read, crio_files.decoded(given, crio_files.release(subject)))
     if not found:
         yield subject.held(_FILES, (*read.paths.values(), "")[0])
+
+
+def _driver(subject: Subject, read: Sources, files: Mapping[str, File]) -> Iterator[Answer]:
+    """The kubelet takes the driver from CRI-O, and limits of slices need that of systemd."""
+    values = _in_force(files, crio_files.release(subject))
+    found = str(values.get(_DRIVER, "systemd"))
+    wanted = str(subject.expected.facts.get(derived.CGROUP_DRIVER, found))
+    if found != wanted:
+        named = [path for path, file in files.items() if _DRIVER in crio.flat(file.tables)]
+        problem = f"{_DRIVER} of CRI-O is {found}, and the plan is for {wanted}"
+        yield subject.differs(
+            "crio cgroup_manager",
+            "CP894",
+            line_of(subject, (named or [*read.paths.values()])[-1], _DRIVER),
+            observed=found,
+            expected=wanted,
+            problem=problem,
+        )
 
 
 def _machine(subject: Subject) -> Machine:

@@ -21,12 +21,14 @@ from cpuplan.expected.answer import Answer, Heals
 from cpuplan.source import Position
 
 _AFFINITY, _QUOTA, _POLICY, _MASK = "CPUAffinity", "CPUQuota", "NUMAPolicy", "NUMAMask"
-_ALLOWED = "AllowedCPUs"
-_KEYS = (_AFFINITY, _ALLOWED, _QUOTA, _POLICY, _MASK)
-#: What starts pods, by platform.
+_ALLOWED, _MEMORY = "AllowedCPUs", "AllowedMemoryNodes"
+_KEYS = (_AFFINITY, _ALLOWED, _MEMORY, _QUOTA, _POLICY, _MASK)
+#: Where the plan has CPUs of these, their drop-ins are compared with it elsewhere.
+_LIMITED = (".slice", ".scope")
+_CONFINED = (".service", *_LIMITED)
+#: What starts pods, by platform: the kubelet asks another program, unless both are one.
 _RUNTIMES = frozenset(
     (
-        "kubelet.service",
         "crio.service",
         "containerd.service",
         "k3s.service",
@@ -35,6 +37,8 @@ _RUNTIMES = frozenset(
         "rke2-agent.service",
     )
 )
+#: Of these, quotas and memory count as well.
+_SERVING = _RUNTIMES | {"kubelet.service"}
 #: What the kubelet makes below these has limits of its own.
 _PODS = frozenset(("kubepods.slice", "kubepods-burstable.slice", "kubepods-besteffort.slice"))
 _TRANSIENT = "run/systemd/transient/"
@@ -67,8 +71,10 @@ def foreign(subject: Subject) -> Iterator[Answer]:
     subject.cache[reported.UNITS] = frozenset(
         each.unit for each in found if each.line.key == _AFFINITY
     )
-    if not found:
+    if not found and any(folder in unit_files(subject).folders for folder in OWN):
         yield subject.held("affinities of units", "etc/systemd/system")
+    elif not found:
+        yield subject.unverifiable("affinities of units", OWN[0], "no unit of the node is here")
     for each in found:
         path, line = subject.root.shown(each.line.path), shown(f"{each.line.key}={each.line.value}")
         yield subject.differs(
@@ -86,7 +92,7 @@ def foreign(subject: Subject) -> Iterator[Answer]:
 
 def _units(subject: Subject, files: UnitFiles) -> Iterator[_Found]:
     own = {path.lstrip("/") for path in subject.expected.files}
-    judged = (unit for unit in files.units() if unit.endswith(".service") or unit in _PODS)
+    judged = (unit for unit in files.units() if unit.endswith(_CONFINED))
     mentioned = {unit for unit in judged if _mentions(subject, files, unit)}
     for unit in sorted(mentioned):
         every = files.lines(unit)
@@ -95,16 +101,16 @@ def _units(subject: Subject, files: UnitFiles) -> Iterator[_Found]:
             continue  # judged as what runs in a pod
         given = [line for line in every if line.key in _KEYS]
         by_others = [line for line in given if line.path not in own]
-        if unit in _PODS:
+        if unit.endswith(_LIMITED):
             by_others = [line for line in by_others if not line.path.startswith(_TRANSIENT)]
         if by_others and (found := _problem(subject, unit, given)):
             yield found
 
 
 def _mentions(subject: Subject, files: UnitFiles, unit: str) -> bool:
-    """Whether files of the administrator name one of the keys: those of packages are many."""
-    for folder in OWN:
-        if unit in files.folders.get(folder, ()) and _names_key(subject, f"{folder}/{unit}"):
+    """Whether files of the unit name one of the keys."""
+    for folder, names in files.folders.items():
+        if unit in names and _names_key(subject, f"{folder}/{unit}"):
             return True
     return any(_names_key(subject, path) for path in files.drop_ins(unit))
 
@@ -121,9 +127,11 @@ def _problem(subject: Subject, unit: str, given: Sequence[Line]) -> _Found | Non
     quota, policy, mask = (last(given, key) for key in (_QUOTA, _POLICY, _MASK))
     if affinity and (problem := _affinity(subject, unit, cpus(affinity))):
         return _Found(unit, affinity[-1], problem)
-    if unit not in _PODS and allowed and (problem := _confined(subject, cpus(allowed))):
+    if allowed and (problem := _confined(subject, unit, cpus(allowed))):
         return _Found(unit, allowed[-1], problem)
-    if quota and (unit in _RUNTIMES or unit in _PODS):
+    if unit in _PODS and (memory := last(given, _MEMORY)):
+        return _Found(unit, memory, "pods get memory of these NUMA nodes alone")
+    if quota and (unit in _SERVING or unit in _PODS):
         who = "pods are" if unit in _PODS else "it is"
         return _Found(unit, quota, f"{who} throttled")
     if unit in _RUNTIMES and (policy or mask):
@@ -145,8 +153,13 @@ def _affinity(subject: Subject, unit: str, allowed: CpuSet) -> str:
     return ""
 
 
-def _confined(subject: Subject, allowed: CpuSet) -> str:
-    """What is wrong with the cpuset of a service: with CPUs that it should have, it uses these."""
+def _confined(subject: Subject, unit: str, allowed: CpuSet) -> str:
+    """What is wrong with the cpuset of a unit: with CPUs that it should have, it uses these."""
+    if unit in {one.key for one in subject.expected.settings if one.key.endswith(_LIMITED)}:
+        return ""
+    if unit in _PODS:
+        lost = subject.expected.cpus(derived.ONLINE) - allowed if allowed else EMPTY
+        return f"pods are kept off {cpus_text(lost)}" if lost else ""
     isolated = subject.expected.cpus(derived.ISOLATED)
     isolcpus = subject.expected.pool("isolcpus").cpus
     if allowed <= isolcpus or allowed & subject.expected.cpus(derived.SYSTEM):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from cpuplan.check.roots.coverage import PROGRAMS
 from cpuplan.check.services import machineconfig
 from cpuplan.check.services.machineconfig import Rendered
+from cpuplan.check.services.unitfiles import TYPES
 from cpuplan.check.subject import Subject
 from cpuplan.components import kernel
 from cpuplan.components.openshift import mixedcpus
@@ -44,7 +45,7 @@ def compiled(subject: Subject) -> Iterator[Answer]:
             yield subject.unverifiable(_fact(path), path.lstrip("/"), reason)
         elif text is None:
             missing.append(path)
-        elif text != file.text:
+        elif not _is_same(subject, path, text, file.text):
             yield _differing(subject, path, text, file.text)
         elif file.is_executable and keeps_modes:
             yield _mode(subject, path)
@@ -59,9 +60,25 @@ def _files(subject: Subject) -> Iterator[tuple[str, NodeFile]]:
     own = subject.expected.release.kubelet_drop_in
     for path, file in subject.expected.files.items():
         # A masked unit is a matter of CP867.
-        is_masked = subject.root.link(path.lstrip("/")) == _NOWHERE
+        is_unit = path.startswith("/etc/systemd/") and path.endswith(TYPES)
+        is_masked = is_unit and subject.root.link(path.lstrip("/")) == _NOWHERE
         if path != own and not path.startswith(_ELSEWHERE) and not is_masked:
             yield path, file
+
+
+def _is_same(subject: Subject, path: str, found: str, wanted: str) -> bool:
+    """Whether a file says what was compiled; the machine config daemon compares each byte."""
+    if found == wanted or subject.expected.platform.has_pools:
+        return found == wanted
+    return _said(path, found) == _said(path, wanted)
+
+
+def _said(path: str, text: str) -> list[str]:
+    """The lines of a file without comments and blank lines; those of a script begin with `#!`."""
+    marks = ("#", ";") if path.startswith("/etc/systemd/") else ("#",)
+    shebang = text.partition("\n")[0] if text.startswith("#!") else ""
+    kept = (line.rstrip() for line in text.splitlines())
+    return [shebang, *(line for line in kept if line and not line.lstrip().startswith(marks))]
 
 
 def _fact(path: str) -> str:

@@ -122,7 +122,9 @@ def verdict(subject: Subject) -> Iterator[Answer]:
     path, text = _first(subject, _VERDICTS)
     log = tunedlog.log(log_text)
     said = tunedlog.verdict(text)
-    if log.lost:
+    if log.refused:
+        yield _problem(subject, _VERDICT, log_path, f"no profile is loaded: {log.refused}")
+    elif log.lost:
         names = named(log.lost)
         yield _problem(subject, _VERDICT, log_path, f"it could not load its plugins: {names}")
     elif said is False or (said is None and log.failed):

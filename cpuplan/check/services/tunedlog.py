@@ -10,6 +10,7 @@ _VERIFYING = "verifying profile"
 _LINE = re.compile(r"\S+ \S+ (?P<level>[A-Z]+) +(?P<logger>tuned\S*): (?P<text>.*)\Z")
 #: tuned/consts.py: STR_VERIFY_PROFILE_FAIL and its kin.
 _DIFFERS = "verify: failed: "
+_NO_PROFILE = ("Cannot load profile", "Cannot find profile", "Cannot set initial profile")
 _NO_PLUGIN = "failed to initialize plugin "
 
 
@@ -21,6 +22,8 @@ class Log(NamedTuple):
     lost: tuple[str, ...]
     #: What the last verification found: `'x' = '1', expected '2'`.
     failed: tuple[str, ...]
+    #: Why no profile could be loaded; "" if one was.
+    refused: str = ""
 
 
 def verdict(text: str) -> bool | None:
@@ -32,7 +35,7 @@ def verdict(text: str) -> bool | None:
 
 def log(text: str) -> Log:
     """The log since the last profile was loaded, or since the log was begun."""
-    profile = ""
+    profile = refused = ""
     lost: list[str] = []
     failed: list[str] = []
     for line in text.splitlines():
@@ -41,11 +44,14 @@ def log(text: str) -> Log:
             continue
         said = match["text"]
         if _LOADING in line:
-            profile, lost, failed = said.rpartition(": ")[2].strip(), [], []
+            profile, refused = said.rpartition(": ")[2].strip(), ""
+            lost, failed = [], []
         elif said.startswith(_VERIFYING):
             failed = []
         elif said.startswith(_NO_PLUGIN) and match["level"] == "ERROR":
             lost.append(said.removeprefix(_NO_PLUGIN).strip())
+        elif match["level"] == "ERROR" and any(text in said for text in _NO_PROFILE):
+            refused = said
         elif said.startswith(_DIFFERS):
             failed.append(said.removeprefix(_DIFFERS).strip())
-    return Log(profile, tuple(dict.fromkeys(lost)), tuple(dict.fromkeys(failed)))
+    return Log(profile, tuple(dict.fromkeys(lost)), tuple(dict.fromkeys(failed)), refused)

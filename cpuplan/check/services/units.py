@@ -6,7 +6,7 @@ That their files are there and equal is a matter of `files`.
 from collections.abc import Iterator
 
 from cpuplan.check.roots.root import Kind
-from cpuplan.check.services import expectedunits, shown, unitfiles
+from cpuplan.check.services import expectedunits, shown, unitfiles, unitlines
 from cpuplan.check.services.expectedunits import CompiledUnit
 from cpuplan.check.services.unitfiles import UnitFiles
 from cpuplan.check.services.unitlines import Line
@@ -28,6 +28,8 @@ _CHANGING = (
     ("Unit", ("Condition", "Assert")),
     ("Timer", ("On", "Unit")),
 )
+#: Keys whose lines add up.
+_LISTS = ("Exec", "Environment", "UnsetEnvironment", "CPUAffinity", "AllowedCPUs")
 _CACHE = "unit files"
 
 
@@ -48,7 +50,9 @@ def in_force(subject: Subject) -> Iterator[Answer]:
     for unit in expectedunits.compiled(subject.expected):
         if not subject.root.is_file(unit.path) and files.mask(unit.name) is None:
             continue  # a matter of CP870
-        if problem := _problem(subject, unit, files, masked):
+        if subject.root.read(unit.path) is None and files.mask(unit.name) is None:
+            yield subject.unverifiable(_fact(unit.name), unit.path, "its file cannot be read")
+        elif problem := _problem(subject, unit, files, masked):
             yield _differs(subject, unit.name, *problem)
         elif _needs_link(unit, wired) and not any(files.starters(unit.name)):
             idle.append(unit)
@@ -115,6 +119,34 @@ def _change(subject: Subject, unit: CompiledUnit, files: UnitFiles) -> Line | No
         ):
             found = line
     return found
+
+
+def overridden(subject: Subject) -> Iterator[Answer]:
+    """CP867 of units of others whose compiled drop-in a later one takes back."""
+    units = {unit.name for unit in expectedunits.compiled(subject.expected)}
+    for path, file in sorted(subject.expected.files.items()):
+        unit = path.rpartition("/")[0].rpartition("/")[2].removesuffix(".d")
+        if not path.endswith(".conf") or not unit.endswith(".service") or unit in units:
+            continue
+        found = unit_files(subject).lines(unit)
+        for line in unitlines.lines(file.text, path.lstrip("/")):
+            other = _taken_back(found, line)
+            if other:
+                place = Position(subject.root.shown(other.path), other.number, 1)
+                text = f"a drop-in takes {line.key}={line.value} back"
+                yield _differs(subject, unit, place, text)
+
+
+def _taken_back(found: list[Line], own: Line) -> Line | None:
+    """The line of another file by which one of ours counts for nothing."""
+    same = [line for line in found if (line.section, line.key) == (own.section, own.key)]
+    if own.section != "Service" or not any(line.path == own.path for line in same):
+        return None
+    if own.key.startswith(_LISTS):
+        kept = unitlines.added(same, own.key)
+        is_reset = all(line.path != own.path for line in kept)
+        return same[-1] if is_reset else None
+    return same[-1] if same[-1].value != own.value else None
 
 
 def _wanted_by_tuned(

@@ -63,21 +63,44 @@ class _Run(NamedTuple):
 @click.option(
     "--prune", is_flag=True, help="Remove the layouts of classes that are gone from the lock."
 )
+@click.option(
+    "--stdout",
+    is_flag=True,
+    help="Write nothing: print the objects of the cluster that --cluster names, as YAML documents. "
+    "The lock must be up to date.",
+)
+@click.option(
+    "--hosting",
+    is_flag=True,
+    help="With --stdout: print what belongs into the cluster that hosts this one.",
+)
 @format_option
 @filter_options
-def command(
+def command(  # noqa: PLR0913, PLR0917 - the options of the command
     check: bool,
     force: bool,
     resolve: bool,
     allow_removal: bool,
     prune: bool,
     strict: bool,
+    stdout: bool,
+    hosting: bool,
     output_format: str,
 ) -> int:
     """Solve the layouts and write out/ and intents/plan.lock.yaml, completely or not at all.
 
     Files in out/ that cpuplan did not write are unchanged.
     """
+    if stdout:
+        _check_stdout(
+            check or force or resolve or allow_removal or prune or bool(settings().nodes),
+            output_format,
+        )
+        from cpuplan.cli.printed import print_manifests
+
+        return print_manifests(settings().root, hosting=hosting, strict=strict)
+    if hosting:
+        raise click.UsageError("--hosting is for --stdout")
     if settings().is_narrowed and not check:
         raise click.UsageError(
             "compile always writes everything: use --cluster and --node only with --check"
@@ -116,6 +139,12 @@ def command(
     if code == 0:
         _remember(run)
     return code
+
+
+def _check_stdout(with_others: bool, output_format: str) -> None:
+    """Raise UsageError for options that say what is written, or print something else."""
+    if with_others or output_format != "text":
+        raise click.UsageError("--stdout goes with --cluster, --hosting and --strict only")
 
 
 def _finish(out: Path) -> None:

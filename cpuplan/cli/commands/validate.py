@@ -22,6 +22,8 @@ from cpuplan.write import record
 if TYPE_CHECKING:
     from cpuplan.cli.files.nodes import NodeFiles
     from cpuplan.diagnostics import Diagnostic
+    from cpuplan.pipeline import Project
+    from cpuplan.plan import Plan
 
 
 @click.command()
@@ -62,7 +64,13 @@ if TYPE_CHECKING:
     help="containerd's configuration: its config.toml, or a copy of /etc/containerd with it. All "
     "that it imports is read as containerd reads it, also without a project.",
 )
-def command(
+@click.option(
+    "--against",
+    metavar="REF",
+    help="Report only findings that the project did not have in this commit, such as origin/main. "
+    "They are compared by code and field, whatever lines they are in.",
+)
+def command(  # noqa: PLR0913, PLR0917 - one for each option
     files: tuple[Path, ...],
     output_format: str,
     strict: bool,
@@ -70,6 +78,7 @@ def command(
     config_dir: Path | None,
     crio_folder: Path | None,
     containerd_path: Path | None,
+    against: str | None,
 ) -> int:
     """Report everything that is wrong with the project, and whether every node has a layout.
 
@@ -80,10 +89,14 @@ def command(
     as its programs read them: pods, nodes, ClusterColocationProfiles and its ConfigMaps.
     NodeResourceTopologies are checked as the API server and schedulers read them.
 
-    Exit code 0: nothing is wrong; 1: something is.
+    Exit code 0: nothing is wrong; 1: something is. With --against, something that is new.
     """
     root = settings().root
     runtimes = (crio_folder, containerd_path)
+    if against is not None:
+        if files or config_dir or any(runtimes):
+            raise click.UsageError("--against compares the project: give no other files")
+        return _against(root, against, output_format, strict=strict)
     if not (files or config_dir or any(runtimes) or settings().is_narrowed) and (
         known := record.unchanged(inputs.read(root), root / "out")
     ):
@@ -104,22 +117,70 @@ def _with_project(root: Path, given: "NodeFiles") -> "tuple[list[Diagnostic], st
     """What is wrong with the project and the given files, and what to say if nothing is."""
     from cpuplan import pipeline
     from cpuplan.components import cgroups
-    from cpuplan.diagnostics import errors
-    from cpuplan.write.files import check_tree
 
     project = pipeline.load(root, given.others)
     narrow_to(project)
-    plan, findings = pipeline.judge(project)
-    # What `compile` refuses to write over is nothing to call valid.
-    diagnostics = [*findings, *check_tree(root / "out")]
-    if not errors([*given.refused, *diagnostics]):
-        diagnostics += pipeline.check_state_files(project, plan)
+    plan, diagnostics = _judge(project, given.refused)
     targets = [node_class.target for node_class in project.classes]
     is_v1 = bool(plan.nodes) and all(map(cgroups.is_v1, plan.nodes))
     text = _valid(plan.number_of_nodes, len(plan.nodes))
     if not (plan.nodes or project.documents.of_kind("Nodes")):
         text = "valid, as far as this can be checked without an inventory"
     return [*diagnostics, *given.check(targets, cgroup_v1=is_v1)], text
+
+
+def _judge(
+    project: "Project", refused: "Sequence[Diagnostic]" = ()
+) -> "tuple[Plan, list[Diagnostic]]":
+    """The plan, and what is wrong with the project beside what is `refused` already."""
+    from cpuplan import pipeline
+    from cpuplan.diagnostics import errors
+    from cpuplan.write.files import check_tree
+
+    plan, findings = pipeline.judge(project)
+    # What `compile` refuses to write over is nothing to call valid.
+    diagnostics = [*findings, *check_tree(project.root / "out")]
+    if not errors([*refused, *diagnostics]):
+        diagnostics += pipeline.check_state_files(project, plan)
+    return plan, diagnostics
+
+
+def _against(root: Path, ref: str, output_format: str, *, strict: bool) -> int:
+    """Tell what the project has that it did not have in the commit `ref`."""
+    from cpuplan import pipeline
+    from cpuplan.cli.output import today
+    from cpuplan.diagnostics import as_of
+    from cpuplan.git import trees
+    from cpuplan.premerge import findings, snapshot
+
+    commit = trees.commit_of(root, ref)
+    project = pipeline.load(root)
+    narrow_to(project)
+    plan, now = _judge(project)
+    with snapshot.project_at(root, commit) as place:
+        before = _judge_before(place)
+    new = findings.brought_in(as_of(now, today()), as_of(before, today()))
+    print_diagnostics(new, output_format, strict=strict)
+    if known := len(as_of(now, today())) - len(new):
+        note(
+            f"{counted(known, 'finding')} not reported: {ref} has {'it' if known == 1 else 'them'}"
+        )
+    if fails(new, strict=strict):
+        return 1
+    size = f"{counted(plan.number_of_nodes, 'node')} in {counted(len(plan.nodes), 'class')}"
+    note(f"nothing new is wrong, compared with {ref}: {size}")
+    return 0
+
+
+def _judge_before(place: Path) -> "Sequence[Diagnostic]":
+    """What was wrong with the project; also what made it unreadable."""
+    from cpuplan import pipeline
+    from cpuplan.diagnostics import CpuplanError
+
+    try:
+        return _judge(pipeline.load(place))[1]
+    except CpuplanError as error:
+        return error.diagnostics
 
 
 def _valid(nodes: int, classes: int) -> str:

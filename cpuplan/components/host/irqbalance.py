@@ -16,7 +16,7 @@ from cpuplan.plan import NodePlan
 from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "irqbalance"
-EFFECT: Effect | None = Effect("systemctl show irqbalance", Cost.NOTHING)
+EFFECT: Effect | None = Effect("systemctl show irqbalance", Cost.IRQBALANCE_RESTART)
 ENVIRONMENT_PATH = "/etc/cpuplan/irqbalance"
 DROP_IN = "/etc/systemd/system/irqbalance.service.d/99-cpuplan.conf"
 LIST, MASK = "IRQBALANCE_BANNED_CPULIST", "IRQBALANCE_BANNED_CPUS"

@@ -15,7 +15,7 @@ from cpuplan.plan import NodePlan
 from cpuplan.setting import Cost, Effect, Setting, Value
 
 NAME = "systemd"
-EFFECT: Effect | None = Effect("/proc/1/status", Cost.NOTHING)
+EFFECT: Effect | None = Effect("/proc/1/status", Cost.SYSTEMD_RELOAD)
 AFFINITY = "CPUAffinity"
 #: Of the control groups that are not of pods, each with its section.
 SLICES = {"init.scope": "Scope", "system.slice": "Slice", "user.slice": "Slice"}
@@ -35,7 +35,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     if plan.spec.isolation.system_services == "slices":
         reason = stated(plan, "services can use no other CPUs", "isolation.systemServices")
         for name in SLICES:
-            effect = Effect(f"/sys/fs/cgroup/{name}/cpuset.cpus.effective", Cost.NOTHING)
+            effect = Effect(f"/sys/fs/cgroup/{name}/cpuset.cpus.effective", Cost.SYSTEMD_RELOAD)
             yield Setting(NAME, name, others, (*because, reason), effect)
 
 

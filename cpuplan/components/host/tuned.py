@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cpuplan.model.tuning import NetDevice
 
 NAME = "tuned"
-EFFECT: Effect | None = Effect("tuned-adm verify", Cost.NOTHING)
+EFFECT: Effect | None = Effect("tuned-adm verify", Cost.TUNED_RESTART)
 PROFILE = "cpuplan"
 #: TuneD before 2.23 looks for profiles in /etc/tuned, later ones in /etc/tuned/profiles only.
 PATHS = (f"/etc/tuned/{PROFILE}/tuned.conf", f"/etc/tuned/profiles/{PROFILE}/tuned.conf")
@@ -72,8 +72,11 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     return map(with_evidence, _options(plan))
 
 
-def with_evidence(setting: Setting) -> Setting:
-    """An option with the file that shows it, where that is one."""
+def with_evidence(setting: Setting, cost: Cost = Cost.TUNED_RESTART) -> Setting:
+    """An option with the file that shows it, where that is one.
+
+    An operator that runs TuneD applies a changed profile without a restart.
+    """
     key = setting.key
     found = _CONNTRACK if key.endswith(".nf_conntrack_hashsize") else _SHOWN.get(key)
     if key.startswith(_SYSCTL) and key != _DROPPED:
@@ -83,7 +86,7 @@ def with_evidence(setting: Setting) -> Setting:
     path, form = found
     value = int(str(setting.value)) if form is Form.NUMBER else setting.value
     evidence = (Evidence(path, form, value),)
-    return setting._replace(effect=Effect(f"/{path}", Cost.NOTHING, evidence))
+    return setting._replace(effect=Effect(f"/{path}", cost, evidence))
 
 
 def _options(plan: NodePlan) -> Iterator[Setting]:

@@ -14,10 +14,10 @@ from cpuplan.components.host import tuned as common
 from cpuplan.components.host.tuned import ISOLATED_CORES, STALLD, Row, given
 from cpuplan.components.reasons import of_release, stated, stated_or, unasked
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting
+from cpuplan.setting import Cost, Effect, Setting
 
 NAME = common.NAME
-EFFECT = common.EFFECT
+EFFECT: Effect | None = Effect("tuned-adm verify", Cost.NOTHING)
 render = common.render
 of_operator = common.of_operator
 parse = common.parse
@@ -37,7 +37,8 @@ _NOT_IN_REAL_TIME_KERNELS = "kernel.numa_balancing,net.core.busy_read,net.core.b
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Options by `section.option`."""
-    return map(common.with_evidence, _options(plan))
+    for setting in _options(plan):
+        yield common.with_evidence(setting, Cost.NOTHING)
 
 
 def _options(plan: NodePlan) -> Iterator[Setting]:

@@ -15,6 +15,8 @@ from cpuplan.importers.trees.folder import FolderTree
 from cpuplan.naming import is_subdomain
 
 _FOLDER = "cluster-scoped-resources/machineconfiguration.openshift.io"
+_CONFIGURATIONS = "cluster-scoped-resources/operator.openshift.io/machineconfigurations"
+_CONFIGURATION = "cluster.yaml"
 _GENERATED = "machineconfiguration.openshift.io/generated-by-controller-version"
 _WAVE = "argocd.argoproj.io/sync-wave"
 _PROFILES = ("50-nto-", "50-performance-", "performance-", "rendered-")
@@ -36,7 +38,19 @@ def facts(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
         if tree.names(f"{_FOLDER}/{folder}"):
             objects = sorted(_objects(tree, folder, diagnostics), key=_created)
             fields[field] = [read(item) for item in objects if _is_foreign(item)]
+    if tree.names(_CONFIGURATIONS):
+        fields |= _disruption_policy(tree, diagnostics)
     return fields
+
+
+def _disruption_policy(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
+    """What a user states; the operator's own policies are in the status."""
+    if _CONFIGURATION not in tree.names(_CONFIGURATIONS):
+        return {}
+    item = load(tree, f"{_CONFIGURATIONS}/{_CONFIGURATION}", diagnostics)
+    given = data.mapping(data.mapping(item.get("spec")).get("nodeDisruptionPolicy"))
+    sections = _without_empty({name: given.get(name) for name in ("files", "units", "sshkey")})
+    return {"nodeDisruptionPolicy": sections} if sections else {}
 
 
 def _objects(

@@ -1,5 +1,6 @@
 """Boot arguments: each dropped, changed and given twice, and foreign ones."""
 
+import re
 from collections.abc import Iterator
 
 from cpuplan.components import cmdline, kernel
@@ -36,6 +37,7 @@ def mutations(case: Case) -> Iterator[Mutation]:
         return
     for setting in case.expected.settings.of(kernel.NAME):
         yield from _of_setting(case, line, setting)
+    yield from _without_number(line)
     planned = {name for name, _ in cmdline.pairs(kernel.render(_settings(case)))}
     for words in _foreign(case):
         name = words.split()[-1].partition("=")[0]
@@ -43,6 +45,14 @@ def mutations(case: Case) -> Iterator[Mutation]:
             yield Mutation(
                 "arguments", f"foreign {words}", _line(f"{line} {words}"), named(name), CMDLINE
             )
+
+
+def _without_number(line: str) -> Iterator[Mutation]:
+    """A size of pages that no number follows sets none aside."""
+    found = re.search(r"(hugepagesz=\S+) hugepages=\d+", line)
+    if found:
+        lone = _line(line.replace(found[0], found[1]))
+        yield Mutation("arguments", f"{found[1]} without a number", lone, named("hugepagesz"))
 
 
 def _settings(case: Case) -> list[Setting]:

@@ -18,6 +18,8 @@ def mutations(case: Case) -> Iterator[Mutation]:
     isolated = case.expected.cpus("isolated CPUs")
     if isolated:
         yield _foreign(case, isolated)
+        yield from _services(case, isolated)
+        yield from _without_cpusets(case)
     if case.expected.settings.of("partitions"):
         yield from _partition(case)
     yield from _slices(case)
@@ -41,6 +43,26 @@ def _foreign(case: Case, isolated: CpuSet) -> Mutation:
     return Mutation(
         "cgroups", "a foreign partition", changes, "partition|isolated|site.slice", "kernel threads"
     )
+
+
+def _services(case: Case, isolated: CpuSet) -> Iterator[Mutation]:
+    """A group outside of pods that has isolated CPUs alone, and others than those of isolcpus."""
+    taken = (isolated - case.expected.pool("isolcpus").cpus) & case.expected.cpus("online CPUs")
+    if taken and case.expected.cpus("CPUs of system services"):
+        changes: dict[str, Content] = {
+            f"{ROOT}/site.slice/cpuset.cpus": f"{taken}\n",
+            f"{ROOT}/site.slice/cpuset.cpus.effective": f"{taken}\n",
+            f"{ROOT}/site.slice/cpuset.cpus.partition": "member\n",
+        }
+        yield Mutation("cgroups", "services on isolated CPUs", changes, "site.slice")
+
+
+def _without_cpusets(case: Case) -> Iterator[Mutation]:
+    path = f"{ROOT}/cgroup.controllers"
+    words = (case.image.text(path) or "").split()
+    if "cpuset" in words:
+        left = " ".join(word for word in words if word != "cpuset")
+        yield Mutation("cgroups", "no controller cpuset", {path: f"{left}\n"}, "controller")
 
 
 def _partition(case: Case) -> Iterator[Mutation]:

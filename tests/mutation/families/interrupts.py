@@ -81,7 +81,7 @@ def _balancer(case: Case, isolated: CpuSet) -> Iterator[Mutation]:
             environ = f"proc/{pid}/environ"
             for what, text in (
                 ("another ban", "IRQBALANCE_BANNED_CPULIST=1\0"),
-                ("no ban", "LANG=C\0"),
+                ("no ban", "IRQBALANCE_BANNED_CPUS=0\0"),
             ):
                 yield Mutation(
                     "interrupts", f"irqbalance: {what}", {environ: text}, "irqbalance|IRQBALANCE"

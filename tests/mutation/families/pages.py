@@ -14,9 +14,19 @@ def mutations(case: Case) -> Iterator[Mutation]:
     assert isinstance(planned, dict)
     sizes = {size for of_node in planned.values() if isinstance(of_node, dict) for size in of_node}
     for size in sorted(sizes):
+        yield from _reserved(case, size)
         for node in case.expected.topology.numa_facts:
             for by in (-1, 1):
                 yield from _changed(case, node, size, by)
+
+
+def _reserved(case: Case, size: str) -> Iterator[Mutation]:
+    """Pages that a program has mapped and not touched yet."""
+    path = f"{ALL}/hugepages-{size}kB/resv_hugepages"
+    total = case.image.text(f"{ALL}/hugepages-{size}kB/nr_hugepages")
+    if case.image.text(path) is not None and total is not None and int(total):
+        changes = {path: f"{total}"}
+        yield Mutation("pages", f"{size} kB: all reserved", changes, "pages of")
 
 
 def _changed(case: Case, node: int, size: str, by: int) -> Iterator[Mutation]:

@@ -32,6 +32,12 @@ def mutations(case: Case) -> Iterator[Mutation]:
                 yield Mutation(
                     "units", f"{unit} with {key}", changes, named(unit, "99-zzz-site.conf")
                 )
+    for unit in ("system.slice", "user.slice", "init.scope"):
+        section = "Scope" if unit.endswith("scope") else "Slice"
+        text = f"[{section}]\nAllowedCPUs=\nAllowedCPUs={isolated}\n"
+        changes = {f"{FOLDER}/{unit}.d/99-zzz-site.conf": text}
+        if isolated:
+            yield Mutation("units", f"{unit} confined", changes, named(unit, "99-zzz-site.conf"))
     # Where a boot argument says it, it counts and not the file.
     if isolated and case.expected.settings.of("systemd"):
         yield Mutation(

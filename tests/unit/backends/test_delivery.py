@@ -9,12 +9,8 @@ import pytest
 import yaml
 
 from cpuplan import backends
-from cpuplan.backends.delivery import (
-    CLUSTER_KINDS,
-    KOORDINATOR_KINDS,
-    NAMESPACED_KINDS,
-    argocd_files,
-)
+from cpuplan.backends import argocd
+from cpuplan.backends.argocd.kinds import CLUSTER_KINDS, KOORDINATOR_KINDS, NAMESPACED_KINDS
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.machines.plans import plan, regular
@@ -94,7 +90,8 @@ def test_no_object_goes_without_a_word(node: ConfiguredPlan) -> None:
 
 
 def application_set(**given: Any) -> dict[str, Any]:
-    files = argocd_files(DeliverySpec(repository="https://git.example.com/a.git", **given))
+    delivery = DeliverySpec(repository="https://git.example.com/a.git", **given)
+    files = argocd.files(argocd.Inputs(delivery))
     made: dict[str, Any] = yaml.safe_load(files["argocd/applicationset.yaml"])
     return made
 

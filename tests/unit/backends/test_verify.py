@@ -12,7 +12,7 @@ from cpuplan import backends
 from cpuplan.agent import metrics
 from cpuplan.agent.board import Board, Checked
 from cpuplan.agent.board import Plan as Known
-from cpuplan.backends.delivery import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
+from cpuplan.backends.argocd.kinds import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
 from cpuplan.backends.verify import access, arrival
 from cpuplan.check.cluster.kinds import KINDS as KINDS_OF_A_CLUSTER
 from cpuplan.fleet.verification import KINDS, agent

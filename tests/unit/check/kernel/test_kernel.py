@@ -137,6 +137,7 @@ def test_one_fact(tmp_path: Path, code: str, change: Change) -> None:
         write(WORKQUEUE, "1\n"),
         write("sys/devices/virtual/workqueue/writeback/cpumask", "ff\n"),
         write("proc/irq/default_smp_affinity", "00000000,00000011\n"),
+        write("sys/class/net/eth0/queues/rx-0/rps_cpus", "00000000\n"),
         write("sys/module/rcutree/parameters/kthread_prio", "11"),
         # Of pages without a node, the sum counts.
         lambda root: [
@@ -177,7 +178,7 @@ def test_the_same_argument_twice_is_a_warning(tmp_path: Path) -> None:
 def test_pages_that_no_pod_has(tmp_path: Path) -> None:
     changes = (
         write(f"{PAGES}/free_hugepages", "3\n"),
-        write(f"{GROUPS}/cgroup.controllers", "cpuset cpu hugetlb\n"),
+        write(f"{GROUPS}/cgroup.controllers", "cpuset cpu memory hugetlb pids\n"),
     )
     assert codes(answers(tmp_path, *changes)) == ["CP819"]
     pods = write(f"{GROUPS}/kubepods.slice/hugetlb.2MB.current", f"{61 * 2 * 1024**2}\n")

@@ -148,6 +148,8 @@ def test_file_of_the_command_line_that_does_not_exist(tmp_path: Path) -> None:
         ("reservedSystemCPUs", None, "0-2", False),
         ("enforceNodeAllocatable", ["pods", "x"], ["x", "pods"], True),
         ("enforceNodeAllocatable", ["pods", "pods"], ["x", "pods"], False),
+        ("evictionHard", {"a": "10.0%"}, {"a": "10%"}, True),
+        ("evictionHard", {"a": "10.5%"}, {"a": "10%"}, False),
         ("evictionHard", {"a": "10%"}, {"a": "10%", "b": "1"}, False),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from cpuplan.expected.answer import Heals, Verdict
 from cpuplan.kubelet import checkpoint
 from cpuplan.kubelet.cpu import state
-from tests.unit.check.kubelet.nodes import DROP_INS, HEAD, answers, codes, of, planned
+from tests.unit.check.kubelet.nodes import DROP_INS, HEAD, answers, codes, of, planned, running
 
 STATE = "var/lib/kubelet/cpu_manager_state"
 FACT = "state of the CPU manager"
@@ -84,3 +84,11 @@ def test_a_foreign_key_with_which_no_kubelet_starts(tmp_path: Path) -> None:
     found = answers(tmp_path, planned(), changes)
     assert codes(found) == ["CP829"]
     assert of(found, FACT).verdict is Verdict.UNVERIFIABLE
+
+
+def test_file_that_a_running_kubelet_has_lost(tmp_path: Path) -> None:
+    other = {"var/lib/kubelet/memory_manager_state": "{}"}
+    answer = of(answers(tmp_path, planned(), {**running("--v=2"), **other}), FACT)
+    assert answer.finding is not None
+    assert answer.finding.code == "CP894"
+    assert of(answers(tmp_path / "down", planned(), other), FACT).verdict is Verdict.UNVERIFIABLE

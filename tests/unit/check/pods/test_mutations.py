@@ -191,6 +191,18 @@ BROKEN: dict[str, tuple[Change, str]] = {
         _group(f"{_RADIO}/cgroup-child", "cpu.max", "200000 100000"),
         "CP858",
     ),
+    "a container without a cpuset": (
+        _several(_group(_WEB, "cpuset.cpus", ""), _group(_WEB, "cpuset.cpus.effective", ONLINE)),
+        "CP857",
+    ),
+    "the limit of a pod": (_group(pod_path(FAST), "cpuset.cpus", "5-6"), "CP862"),
+    "the memory of all pods": (_group(PODS, "cpuset.mems", "0"), "CP862"),
+    "services on isolated CPUs": (
+        lambda root: kubepods.write_group(root, "site.slice", "2-3", "2-3"),
+        "CP862",
+    ),
+    "memory of another NUMA node": (_group(_FAST, "cpuset.mems", "1"), "CP859"),
+    "no controller": (_file(f"{MOUNT}/cgroup.controllers", "cpu memory pids"), "CP894"),
     "throttling": (
         _several(
             _group(_FAST, "cpu.max", "200000 100000"),

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from cpuplan.check.programs.balancer import PROGRAM
 from cpuplan.check.services import expectedunits
-from cpuplan.check.services.balancer import PROGRAM
 from cpuplan.components import derived, kernel
 from cpuplan.components.host import irqbalance, tuned
 from cpuplan.cpuset import CpuSet

@@ -8,7 +8,8 @@ import pytest
 
 from cpuplan.check import evidence
 from cpuplan.check.interrupts import placed, queues
-from cpuplan.check.services import affinities, balancer, files, profile, tuning, units
+from cpuplan.check.programs import balancer
+from cpuplan.check.services import affinities, files, profile, tuning, units
 from cpuplan.cpuset import CpuSet
 from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.plan import ConfiguredPlan
@@ -40,6 +41,7 @@ STEPS = (
     evidence.shown_by_files,
     files.compiled,
     units.in_force,
+    units.overridden,
     units.results,
     affinities.foreign,
     profile.active,
@@ -196,6 +198,7 @@ def add(root: Path, path: str, content: str) -> None:
 
 LOG = "var/log/tuned/tuned.log"
 LOST = "2026-11-22 10:04 ERROR    tuned.units.manager: failed to initialize plugin scheduler\n"
+REFUSED = "2026-11-22 10:04 ERROR    tuned.daemon.daemon: Cannot load profile(s) 'cpuplan'\n"
 IRQ, GOVERNOR = "proc/irq", "cpufreq/scaling_governor"
 INTERRUPTS, CHECK = "cpuplan-interrupts.service", "hugepages-check-2048kB.service"
 KUBERNETES: list[tuple[str, str, Change]] = [
@@ -276,6 +279,30 @@ KUBERNETES: list[tuple[str, str, Change]] = [
         "pods take their memory",
         text(f"{UNITS}/crio.service.d/numa.conf", "[Service]\nNUMAPolicy=bind\nNUMAMask=0\n"),
     ),
+    (
+        "CP869",
+        "isolated CPUs 2-7 only",
+        text(f"{UNITS}/system.slice.d/site.conf", "[Slice]\nAllowedCPUs=2-7\n"),
+    ),
+    (
+        "CP869",
+        "isolated CPU 4",
+        text("usr/lib/systemd/system/chronyd.service", "[Service]\nCPUAffinity=4\n"),
+    ),
+    (
+        "CP869",
+        "memory of these NUMA nodes",
+        text(f"{UNITS}/kubepods.slice.d/site.conf", "[Slice]\nAllowedMemoryNodes=0\n"),
+    ),
+    (
+        "CP867",
+        "a drop-in takes EnvironmentFile=/etc/cpuplan/irqbalance back",
+        text(
+            f"{UNITS}/irqbalance.service.d/zz.conf",
+            "[Service]\nEnvironmentFile=\nEnvironmentFile=/etc/site\n",
+        ),
+    ),
+    ("CP898", "no profile is loaded", lambda root: add(root, LOG, REFUSED)),
     (
         "CP869",
         "isolated CPU 5",

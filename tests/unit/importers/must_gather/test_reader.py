@@ -208,6 +208,34 @@ spec: {{machineConfigPoolSelector: {{matchLabels: {{custom: {name}}}}}}}
 """
 
 
+POLICY = """\
+kind: MachineConfiguration
+metadata: {name: cluster}
+spec:
+  managementState: Managed
+  nodeDisruptionPolicy:
+    files:
+    - {path: /etc/crio, actions: [{type: Restart, restart: {serviceName: crio.service}}]}
+    units: []
+status: {nodeDisruptionPolicyStatus: {}}
+"""
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_node_disruption_policies(tmp_path: Path, stated: bool) -> None:
+    folder = gather(tmp_path, ".", "worker-0")
+    text = POLICY if stated else "metadata: {name: cluster}\nspec: {}\n"
+    place = "cluster-scoped-resources/operator.openshift.io/machineconfigurations"
+    trees.put({f"{place}/cluster.yaml": text}, folder)
+    trees.put(
+        {f"{MCO}/kubeletconfigs/a.yaml": KUBELET.format(name="a", created="2026-01-01")}, folder
+    )
+    (*_, cluster) = hardware_documents(importers.run(None, [tmp_path]))
+    action = {"type": "Restart", "restart": {"serviceName": "crio.service"}}
+    policy = {"files": [{"path": "/etc/crio", "actions": [action]}]}
+    assert cluster["spec"].get("nodeDisruptionPolicy") == (policy if stated else None)
+
+
 def test_objects_that_cpuplan_does_not_write(tmp_path: Path) -> None:
     folder = gather(tmp_path, ".", "worker-0")
     configs = {

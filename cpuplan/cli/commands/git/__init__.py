@@ -1,0 +1,1 @@
+"""Commands about what Git has of a project, and what it will have."""

@@ -1,0 +1,64 @@
+"""`cpuplan merge-check`: whether a merge would give a valid project."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan.cli.output import fails, format_option, note, print_diagnostics, settings
+from cpuplan.text import counted
+
+if TYPE_CHECKING:
+    from cpuplan.diagnostics import Diagnostic
+    from cpuplan.premerge.merging import Merge
+
+
+@click.command()
+@click.argument("ref", required=False)
+@click.option("--strict", is_flag=True, help="Treat warnings as errors, except waived ones.")
+@format_option
+def command(ref: str | None, strict: bool, output_format: str) -> int:
+    """Say whether merging REF into the present commit (HEAD) would give a valid project.
+
+    REF is a branch or commit; the default is the main branch. Git merges in memory: no index, work
+    tree or branch changes, and only what is committed counts. Reported are inputs that both sides
+    change in one place, classes whose layout both sides change, with the CPUs that both move, and
+    everything that `validate` says of the merged inputs and the merged lock.
+
+    Exit code 0: after the merge every layout is that of one of the two sides, and valid; 1: it is
+    not.
+    """
+    from cpuplan.git import trees
+    from cpuplan.premerge import merging
+
+    root = settings().root
+    chosen = ref if ref is not None else trees.main_branch(root)
+    merged = merging.merge(root, chosen)
+    layouts = merging.of_layouts(root, merged, chosen)
+    found, size = [*merging.of_inputs(merged), *layouts], ""
+    if len(found) == len(layouts):  # what Git marked as a conflict cannot be read
+        findings, size = _judge(root, merged, layouts, chosen)
+        found = [*findings, *layouts]
+    print_diagnostics(found, output_format, strict=strict)
+    outputs = [path for path in merged.conflicts if path.startswith("out/")]
+    if outputs:
+        note(f"Git cannot merge {counted(len(outputs), 'file')} of out/; `compile` writes them")
+    if fails(found, strict=strict):
+        return 1
+    note(f"merging {chosen} gives a valid project: {size}, each with a layout that a side has")
+    return 0
+
+
+def _judge(
+    root: Path, merged: "Merge", known: "list[Diagnostic]", ref: str
+) -> "tuple[list[Diagnostic], str]":
+    """What is wrong with the merged project beside what is `known`, and how large it is."""
+    from cpuplan import pipeline
+    from cpuplan.premerge import merging, snapshot
+
+    with snapshot.project_at(root, merged.tree) as place:
+        project = pipeline.load(place)
+        plan, findings = pipeline.judge(project, settle=True)
+        findings += merging.of_moves(pipeline.moves(project, plan), known, ref)
+    nodes = counted(plan.number_of_nodes, "node")
+    return findings, f"{nodes} in {counted(len(plan.nodes), 'class')}"

@@ -1,0 +1,173 @@
+"""`cpuplan publish`: commit what was compiled to a branch."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan.cli.output import (
+    echo,
+    format_option,
+    note,
+    print_diagnostics,
+    settings,
+)
+
+if TYPE_CHECKING:
+    from cpuplan.pipeline import Compiled, Project
+    from cpuplan.publish.publishing import Published, Request
+    from cpuplan.publish.source import Source
+
+
+@click.command()
+@click.option(
+    "--branch",
+    metavar="NAME",
+    help="Branch that gets the commit. It is created if it does not exist, with no other files. "
+    " [default: the revision in the Delivery document]",
+)
+@click.option(
+    "--repository",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Repository of the branch, which may be a bare one.  [default: that of the project]",
+)
+@click.option(
+    "--folder",
+    metavar="PATH",
+    help="Folder in the tree of the branch.  [default: out, below the path in the Delivery "
+    "document or else, in the project's own repository, where it is there]",
+)
+@click.option(
+    "--push",
+    "push_to",
+    metavar="REMOTE",
+    help="Also push the branch to this remote, a name or a URL. Nothing is forced.",
+)
+@click.option(
+    "--allow-dirty",
+    is_flag=True,
+    help="Publish also if inputs are in no commit; the message says so.",
+)
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Replace files of cpuplan on the branch that others changed. Never those of others.",
+)
+@click.option(
+    "--cluster",
+    "clusters",
+    metavar="NAME",
+    multiple=True,
+    help="Publish only the files of this cluster; may be repeated. Those of others stay as they "
+    "are on the branch.  [default: everything]",
+)
+@format_option
+def command(  # noqa: PLR0913, PLR0917 - one for each option
+    branch: str | None,
+    repository: Path | None,
+    folder: str | None,
+    push_to: str | None,
+    allow_dirty: bool,
+    force: bool,
+    clusters: tuple[str, ...],
+    output_format: str,
+) -> int:
+    """Commit out/, or the trees of some clusters, to a branch.
+
+    The message says which classes change and which CPUs move, and names the commit and the digest
+    of the inputs. Other files on the branch stay as they are, and no history is rewritten. The
+    index and the work tree are not touched. If nothing changes, there is no commit.
+
+    out/ must be what the inputs give (`cpuplan compile`), and the inputs must be committed. Exit
+    code 3: out/ is out of date.
+    """
+    from cpuplan.cli.compiled import compile_again, differences
+    from cpuplan.cli.scope import Scope
+    from cpuplan.publish import source
+
+    done = compile_again(output_format)
+    if done is None:
+        return 1
+    project, compiled = done
+    if clusters:
+        Scope(project, clusters, ())  # refuses names that no cluster has
+    if stale := [*differences(project, compiled)]:
+        print_diagnostics([*compiled.diagnostics, *stale], output_format)
+        return 3
+    origin = source.of(project.inputs)
+    if origin.dirty and not allow_dirty:
+        print_diagnostics([*compiled.diagnostics, *origin.dirty], output_format)
+        note("nothing was published")
+        return 1
+    place = repository or settings().root
+    request = _request(project, compiled, origin, place, branch)
+    chosen = _folder(project, place, folder, is_own=repository is None)
+    from cpuplan.publish.publishing import publish
+
+    chosen_clusters = tuple(dict.fromkeys(clusters))
+    request = request._replace(
+        clusters=chosen_clusters, folder=chosen, force=force, push_to=push_to
+    )
+    published = publish(request)
+    print_diagnostics(compiled.diagnostics, output_format)
+    _tell(request, published)
+    return 0
+
+
+def _request(
+    project: "Project", compiled: "Compiled", origin: "Source", place: Path, branch: str | None
+) -> "Request":
+    from cpuplan import __version__
+    from cpuplan.git import trees
+    from cpuplan.impact.rules import context
+    from cpuplan.publish import provenance
+    from cpuplan.publish.message import Origin
+    from cpuplan.publish.publishing import Request
+
+    deliveries = project.documents.of_kind("Delivery")
+    if branch is None and not deliveries:
+        raise click.UsageError("give --branch: no Delivery document names one")
+    return Request(
+        files=compiled.files,
+        clusters=(),
+        provenance=provenance.of(compiled.files, project.inputs),
+        context=context.of(project.classes),
+        origin=Origin(origin.commit, bool(origin.dirty), project.inputs.digest(), __version__),
+        repository=trees.top_of(place),
+        branch=branch if branch is not None else str(deliveries[0].spec.revision),
+        folder="out",
+        force=False,
+        push_to=None,
+    )
+
+
+def _folder(project: "Project", place: Path, given: str | None, *, is_own: bool) -> str:
+    """The folder in the tree of the branch."""
+    from cpuplan.files import is_plain
+    from cpuplan.git import trees
+
+    if given is not None:
+        chosen = given.rstrip("/")
+        if not is_plain(chosen) or ".git" in chosen.lower().split("/"):
+            raise click.UsageError(f"--folder {given!r} is not a path inside a repository")
+        return chosen
+    deliveries = project.documents.of_kind("Delivery")
+    if deliveries:
+        above = f"{deliveries[0].spec.path}/"
+    else:
+        above = trees.prefix(place) if is_own else ""
+    return f"{above}out".lstrip("/")
+
+
+def _tell(request: "Request", published: "Published") -> None:
+    for line in published.lines:
+        note(line)
+    name = request.branch
+    if not published.is_new:
+        note(f"nothing has changed: {name} has what the inputs give")
+    else:
+        # The result of the command, unless the findings are.
+        (echo if settings().format == "text" else note)(f"{name} {published.commit}")
+    if published.is_pushed:
+        note(f"pushed {name} to {request.push_to}")

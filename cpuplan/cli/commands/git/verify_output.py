@@ -1,0 +1,103 @@
+"""`cpuplan verify-output`: whether the files in out/ are what the inputs give."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan.cli.output import filter_options, format_option, note, print_diagnostics, settings
+from cpuplan.text import counted, joined
+
+if TYPE_CHECKING:
+    from cpuplan.publish.provenance import Provenance
+    from cpuplan.publish.verification import Tree
+
+
+@click.command()
+@click.option(
+    "--ref",
+    metavar="REF",
+    help="Verify the files of this commit or branch, such as one that `publish` made, instead of "
+    "those of the work tree.",
+)
+@click.option(
+    "--folder",
+    metavar="PATH",
+    default=None,
+    help="Folder of the files in the tree of --ref.  [default: out, where the project is]",
+)
+@click.option(
+    "--against-provenance",
+    "statement_path",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Also compare the files and the inputs with this statement (`cpuplan provenance`).",
+)
+@format_option
+@filter_options
+def command(
+    ref: str | None, folder: str | None, statement_path: Path | None, output_format: str
+) -> int:
+    """Compile again, and compare every file: is out/ what the inputs give, and nothing else?
+
+    No record of earlier runs is used. Files that differ, are missing or left over, and files that
+    cpuplan did not write, are reported. Exit code 0: all files are what the inputs give; 3: some
+    are not; 1: the inputs have errors.
+    """
+    from cpuplan.cli.compiled import compile_again
+    from cpuplan.diagnostics import diagnose
+    from cpuplan.fleet import lock
+    from cpuplan.publish import provenance, verification
+    from cpuplan.read.inputs import LOCK_PATH
+    from cpuplan.source import Position
+
+    if folder is not None and ref is None:
+        raise click.UsageError("--folder is about the tree of --ref: give both")
+    statement = _statement(statement_path)
+    done = compile_again(output_format)
+    if done is None:
+        return 1
+    project, compiled = done
+    tree = _tree(ref, folder)
+    found = verification.compare(tree, compiled.files)
+    if not lock.is_same(project.inputs.lock, compiled.lock):
+        found.append(diagnose("CP620", Position(LOCK_PATH, 0, 0), path=LOCK_PATH))
+    if statement:
+        now = provenance.of(compiled.files, project.inputs)
+        found += verification.against(tree, statement, now, settings().clusters)
+    print_diagnostics([*compiled.diagnostics, *found], output_format)
+    if found:
+        return 3
+    note(f"{counted(len(compiled.files), 'file')}: all of {tree.shown} is what the inputs give")
+    paused = [each.node_class.full_name for each in compiled.plan.nodes if each.spec.paused]
+    if paused:
+        note(f"paused, compared with the digests of their last compilation: {joined(paused)}")
+    return 0
+
+
+def _statement(path: Path | None) -> "Provenance | None":
+    """The statement. Raises CpuplanError: CP108 and the like, and CP699."""
+    if path is None:
+        return None
+    from cpuplan.diagnostics import CpuplanError
+    from cpuplan.files import Unreadable, read_regular
+    from cpuplan.publish import provenance
+    from cpuplan.read.files import refusal
+
+    try:
+        data = read_regular(path)
+    except Unreadable as error:
+        raise CpuplanError([refusal(str(path), error)]) from error
+    return provenance.parse(data, str(path))
+
+
+def _tree(ref: str | None, folder: str | None) -> "Tree":
+    from cpuplan.git import trees
+    from cpuplan.publish import verification
+
+    root = settings().root
+    if ref is None:
+        return verification.of_folder(root / "out")
+    place = "out" if folder is None else folder.strip("/")
+    whole = trees.prefix(root) + place if folder is None else place
+    return verification.of_commit(root, ref, whole)

@@ -1,0 +1,222 @@
+"""`cpuplan plan`: what a change of the inputs costs each node."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan.cli.options import Settings
+from cpuplan.cli.output import (
+    document_options,
+    echo_result,
+    filter_options,
+    narrow_to,
+    note,
+    print_diagnostics,
+    settings,
+    today,
+    use_colour,
+)
+from cpuplan.text import counted
+
+if TYPE_CHECKING:
+    from cpuplan.diagnostics import Diagnostic
+    from cpuplan.impact.comparison import Comparison
+    from cpuplan.impact.sides import Side
+    from cpuplan.impact.trees import Tree
+    from cpuplan.pipeline import Compiled, Project
+    from cpuplan.render.plan.report import PlanReport
+
+#: Of --max-impact, from the least to the worst.
+_IMPACTS = ("none", "live", "restart", "drain", "reboot", "reinstall")
+
+
+def _limit(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    from cpuplan.impact.rollout import is_limit
+
+    if not is_limit(value):
+        raise click.BadParameter(
+            f"{value!r} is neither a number of nodes from 1 on nor a percentage"
+        )
+    return value
+
+
+@click.command()
+@click.option(
+    "--against",
+    "ref",
+    metavar="REF",
+    help="Compare with out/ of this commit, branch or tag. Nothing is checked out.  [default: "
+    "where the current branch left the main branch]",
+)
+@click.option(
+    "--against-folder",
+    "folder",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Compare with this folder: out/ of the project, or a copy of what was compiled. An empty "
+    "folder stands for a project that was never compiled.",
+)
+@click.option(
+    "--max-impact",
+    type=click.Choice(_IMPACTS),
+    help="Fail with exit code 4 if a node would need more than this.",
+)
+@click.option("--exit-code", is_flag=True, help="Exit with code 3 if the plan has changes.")
+@click.option(
+    "--max-unavailable",
+    metavar="NUMBER|PERCENT",
+    default="1",
+    show_default=True,
+    callback=_limit,
+    help="How many nodes of an intent are out of service at once, where no MachineConfigPool "
+    "says so.",
+)
+@click.option(
+    "--minutes-per-reboot",
+    "minutes",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="How long a node is away when it reboots, pods that leave first included: the plan then "
+    "says how long each rollout takes.",
+)
+@document_options
+@filter_options
+def command(
+    ref: str | None,
+    folder: Path | None,
+    max_impact: str | None,
+    exit_code: bool,
+    max_unavailable: str,
+    minutes: int | None,
+    output_format: str,
+) -> int:
+    """Show what a change costs: which CPUs, settings and objects change, and what nodes bear.
+
+    The project as it is now is compiled in memory and compared with out/ as it was. Nothing is
+    written.
+
+    For each class of nodes: CPUs that change pools, settings and the lines of the intent that
+    changed them, files, capacity as the simulated kubelet gives it, and what happens on each node:
+    nothing, live, restart, drain, reboot, or reinstall. Then the objects of each cluster, and the
+    rounds in which the nodes go.
+
+    Exit code 0: the plan was made; 1: the project has errors; 3: with --exit-code, the plan has
+    changes; 4: the impact is above --max-impact, or above what the rollout of an intent allows.
+    """
+    if ref and folder:
+        raise click.UsageError("--against and --against-folder exclude each other")
+    from cpuplan import pipeline
+    from cpuplan.diagnostics import errors
+
+    before = _tree(ref, folder)
+    project = pipeline.load(settings().root)
+    narrow_to(project)
+    compiled = pipeline.compile_project(project, allow_removal=True, settle=True)
+    if errors(compiled.diagnostics):
+        print_diagnostics(compiled.diagnostics, "text")
+        return 1
+    report = _report(project, compiled, before, max_unavailable)
+    whole = report.comparison
+    _print(_narrowed(report._replace(minutes=minutes)), output_format)
+    if excess := _excess(project, compiled, whole, max_impact):
+        print_diagnostics(excess, "text")
+        return 4
+    return 3 if exit_code and not whole.is_empty else 0
+
+
+def _tree(ref: str | None, folder: Path | None) -> "Tree":
+    """What was compiled before."""
+    from cpuplan.impact import trees
+
+    return trees.of_folder(folder) if folder else trees.of_commit(settings().root, ref)
+
+
+def _report(project: "Project", compiled: "Compiled", before: "Tree", limit: str) -> "PlanReport":
+    from cpuplan.impact import comparison, rollout, trees
+    from cpuplan.impact.sides import Side
+    from cpuplan.render.plan.report import PlanReport
+
+    trees.check_objects(before, compiled.files)
+    old, new = Side(before.files), Side(compiled.files)
+    found = comparison.compare(project, compiled.plan, (old, new))
+    return PlanReport(
+        found,
+        before.name,
+        before.source,
+        rollout.rounds(found, compiled.plan, (old, new), limit),
+        verbose=settings().verbose,
+        findings=_findings(project, compiled, old, found),
+    )
+
+
+def _findings(
+    project: "Project", compiled: "Compiled", old: "Side", found: "Comparison"
+) -> "tuple[Diagnostic, ...]":
+    """State files of kubelets that ran before, which those of the new plan would refuse."""
+    from cpuplan.diagnostics import Findings, as_of
+    from cpuplan.pipeline import described
+    from cpuplan.plan import Plan
+    from cpuplan.simulate import statefiles
+
+    pairs = [change.pair for change in found.changes]
+    was = {
+        pair.after: dict(old.classes[pair.before]) for pair in pairs if pair.after and pair.before
+    }
+    findings = Findings()
+    for node in compiled.plan.nodes:
+        of_class = statefiles.check(was, Plan((node,)), project.locate)
+        findings.add(of_class, [node.node_class.full_name])
+    of_today = as_of(described(project, findings.all()), today())
+    return tuple(each for each in of_today if not each.waiver)
+
+
+def _narrowed(report: "PlanReport") -> "PlanReport":
+    """Of the report what --cluster and --node leave."""
+    from cpuplan.render.plan.report import narrowed
+
+    given = settings()
+    if not given.is_narrowed:
+        return report
+    left = narrowed(report, lambda cluster, node: _is_wanted(given, cluster, node))
+    return left._replace(findings=tuple(filter(given.scope.has, report.findings)))
+
+
+def _is_wanted(given: Settings, cluster: str, node: str) -> bool:
+    """Nodes that are gone are in no scope of the project, so the options themselves decide."""
+    names = (node, f"{cluster}/{node}")
+    is_named = not given.nodes or any(name in given.nodes for name in names)
+    return is_named and (not given.clusters or cluster in given.clusters)
+
+
+def _print(report: "PlanReport", output_format: str) -> None:
+    colour = output_format == "text" and use_colour() and not settings().output
+    echo_result(_rendered(report, output_format, colour=colour), colour=colour)
+    if output_format == "text":
+        print_diagnostics(report.findings, "text")
+    if report.elsewhere:
+        note(f"note: {counted(report.elsewhere, 'node')} more, excluded by --cluster or --node")
+
+
+def _rendered(report: "PlanReport", output_format: str, *, colour: bool) -> str:
+    if output_format == "json":
+        from cpuplan.render.plan import data
+
+        return data.render(report)
+    if output_format == "markdown":
+        from cpuplan.render.plan import markdown
+
+        return markdown.render(report)
+    from cpuplan.render.plan import text
+
+    return text.render(report, colour=colour)
+
+
+def _excess(
+    project: "Project", compiled: "Compiled", whole: "Comparison", asked: str | None
+) -> "list[Diagnostic]":
+    """CP683 where the impact is above the option, or above what the rollout of an intent allows."""
+    from cpuplan.impact import limits
+
+    asked = "nothing" if asked == "none" else asked
+    return list(limits.check(whole, compiled.plan, project.locate, asked))

@@ -1,0 +1,40 @@
+"""A compilation that must agree with the lock and with out/ as they are."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cpuplan.cli.output import narrow_to, print_diagnostics, settings
+
+if TYPE_CHECKING:
+    from cpuplan.diagnostics import Diagnostic
+    from cpuplan.pipeline import Compiled, Project
+
+
+def compile_again(output_format: str = "") -> "tuple[Project, Compiled] | None":
+    """The project, and what it gives, from nothing but its inputs; None if it has errors.
+
+    What is to be said of it is printed.
+    """
+    from cpuplan import pipeline
+    from cpuplan.diagnostics import errors
+
+    project = pipeline.load(settings().root)
+    narrow_to(project)
+    compiled = pipeline.compile_project(project)
+    if errors(compiled.diagnostics):
+        print_diagnostics(compiled.diagnostics, output_format)
+        return None
+    return project, compiled
+
+
+def differences(project: "Project", compiled: "Compiled") -> "Iterator[Diagnostic]":
+    """What `compile` would change: of the lock (CP620), and of out/ (CP602, CP603, CP608 ...)."""
+    from cpuplan.diagnostics import diagnose
+    from cpuplan.fleet import lock
+    from cpuplan.read.inputs import LOCK_PATH
+    from cpuplan.source import Position
+    from cpuplan.write.files import compare_tree
+
+    if not lock.is_same(project.inputs.lock, compiled.lock):
+        yield diagnose("CP620", Position(LOCK_PATH, 0, 0), path=LOCK_PATH)
+    yield from compare_tree(project.root / "out", compiled.files)[1]

@@ -1,0 +1,102 @@
+"""`compile --stdout`: the objects of one cluster as YAML documents, and no files.
+
+For the config management plugin of Argo CD, which takes whatever is printed: so there is nothing
+else on standard output, and nothing at all where something is wrong.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cpuplan.cli.output import fails, narrow_to, print_diagnostics, settings
+from cpuplan.diagnostics import CpuplanError, diagnose, errors
+from cpuplan.fleet import lock
+from cpuplan.fleet.hosting import HOST
+from cpuplan.read.inputs import LOCK_PATH
+from cpuplan.source import Position
+from cpuplan.write import emitted
+
+if TYPE_CHECKING:
+    from cpuplan.pipeline import Compiled, Project
+
+#: Where Argo CD has the parameters of an Application (config-management-plugins.md).
+PARAMETERS = "ARGOCD_APP_PARAMETERS"
+_KNOWN = frozenset({"cluster", "hosting"})
+
+
+def print_manifests(root: Path, *, hosting: bool, strict: bool) -> int:
+    """Compile the project, and print the objects of --cluster or of the Application's cluster."""
+    from cpuplan import pipeline
+
+    given = {} if settings().clusters else _parameters(os.environ.get(PARAMETERS, ""))
+    if "cluster" in given:
+        settings().clusters = (given["cluster"],)
+    of_host = hosting or given.get("hosting") == "true"
+    project = pipeline.load(root)
+    narrow_to(project)
+    compiled = pipeline.compile_project(project)
+    print_diagnostics(compiled.diagnostics, strict=strict)
+    if errors(compiled.diagnostics) or fails(compiled.diagnostics, strict=strict):
+        return 1
+    _check_lock(project, compiled)
+    folder = _folder(_cluster(project), hosting=of_host)
+    chosen = {path: data for path, data in compiled.files.items() if _is_object(path, folder)}
+    if wrong := emitted.check(chosen):
+        raise CpuplanError(wrong)
+    for _, data in sorted(chosen.items()):
+        click.echo(b"---\n" + data, nl=False)
+    return 0
+
+
+def _parameters(text: str) -> Mapping[str, str]:
+    """The parameters of an Application, by name: a list of mappings with a name and a string."""
+    if not text:
+        return {}
+    try:
+        given = {each["name"]: each["string"] for each in json.loads(text)}
+    except (ValueError, KeyError, TypeError):
+        raise _wrong(
+            f"{PARAMETERS} is not a list of parameters with a name and a string",
+            "write parameters such as {name: cluster, string: lab} into the Application",
+        ) from None
+    if unknown := sorted(map(str, given.keys() - _KNOWN)):
+        raise _wrong(
+            f"{PARAMETERS} has the unknown parameter {unknown[0]}",
+            "write the parameters cluster and hosting only",
+        )
+    return {name: str(value) for name, value in given.items()}
+
+
+def _cluster(project: "Project") -> str:
+    """The one cluster that is asked for; of a project with a single one, this."""
+    chosen = settings().clusters or sorted({each.cluster for each in project.classes})
+    if len(set(chosen)) != 1:
+        raise _wrong(
+            "the objects of exactly one cluster can be printed",
+            "name it with --cluster, or with the parameter cluster of the Application",
+        )
+    return chosen[0]
+
+
+def _check_lock(project: "Project", compiled: "Compiled") -> None:
+    if not lock.is_same(project.inputs.lock, compiled.lock):
+        problem = f"{LOCK_PATH} is missing, or not what the inputs give"
+        remedy = "run `cpuplan compile` and commit the lock"
+        place = Position(LOCK_PATH, 0, 0)
+        raise CpuplanError([diagnose("CP679", place, problem=problem, remedy=remedy)])
+
+
+def _wrong(problem: str, remedy: str) -> CpuplanError:
+    return CpuplanError([diagnose("CP679", None, problem=problem, remedy=remedy)])
+
+
+def _folder(cluster: str, *, hosting: bool) -> str:
+    return f"clusters/{cluster}/{HOST}/manifests/" if hosting else f"clusters/{cluster}/manifests/"
+
+
+def _is_object(path: str, folder: str) -> bool:
+    return path.startswith(folder) and path != f"{folder}kustomization.yaml"

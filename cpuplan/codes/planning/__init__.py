@@ -1,0 +1,34 @@
+"""What a change costs: the CP68x of `cpuplan plan`."""
+
+from cpuplan.codes.code import Code
+
+CODES = {
+    "CP680": Code(
+        "nothing to compare with",
+        "{what} has no compiled classes (.cpuplan/classes/)",
+        "name a commit (`--against`) or a folder (`--against-folder`) with the result of `cpuplan compile`; for a "
+        "first compilation, compare with an empty folder",
+        "`cpuplan plan` compares the project with what was compiled before. A commit or a folder without it could be "
+        "the wrong one, and a plan that compares with nothing calls every node new, so you must ask for that.",
+    ),
+    "CP681": Code(
+        "damaged class",
+        "{path} of {what} is not a class that cpuplan compiled",
+        "compare with a commit whose out/ is whole, or compile it again there",
+        "The plan of each class (`.cpuplan/classes/`) is what `cpuplan plan` compares. A file that cannot be read "
+        "could hide any change, so nothing is compared.",
+    ),
+    "CP682": Code(
+        "damaged object",
+        "{path} of {what} is not a Kubernetes object",
+        "compare with a commit whose out/ is whole, or compile it again there",
+        "A manifest that differs from the present one is read to show which fields change. This one cannot be read.",
+    ),
+    "CP683": Code(
+        "impact above the limit",
+        "the impact on {nodes} is {impact}, and {limit} allows at most {allowed}",
+        "leave out of the change what causes it (`cpuplan plan` shows the statements), or raise {limit}",
+        "`cpuplan plan` fails with exit code 4 if a node would need more than the option `--max-impact`, or the rollout "
+        "of its intent, allows: nothing, live, restart, drain, reboot, reinstall, from the least to the worst.",
+    ),
+}

@@ -1,0 +1,53 @@
+"""What Git has of a folder: a file that it has can be overwritten, and nothing is lost."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from cpuplan.diagnostics import CpuplanError
+from cpuplan.git.program import run
+
+_COMMITTED = "HEAD^1", "HEAD^2"
+
+
+class Tracked(NamedTuple):
+    """Paths below the folder whose content Git has in a commit or its index, and changed ones."""
+
+    has: frozenset[str]
+    changed: frozenset[str]
+
+
+def look(folder: Path) -> Tracked | None:
+    """What Git has of `folder`; None outside of a work tree, and where Git cannot be run.
+
+    In the middle of a merge Git has both sides of a file, whatever its text is.
+    """
+    listed = _ask(folder, "ls-files", "-z", "--cached")
+    changed = _ask(folder, "ls-files", "-z", "--modified")
+    unmerged = _ask(folder, "ls-files", "-z", "--unmerged")
+    if listed is None or changed is None or unmerged is None:
+        return None
+    merging = {entry.partition("\t")[2] for entry in unmerged}
+    differing = frozenset(changed) - merging
+    return Tracked(frozenset(listed) - differing, differing)
+
+
+def of_merged(folder: Path, path: str) -> list[str]:
+    """The lines of a file on both sides of a merge that is in progress, or was committed last."""
+    for ours, theirs in (
+        ("HEAD", "MERGE_HEAD"),
+        ("HEAD", "CHERRY_PICK_HEAD"),
+        ("HEAD", "REBASE_HEAD"),
+        _COMMITTED,
+    ):
+        if _ask(folder, "rev-parse", "-q", "--verify", f"{theirs}^{{commit}}") is not None:
+            sides = [_ask(folder, "show", f"{side}:./{path}") or [] for side in (ours, theirs)]
+            return [line for side in sides for text in side for line in text.splitlines()]
+    return []
+
+
+def _ask(folder: Path, *words: str) -> list[str] | None:
+    try:
+        done = run(folder, *words)
+    except CpuplanError:
+        return None
+    return None if done.code else done.parts

@@ -1,0 +1,1 @@
+"""OpenShift: what the machine config operator and the node tuning operator do."""

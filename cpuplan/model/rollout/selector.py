@@ -1,0 +1,22 @@
+"""Which nodes something is for (pydantic)."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from cpuplan.model.base import Model
+from cpuplan.model.document import Listed, Name
+
+
+class Selector(Model):
+    """Nodes that match all of these fields."""
+
+    clusters: Annotated[tuple[Name, ...], Listed] = Field(
+        default=(), description="nodes of these clusters; default: all"
+    )
+    nodes: Annotated[tuple[str, ...], Listed] = Field(
+        default=(), description="node names; ranges and * are allowed"
+    )
+    match_labels: dict[str, str] = Field(
+        default={}, description="nodes that have all of these labels in the inventory"
+    )

@@ -1,0 +1,157 @@
+"""A merge of two commits, made in memory: what Git cannot merge, and which layouts both moved."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from cpuplan.cpuset import CpuSet, cpus_text
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.fleet import lock as locks
+from cpuplan.fleet.lock import Key, Lock
+from cpuplan.git import trees
+from cpuplan.git.program import LONG, run, unusable
+from cpuplan.pipeline import Moves
+from cpuplan.read.files import FOLDERS, POD_FOLDER
+from cpuplan.read.inputs import LOCK_PATH
+from cpuplan.render.changes import direction
+from cpuplan.source import Position
+from cpuplan.text import joined
+
+_HINT = (
+    "merge {ref} and run `cpuplan compile`, which takes a layout that fits the merged inputs, and "
+    "review the CPUs that it says move"
+)
+_MOVED = "no layout of the two sides fits the merged inputs: {}"
+_Pools = Mapping[str, CpuSet]
+
+
+class Merge(NamedTuple):
+    """The commits of a merge, and the tree that it gives; `conflicts` are paths of the project."""
+
+    base: str
+    ours: str
+    theirs: str
+    tree: str
+    conflicts: tuple[str, ...]
+
+
+def merge(root: Path, ref: str) -> Merge:
+    """Merge `ref` into the present commit; no index, work tree or branch is touched.
+
+    Raises CpuplanError: CP688, CP689, CP690.
+    """
+    ours, theirs = trees.commit_of(root, "HEAD"), trees.commit_of(root, ref)
+    base = trees.common_commit(root, "HEAD", ref)
+    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
+    # Elsewhere Git tells paths relative to the folder that it stands in.
+    done = run(trees.top_of(root), *words, limit=LONG)
+    if done.code not in (0, 1) or not done.parts:
+        problem = f"{done.problem}; a merge in memory needs Git 2.38 or newer"
+        raise unusable(root, problem)
+    tree, *paths = done.parts
+    start = trees.prefix(root)
+    inside = [path.removeprefix(start) for path in paths if path.startswith(start)]
+    return Merge(base, ours, theirs, tree, tuple(dict.fromkeys(inside)))
+
+
+def of_inputs(merged: Merge) -> list[Diagnostic]:
+    """CP698 for inputs that Git cannot merge; the lock has an answer of its own."""
+    folders = tuple(f"{folder}/" for folder in (*FOLDERS, POD_FOLDER))
+    hint = "merge it by hand, then run `cpuplan compile`"
+    return [
+        diagnose(
+            "CP698", Position(path, 0, 0), what=path, problem="both sides change it", hint=hint
+        )
+        for path in merged.conflicts
+        if path.startswith(folders) and path != LOCK_PATH
+    ]
+
+
+def of_layouts(root: Path, merged: Merge, ref: str) -> list[Diagnostic]:
+    """CP698 for classes whose layout both sides changed, each in its own way."""
+    base, ours, theirs = (
+        _lock_at(root, commit) for commit in (merged.base, merged.ours, merged.theirs)
+    )
+    found = []
+    for key in sorted(ours.keys() & theirs.keys()):
+        sides = ours[key].pools, theirs[key].pools
+        before = base[key].pools if key in base else None
+        if sides[0] != sides[1] and before not in sides:
+            found.append(_both(key, before, sides, ref))
+    return found
+
+
+def _lock_at(root: Path, commit: str) -> Lock:
+    """The layouts of a commit; what is wrong with them is for those who judge the merge."""
+    folder, _, name = LOCK_PATH.rpartition("/")
+    entries = trees.entries_of(root, commit, trees.prefix(root) + folder)
+    entry = entries.get(name)
+    if entry is None:
+        return {}
+    return locks.read(trees.blobs(root, [entry.object])[entry.object], LOCK_PATH)[0]
+
+
+def _both(key: Key, before: _Pools | None, sides: tuple[_Pools, _Pools], ref: str) -> Diagnostic:
+    if before is None:
+        problem = "both sides add it, with different layouts"
+        return _finding(key, problem, _HINT.format(ref=ref))
+    moved = [_moved(before, side) for side in sides]
+    both = CpuSet(moved[0].keys() & moved[1].keys())
+    problem = f"HEAD {_told(moved[0])}, and {ref} {_told(moved[1])}"
+    if both:
+        problem += f"; both move {cpus_text(both)}"
+    return _finding(key, problem, _HINT.format(ref=ref))
+
+
+def _moved(before: _Pools, after: _Pools) -> dict[int, tuple[str, str]]:
+    """The pools that each moved CPU leaves and enters."""
+    old, new = _by_cpu(before), _by_cpu(after)
+    return {
+        cpu: (_named(old.get(cpu)), _named(new.get(cpu)))
+        for cpu in sorted(old.keys() | new.keys())
+        if old.get(cpu) != new.get(cpu)
+    }
+
+
+def _by_cpu(pools: _Pools) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for name, cpus in sorted(pools.items()):
+        for cpu in cpus:
+            found.setdefault(cpu, []).append(name)
+    return found
+
+
+def _named(names: list[str] | None) -> str:
+    return joined(names) if names else "no pool"
+
+
+def _told(moved: Mapping[int, tuple[str, str]]) -> str:
+    groups: dict[tuple[str, str], list[int]] = {}
+    for cpu, pair in moved.items():
+        groups.setdefault(pair, []).append(cpu)
+    parts = [
+        f"moves {cpus_text(CpuSet(cpus))} from {left} to {entered}"
+        for (left, entered), cpus in groups.items()
+    ]
+    return joined(parts) or "orders it differently"
+
+
+def of_moves(moved: Iterable[Moves], known: Iterable[Diagnostic], ref: str) -> list[Diagnostic]:
+    """CP698 for classes that no layout of the two sides fits any more; not for `known` ones."""
+    told = {name for finding in known for name in finding.classes}
+    return [
+        _finding(each.node_class.key, _MOVED.format(_text(each)), _HINT.format(ref=ref))
+        for each in moved
+        if each.node_class.full_name not in told
+    ]
+
+
+def _text(moves: Moves) -> str:
+    return "; ".join(map(direction, moves.moves)) or "another class's layout is taken"
+
+
+def _finding(key: Key, problem: str, hint: str) -> Diagnostic:
+    what = f"class {key[1]} of cluster {key[0]}"
+    place = Position(LOCK_PATH, 0, 0)
+    found = diagnose("CP698", place, what=what, problem=problem, hint=hint)
+    return found._replace(classes=("/".join(key),))

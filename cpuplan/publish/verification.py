@@ -1,0 +1,120 @@
+"""Whether compiled files are what the inputs give: every file, its bytes, and nothing beside."""
+
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.fleet.before import MANIFEST
+from cpuplan.git import trees
+from cpuplan.git.trees import EXECUTABLE, LINK, SUBMODULE
+from cpuplan.git.trees import FILE as GIT_FILE
+from cpuplan.publish.folder import is_provenance, is_wanted
+from cpuplan.publish.provenance import Provenance
+from cpuplan.source import Position
+from cpuplan.write.manifest import WRITTEN, parse_manifest
+from cpuplan.write.tree import FILE, FOLDER, read, scan
+
+_FILES = (GIT_FILE, EXECUTABLE)
+_KINDS = {LINK: "a symbolic link", SUBMODULE: "a submodule"}
+_COMPILE = "run `cpuplan compile` and commit the result"
+
+
+class Tree(NamedTuple):
+    """Files by path, what is there beside files, and how messages call the folder."""
+
+    files: Mapping[str, bytes]
+    others: Mapping[str, str]
+    shown: str
+
+
+def of_folder(out: Path) -> Tree:
+    """The tree on disk. Raises CpuplanError (CP605, CP607)."""
+    try:
+        entries = {path: entry for path, entry in scan(out).items() if entry.kind != FOLDER}
+        files = {path: read(out / path) for path, entry in entries.items() if entry.kind == FILE}
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise CpuplanError([diagnose("CP607", path=out, problem=problem)]) from error
+    others = {path: entry.kind for path, entry in entries.items() if entry.kind != FILE}
+    return Tree(files, others, out.name)
+
+
+def of_commit(root: Path, ref: str, folder: str) -> Tree:
+    """The tree in a commit of the repository of `root`. Raises CP688, CP689."""
+    commit = trees.commit_of(root, ref)
+    entries = trees.entries_of(root, commit, folder)
+    files = {path: each.object for path, each in entries.items() if each.mode in _FILES}
+    trees.fetch_missing(root, f"{commit}:{folder}")
+    contents = trees.blobs(root, files.values())
+    others = {path: _KINDS[each.mode] for path, each in entries.items() if each.mode in _KINDS}
+    return Tree({path: contents[name] for path, name in files.items()}, others, f"{ref}:{folder}")
+
+
+def compare(tree: Tree, wanted: Mapping[str, bytes]) -> list[Diagnostic]:
+    """A finding for each path that is not as the inputs give it: CP608 to CP610 and CP699."""
+    listed = _listed(tree)
+    findings = {path: _found(tree, path, data) for path, data in wanted.items()}
+    if listed != wanted.keys():
+        findings[MANIFEST] = _of_output(tree, MANIFEST, "CP609" if listed else "CP608")
+    for path in {*tree.files, *tree.others} - wanted.keys() - {MANIFEST, WRITTEN}:
+        if path in listed:
+            findings[path] = _of_output(tree, path, "CP610")
+        elif not is_provenance(path):
+            findings[path] = _foreign(tree, path)
+    return [found for _, found in sorted(findings.items()) if found]
+
+
+def _listed(tree: Tree) -> frozenset[str]:
+    """The files that the manifest says are cpuplan's. Raises CP604."""
+    if MANIFEST not in tree.files:
+        return frozenset()
+    return parse_manifest(tree.files[MANIFEST], f"{tree.shown}/{MANIFEST}")
+
+
+def _found(tree: Tree, path: str, wanted: bytes) -> Diagnostic | None:
+    if path in tree.others:
+        problem = f"is {tree.others[path]}, but the inputs give a file"
+        return _not_given(tree, path, problem, _COMPILE)
+    if path not in tree.files:
+        return _of_output(tree, path, "CP608")
+    return None if tree.files[path] == wanted else _of_output(tree, path, "CP609")
+
+
+def _foreign(tree: Tree, path: str) -> Diagnostic:
+    hint = "move it out of the folder, unless you mean it to be there"
+    return _not_given(tree, path, "is in the folder, but the inputs do not give it", hint)
+
+
+def against(
+    tree: Tree, statement: Provenance, now: Provenance, clusters: tuple[str, ...]
+) -> Iterator[Diagnostic]:
+    """CP699 for files, of some `clusters` or all, and inputs that are not those of a statement."""
+    found = {path: sha256(data).hexdigest() for path, data in tree.files.items()}
+    listed = {path for path in _listed(tree) if is_wanted(path, clusters)}
+    for path in sorted({*statement.files, *listed}):
+        if problem := _difference(statement.files.get(path), found.get(path)):
+            yield _not_given(tree, path, problem, "take the file, or the statement, of one commit")
+    for path in sorted({*statement.inputs, *now.inputs}):
+        if problem := _difference(statement.inputs.get(path), now.inputs.get(path)):
+            hint = "verify with the inputs of the commit that the published commit names"
+            yield diagnose("CP699", Position(path, 0, 0), path=path, problem=problem, hint=hint)
+
+
+def _difference(stated: str | None, found: str | None) -> str:
+    if stated == found:
+        return ""
+    if stated is None:
+        return "is not in the statement"
+    return "is in the statement, but missing" if found is None else "is not as in the statement"
+
+
+def _of_output(tree: Tree, path: str, code: str) -> Diagnostic:
+    shown = f"{tree.shown}/{path}"
+    return diagnose(code, Position(shown, 0, 0), path=shown)
+
+
+def _not_given(tree: Tree, path: str, problem: str, hint: str) -> Diagnostic:
+    shown = f"{tree.shown}/{path}"
+    return diagnose("CP699", Position(shown, 0, 0), path=shown, problem=problem, hint=hint)

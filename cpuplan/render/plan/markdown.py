@@ -1,0 +1,246 @@
+"""The plan as a comment of a merge request: the answer first, then tables, details folded away."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from cpuplan.impact.comparison import Change
+from cpuplan.impact.settings import Cause
+from cpuplan.printable import printable
+from cpuplan.render.plan import words
+from cpuplan.render.plan.marks import cell, code, plain
+from cpuplan.render.plan.report import (
+    Group,
+    Kind,
+    PlanReport,
+    counts,
+    duration,
+    fate,
+    groups,
+    kind,
+    minutes,
+    without_changes,
+)
+from cpuplan.render.plan.words import MARKS
+from cpuplan.text import counted, listed
+
+#: Comments have a limit (GitHub: 65,536 characters); what is folded away is cut before.
+_MOST_LINES, _MOST_LETTERS = 60, 40_000
+#: Of a cell, of the table of capacities, and of the warnings.
+_MOST_NAMES, _MOST_ROWS, _MOST_WARNINGS = 6, 20, 3
+
+
+def render(report: PlanReport) -> str:
+    """The whole comment."""
+    parts = [
+        _title(report),
+        _fates(report),
+        _warnings(report),
+        _rollout(report),
+        _capacity(report),
+        *_classes(report),
+        *_objects(report),
+        f"Compared with {code(report.against)} by `cpuplan plan`.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _title(report: PlanReport) -> str:
+    comparison = report.comparison
+    if nothing := without_changes(report):
+        return f"## cpuplan: {nothing.partition(',')[0].partition(':')[0].lower()}"
+    numbers = counts(comparison.changes)
+    fates = [f"{each.nodes} {each.fate}" for each in numbers if each.fate != Kind.UNCHANGED.value]
+    total = words.counted_nodes(sum(each.nodes for each in numbers))
+    return f"## cpuplan: {total}: {', '.join(fates)}" if fates else "## cpuplan: no node changes"
+
+
+def _fates(report: PlanReport) -> str:
+    rows = [
+        (count.fate, str(count.nodes), listed(list(map(_title_of, count.changes)), _MOST_NAMES))
+        for count in counts(report.comparison.changes)
+    ]
+    table = _table(("Impact", "Nodes", "Classes"), rows, "l r l")
+    return "" if report.comparison.is_silent else table
+
+
+def _title_of(change: Change) -> str:
+    return cell(words.title(change))
+
+
+def _warnings(report: PlanReport) -> str:
+    lines = []
+    for each in report.findings[:_MOST_WARNINGS]:
+        place = f" ({code(f'{each.position.path}:{each.position.line}')})" if each.position else ""
+        lines.append(f"> **{each.code}** {plain(each.message)}{place}. *{plain(each.remedy)}*")
+    more = len(report.findings) - _MOST_WARNINGS
+    lines += [f"> and {more} more"] * (more > 0)
+    return "\n>\n".join(["> ⚠ **Warnings**", *lines]) if lines else ""
+
+
+def _rollout(report: PlanReport) -> str:
+    rows = []
+    for each in report.rounds:
+        time = minutes(each, report.minutes)
+        group = f"{'pool' if each.is_pool else 'intent'} {cell(each.group)}"
+        group += f", wave {cell(each.wave)}" * bool(each.wave)
+        row = (cell(each.cluster), group, str(each.nodes), each.impact.word)
+        ends = str(each.at_once), str(each.number), "" if time is None else duration(time)
+        rows.append((*row, *ends))
+    head = ("Cluster", "Group", "Nodes", "Impact", "At once", "Rounds", "Time")
+    return f"### Rollout\n\n{_table(head, rows, 'l l r l r r r')}" if rows else ""
+
+
+def _capacity(report: PlanReport) -> str:
+    rows = []
+    for group in groups(report.comparison.changes, one_by_one=report.verbose):
+        change, others = group.first, len(group.changes) - 1
+        name = _title_of(change) + f" and {counted(others, 'class')} like it" * bool(others)
+        own = words.capacity(change.capacity) if change.capacity else []
+        own += [words.room(each) for each in change.rooms]
+        rows += [(name, plain(what), cell(old), cell(new)) for what, old, new in own]
+    if len(rows) > _MOST_ROWS:
+        rows[_MOST_ROWS:] = [(f"and {len(rows) - _MOST_ROWS} rows more", "", "", "")]
+    fleet = report.comparison.fleet
+    if fleet.before != fleet.after:
+        unknown = f", without {words.counted_nodes(fleet.unknown)}" if fleet.unknown else ""
+        difference = f"{fleet.after} ({fleet.after - fleet.before:+d}{unknown})"
+        rows.append(("**all nodes**", "exclusive CPUs", str(fleet.before), difference))
+    head = ("Each node of", "", "Before", "After")
+    return f"### Capacity\n\n{_table(head, rows, 'l l r r')}" if rows else ""
+
+
+def _classes(report: PlanReport) -> Iterator[str]:
+    """What changes, once for all classes that change alike."""
+    every = groups(report.comparison.changes, one_by_one=report.verbose)
+    room = _MOST_LETTERS
+    if every:
+        yield "### Changes of nodes"
+    for index, group in enumerate(every):
+        part = "\n\n".join(filter(None, _class(group, report)))
+        room -= len(part)
+        if room < 0 and not report.verbose:
+            rest = every[index:]
+            nodes = words.counted_nodes(sum(each.nodes for each in rest))
+            yield f"And {nodes} in {counted(len(rest), 'group')} of classes more."
+            return
+        yield part
+
+
+def _class(group: Group, report: PlanReport) -> Iterator[str]:
+    first = group.first
+    many = len(group.changes) > 1
+    name = f"{counted(len(group.changes), 'class')} alike" if many else _title_of(first)
+    yield f"#### {name}: {words.counted_nodes(group.nodes)}, {fate(first)}"
+    if many:
+        lines = [
+            f"{words.title(change)}: {words.nodes(change.pair.nodes)}" for change in group.changes
+        ]
+        yield _folded(counted(len(lines), "class"), lines, report)
+        yield f"CPUs and amounts are those of {_title_of(first)}." if group.values_differ else ""
+    else:
+        yield f"Nodes: {code(words.nodes(first.pair.nodes, verbose=report.verbose))}"
+    yield from _body(first, report)
+
+
+def _body(change: Change, report: PlanReport) -> Iterator[str]:
+    if kind(change) is Kind.NEW:
+        rows = [(cell(each.name), cell(str(each.after))) for each in change.pools]
+        came = words.came_from(change, report.comparison)
+        yield f"From cluster {plain(came)}." if came else ""
+        yield _table(("Pool", "CPUs"), rows, "l l")
+        yield _steps(change)
+    elif kind(change) is Kind.GONE:
+        yield words.went(change, report.comparison) + "."
+        yield _steps(change)
+    else:
+        yield _steps(change)
+        yield _moves(change)
+        yield _settings(change, report)
+        files = [f"{MARKS[each.how]} {each.path}" for each in change.files]
+        yield _folded(f"{counted(len(files), 'file')} of each node", files, report)
+
+
+def _steps(change: Change) -> str:
+    lines = []
+    for line in words.steps(change):
+        ends = f"; {words.unsure(line.step)}" if words.unsure(line.step) else ""
+        why = f" because {plain(line.why())}" if line.because else ""
+        does = f"**{line.step.impact.word}**: {plain(line.step.does)}"
+        lines.append(f"- {does}{why} ({code(line.step.rule)}{ends})")
+    return "\n".join(lines)
+
+
+def _moves(change: Change) -> str:
+    if not change.moves:
+        return ""
+    moves = [f"- {plain(words.move(each))}" for each in change.moves]
+    return "\n".join([f"{_because(change.causes)}:", *moves])
+
+
+def _settings(change: Change, report: PlanReport) -> str:
+    rows = []
+    settings, rest = words.shown(change, verbose=report.verbose)
+    by_cause = sorted(settings, key=lambda each: words.causes(each.causes))
+    for causes, members in groupby(by_cause, key=lambda each: each.causes):
+        why = _because(causes)
+        for each in members:
+            old, new = words.values(each, verbose=report.verbose)
+            values = cell(old) if each.before else "", cell(new) if each.after else ""
+            rows.append((f"{cell(f'{each.component} {each.key}')}", *values, why))
+            why = "the same"
+    table = _table(("Setting", "Before", "After", "Because"), rows[:_MOST_LINES], "l l l l")
+    more = [f"and {len(rows) - _MOST_LINES} more"] * (len(rows) > _MOST_LINES)
+    more += [f"and {rest}"] * bool(rest)
+    return _details(counted(len(rows), "setting"), "\n\n".join([table, *more])) if rows else ""
+
+
+def _because(causes: Iterable[Cause]) -> str:
+    """`intents/a.yaml:12` and the words of the statement."""
+    texts = []
+    for each in causes:
+        place = f"{each.place.path}:{each.place.line}" if each.place else each.origin
+        texts.append(f"{cell(place)}: {plain(each.text)}")
+    return "; ".join(texts) or "no statement of an intent"
+
+
+def _objects(report: PlanReport) -> Iterator[str]:
+    rows = []
+    for cluster, changes in report.comparison.objects.items():
+        for each in changes:
+            was = f"was {cell(each.was)}" if each.was else ""
+            fields = was or ", ".join(map(cell, each.fields))
+            rows.append((cell(cluster), each.how.value, cell(words.object_name(each)), fields))
+    if rows:
+        head = ("Cluster", "", "Object", "Fields")
+        body = _table(head, rows[:_MOST_LINES], "l l l l")
+        more = len(rows) - _MOST_LINES
+        ends = f"\n\nand {more} more" if more > 0 else ""
+        yield _details(counted(len(rows), "object"), body + ends)
+    others = [f"{MARKS[each.how]} out/{each.path}" for each in report.comparison.others]
+    name = f"{counted(len(others), 'other file')}, for Argo CD, Flux and checks of nodes"
+    yield _folded(name, others, report)
+
+
+def _folded(name: str, lines: Sequence[str], report: PlanReport) -> str:
+    if not lines:
+        return ""
+    most = len(lines) if report.verbose else _MOST_LINES
+    more = [f"and {len(lines) - most} more"] * (len(lines) > most)
+    text = "\n".join(printable(line) for line in (*lines[:most], *more))
+    fence = "`" * 3
+    while fence in text:
+        fence += "`"
+    return _details(name, f"{fence}diff\n{text}\n{fence}")
+
+
+def _details(name: str, body: str) -> str:
+    """Blank lines around Markdown in HTML, or it is shown as it is written."""
+    return f"<details><summary>{name}</summary>\n\n{body}\n\n</details>"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], sides: str) -> str:
+    if not rows:
+        return ""
+    rule = ["---:" if side == "r" else "---" for side in sides.split()]
+    lines = (head, rule, *rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

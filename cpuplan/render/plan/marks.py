@@ -1,0 +1,26 @@
+"""Text of others in Markdown: nothing in it is taken for a mark."""
+
+import re
+
+from cpuplan.printable import printable
+
+#: Within a word an underscore is a letter (GFM, section 6.2).
+_MARKS = re.compile(r"([\\`*\[\]<&#|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+
+
+def plain(text: str) -> str:
+    """Text whose marks are letters, on one line."""
+    return _MARKS.sub(r"\\\1", printable(text))
+
+
+def code(text: str) -> str:
+    """A piece of code; its fence is longer than any in it (CommonMark, section 6.1)."""
+    shown = printable(text)
+    fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
+    pad = " " if shown.startswith("`") or shown.endswith("`") or not shown.strip() else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def cell(text: str) -> str:
+    """A piece of code in a table, where pipes end cells even in code (GFM, section 4.10)."""
+    return code(text).replace("|", "\\|") if text else ""

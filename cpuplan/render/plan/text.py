@@ -1,0 +1,213 @@
+"""The plan for people: classes that change alike together, then objects, rounds and numbers."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from cpuplan.impact.comparison import Change
+from cpuplan.impact.settings import Cause, SettingChange
+from cpuplan.render.ansi import paint
+from cpuplan.render.plan import words
+from cpuplan.render.plan.report import (
+    Group,
+    Kind,
+    PlanReport,
+    counts,
+    duration,
+    fate,
+    groups,
+    kind,
+    longest_rollout,
+    minutes,
+    without_changes,
+)
+from cpuplan.render.plan.words import MARKS
+from cpuplan.text import counted
+
+#: More settings of one cause, files or objects are counted only.
+_MOST = 12
+_STYLES = {"+": "added", "-": "removed", "~": "note", ">": "note"}
+
+
+def render(report: PlanReport, *, colour: bool = False) -> str:
+    """The whole plan."""
+    parts = [*_classes(report), *_objects(report), *_rounds(report), "".join(_summary(report))]
+    text = "\n".join(part for part in parts if part)
+    return "".join(map(_painted, text.splitlines(keepends=True))) if colour else text
+
+
+def _painted(line: str) -> str:
+    mark = line.strip()[:2].rstrip()
+    if mark in _STYLES:
+        return paint(line.rstrip("\n"), _STYLES[mark], colour=True) + "\n"
+    is_title = line[:1] not in (" ", "\n")
+    return paint(line.rstrip("\n"), "bold", colour=True) + "\n" if is_title else line
+
+
+def _classes(report: PlanReport) -> Iterator[str]:
+    """A part for all classes that change in the same way."""
+    for group in groups(report.comparison.changes, one_by_one=report.verbose):
+        of, first = fate(group.first), group.first
+        body = "".join(_body(first, report))
+        number = words.counted_nodes(group.nodes)
+        if len(group.changes) == 1:
+            names = words.nodes(first.pair.nodes, verbose=report.verbose)
+            yield f"{words.title(first)}: {number}: {of}\n  nodes: {names}\n{body}"
+        else:
+            head = f"{counted(len(group.changes), 'class')} alike: {number}: {of}\n"
+            yield f"{head}{''.join(_members(group))}{body}"
+
+
+def _members(group: Group) -> Iterator[str]:
+    """The classes of a group; of many the first."""
+    most = len(group.changes) if len(group.changes) <= _MOST + 1 else _MOST
+    for change in group.changes[:most]:
+        yield f"    {words.title(change)}: {words.nodes(change.pair.nodes)}\n"
+    if most < len(group.changes):
+        yield f"    and {counted(len(group.changes) - most, 'class')} more (-v shows each)\n"
+    if group.values_differ:
+        yield f"  CPUs and amounts are those of {words.title(group.first)}\n"
+
+
+def _body(change: Change, report: PlanReport) -> Iterator[str]:
+    """All that is told of a class but its name and its nodes."""
+    if kind(change) in (Kind.NEW, Kind.GONE):
+        yield from _coming_or_going(change, report)
+    else:
+        yield from _by_cause(change, report)
+        yield from _listed("files of each node", _files(change), report)
+        yield from _capacity(change)
+    yield from _steps(change, report)
+
+
+def _coming_or_going(change: Change, report: PlanReport) -> Iterator[str]:
+    if kind(change) is Kind.GONE:
+        yield f"  {words.went(change, report.comparison)}\n"
+        return
+    if came := words.came_from(change, report.comparison):
+        yield f"  from cluster {came}\n"
+    for pool in change.pools:
+        yield f"    + {pool.name}: CPUs {pool.after}\n"
+
+
+def _by_cause(change: Change, report: PlanReport) -> Iterator[str]:
+    """Moves and settings below the statements that changed them."""
+    groups: dict[tuple[Cause, ...], list[str]] = {}
+    if change.moves:
+        groups[change.causes] = [f"~ {words.move(each)}" for each in change.moves]
+    settings, rest = words.shown(change, verbose=report.verbose)
+    for setting in settings:
+        groups.setdefault(setting.causes, []).append(_setting(setting, report))
+    for causes, lines in groups.items():
+        yield f"  {words.causes(causes)}\n"
+        yield from _lines(lines, report)
+    if rest:
+        yield f"  and {rest} (-v lists them)\n"
+
+
+def _setting(setting: SettingChange, report: PlanReport) -> str:
+    name = f"{setting.component} {setting.key}"
+    old, new = words.values(setting, verbose=report.verbose)
+    if not setting.before:
+        return f"+ {name}: {new}"
+    if not setting.after:
+        return f"- {name}: {old}"
+    return f"~ {name}: {old} -> {new}"
+
+
+def _lines(lines: Sequence[str], report: PlanReport) -> Iterator[str]:
+    """Indented lines; of many the first."""
+    most = len(lines) if report.verbose or len(lines) <= _MOST + 1 else _MOST
+    for line in lines[:most]:
+        yield f"    {line}\n"
+    if most < len(lines):
+        yield f"    and {len(lines) - most} more (-v lists them)\n"
+
+
+def _listed(name: str, lines: Iterable[str], report: PlanReport) -> Iterator[str]:
+    listed = list(lines)
+    if listed:
+        yield f"  {name}\n"
+        yield from _lines(listed, report)
+
+
+def _files(change: Change) -> Iterator[str]:
+    for each in change.files:
+        yield f"{MARKS[each.how]} {each.path}"
+
+
+def _capacity(change: Change) -> Iterator[str]:
+    rows = words.capacity(change.capacity) if change.capacity else []
+    rows += [words.room(each) for each in change.rooms]
+    if rows:
+        yield "  capacity of each node\n"
+        for what, old, new in rows:
+            yield f"    {what}: {old} -> {new}\n"
+
+
+def _steps(change: Change, report: PlanReport) -> Iterator[str]:
+    lines = words.steps(change)
+    if lines:
+        yield "  on each node\n"
+    for line in lines:
+        step = line.step
+        why = line.why(verbose=report.verbose)
+        ends = [f"; {words.unsure(step)}"] if words.unsure(step) else []
+        because = f", because {why}" if why else ""
+        yield f"    {step.impact.word}: {step.does}{because} ({step.rule}{''.join(ends)})\n"
+
+
+def _objects(report: PlanReport) -> Iterator[str]:
+    """The objects of each cluster, then files for nobody's API."""
+    for cluster, changes in report.comparison.objects.items():
+        lines = []
+        for each in changes:
+            was = f" (was {each.was})" if each.was else ""
+            fields = f": {', '.join(each.fields)}" if each.fields else ""
+            lines.append(f"{MARKS[each.how]} {words.object_name(each)}{was}{fields}")
+        yield f"objects of cluster {cluster}\n" + "".join(_lines(lines, report))
+    others = report.comparison.others
+    if others:
+        lines = [f"{MARKS[each.how]} out/{each.path}" for each in others]
+        head = "other files, for Argo CD, Flux and `cpuplan check`\n"
+        shown = (
+            _lines(lines, report) if report.verbose else [f"    {counted(len(lines), 'file')}\n"]
+        )
+        yield head + "".join(shown)
+
+
+def _rounds(report: PlanReport) -> Iterator[str]:
+    lines = []
+    for each in report.rounds:
+        group = f"pool {each.group}" if each.is_pool else f"intent {each.group}"
+        group += f", wave {each.wave}" * bool(each.wave)
+        time = minutes(each, report.minutes)
+        rounds = f"{each.at_once} at a time: {counted(each.number, 'round')}"
+        ends = f", {duration(time)}" if time is not None else ""
+        nodes = words.counted_nodes(each.nodes)
+        lines.append(f"  {each.cluster}, {group}: {nodes} ({each.impact.word}), {rounds}{ends}\n")
+    if lines:
+        yield "rollout\n" + "".join(lines)
+
+
+def _summary(report: PlanReport) -> Iterator[str]:
+    comparison = report.comparison
+    if nothing := without_changes(report):
+        yield f"{nothing}.\n"
+        return
+    numbers = counts(comparison.changes)
+    total = sum(count.nodes for count in numbers)
+    clusters = len({change.pair.cluster for change in comparison.changes})
+    fates = ", ".join(f"{count.nodes} {count.fate}" for count in numbers)
+    where = f"{counted(clusters, 'cluster')}, {words.counted_nodes(total)}"
+    yield f"Plan against {report.against}: {where}: {fates or 'nothing'}.\n"
+    yield from _fleet(report)
+    if longest := longest_rollout(report):
+        yield f"The longest rollout of a cluster takes {duration(longest)}.\n"
+
+
+def _fleet(report: PlanReport) -> Iterator[str]:
+    fleet = report.comparison.fleet
+    if fleet.before != fleet.after:
+        unknown = f", without {words.counted_nodes(fleet.unknown)}" if fleet.unknown else ""
+        difference = f"{fleet.after - fleet.before:+d}"
+        numbers = f"{fleet.before} -> {fleet.after} ({difference}{unknown})"
+        yield f"Exclusive CPUs of all nodes: {numbers}.\n"

@@ -1,0 +1,51 @@
+"""A node as it was compiled: what its kubelet finds, from the expected state of its class alone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cpuplan.components import derived, hugepages, kubelet
+from cpuplan.components.nri import balloons
+from cpuplan.components.openshift import pinning
+from cpuplan.expected.state import Expected
+from cpuplan.kubelet.cpu.policy_static import Fork
+from cpuplan.kubelet.machineinfo import machine_of, without
+from cpuplan.kubelet.releases.features import LATEST
+from cpuplan.kubelet.releases.policy_options import with_gates
+from cpuplan.model.topology import Topology
+from cpuplan.simulate.planned import Planned
+
+#: Pages of a NUMA node: (size in KiB, count).
+_Pages = tuple[tuple[int, int], ...]
+
+
+def given_out_by(expected: Expected) -> str:
+    """What gives CPUs to containers; empty for the kubelet."""
+    if expected.settings.of(balloons.NAME):
+        return "the NRI balloons policy"
+    return "Koordinator" if expected.facts.get(derived.KOORDLET) else ""
+
+
+def planned(expected: Expected) -> Planned:
+    """All that the kubelet starts with; `simulate.planned` makes the same from a plan."""
+    release, platform = expected.release, expected.platform
+    version = release.kubernetes or LATEST
+    given = kubelet.configuration(expected.settings.of(kubelet.NAME))
+    config = {"maxPods": platform.max_pods, **with_gates(given, version)}
+    topology = without(expected.topology, expected.pool("offlined").cpus)
+    machine = machine_of(topology, _pages(topology, expected.facts))
+    is_v1 = expected.facts.get(derived.CGROUPS) == "v1"
+    is_pinned = bool(expected.settings.of(pinning.NAME))
+    fork = Fork(platform.forks_kubelet, platform.forks_kubelet and is_pinned)
+    return Planned(config, machine._replace(cgroup_v1=is_v1), version, fork)
+
+
+def _pages(topology: Topology, facts: Mapping[str, Any]) -> dict[int, _Pages]:
+    """As sysfs has them: all sizes on all nodes with memory, with a count of 0."""
+    counts: Mapping[str, Mapping[str, int]] = facts.get(derived.HUGE_PAGES) or {}
+    sizes = sorted({int(size) for of_node in counts.values() for size in of_node})
+    nodes = {*hugepages.memory_nodes(topology), *map(int, counts)}
+    return {node: _of_node(counts.get(str(node), {}), sizes) for node in sorted(nodes)}
+
+
+def _of_node(counts: Mapping[str, int], sizes: list[int]) -> _Pages:
+    return tuple((size, counts.get(str(size), 0)) for size in sizes)
