@@ -8,7 +8,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.model.topology import UNKNOWN, Cpu, Topology
 from cpuplan.plan import NodeClass
-from cpuplan.solve import solver
+from cpuplan.solve import model, solver
+from cpuplan.solve.rules import problem_of
 from tests.unit.solve.problems import locate, machine, node_class
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
@@ -40,6 +41,8 @@ EIGHT_POOLS: dict[str, Any] = {
     "offlined": {"percent": 5},
 }
 TOO_MANY = EIGHT_POOLS | {"isolcpus": {"cores": 221, "sockets": "1"}}
+#: Two sockets of 192 cores with two threads, 32 caches, NPS4.
+CACHES = machine(384, 2, sockets=2, numa_nodes=8, caches=32)
 #: For machines of all sizes.
 COMMON: dict[str, Any] = {"reserved": {"percent": 10}, "shared": {"percent": 5}}
 
@@ -63,6 +66,12 @@ def refused(node: NodeClass) -> None:
     raise AssertionError("there is a layout")
 
 
+def unfit(node: NodeClass) -> None:
+    """Find that there is no layout."""
+    if model.feasible(problem_of(node)):
+        raise AssertionError("there is a layout")
+
+
 def corpus() -> list[NodeClass]:
     """The recorded machines, by the facts that are known of them; none where there is no corpus."""
     found = []
@@ -80,6 +89,30 @@ def _cpu(row: dict[str, Any]) -> Cpu:
     )
     core = CpuSet.parse_kernel(row["siblings"]).first
     return Cpu(row["cpu"], core, socket, die, node, cache, row["core"] or 0, row.get("type") or "")
+
+
+def tenants(cores: Sequence[int], level: str = "cache") -> dict[str, Any]:
+    """Pools with partitions of so many cores, each apart from all others."""
+    partitions: dict[str, dict[str, Any]] = {}
+    for number in cores:
+        apart = {f"isolated.{other}": level for other in partitions}
+        partitions[f"t{len(partitions)}"] = {"cores": number} | ({"apart": apart} if apart else {})
+    isolated = {"rest": True, "partitions": partitions}
+    return {
+        "reserved": {"cores": 1, "per": "numaNode"},
+        "shared": {"cores": 8},
+        "isolated": isolated,
+    }
+
+
+#: Many equal parts of a machine, and tenants that share none of them.
+ALIKE = {
+    "768 CPUs, 32 caches, 2 tenants": node_class(CACHES, tenants([100, 120])),
+    "896 CPUs, 64 caches, 2 tenants": node_class(LARGE, tenants([100, 120])),
+    "896 CPUs, 2 tenants apart by NUMA node": node_class(LARGE, tenants([100, 120], "numaNode")),
+    "896 CPUs, 64 caches, 12 tenants": node_class(LARGE, tenants([4] * 12)),
+    "896 CPUs, 64 caches, 24 tenants": node_class(LARGE, tenants([4] * 24)),
+}
 
 
 def row(name: str, found: tuple[float, float], limit: float) -> None:
@@ -109,6 +142,11 @@ def main() -> None:
         seconds(lambda: refused(too_many), runs),
         2,
     )
+    for name, node in ALIKE.items():
+        row(name, seconds(partial(solver.solve, node, locate), runs), 2)
+    too_many = node_class(CACHES, tenants([1] * 33))
+    row("33 tenants on 32 caches, refused", seconds(lambda: unfit(too_many), runs), 2)
+    row("the same, explained", seconds(lambda: refused(too_many), 1), 2)
     if nodes := corpus():
         each = [seconds(partial(solver.solve, node, locate), 1) for node in nodes]
         middle = (

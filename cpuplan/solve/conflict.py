@@ -22,38 +22,6 @@ class Conflict(NamedTuple, Generic[Statement]):
     is_smallest: bool  # False: the oracle's calls ran out before fewer were ruled out
 
 
-class Oracle(Generic[Statement]):
-    """Answers which statements hold together, for a number of calls.
-
-    `example` returns something for which the statements hold, or None; `holds` is whether a further
-    statement holds for it.
-    """
-
-    def __init__(
-        self,
-        example: Callable[[Sequence[Statement]], object | None],
-        holds: Callable[[Statement, object], bool],
-        calls: int,
-    ) -> None:
-        self._example, self._holds = example, holds
-        self.calls = calls
-
-    def feasible(self, statements: Sequence[Statement]) -> bool:
-        """Whether they can hold together; this is not counted as a call."""
-        return self._example(statements) is not None
-
-    def holding(self, statements: Sequence[Statement], chosen: set[int]) -> set[int] | None:
-        """The indexes of statements that hold where the chosen ones do; None if these cannot."""
-        self.calls -= 1
-        example = self._example([statements[index] for index in sorted(chosen)])
-        if example is None:
-            return None
-        holding = {
-            index for index, statement in enumerate(statements) if self._holds(statement, example)
-        }
-        return chosen | holding
-
-
 def minimal(
     statements: Sequence[Statement], feasible: Callable[[Sequence[Statement]], bool]
 ) -> list[Statement]:
@@ -78,13 +46,53 @@ def minimal(
         remaining = remaining[: most - 1]
 
 
+class Oracle(Generic[Statement]):
+    """Answers which statements hold together, for a number of calls.
+
+    `example` returns something for which the statements hold, or None; `holds` is whether a further
+    statement holds for it. `first_part` finds what `minimal` does.
+    """
+
+    def __init__(
+        self,
+        example: Callable[[Sequence[Statement]], object | None],
+        holds: Callable[[Statement, object], bool],
+        calls: int,
+        first_part: Callable[
+            [Sequence[Statement], Callable[[Sequence[Statement]], bool]], list[Statement]
+        ] = minimal,
+    ) -> None:
+        self._example, self._holds = example, holds
+        self._minimal = first_part
+        self.calls = calls
+
+    def feasible(self, statements: Sequence[Statement]) -> bool:
+        """Whether they can hold together; this is not counted as a call."""
+        return self._example(statements) is not None
+
+    def minimal(self, statements: Sequence[Statement]) -> list[Statement]:
+        """A minimal part of statements that cannot hold together, which cannot either."""
+        return self._minimal(statements, self.feasible)
+
+    def holding(self, statements: Sequence[Statement], chosen: set[int]) -> set[int] | None:
+        """The indexes of statements that hold where the chosen ones do; None if these cannot."""
+        self.calls -= 1
+        example = self._example([statements[index] for index in sorted(chosen)])
+        if example is None:
+            return None
+        holding = {
+            index for index, statement in enumerate(statements) if self._holds(statement, example)
+        }
+        return chosen | holding
+
+
 def smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conflict[Statement]:
     """As few as possible of statements that cannot hold together, which cannot either.
 
     Of several such sets it is the one of `minimal`, if that is one. The search for fewer statements
     ends with the oracle's calls.
     """
-    best = minimal(statements, oracle.feasible)
+    best = oracle.minimal(statements)
     lacking: list[set[int]] = []  # without one of each of these, the others hold together
     size = 0
     while len(best) > 1:

@@ -6,7 +6,7 @@ takes long for a machine with many kinds of cores, so fewer are allowed.
 
 from collections.abc import Sequence
 
-from cpuplan.solve import model
+from cpuplan.solve import alike, model
 from cpuplan.solve.conflict import Oracle
 from cpuplan.solve.layout import View
 from cpuplan.solve.rules.rule import Problem, Rule
@@ -42,4 +42,4 @@ def oracle(problem: Problem, calls: int) -> Oracle[Rule]:
             return False
         return all(constraint.holds(view) for constraint in rule.constraints)
 
-    return Oracle(example, holds, calls)
+    return Oracle(example, holds, calls, alike.minimal)

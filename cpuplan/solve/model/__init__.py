@@ -16,7 +16,9 @@ from cpuplan.solve.goals import Aim
 from cpuplan.solve.kinds import Ways, kinds_of
 from cpuplan.solve.layout import slots_of
 from cpuplan.solve.model.aims import reach
+from cpuplan.solve.model.bounds import Bounds
 from cpuplan.solve.model.canonical import canonical, placed
+from cpuplan.solve.model.cliques import keep_apart
 from cpuplan.solve.model.counts import Counts
 from cpuplan.solve.model.demands import demand, first_of, held
 from cpuplan.solve.portions import Share
@@ -25,13 +27,13 @@ from cpuplan.solve.rules.rule import Problem, Rule
 
 def layout(problem: Problem, aims: Sequence[Aim]) -> dict[str, CpuSet] | None:
     """The best layout, by the aims in their order; None if the rules contradict each other."""
-    counts = _counts(problem, aims)
-    return canonical(counts, problem.names) if reach(counts, aims) else None
+    counts, bounds = _counts(problem, aims)
+    return canonical(counts, problem.names) if reach(counts, bounds, aims) else None
 
 
 def example(problem: Problem) -> dict[str, CpuSet] | None:
     """Some layout, the first that is found; None if the rules contradict each other."""
-    counts = _counts(problem)
+    counts, _ = _counts(problem)
     if not counts.solve():
         return None
     return placed(counts, problem.names, [counts.value(variable) for variable in counts.variables])
@@ -39,29 +41,31 @@ def example(problem: Problem) -> dict[str, CpuSet] | None:
 
 def size(problem: Problem) -> int:
     """The number of unknowns; a test takes about a tenth of a millisecond for each."""
-    return len(_counts(problem).variables)
+    return len(_counts(problem)[0].variables)
 
 
 def feasible(problem: Problem) -> bool:
     """Whether the rules can hold together."""
-    return _counts(problem).solve()
+    return _counts(problem)[0].solve()
 
 
 def first_feasible(problem: Problem, options: Sequence[Rule]) -> int | None:
     """The index of the first rule that can be added; they differ only in numbers."""
-    return first_of(_counts(problem, option=options[0]), options)
+    return first_of(_counts(problem, option=options[0])[0], options)
 
 
 def most(problem: Problem, amount: Amount) -> int:
     """The most that a set can have of the scope, in the amount's unit; the rules can hold."""
-    counts = _counts(problem, option=Rule("", "", Reason(""), (amount,)))
+    counts, _ = _counts(problem, option=Rule("", "", Reason(""), (amount,)))
     taken = held(counts, amount)
     counts.model.maximize(taken)
     counts.solve()
     return counts.value(taken)
 
 
-def _counts(problem: Problem, aims: Sequence[Aim] = (), option: Rule | None = None) -> Counts:
+def _counts(
+    problem: Problem, aims: Sequence[Aim] = (), option: Rule | None = None
+) -> tuple[Counts, Bounds]:
     """The ways to use cores that aims, and perhaps the Amounts of an option, distinguish."""
     constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
     optional = option.constraints if option else ()
@@ -74,7 +78,11 @@ def _counts(problem: Problem, aims: Sequence[Aim] = (), option: Rule | None = No
         constraint for constraint in optional if not isinstance(constraint, Amount | Share)
     ]
     ways = Ways(slots_of(problem.names), [*constraints, *structure])
-    counts = Counts(kinds, [ways.of(kind) for kind in kinds])
-    for constraint in (*constraints, *structure):
+    sizes = [constraint for constraint in constraints if isinstance(constraint, Amount)]
+    counts = Counts(kinds, [ways.of(kind) for kind in kinds], sizes)
+    everything = [*constraints, *structure]
+    for constraint in everything:
         demand(counts, constraint)
-    return counts
+    bounds = Bounds(counts)
+    keep_apart(counts, bounds, everything)
+    return counts, bounds

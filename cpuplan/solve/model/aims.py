@@ -1,56 +1,62 @@
-"""Aims, reached in their order: several at once where one objective can weigh them."""
+"""Aims, reached one by one in their order."""
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from cpuplan.cpuset import union
 from cpuplan.solve.constraints import slots_by_core
 from cpuplan.solve.goals import Aim, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.kinds import Pattern
+from cpuplan.solve.model.bounds import Bounds
 from cpuplan.solve.model.counts import Counts, Expression
 
-#: The largest sum of the weighted aims of one objective: exact even in bounds with floating point.
-_MOST_WEIGHT = 2**45
 
+def reach(counts: Counts, bounds: Bounds, aims: Sequence[Aim]) -> bool:
+    """Come as near each aim as the earlier ones allow; False if the rules contradict each other.
 
-def reach(counts: Counts, aims: Sequence[Aim]) -> bool:
-    """Come as near each aim as the earlier ones allow; False if the rules contradict each other."""
-    return all(_reach_together(counts, chunk) for chunk in _chunks(counts, aims))
-
-
-def _chunks(counts: Counts, aims: Sequence[Aim]) -> Iterator[list[Aim]]:
-    """Neighbouring aims of one sort, as many as one objective can weigh.
-
-    Aims of different sorts are not weighed together: proving such an objective best takes the
-    solver very long.
+    One after the other: an objective that weighs several takes the solver very long to prove best.
+    An aim that the last solution reaches as far as arithmetic allows needs no solver.
     """
-    chunk: list[Aim] = []
-    for aim in aims:
-        weight = math.prod(_width(counts, member) for member in (*chunk, aim))
-        if chunk and (weight > _MOST_WEIGHT or type(aim) is not type(chunk[0])):
-            yield chunk
-            chunk = []
-        chunk.append(aim)
-    if chunk:
-        yield chunk
-
-
-def _width(counts: Counts, aim: Aim) -> int:
-    """The number of values that the measure of an aim can have."""
-    return 1 + (len(aim.scopes) if isinstance(aim, Parts) else len(counts.everything))
-
-
-def _reach_together(counts: Counts, aims: Sequence[Aim]) -> bool:
     measured = [_measure(counts, aim) for aim in aims]
-    weight, weighted = 1, []
-    for aim, expression in zip(reversed(aims), reversed(measured), strict=True):
-        weighted.append(expression * weight)
-        weight *= _width(counts, aim)
-    if not counts.minimise(counts.sum(weighted)):
+    leasts = [_least(bounds, aim) for aim in aims]
+    bounded = [
+        (expression, least)
+        for expression, least in zip(measured, leasts, strict=True)
+        if least is not None
+    ]
+    if not counts.solve_near(bounded):
         return False
-    values = [counts.value(expression) for expression in measured]
-    for expression, value in zip(measured, values, strict=True):
+    for aim, expression, least in zip(aims, measured, leasts, strict=True):
+        if least is None or counts.value(expression) > least:
+            counts.minimise(expression)
+        value = counts.value(expression)
         counts.between(expression, value, value)
+        if isinstance(aim, Parts):
+            _fill(counts, aim, value)
     return True
+
+
+def _fill(counts: Counts, aim: Parts, number: int) -> None:
+    """A set on so many scopes, and no fewer, has of each what does not fit into the others."""
+    scopes = [scope.cpus for scope in aim.scopes]
+    rooms = [counts.room(aim.name, scope) for scope in scopes]
+    outside = counts.room(aim.name, counts.everything - union(scopes))
+    for index, scope in enumerate(scopes):
+        others = sorted((*rooms[:index], *rooms[index + 1 :]), reverse=True)
+        least = counts.least(aim.name) - outside - sum(others[: number - 1])
+        if least > 0:
+            has = counts.present(aim.name, scope)
+            counts.model.add(counts.taken(aim.name, scope) >= least * has)
+
+
+def _least(bounds: Bounds, aim: Aim) -> int | None:
+    """A value that the measure of an aim is never less than, if it is known."""
+    match aim:
+        case Parts(name=name, scopes=scopes):
+            return bounds.fewest(name, scopes)
+        case Moved() | SplitCores():
+            return 0
+        case _:
+            return None
 
 
 def _measure(counts: Counts, aim: Aim) -> Expression:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.solve.constraints import Amount, Apart, Constraint, Differs, Together
+from cpuplan.solve.constraints import Amount, Constraint, Differs, Together
 from cpuplan.solve.kinds import Pattern
-from cpuplan.solve.model.counts import Counts, Expression
+from cpuplan.solve.model.counts import Counts, Expression, Weight, cpus_of
 from cpuplan.solve.portions import AllOrNone, Block, InOne, Share
 from cpuplan.solve.rules.rule import Rule
 
 
 def demand(counts: Counts, constraint: Constraint) -> None:
-    """Make every solution satisfy a constraint."""
+    """Make every solution satisfy a constraint, other than that sets are apart (`cliques`)."""
     match constraint:
         case Amount(least=least, most=most):
             counts.between(held(counts, constraint), least, most)
@@ -25,10 +25,6 @@ def demand(counts: Counts, constraint: Constraint) -> None:
                 counts.model.add(taken == block.size * _has_wholly(counts, name, block))
         case Share(table=table):
             counts.model.add_element(_others(counts, constraint), table, _mine(counts, constraint))
-        case Apart(name=name, other=other, scopes=scopes):
-            for scope in scopes or ():
-                present = counts.present(name, scope.cpus)
-                counts.model.add_at_most_one(present, counts.present(other, scope.cpus))
         case Together(name=name, others=others, scopes=scopes):
             for scope in scopes or ():
                 present = counts.present(name, scope.cpus)
@@ -72,11 +68,16 @@ def _taken(counts: Counts, names: Sequence[str], scope: CpuSet) -> Expression:
 
 def held(counts: Counts, amount: Amount) -> Expression:
     """How much the set has of the scope, in the amount's unit."""
+    if amount.unit == "caches":
+        return counts.sum(_has_wholly(counts, amount.name, block) for block in amount.blocks)
+    return counts.weighted(units(amount), amount.scope.cpus)
+
+
+def units(amount: Amount) -> Weight:
+    """The CPUs or cores of an amount that a core used in some way is."""
     name, cpus = amount.name, amount.scope.cpus
     if amount.unit == "CPUs":
-        return counts.taken(name, cpus)
-    if amount.unit == "caches":
-        return counts.sum(_has_wholly(counts, name, block) for block in amount.blocks)
+        return cpus_of(name, cpus)
     divided = [set(siblings) for siblings in amount.cores]
 
     def cores(pattern: Pattern, threads: Sequence[int]) -> int:
@@ -84,7 +85,7 @@ def held(counts: Counts, amount: Amount) -> Expression:
         mine = [cpu for cpu, slot in pairs if name in slot and cpu in cpus]
         return sum(not siblings.isdisjoint(mine) for siblings in divided) if divided else bool(mine)
 
-    return counts.weighted(cores, cpus)
+    return cores
 
 
 def first_of(counts: Counts, options: Sequence[Rule]) -> int | None:

@@ -47,11 +47,15 @@ def _number(
 ) -> Iterator[tuple[float, Change]]:
     """The first of the values of a field (path, key) with which all fits, instead of `written`."""
     path, key = field
+    cost = _SEARCH * (1 + len(attempt.kin))
+    if attempt.tests[0] < cost:  # not even the first round
+        attempt.tests[0] -= cost
+        return
     searches = [_search(attempt.node_class, rule, field, values, attempt.left_out)]
     searches += [_search(node_class, rule, field, values, ()) for node_class in attempt.kin]
     index = 0
     for _ in range(_ROUNDS):
-        attempt.tests[0] -= _SEARCH * len(searches)
+        attempt.tests[0] -= cost
         if attempt.tests[0] < 0:
             return
         firsts = {search(index) for search in searches}
