@@ -104,6 +104,8 @@ def _counted(verdict: str, number: int) -> str:
     """`1 differs`, `2 differ`, `3 held`."""
     if verdict == "unverifiable":
         return f"{number} not verifiable here"
+    if verdict == "unshown":
+        return f"{number} that no node shows"
     return f"{number} differ" if verdict == "differs" and number > 1 else f"{number} {verdict}"
 
 

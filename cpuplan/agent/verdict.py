@@ -1,6 +1,6 @@
 """What the agent tells the cluster of its node: a condition, and events where it changes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ def of(view: View) -> Verdict:
         return Verdict("Unknown", "NotChecked", _short(view.problem))
     facts = checked.counts.facts
     held, differ, other = (facts.get(key, 0) for key in ("held", "differs", "unverifiable"))
-    beside = f"{counted(other, 'fact')} cannot be verified here" if other else ""
+    beside = "; ".join(_beside(other, facts.get("unshown", 0)))
     if differ:
         found = "; ".join(checked.findings)
         verb = "differs" if differ == 1 else "differ"
@@ -45,6 +45,14 @@ def of(view: View) -> Verdict:
     verb = "holds" if held == 1 else "hold"
     texts = (f"{counted(held, 'fact')} of the plan {verb}", beside)
     return Verdict("True", reason, "; ".join(filter(None, texts)))
+
+
+def _beside(unverifiable: int, unshown: int) -> Iterator[str]:
+    """What is not verified: here, and by agents at all."""
+    if unverifiable:
+        yield f"{counted(unverifiable, 'fact')} cannot be verified here"
+    if unshown:
+        yield f"{counted(unshown, 'fact')} cannot be seen on any node"
 
 
 def condition(verdict: Verdict, since: str, now: float) -> dict[str, str]:

@@ -54,7 +54,7 @@ def _missing(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
         return subject.unverifiable(setting, path, f"there is no /{folder} here")
     if evidence.since and running and running < _numbers(evidence.since):
         reason = f"it came with Linux {evidence.since}, and the node runs {running[0]}.{running[1]}"
-        return subject.unverifiable(setting, path, reason)
+        return subject.unshown(setting, path, reason)
     if subject.root.kind is not Kind.LIVE:
         return subject.unverifiable(setting, path, f"{subject.root.kind.value} may lack it")
     expected = shown(evidence.value)

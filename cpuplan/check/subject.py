@@ -91,6 +91,10 @@ class Subject(Statements):
         fact, verdict = name(about), Verdict.UNVERIFIABLE
         return Answer(fact, verdict, where, expected, reason=reason, origin=origin(about))
 
+    def unshown(self, about: Setting | str, path: str, reason: str) -> Answer:
+        """A fact that no reader of a node's files can verify: nothing is missing here."""
+        return self.unverifiable(about, path, reason)._replace(is_unshown=True)
+
     def differs(
         self,
         about: Setting | str,

@@ -6,11 +6,14 @@ What is not looked at is never taken to hold.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan.check.subject import name
+from cpuplan.components import containerd, crio, kubelet
 from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.expected.situation import FILE, FILES
 from cpuplan.expected.state import Expected
 from cpuplan.setting import Setting
 
+#: Programs of a node, whose steps answer on each of their settings if there is anything to read.
+_PROGRAMS = (kubelet.NAME, crio.NAME, containerd.NAME)
 _NOT_SHOWN = "nothing that was read here shows it"
 
 
@@ -20,7 +23,7 @@ def answers(expected: Expected, given: Sequence[Answer]) -> Iterator[Answer]:
     for setting in expected.settings:
         if name(setting) not in by_fact:
             paths = _files(setting, expected)
-            yield _in_files(setting, paths, by_fact) or _open(setting)
+            yield _in_files(setting, paths, by_fact) or _open(setting, has_files=bool(paths))
 
 
 def _files(setting: Setting, expected: Expected) -> list[str]:
@@ -43,7 +46,10 @@ def _in_files(
     return worst._replace(fact=name(setting))
 
 
-def _open(setting: Setting) -> Answer:
+def _open(setting: Setting, *, has_files: bool) -> Answer:
+    """No step has read it: of what neither a file nor a program of the node has, none can."""
     shown_by = setting.effect.shown_by if setting.effect else ""
     reason = f"{shown_by} shows it, which is not read" if shown_by else _NOT_SHOWN
-    return Answer(name(setting), Verdict.UNVERIFIABLE, "", reason=reason)
+    is_of_node = has_files or shown_by.startswith("/") or setting.component in _PROGRAMS
+    fact, verdict = name(setting), Verdict.UNVERIFIABLE
+    return Answer(fact, verdict, "", reason=reason, is_unshown=not is_of_node)

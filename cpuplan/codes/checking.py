@@ -124,7 +124,7 @@ CODES = {
     ),
     "CP817": Code(
         "other number of huge pages",
-        "{owner} has {found} huge pages of {size}; it should have {wanted}{said}",
+        "{owner} has {pages} of {size}; it should have {wanted}{said}",
         "look at the unit that sets the pages aside, or at the kernel log (dmesg); memory that is in use or fragmented "
         "gives no pages, so that the node may have to be rebooted",
         "The kubelet promises what it finds when it starts, and places pods by the pages of each NUMA node. Pages that the "

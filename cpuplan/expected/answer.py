@@ -45,6 +45,8 @@ class Answer(NamedTuple):
     observed: str = ""
     #: Why a fact cannot be verified.
     reason: str = ""
+    #: Of a fact that cannot be verified: no node shows it to who reads its files.
+    is_unshown: bool = False
     #: Of a fact that differs.
     finding: Diagnostic | None = None
     heals: Heals | None = None

@@ -75,7 +75,11 @@ def objects_of(place: Path, cluster: str) -> tuple[Compiled, ...] | None:
 
     Raises CpuplanError (CP877) for a file that cannot be read.
     """
-    folder = place.parents[1] / OBJECTS.name if place.is_file() else _of_cluster(place, cluster)
+    folder = (
+        place.absolute().parent.parent / OBJECTS.name
+        if place.is_file()
+        else _of_cluster(place, cluster)
+    )
     if not folder.is_dir():
         return None
     return tuple(map(_compiled, sorted(folder.glob("*.json"))))

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 #: The values of the label `verdict`: all are always there, so that a rule finds a zero.
-VERDICTS = ("held", "differs", "unverifiable")
+VERDICTS = ("held", "differs", "unverifiable", "unshown")
 
 Labels = Mapping[str, str]
 

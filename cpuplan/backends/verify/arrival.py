@@ -13,14 +13,13 @@ from cpuplan.plan import NodePlan
 #: Where the Job has the expected states, as in a project: `check cluster` reads them there.
 _PROJECT = "/project"
 _UNITS = {"s": 1, "m": 60, "h": 3600}
-#: The key of the compiled objects in their ConfigMap.
 #: Seconds that the pod has beside its waiting, to start and to say what has not arrived.
 _GRACE = 300
 #: Resources by API group.
 Reads = tuple[tuple[str, tuple[str, ...]], ...]
 #: What `check cluster` reads.
 READS: Reads = (
-    ("", ("namespaces", "nodes", "pods")),
+    ("", ("namespaces", "nodes")),
     (
         "admissionregistration.k8s.io",
         (
@@ -34,7 +33,7 @@ READS: Reads = (
     ("topology.node.k8s.io", ("noderesourcetopologies",)),
 )
 _OF_KOORDINATOR: Reads = (
-    ("", ("configmaps",)),
+    ("", ("configmaps", "pods")),
     ("config.koordinator.sh", ("clustercolocationprofiles",)),
 )
 _OF_BALLOONS: Reads = (("config.nri", ("balloonspolicies",)),)

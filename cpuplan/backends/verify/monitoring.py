@@ -10,6 +10,7 @@ from typing import Any
 from cpuplan.backends.verify import names
 from cpuplan.model.verify import Prometheus, Verify
 from cpuplan.plan import NodePlan
+from cpuplan.text import counted
 
 API = "monitoring.coreos.com/v1"
 #: What tells one node's series from another's.
@@ -93,8 +94,8 @@ def _differs(plan: NodePlan) -> dict[str, Any]:
         "10m",
         "warning",
         "Node {{ $labels.node }} differs from its plan: {{ $labels.code }}",
-        "Node {{ $labels.node }} of class {{ $labels.plan_class }} has {{ $value }} findings "
-        "{{ $labels.code }}. `cpuplan check` on the node shows them with their remedies.",
+        "Findings {{ $labels.code }} on node {{ $labels.node }} of class {{ $labels.plan_class }}: "
+        "{{ $value }}. `cpuplan check` on the node shows them with their remedies.",
     )
 
 
@@ -106,9 +107,8 @@ def _unverified(plan: NodePlan) -> dict[str, Any]:
         "1h",
         "info",
         "Parts of the plan cannot be verified on node {{ $labels.node }}",
-        "{{ $value }} facts of the plan of node {{ $labels.node }} are neither held nor broken: "
-        "nothing on the node shows them. `cpuplan check --coverage` on the node lists them with "
-        "the reasons.",
+        "Facts of the plan that node {{ $labels.node }} should show and does not: {{ $value }}. "
+        "`cpuplan check --coverage` on the node lists them with the reasons.",
     )
 
 
@@ -152,6 +152,6 @@ def _absent(plan: NodePlan) -> dict[str, Any]:
         "15m",
         "warning",
         f"Not all nodes of class {node_class.name} have an agent",
-        f"Class {{{{ $labels.plan_class }}}} has {number} nodes, and {{{{ $value }}}} of them "
-        "have an agent with a plan: nobody checks the others.",
+        f"Class {{{{ $labels.plan_class }}}} has {counted(number, 'node')}. With an agent that "
+        "has a plan: {{ $value }}. Nobody checks the others.",
     )

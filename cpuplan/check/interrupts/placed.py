@@ -137,9 +137,11 @@ def managed(subject: Subject) -> Iterator[Answer]:
     found = [each for each in _interrupts(subject) if each.is_managed and each.effective]
     shared = [each for each in found if each.allowed & cpus and (each.allowed & online) - cpus]
     strays = [each for each in shared if each.effective and each.effective & cpus]
-    if not shared:
+    if not _interrupts(subject):
+        yield subject.unverifiable(_MANAGED, seen.FOLDER, _NO_FOLDER)
+    elif not shared:
         reason = "no managed interrupt has both isolated CPUs and others"
-        yield subject.unverifiable(_MANAGED, seen.FOLDER, reason)
+        yield subject.unshown(_MANAGED, seen.FOLDER, reason)
     elif not strays:
         yield subject.held(_MANAGED, seen.FOLDER)
     elif reason := line.unbooted(subject, "isolcpus"):

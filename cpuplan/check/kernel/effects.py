@@ -129,7 +129,7 @@ def _missing(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
         first = tuple(map(int, evidence.since.split(".")))
         if running < first:
             reason = f"it came with Linux {evidence.since}; the node runs {running[0]}.{running[1]}"
-            return subject.unverifiable(about, path, reason)
+            return subject.unshown(about, path, reason)
     return subject.unverifiable(about, path, "there is no such file here")
 
 
@@ -154,10 +154,10 @@ def _unknown_or_unshown(subject: Subject, setting: Setting) -> Answer:
     found = said(subject)
     words = kernel.argument(setting).split()
     if found.log is None or not any(word in found.log.unknown for word in words):
-        return subject.unverifiable(fact(setting), CMDLINE, _UNSHOWN)
+        return subject.unshown(fact(setting), CMDLINE, _UNSHOWN)
     if any("kernel.extraArguments" in reason.origin for reason in setting.reasons):
         reason = "the kernel does not know it, and passes it on to the programs of the node"
-        return subject.unverifiable(fact(setting), found.path, reason)
+        return subject.unshown(fact(setting), found.path, reason)
     return subject.differs(
         fact(setting),
         "CP814",
@@ -176,7 +176,8 @@ def _callbacks(subject: Subject, setting: Setting) -> Iterator[Answer]:
     """The CPUs whose RCU callbacks run elsewhere: the kernel says them once, while it boots."""
     found, wanted = said(subject), subject.expected.cpus(CALLBACKS)
     if found.log is None:
-        yield subject.unverifiable(fact(setting), found.path, found.problem)
+        # A buffer that is overwritten, and that containers may not read.
+        yield subject.unshown(fact(setting), found.path, found.problem)
         return
     text = found.log.callbacks
     cpus = CpuSet.parse_kernel(text) if text and text[0].isdigit() else EMPTY

@@ -17,6 +17,7 @@ from cpuplan.components.hugepages import to_kib
 from cpuplan.expected.answer import Answer, Heals
 from cpuplan.quantity import to_text
 from cpuplan.setting import Setting
+from cpuplan.text import counted
 
 _NODES = "sys/devices/system/node"
 _POOLS = "sys/kernel/mm/hugepages"
@@ -146,6 +147,7 @@ def _compared(subject: Subject, each: Pages, wanted: int, spare: int = 0) -> Ans
         each.path,
         observed=str(each.number),
         expected=str(wanted),
+        pages=counted(each.number, "huge page"),
         labels=subject.all_labels(pages),
         heals=Heals.LIVE if each.kib < 1024**2 else Heals.REBOOT,
         size=_size(each.kib),

@@ -22,7 +22,8 @@ def machine(subject: Subject) -> Iterator[Answer]:
     found = [*layout.looks(subject, online), *processor.looks(subject)]
     for look in found:
         if look.problem:
-            yield subject.unverifiable(look.fact, look.path, look.problem)
+            tell = subject.unshown if look.is_unplanned else subject.unverifiable
+            yield tell(look.fact, look.path, look.problem)
         elif not look.difference:
             yield subject.held(look.fact, look.path)
     different = [look for look in found if look.difference]

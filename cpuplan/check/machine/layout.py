@@ -27,6 +27,8 @@ class Look(NamedTuple):
     problem: str = ""
     #: In words; "" where all is as in the inventory.
     difference: str = ""
+    #: Whether the inventory says nothing that could be compared.
+    is_unplanned: bool = False
 
 
 def looks(subject: Subject, online: CpuSet) -> Iterator[Look]:
@@ -124,7 +126,9 @@ def _clusters(subject: Subject, cpus: Known) -> Look:
     fact, name = "machine clusters", "topology/cluster_cpus_list"
     wanted = {cpu: each.cluster for cpu, each in cpus.items()}
     if all(each.cluster in (each.core, UNKNOWN) for each in cpus.values()):
-        return Look(fact, f"{SYSTEM}/cpu0/{name}", "the inventory has no clusters")
+        return Look(
+            fact, f"{SYSTEM}/cpu0/{name}", "the inventory has no clusters", is_unplanned=True
+        )
     ids = _ids(subject, cpus, "cluster_id")
     found = {
         cpu: (each & CpuSet(cpus)).first
@@ -141,7 +145,7 @@ def _caches(subject: Subject, cpus: Known) -> Look:
     fact, path = "machine L3 caches", f"{SYSTEM}/cpu0/cache"
     wanted = {cpu: each.uncore_cache for cpu, each in cpus.items() if each.uncore_cache != UNKNOWN}
     if not wanted:
-        return Look(fact, path, "the inventory has no L3 caches")
+        return Look(fact, path, "the inventory has no L3 caches", is_unplanned=True)
     index = _index(subject, min(wanted))
     found = _sets(subject, cpus, f"cache/{index}/shared_cpu_list") if index else {}
     if not found:

@@ -40,7 +40,7 @@ def _field(subject: Subject, fact: str, found: str, words: str) -> Look:
     wanted = subject.expected.facts.get(fact, "")
     about = f"machine {fact}"
     if wanted == "":
-        return Look(about, _CPUINFO, "the inventory does not say it")
+        return Look(about, _CPUINFO, "the inventory does not say it", is_unplanned=True)
     if not found:
         return Look(about, _CPUINFO, "there is nothing of it here")
     if found == str(wanted) or (fact == CPU_MODEL and _is_same(found, str(wanted))):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from cpuplan.check.interrupts.seen import named
+from cpuplan.check.roots.root import Kind
 from cpuplan.check.services import programs, tunedlog
 from cpuplan.check.services.unitlines import lines
 from cpuplan.check.subject import Subject
@@ -41,7 +42,7 @@ def active(subject: Subject) -> Iterator[Answer]:
     found = next((path for path in ACTIVE if subject.root.read(path) is not None), "")
     if not found and subject.expected.platform.has_pools:
         reason = "TuneD runs in a container, and its files are not here"
-        yield subject.unverifiable("profile of TuneD", ACTIVE[0], reason)
+        yield subject.unshown("profile of TuneD", ACTIVE[0], reason)
         return
     if not found and subject.root.refused:
         return
@@ -134,7 +135,10 @@ def verdict(subject: Subject) -> Iterator[Answer]:
         yield subject.held(_VERDICT, path)
     else:
         reason = "there is no output of tuned-adm verify here"
-        yield subject.unverifiable(_VERDICT, path or log_path, reason)
+        # TuneD tells it to who asks; of what went wrong its log has a line.
+        is_told = subject.root.kind is Kind.LIVE and bool(log_text)
+        tell = subject.unshown if is_told else subject.unverifiable
+        yield tell(_VERDICT, path or log_path, reason)
 
 
 def _first(subject: Subject, paths: Iterable[str]) -> tuple[str, str]:

@@ -30,10 +30,9 @@ def command(target: Path) -> int:
     from hashlib import sha256
 
     from cpuplan.bundle.archive import build
-    from cpuplan.quantity import to_text
     from cpuplan.write.files import write_file
 
     data = build()
     write_file(target, data)
-    note(f"{target}: {to_text(len(data))}, SHA-256 {sha256(data).hexdigest()}")
+    note(f"{target}: {len(data):,} bytes, SHA-256 {sha256(data).hexdigest()}")
     return 0

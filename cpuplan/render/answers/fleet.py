@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.expected.answer import Answer, Heals, Verdict
 from cpuplan.name_ranges import fold_names
-from cpuplan.render.answers.summary import counts
+from cpuplan.render.answers.summary import counts, why
 from cpuplan.text import counted
 
 #: Names and ranges of nodes in a message.
@@ -76,7 +76,7 @@ def findings(
     checked: Sequence[Checked], found: Iterable[Group], *, verbose: bool = False
 ) -> list[Diagnostic]:
     """A finding for each group, which says how many nodes have it, and which."""
-    names = [each.name for each in checked if each.is_node]
+    names = list(dict.fromkeys(each.name for each in checked if each.is_node))
     return [_finding(group, names, verbose=verbose) for group in found]
 
 
@@ -107,8 +107,9 @@ def told(nodes: Sequence[str], every: Sequence[str], *, verbose: bool = False) -
 
 def sentence(checked: Sequence[Checked]) -> str:
     """`38 of 40 nodes hold what was compiled for them (1,204 facts held, 2 differ, ...)`."""
-    nodes = [each for each in checked if each.is_node]
-    holding = [each for each in nodes if not any(answer.finding for answer in each.answers)]
+    # A node of which there are several snapshots is one.
+    nodes = {each.name for each in checked if each.is_node}
+    holding = nodes - {each.name for each in checked if any(one.finding for one in each.answers)}
     total = dict.fromkeys(Verdict, 0)
     for each in checked:
         for verdict, number in counts(each.answers).items():
@@ -144,13 +145,13 @@ def coverage(checked: Sequence[Checked]) -> str:
     rows: dict[tuple[str, str, str], list[str]] = {}
     for each in checked:
         for answer in each.answers:
-            key = (answer.fact, answer.verdict.value, answer.reason)
+            key = (answer.fact, answer.verdict.value, why(answer))
             rows.setdefault(key, []).append(each.name)
     names = [each.name for each in checked]
     width = max(len(verdict.value) for verdict in Verdict)
     lines = []
     for (fact, verdict, reason), nodes in sorted(rows.items()):
-        why = f" - {reason}" if reason else ""
+        because = f" - {reason}" if reason else ""
         which = told(list(dict.fromkeys(nodes)), names)
-        lines.append(f"{verdict.ljust(width)} {fact} ({which}){why}\n")
+        lines.append(f"{verdict.ljust(width)} {fact} ({which}){because}\n")
     return "".join(lines)

@@ -7,7 +7,7 @@ from cpuplan.diagnostics import Diagnostic
 from cpuplan.expected.answer import Answer
 from cpuplan.render import prometheus
 from cpuplan.render.answers.fleet import Checked
-from cpuplan.render.answers.summary import counts
+from cpuplan.render.answers.summary import counts, unshown
 from cpuplan.render.prometheus import Counts
 
 
@@ -26,8 +26,13 @@ def render(checked: Iterable[Checked]) -> str:
 
 
 def counted(answers: Sequence[Answer]) -> Counts:
-    """Facts by verdict, and findings by code and severity."""
+    """Facts by verdict, and findings by code and severity.
+
+    What no node shows is counted by itself: `unverifiable` is what a node should show.
+    """
     facts = {verdict.name.lower(): number for verdict, number in counts(answers).items()}
+    others = unshown(answers)
+    facts |= {"unverifiable": facts["unverifiable"] - others, "unshown": others}
     return Counts(facts, Counter((each.code, each.severity.value) for each in findings(answers)))
 
 

@@ -20,6 +20,12 @@ def by_verdict(answers: Sequence[Answer]) -> dict[Verdict, list[str]]:
     return found
 
 
+def unshown(answers: Sequence[Answer]) -> int:
+    """How many of the facts that cannot be verified are such as no node shows."""
+    shown = {answer.fact for answer in answers if not answer.is_unshown}
+    return len({answer.fact for answer in answers} - shown)
+
+
 def verdicts(answers: Sequence[Answer]) -> dict[str, Verdict]:
     """The verdict on each fact: it holds if one file shows it and none differs."""
     order = (Verdict.UNVERIFIABLE, Verdict.HELD, Verdict.DIFFERS)
@@ -54,5 +60,10 @@ def _lines(answers: Sequence[Answer]) -> Iterator[str]:
         if answer.evidence:
             words.append(f"({printable(answer.evidence)})")
         if answer.reason:
-            words.append(f"- {printable(answer.reason)}")
+            words.append(f"- {printable(why(answer))}")
         yield " ".join(words)
+
+
+def why(answer: Answer) -> str:
+    """Why a fact cannot be verified, and whether that is so on every node."""
+    return f"{answer.reason} (no node shows it)" if answer.is_unshown else answer.reason

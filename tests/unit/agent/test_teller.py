@@ -13,9 +13,12 @@ from cpuplan.render.prometheus import Counts
 PLAN = Plan("edge", "du", "1f2e")
 
 
-def view(held: int = 0, differs: int = 0, unverifiable: int = 0, *found: str) -> View:
+def view(
+    held: int = 0, differs: int = 0, unverifiable: int = 0, *found: str, unshown: int = 0
+) -> View:
     board = Board(60)
     facts = {"held": held, "differs": differs, "unverifiable": unverifiable}
+    facts["unshown"] = unshown
     board.put(Checked(PLAN, Counts(facts, {}), found), 0.1)
     return board.view()
 
@@ -38,6 +41,12 @@ FAILED = Board(60).view()._replace(problem="CP877: x is no expected state")
             "False",
             "PlanDiffers",
             "1 fact of the plan differs: CP811 booted without x; 2 facts cannot be verified here",
+        ),
+        (
+            view(3, unshown=8),
+            "True",
+            "PlanHolds",
+            "3 facts of the plan hold; 8 facts cannot be seen on any node",
         ),
         (view(0, 0, 2), "Unknown", "NothingVerified", "2 facts cannot be verified here"),
         (view(), "Unknown", "NothingVerified", "the plan has no facts to verify"),

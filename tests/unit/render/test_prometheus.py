@@ -12,6 +12,7 @@ def test_every_verdict_is_there_so_that_rules_find_a_zero() -> None:
         'cpuplan_facts{node="n",verdict="held"} 3\n'
         'cpuplan_facts{node="n",verdict="differs"} 0\n'
         'cpuplan_facts{node="n",verdict="unverifiable"} 0\n'
+        'cpuplan_facts{node="n",verdict="unshown"} 0\n'
         "# HELP cpuplan_findings Differences from the node's plan, by code.\n"
         "# TYPE cpuplan_findings gauge\n"
         'cpuplan_findings{node="n",code="CP811",severity="error"} 1\n'

@@ -85,6 +85,15 @@ def test_a_root_of_no_planned_node_is_said(
     assert (code, "CP889" in said) == (1, True)
 
 
+def test_two_snapshots_of_a_node_are_one_node(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(project / "roots/node-3", project / "roots/node-3-later")
+    _, _, said = run_in(project, ["check", "--root", "roots"], capsys)
+    assert f" of {NODES} nodes hold" in said
+    assert f" of {NODES + 1} nodes" not in said
+
+
 def test_json_has_groups(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     break_node(project, 0)
     _, told, _ = run(project, capsys, "--format", "json")
