@@ -8,6 +8,7 @@ from cpuplan.solve.remedies.attempt import Attempt, fits
 from cpuplan.solve.remedies.changes import REST, other_changes
 from cpuplan.solve.remedies.edits import Change
 from cpuplan.solve.remedies.numbers import numbers
+from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 
 #: More remedies than these are not read.
@@ -66,7 +67,10 @@ def _next(here: Attempt, conflict: Sequence[Rule], chosen: Sequence[Change]) -> 
     if chosen and here.fits():
         yield chosen[-1]
     else:
-        yield from islice(_changes(here, conflict), _MOST_SHOWN)
+        # The chosen ones may have taken out a statement of this conflict, too.
+        stated = {rule.field for rule in problem_of(here.node_class).rules}
+        remaining = [rule for rule in conflict if rule.field in stated]
+        yield from islice(_changes(here, remaining), _MOST_SHOWN)
 
 
 def _one_by_one(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[str]:

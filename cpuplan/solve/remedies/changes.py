@@ -75,7 +75,10 @@ def _rest(isolated: SetSpec) -> Change:
     """Isolated takes the rest instead of its size; its other fields stay."""
     numbers = {*SIZES, "of", "min", "max", "per", "perDevice", "within"}
     names = attributes(type(isolated.pool))
-    written = {key for key, name in names.items() if name in isolated.pool.model_fields_set}
+    pool = isolated.pool
+    # What an earlier change took out is set, to nothing.
+    stated = {name for name in pool.model_fields_set if getattr(pool, name) is not None}
+    written = {key for key, name in names.items() if name in stated}
     text = f"write isolated: {REST}"
     if written - numbers:
         text = f"write {REST}: true under isolated instead of {joined(sorted(written & numbers))}"

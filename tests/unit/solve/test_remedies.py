@@ -271,3 +271,25 @@ def test_other_machines_of_the_intent_keep_their_layouts(
     for remedy in found.remedy.split(", or "):
         for each in (node, kin):
             solver.solve(after(each, [remedy]), locate)
+
+
+@pytest.mark.parametrize(
+    ("size", "further"),
+    [
+        (
+            {"wholeCaches": 1},
+            {"rules": [{"enable": "reserved-on-every-numa-node", "because": "-"}]},
+        ),
+        (
+            {"percent": 1},
+            {"workloads": [{"name": "du", "cpus": 1, "per": "numaNode", "pool": "isolated"}]},
+        ),
+    ],
+)
+def test_a_statement_that_a_change_took_out_is_proposed_no_more(
+    size: dict[str, Any], further: dict[str, Any]
+) -> None:
+    """`isolated: rest` takes out `within` too, which another conflict has."""
+    isolated = size | {"within": "cache", "apart": {"reserved": "core"}}
+    pools: dict[str, Any] = {"reserved": {"cpus": ""}, "isolated": isolated}
+    check(node_class(machine(4, 1, sockets=1, numa_nodes=2, caches=2), pools, "none", **further))
