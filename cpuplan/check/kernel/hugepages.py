@@ -6,39 +6,24 @@ counts, not where they are.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from functools import partial
 
-from cpuplan.check.kernel import line
+from cpuplan.check.kernel import line, pagesinuse
+from cpuplan.check.kernel.pagepools import NODES, POOLS, Pages, of_folder, read, size_text
 from cpuplan.check.kernel.said import said
 from cpuplan.check.subject import Subject
 from cpuplan.components import kernel, units
 from cpuplan.components.derived import ANYWHERE, HUGE_PAGES
 from cpuplan.components.hugepages import to_kib
 from cpuplan.expected.answer import Answer, Heals
-from cpuplan.quantity import to_text
 from cpuplan.setting import Setting
 from cpuplan.text import counted
 
-_NODES = "sys/devices/system/node"
-_POOLS = "sys/kernel/mm/hugepages"
 _MEMINFO = "proc/meminfo"
-_FOLDER = re.compile(r"hugepages-([0-9]{1,9})kB")
-_GROUPS = "sys/fs/cgroup"
 _FIELD = re.compile(r"^(\w+):\s+(\d{1,15})", re.MULTILINE)
 
 #: Pages by size in KiB.
 Sizes = dict[int, int]
-
-
-class Pages(NamedTuple):
-    """The pages of a size on one node, or of the machine (node -1)."""
-
-    node: int
-    kib: int
-    #: Those that stay: pages beyond the pool (surplus) go when they are freed.
-    number: int
-    free: int
-    path: str
 
 
 def pages(subject: Subject) -> Iterator[Answer]:
@@ -47,10 +32,11 @@ def pages(subject: Subject) -> Iterator[Answer]:
     found = list(_on_nodes(subject))
     if found:
         yield from _each_node(subject, planned, found)
-        yield from _sums(subject, planned, _added_up(found))
-        yield from _machine(subject, planned, _added_up(found))
+        sums = list(map(partial(_of_machine, subject), _added_up(found)))
+        yield from _sums(subject, planned, sums)
+        yield from _machine(subject, planned, sums)
     else:
-        machine = list(_of_folder(subject, -1, _POOLS))
+        machine = list(of_folder(subject, -1, POOLS))
         yield from _unseen_nodes(subject, planned)
         yield from _sums(subject, planned, machine)
     yield from _default(subject)
@@ -74,26 +60,9 @@ def _anywhere(subject: Subject) -> Sizes:
 
 
 def _on_nodes(subject: Subject) -> Iterator[Pages]:
-    names = subject.root.names(_NODES)
+    names = subject.root.names(NODES)
     for node in sorted(int(name[4:]) for name in names if re.fullmatch(r"node\d{1,5}", name)):
-        yield from _of_folder(subject, node, f"{_NODES}/node{node}/hugepages")
-
-
-def _of_folder(subject: Subject, node: int, folder: str) -> Iterator[Pages]:
-    for name in subject.root.names(folder):
-        match = _FOLDER.fullmatch(name)
-        number = _read(subject, f"{folder}/{name}/nr_hugepages") if match else None
-        if match and number is not None:
-            surplus = _read(subject, f"{folder}/{name}/surplus_hugepages") or 0
-            free = _read(subject, f"{folder}/{name}/free_hugepages")
-            free = number if free is None else free
-            path = f"{folder}/{name}/nr_hugepages"
-            yield Pages(node, int(match[1]), number - surplus, free, path)
-
-
-def _read(subject: Subject, path: str) -> int | None:
-    text = (subject.root.read(path) or "").strip()
-    return int(text) if text.isdecimal() else None
+        yield from of_folder(subject, node, f"{NODES}/node{node}/hugepages")
 
 
 def _each_node(subject: Subject, planned: dict[int, Sizes], found: list[Pages]) -> Iterator[Answer]:
@@ -108,7 +77,7 @@ def _each_node(subject: Subject, planned: dict[int, Sizes], found: list[Pages]) 
     for node, sizes in planned.items():
         for kib, wanted in sizes.items():
             if wanted and (node, kib) not in seen and kib not in anywhere:
-                path = f"{_NODES}/node{node}/hugepages/hugepages-{kib}kB/nr_hugepages"
+                path = f"{NODES}/node{node}/hugepages/hugepages-{kib}kB/nr_hugepages"
                 yield _compared(subject, Pages(node, kib, 0, 0, path), wanted)
 
 
@@ -116,16 +85,12 @@ def _unseen_nodes(subject: Subject, planned: dict[int, Sizes]) -> Iterator[Answe
     for node, sizes in planned.items():
         for kib in sizes:
             reason = "the pools of NUMA nodes are not here"
-            yield subject.unverifiable(_fact(node, kib), f"{_NODES}/node{node}/hugepages", reason)
+            yield subject.unverifiable(_fact(node, kib), f"{NODES}/node{node}/hugepages", reason)
 
 
 def _fact(node: int, kib: int) -> str:
     where = "" if node < 0 else f" of NUMA node {node}"
-    return f"huge pages of {_size(kib)}{where}"
-
-
-def _size(kib: int) -> str:
-    return to_text(kib * 1024).removesuffix("i")
+    return f"huge pages of {size_text(kib)}{where}"
 
 
 def _compared(subject: Subject, each: Pages, wanted: int, spare: int = 0) -> Answer:
@@ -150,7 +115,7 @@ def _compared(subject: Subject, each: Pages, wanted: int, spare: int = 0) -> Ans
         pages=counted(each.number, "huge page"),
         labels=subject.all_labels(pages),
         heals=Heals.LIVE if each.kib < 1024**2 else Heals.REBOOT,
-        size=_size(each.kib),
+        size=size_text(each.kib),
         owner="the machine" if each.node < 0 else f"NUMA node {each.node}",
         said=words,
     )
@@ -182,43 +147,38 @@ def _added_up(found: list[Pages]) -> list[Pages]:
     return list(sums.values())
 
 
+def _of_machine(subject: Subject, pages: Pages) -> Pages:
+    """A sum with the file of the machine's pool as its evidence, where that file is here."""
+    path = f"{POOLS}/hugepages-{pages.kib}kB/nr_hugepages"
+    return pages if read(subject, path) is None else pages._replace(path=path)
+
+
 def _sums(subject: Subject, planned: dict[int, Sizes], found: list[Pages]) -> Iterator[Answer]:
     """The sum of each size that has pages without a node, and pages that others than pods use."""
     anywhere, by_size = _anywhere(subject), {each.kib: each for each in found}
     for kib in sorted(anywhere.keys() | by_size.keys()):
         wanted = sum(sizes.get(kib, 0) for sizes in planned.values())
-        path = f"{_POOLS}/hugepages-{kib}kB/nr_hugepages"
+        path = f"{POOLS}/hugepages-{kib}kB/nr_hugepages"
         each = by_size.get(kib, Pages(-1, kib, 0, 0, path))
         if kib in anywhere:
             if not found:
                 yield subject.unverifiable(_fact(-1, kib), path, "no pool of huge pages is here")
                 continue
             yield _compared(subject, each, wanted, _spare(planned, anywhere, kib))
-        yield from _foreign_use(subject, _with_reserved(subject, each))
-
-
-def _with_reserved(subject: Subject, each: Pages) -> Pages:
-    """Pages that the machine's pool counts as free and promised (reserved), or as used.
-
-    A program has promised pages when it maps them, before it touches one.
-    """
-    folder = f"{_POOLS}/hugepages-{each.kib}kB"
-    free, reserved = (_read(subject, f"{folder}/{kind}_hugepages") for kind in ("free", "resv"))
-    left = min(each.free, each.free if free is None else free)
-    return each._replace(free=left - (reserved or 0))
+        yield from pagesinuse.foreign_use(subject, pagesinuse.with_reserved(subject, each))
 
 
 def _machine(subject: Subject, planned: dict[int, Sizes], sums: list[Pages]) -> Iterator[Answer]:
     """The pools of the machine, where they say anything else than those of its nodes."""
     by_size = {each.kib: each for each in sums}
-    for each in (*_of_folder(subject, -1, _POOLS), *_of_default_size(subject)):
+    for each in (*of_folder(subject, -1, POOLS), *_of_defaultsize_text(subject)):
         added = by_size.get(each.kib)
         wanted = sum(sizes.get(each.kib, 0) for sizes in planned.values())
         if added and added.number == wanted != each.number:
             yield _compared(subject, each, wanted)
 
 
-def _of_default_size(subject: Subject) -> Iterator[Pages]:
+def _of_defaultsize_text(subject: Subject) -> Iterator[Pages]:
     """Those of /proc/meminfo, which has one size."""
     fields = dict(_FIELD.findall(subject.root.read(_MEMINFO) or ""))
     if {"Hugepagesize", "HugePages_Total", "HugePages_Surp"} <= fields.keys():
@@ -230,47 +190,6 @@ def _of_default_size(subject: Subject) -> Iterator[Pages]:
 def _spare(planned: dict[int, Sizes], anywhere: dict[int, int], kib: int) -> int:
     """Where some nodes have counts of their own, the kernel's choice changes the sum a little."""
     return 0 if anywhere[kib] == sum(sizes.get(kib, 0) for sizes in planned.values()) else 1
-
-
-def _foreign_use(subject: Subject, each: Pages) -> Iterator[Answer]:
-    """Pages in use that no pod has: the kubelet promises them, and a pod that gets them ends."""
-    used = each.number - each.free
-    by_pods = _used_by_pods(subject, each.kib) if used > 0 else 0
-    if used <= 0 or by_pods is None:
-        return
-    if used > by_pods:
-        yield subject.differs(
-            f"huge pages of {_size(each.kib)} that pods do not use",
-            "CP819",
-            each.path.replace("nr_hugepages", "free_hugepages"),
-            observed=f"{used} of {each.number} in use",
-            expected=f"{by_pods} in use by pods",
-            heals=Heals.LIVE,
-            size=_size(each.kib),
-            number=each.number,
-            used=used,
-            pods=by_pods,
-        )
-
-
-def _used_by_pods(subject: Subject, kib: int) -> int | None:
-    """Pages in the control groups of pods; None where that cannot be known, 0 without pods."""
-    names = subject.root.names(_GROUPS)
-    if "cgroup.controllers" not in names and "hugetlb" not in names:
-        return None
-    folder = _GROUPS if "cgroup.controllers" in names else f"{_GROUPS}/hugetlb"
-    pods = [name for name in subject.root.names(folder) if name.startswith("kubepods")]
-    if not pods:
-        return 0
-    unit = f"{kib // 1024**2}GB" if kib >= 1024**2 else f"{kib // 1024}MB"
-    unit = unit if kib >= 1024 else f"{kib}KB"
-    used = [
-        _read(subject, f"{folder}/{pod}/hugetlb.{unit}.{kind}")
-        for pod in pods
-        for kind in ("current", "usage_in_bytes")
-    ]
-    bytes_of = [each for each in used if each is not None]
-    return sum(bytes_of) // (kib * 1024) if bytes_of else None
 
 
 def _default(subject: Subject) -> Iterator[Answer]:
