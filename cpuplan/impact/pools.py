@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.solve.moves import groups, short
 
 
 class Move(NamedTuple):
@@ -39,24 +40,5 @@ def changes(before: Mapping[str, CpuSet], after: Mapping[str, CpuSet]) -> tuple[
 
 def moves(before: Mapping[str, CpuSet], after: Mapping[str, CpuSet]) -> tuple[Move, ...]:
     """Each CPU whose sets are others, in groups, by the lowest CPU."""
-    old, new = _sets(before), _sets(after)
-    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = {}
-    for cpu in sorted(old.keys() | new.keys()):
-        left, entered = old.get(cpu, ()), new.get(cpu, ())
-        if left != entered:
-            groups.setdefault((left, entered), []).append(cpu)
-    return tuple(Move(CpuSet(cpus), *ends) for ends, cpus in groups.items())
-
-
-def _sets(layout: Mapping[str, CpuSet]) -> dict[int, tuple[str, ...]]:
-    """The sets of each CPU; without the pool of a partition, whose name has it."""
-    found: dict[int, list[str]] = {}
-    for name in sorted(layout):
-        for cpu in layout[name]:
-            found.setdefault(cpu, []).append(name)
-    return {cpu: _short(names) for cpu, names in found.items()}
-
-
-def _short(names: list[str]) -> tuple[str, ...]:
-    hosts = {name.partition(".")[0] for name in names if "." in name}
-    return tuple(name for name in names if name not in hosts)
+    found = groups(dict(sorted(before.items())), dict(sorted(after.items())))
+    return tuple(Move(cpus, short(left), short(entered)) for (left, entered), cpus in found.items())

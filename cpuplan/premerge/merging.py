@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet, cpus_text
+from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet import lock as locks
 from cpuplan.fleet.lock import Key, Lock
@@ -14,6 +14,8 @@ from cpuplan.pipeline import Moves
 from cpuplan.read.files import FOLDERS, POD_FOLDER
 from cpuplan.read.inputs import LOCK_PATH
 from cpuplan.render.changes import direction
+from cpuplan.solve.layout import Slot
+from cpuplan.solve.moves import groups
 from cpuplan.source import Position
 from cpuplan.text import joined
 
@@ -22,6 +24,7 @@ _HINT = (
     "review the CPUs that it says move"
 )
 _MOVED = "no layout of the two sides fits the merged inputs: {}"
+_NOWHERE = "no pool"
 _Pools = Mapping[str, CpuSet]
 
 
@@ -95,43 +98,22 @@ def _both(key: Key, before: _Pools | None, sides: tuple[_Pools, _Pools], ref: st
     if before is None:
         problem = "both sides add it, with different layouts"
         return _finding(key, problem, _HINT.format(ref=ref))
-    moved = [_moved(before, side) for side in sides]
-    both = CpuSet(moved[0].keys() & moved[1].keys())
-    problem = f"HEAD {_told(moved[0])}, and {ref} {_told(moved[1])}"
+    ours, theirs = (groups(_sorted(before), _sorted(side)) for side in sides)
+    both = union(ours.values()) & union(theirs.values())
+    problem = f"HEAD {_told(ours)}, and {ref} {_told(theirs)}"
     if both:
         problem += f"; both move {cpus_text(both)}"
     return _finding(key, problem, _HINT.format(ref=ref))
 
 
-def _moved(before: _Pools, after: _Pools) -> dict[int, tuple[str, str]]:
-    """The pools that each moved CPU leaves and enters."""
-    old, new = _by_cpu(before), _by_cpu(after)
-    return {
-        cpu: (_named(old.get(cpu)), _named(new.get(cpu)))
-        for cpu in sorted(old.keys() | new.keys())
-        if old.get(cpu) != new.get(cpu)
-    }
+def _sorted(pools: _Pools) -> _Pools:
+    return dict(sorted(pools.items()))
 
 
-def _by_cpu(pools: _Pools) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    for name, cpus in sorted(pools.items()):
-        for cpu in cpus:
-            found.setdefault(cpu, []).append(name)
-    return found
-
-
-def _named(names: list[str] | None) -> str:
-    return joined(names) if names else "no pool"
-
-
-def _told(moved: Mapping[int, tuple[str, str]]) -> str:
-    groups: dict[tuple[str, str], list[int]] = {}
-    for cpu, pair in moved.items():
-        groups.setdefault(pair, []).append(cpu)
+def _told(moved: Mapping[tuple[Slot, Slot], CpuSet]) -> str:
     parts = [
-        f"moves {cpus_text(CpuSet(cpus))} from {left} to {entered}"
-        for (left, entered), cpus in groups.items()
+        f"moves {cpus_text(cpus)} from {joined(left) or _NOWHERE} to {joined(entered) or _NOWHERE}"
+        for (left, entered), cpus in moved.items()
     ]
     return joined(parts) or "orders it differently"
 

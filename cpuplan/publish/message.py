@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 from cpuplan.cpuset import CpuSet, CpuSetError, cpus_text
 from cpuplan.fleet.before import CLASSES
 from cpuplan.publish.folder import FOLDER
+from cpuplan.solve.moves import groups
 from cpuplan.text import counted, first_of, joined
 
 #: Columns of a subject, and lines of a body.
 _SUBJECT = 72
 _MOST = 60
 _MOST_NODES = 5
+_NOWHERE = "no pool"
 Plan = Mapping[str, Any]
 
 
@@ -122,30 +124,23 @@ def _nodes(plan: Plan) -> set[str]:
     return set(map(str, nodes)) if isinstance(nodes, list) else set()
 
 
-def _pools(plan: Plan) -> dict[int, tuple[str, ...]]:
-    """The pools of each CPU."""
-    pools: dict[int, tuple[str, ...]] = {}
+def _pools(plan: Plan) -> dict[str, CpuSet]:
+    """The pools of a class by name; those that cannot be read are left out."""
+    pools: dict[str, CpuSet] = {}
     written = plan.get("pools")
     for name, pool in sorted(written.items()) if isinstance(written, dict) else ():
         try:
-            cpus = CpuSet.parse(str(pool["cpus"]))
+            pools[str(name)] = CpuSet.parse(str(pool["cpus"]))
         except (CpuSetError, KeyError, TypeError):
             continue
-        for cpu in cpus:
-            pools[cpu] = (*pools.get(cpu, ()), str(name))
     return pools
 
 
-def _moves(old: Mapping[int, tuple[str, ...]], new: Mapping[int, tuple[str, ...]]) -> Iterator[str]:
-    groups: dict[tuple[str, str], list[int]] = {}
-    for cpu in sorted(old.keys() | new.keys()):
-        left, entered = old.get(cpu, ()), new.get(cpu, ())
-        if left != entered:
-            pair = joined(left) or "no pool", joined(entered) or "no pool"
-            groups.setdefault(pair, []).append(cpu)
-    for (left_pool, pool), cpus in groups.items():
+def _moves(old: Mapping[str, CpuSet], new: Mapping[str, CpuSet]) -> Iterator[str]:
+    for (left, entered), cpus in groups(old, new).items():
         verb = "moves" if len(cpus) == 1 else "move"
-        yield f"{cpus_text(CpuSet(cpus))} {verb} from {left_pool} to {pool}"
+        ends = f"from {joined(left) or _NOWHERE} to {joined(entered) or _NOWHERE}"
+        yield f"{cpus_text(cpus)} {verb} {ends}"
 
 
 def _of_files(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[str]:

@@ -29,13 +29,8 @@ def moves(node_class: NodeClass, before: Layout, after: Layout) -> list[Move]:
     """
     if before == after:
         return []
-    old, new = _slots(before), _slots(after)
-    groups: dict[tuple[Slot, Slot], list[int]] = {}
-    for cpu in sorted(old.keys() | new.keys()):
-        left, entered = old.get(cpu, ()), new.get(cpu, ())
-        if set(left) != set(entered):
-            groups.setdefault((left, entered), []).append(cpu)
-    if not groups:
+    moved = groups(before, after)
+    if not moved:
         return []
     broken = []
     for breach in breaches(node_class, before):
@@ -43,13 +38,26 @@ def moves(node_class: NodeClass, before: Layout, after: Layout) -> list[Move]:
         broken.append((set(breach.names), reason))
     gains = [] if broken else _gains(node_class, before, after)
     result = []
-    for (left, entered), cpus in groups.items():
+    for (left, entered), cpus in moved.items():
         own = [reason for names, reason in broken if not names.isdisjoint((*left, *entered))]
         first = [reason for _, reason in broken[:1]]
         because = tuple(dict.fromkeys([*(own or first), *gains]))
-        moved = CpuSet(cpus)
-        result.append(Move(moved, _short(left), _short(entered), because[:_MOST_REASONS]))
+        result.append(Move(cpus, short(left), short(entered), because[:_MOST_REASONS]))
     return result
+
+
+def groups(before: Layout, after: Layout) -> dict[tuple[Slot, Slot], CpuSet]:
+    """CPUs whose sets differ, by those that they leave and enter; the lowest CPU first.
+
+    Names are in the order of the layouts.
+    """
+    old, new = _slots(before), _slots(after)
+    found: dict[tuple[Slot, Slot], list[int]] = {}
+    for cpu in sorted(old.keys() | new.keys()):
+        left, entered = old.get(cpu, ()), new.get(cpu, ())
+        if set(left) != set(entered):
+            found.setdefault((left, entered), []).append(cpu)
+    return {pair: CpuSet(cpus) for pair, cpus in found.items()}
 
 
 def _slots(layout: Layout) -> dict[int, Slot]:
@@ -61,7 +69,7 @@ def _slots(layout: Layout) -> dict[int, Slot]:
     return {cpu: tuple(names) for cpu, names in sets.items()}
 
 
-def _short(slot: Slot) -> tuple[str, ...]:
+def short(slot: Slot) -> tuple[str, ...]:
     """The slot without the pool of a partition."""
     hosts = {name.partition(".")[0] for name in slot if "." in name}
     return tuple(name for name in slot if name not in hosts)
