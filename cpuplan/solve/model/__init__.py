@@ -37,7 +37,7 @@ class Best(NamedTuple):
 def best(problem: Problem, aims: Sequence[Aim]) -> Best | None:
     """The best layout, by the aims in their order; None if the rules contradict each other.
 
-    Raises UndecidedError where the limit ends before there is a layout, or a proof that there is none.
+    Raises UndecidedError where the limit ends before there is a layout, or a proof that none is.
     """
     counts, bounds = _counts(problem, aims)
     gaps = reach(counts, bounds, aims)

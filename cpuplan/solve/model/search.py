@@ -67,19 +67,24 @@ def _turns() -> Iterator[tuple[float, int]]:
         yield from ((time, cuts) for cuts in _CUTS)
 
 
+def new_solver(cp_model: Any) -> Any:
+    """A solver that does the same on every machine."""
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = 0
+    # sums over many kinds: branching alone does not bound them
+    solver.parameters.linearization_level = 2
+    # Models are small and solved often: symmetries and probing cost more than they save.
+    solver.parameters.cp_model_probing_level = 0
+    solver.parameters.symmetry_level = 0
+    return solver
+
+
 def _run(cp_model: Any, model: Any, limit: Effort, time: float, cuts: int) -> tuple[Any, Any]:
     """The status of one run, which is counted, and the solver with what it found."""
-    solver = cp_model.CpSolver()
-    parameters = solver.parameters
-    parameters.num_workers = 1
-    parameters.random_seed = 0
-    # sums over many kinds: branching alone does not bound them
-    parameters.linearization_level = 2
-    # Models are small and solved often: symmetries and probing cost more than they save.
-    parameters.cp_model_probing_level = 0
-    parameters.symmetry_level = 0
-    parameters.cut_level = cuts
-    parameters.max_deterministic_time = time
+    solver = new_solver(cp_model)
+    solver.parameters.cut_level = cuts
+    solver.parameters.max_deterministic_time = time
     status = solver.solve(model)
     limit.spend(solver.response_proto.deterministic_time)
     if status == cp_model.MODEL_INVALID:
