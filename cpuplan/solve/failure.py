@@ -1,7 +1,6 @@
 """The diagnostics where there is no layout: conflicts, figures of the machine, and remedies."""
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
@@ -43,25 +42,33 @@ def diagnostics(
 
 
 def _narrowed(problem: Problem, rules: Sequence[Rule]) -> list[Rule]:
-    """The rules of a conflict with only the amounts that it needs: of a NUMA node too small."""
+    """The rules of a conflict with only the amounts that it needs: of a NUMA node too small.
 
-    def feasible(parts: Iterable[Rule]) -> bool:
-        return model.feasible(problem.having(parts))
+    Each rule is needed, so that only those with several amounts have one too many.
+    """
+    whole = [rule for rule in rules if len(rule.amounts) < 2]
 
-    parts = [part for rule in rules for part in _parts(rule)]
-    needed = conflict.minimal(parts, feasible)
-    narrowed = []
-    for _, group in groupby(needed, key=lambda part: (part.name, part.field)):
-        same = list(group)
-        amounts = [part.constraints[0] for part in same]
-        narrowed.append(same[0]._replace(constraints=(*amounts, *same[0].constraints[1:])))
-    return narrowed
+    def feasible(parts: Sequence[Rule]) -> bool:
+        return model.feasible(problem.having((*whole, *parts)))
+
+    several = [part for rule in rules if rule not in whole for part in _parts(rule)]
+    needed = conflict.minimal(several, feasible)
+    return [_having(rule, needed) for rule in rules]
+
+
+def _having(rule: Rule, parts: Sequence[Rule]) -> Rule:
+    """The rule with the amounts of those parts that are its own; one without parts is as it was."""
+    own = [part for part in parts if (part.name, part.field) == (rule.name, rule.field)]
+    if not own:
+        return rule
+    amounts = [part.constraints[0] for part in own]
+    return rule._replace(constraints=(*amounts, *own[0].constraints[1:]))
 
 
 def _parts(rule: Rule) -> list[Rule]:
     """The rule once for each of its amounts, with the amount as its first constraint."""
     others = [constraint for constraint in rule.constraints if not isinstance(constraint, Amount)]
-    return [rule._replace(constraints=(amount, *others)) for amount in rule.amounts] or [rule]
+    return [rule._replace(constraints=(amount, *others)) for amount in rule.amounts]
 
 
 def _diagnostic(
