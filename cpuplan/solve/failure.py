@@ -6,7 +6,7 @@ from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
-from cpuplan.solve import conflict, feasibility, model, remedies
+from cpuplan.solve import alike, conflict, feasibility, model, remedies
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
@@ -84,7 +84,8 @@ def _diagnostic(
 
     The texts of statements without a position are part of the message.
     """
-    texts = [_figure(problem, narrowed, rule, is_counted=figures) for rule in narrowed]
+    left = _left(problem, narrowed) if figures else {}
+    texts = [_figure(rule, left.get(rule)) for rule in narrowed]
     # A rule that nobody wrote is switched in `rules`.
     fields = ["rules" if rule.is_built_in else rule.field for rule in narrowed]
     places = [locate(node_class.place(field)) for field in fields]
@@ -130,7 +131,23 @@ def _left_over(problem: Problem, conflict: Sequence[Rule]) -> CpuSet:
     return problem.topology.online - union(layout.values())
 
 
-def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule, *, is_counted: bool) -> str:
+def _left(problem: Problem, conflict: Sequence[Rule]) -> dict[Rule, int]:
+    """What the other statements leave for statements on numbers, where it is the same everywhere.
+
+    It is the same for statements that become each other when sets are exchanged.
+    """
+    left: dict[Rule, int] = {}
+    if remedies.leaves_over(conflict) or len(conflict) == 1:
+        return left
+    for sort in alike.sorts([rule for rule in conflict if rule.amounts], conflict):
+        others = problem.having(other for other in conflict if other != sort[0])
+        found = {model.most(others, amount) for amount in sort[0].amounts}
+        if len(found) == 1:
+            left.update(dict.fromkeys(sort, min(found)))
+    return left
+
+
+def _figure(rule: Rule, left: int | None) -> str:
     """A statement in a conflict: `isolated takes 30 cores of NUMA node 1, and 26 are left`."""
     amounts = rule.amounts
     text = rule.reason.text
@@ -144,14 +161,9 @@ def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule, *, is_counte
             scopes.setdefault(number, []).append(amount.scope.name)
         parts = [f"{number} of {named(names)}" for number, names in scopes.items()]
         text = f"{rule.name} takes {joined(parts)}"
-    if remedies.leaves_over(conflict) or len(conflict) == 1 or not is_counted:
+    if left is None or left >= amounts[0].least:
         return text
-    others = problem.having(other for other in conflict if other != rule)
-    left = {model.most(others, amount) for amount in amounts}
-    least = min(left)
-    if len(left) > 1 or least >= amounts[0].least:
-        return text
-    return f"{text}, and {least or 'none'} {'is' if least == 1 else 'are'} left"
+    return f"{text}, and {left or 'none'} {'is' if left == 1 else 'are'} left"
 
 
 def _facts(topology: Topology, rules: Sequence[Rule]) -> str:
