@@ -15,6 +15,7 @@ from cpuplan.backends.tree import NodeFile, NodeTree
 from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, slices, units
 from cpuplan.components.base import Component
 from cpuplan.components.checks.koordinator import cluster as koordinator_checks
+from cpuplan.components.dra import claims, classes, driver
 from cpuplan.components.host import (
     interrupts,
     irqbalance,
@@ -42,6 +43,9 @@ COMPONENTS: tuple[Component, ...] = (
     crio,
     containerd,
     balloons,
+    driver,
+    classes,
+    claims,
     koordinator_node,
     scheduler,
     slo,
