@@ -7,7 +7,7 @@ else wrote.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cpuplan.backends import deliveries, koordinator, state
+from cpuplan.backends import deliveries, dra, koordinator, state
 from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Facts, Key, Manifest, metadata
 from cpuplan.backends.deliveries import boot
 from cpuplan.backends.kubernetes import node
@@ -91,6 +91,7 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
         made = metadata(name, NODE_WAVE, options=MAY_BE_MISSING)
         data["metadata"] = {**data["metadata"], **made}
         yield Manifest(f"20-balloonspolicy-{plan.node_class.name}.yaml", data)
+    yield from dra.manifests(plan)
     yield from koordinator.manifests(plan)
 
 

@@ -21,7 +21,7 @@ NAME = "device-classes"
 EFFECT: Effect | None = Effect("kubectl get deviceclasses -o yaml", Cost.NOTHING)
 KIND = "DeviceClass"
 ISOLATED = "isolated"
-_RANGE = re.compile(r"cpu\.cpuID >= ([0-9]+) && cpu\.cpuID <= ([0-9]+)|cpu\.cpuID == ([0-9]+)")
+_NUMBERS = re.compile(r"\.cpuID in \[([0-9, ]+)\]")
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -57,28 +57,29 @@ def of_workload(plan: NodePlan, pool: str) -> str:
     return name(plan, pool) if pool in known else names.GENERAL
 
 
+def pods_text(plan: NodePlan, pool: str) -> str:
+    """Which pods come to the CPUs of a pool; empty where that is no question of claims."""
+    if not plan.node_class.target.has_dra:
+        return ""
+    known = {each.name for each in pools(plan)}
+    if pool in known:
+        return f"those with claims of the DeviceClass {name(plan, pool)}, all others until then"
+    if pool != ISOLATED:
+        return ""
+    return "those of no partition have no claims" if known else "all, until claims take CPUs"
+
+
 def expression(cpus: CpuSet) -> str:
-    """CEL that is true for these CPUs; devices of other drivers and modes are false, no error."""
-    tests = " || ".join(_test(first, last) for first, last in cpus.ranges())
-    own = f'"cpuID" in cpu && ({tests})'
-    return (
-        f'device.driver == "{names.DRIVER}" && '
-        f'cel.bind(cpu, device.attributes["{names.DRIVER}"], {own})'
-    )
-
-
-def _test(first: int, last: int) -> str:
-    if first == last:
-        return f"cpu.cpuID == {first}"
-    return f"cpu.cpuID >= {first} && cpu.cpuID <= {last}"
+    """CEL that is true for these CPUs, and false, no error, for other drivers and modes."""
+    numbers = ", ".join(map(str, cpus))
+    own = f'device.attributes["{names.DRIVER}"]'
+    return f'device.driver == "{names.DRIVER}" && "cpuID" in {own} && {own}.cpuID in [{numbers}]'
 
 
 def cpus_of(text: str) -> CpuSet:
     """The CPUs of an expression."""
-    found: set[int] = set()
-    for first, last, single in _RANGE.findall(text):
-        found |= {int(single)} if single else set(range(int(first), int(last) + 1))
-    return CpuSet(found)
+    found = _NUMBERS.search(text)
+    return CpuSet(map(int, found[1].split(", "))) if found else CpuSet()
 
 
 def document(setting: Setting) -> dict[str, Any]:
