@@ -50,6 +50,9 @@ def _check_left(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP535 where all that is not reserved can be claimed."""
     online = plan.topology.online - plan.pool("offlined").cpus - driver.reserved(plan)
     made = classes.pools(plan)
+    isolated = plan.spec.pools.isolated
+    if isolated and isolated.partitions and not made:
+        return  # there is no layout
     if not online or (made and online - union(pool.cpus for pool in made)):
         return
     refuses = driver.reads_file(plan)
