@@ -25,6 +25,7 @@ from cpuplan.backends.base import Backend, Facts, Files, Key, Manifest, to_file
 from cpuplan.backends.managed import Managed, of_manifests
 from cpuplan.components.base import Component
 from cpuplan.components.checks import nrt as nrt_checks
+from cpuplan.components.dra import slices
 from cpuplan.components.nri import balloons
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -275,6 +276,9 @@ def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
         nodes = plan.node_class.nodes if plan.settings.of(nrt.NAME) else ()
         for node in nodes:
             files[f"{folder}/nrt/{node}.yaml"] = to_file(nrt.node_resource_topology(plan, node))
+        if plan.settings.of(slices.NAME):
+            path = f"{folder}/{dra.FOLDER}/{plan.node_class.name}.yaml"
+            files[path] = to_file(slices.document(plan))
         for manifest in of(plan.node_class).expected(plan):
             text = to_yaml(manifest.data, manifest.comment)
             files[f"{folder}/operator/{manifest.file}"] = text.encode()

@@ -129,6 +129,7 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
     names |= {f"{cluster}/manifests/10-skyhook-{node_class.name}.yaml"}
     names |= {f"{cluster}/hosting/manifests/10-kubeadmconfigtemplate-{node_class.name}.yaml"}
     names |= {f"{cluster}/expected/state/{node_class.name}.json"}
+    names |= {f"{cluster}/expected/dra/{node_class.name}.yaml"}
     agent = verification.agent(node_class.name)
     names |= {f"{cluster}/manifests/40-{kind}-{agent}.yaml" for kind in verification.KINDS}
     names |= {f"ansible/{node_class.cluster}/{node_class.name}.yaml"}

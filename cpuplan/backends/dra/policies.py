@@ -10,6 +10,7 @@ from typing import Any
 
 from cpuplan.backends.base import POLICY_WAVE, Manifest, metadata
 from cpuplan.components.dra import classes, names
+from cpuplan.dra.names import GROUPED
 from cpuplan.model.words import PARTITION
 from cpuplan.plan import ConfiguredPlan
 
@@ -27,7 +28,7 @@ def manifests(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
     """A policy for claims and one for templates, with their bindings; none without partitions."""
     if not any(plan.settings.of(classes.NAME) for plan in plans):
         return
-    has_groups = any(names.mode(plan) == names.GROUPED for plan in plans)
+    has_groups = any(names.mode(plan) == GROUPED for plan in plans)
     allowed = _allowed(plans)
     for resource, name, spec in _RESOURCES:
         yield from _objects(name, _policy(resource, spec, allowed, has_groups=has_groups))

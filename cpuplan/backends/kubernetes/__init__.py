@@ -16,6 +16,7 @@ from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, 
 from cpuplan.components.base import Component
 from cpuplan.components.checks.koordinator import cluster as koordinator_checks
 from cpuplan.components.dra import claims, classes, driver
+from cpuplan.components.dra import slices as device_slices
 from cpuplan.components.host import (
     interrupts,
     irqbalance,
@@ -46,6 +47,7 @@ COMPONENTS: tuple[Component, ...] = (
     driver,
     classes,
     claims,
+    device_slices,
     koordinator_node,
     scheduler,
     slo,

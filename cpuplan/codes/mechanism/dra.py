@@ -80,7 +80,7 @@ CODES = {
     "CP684": Code(
         "node that publishes no CPUs",
         "node {node} has no ResourceSlice of driver dra.cpu",
-        "look at the pods of the driver's DaemonSet on this node, and whether it has the label {label}",
+        "look at the pods of the driver's DaemonSet on this node, and whether it has the label {wanted}",
         "The driver publishes the CPUs of a node when it starts, in the pool of the node's name. Without them the scheduler "
         "finds no CPUs for claims.",
     ),

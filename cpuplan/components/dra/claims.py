@@ -6,6 +6,15 @@ from typing import Any, NamedTuple
 from cpuplan import yaml11
 from cpuplan.components.dra import classes, driver, names
 from cpuplan.cpuset import CpuSet
+from cpuplan.dra.names import (
+    CACHE_L3_ID,
+    CAPACITY,
+    CORE_ID,
+    GROUPED,
+    NUMA_NODE_ID,
+    SOCKET_ID,
+    STANDARD_NUMA_NODE,
+)
 from cpuplan.emit import to_yaml
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.pods.pod import CPU, Container, read_pod
@@ -20,10 +29,6 @@ KIND = "ResourceClaimTemplate"
 #: The container of a workload that is a number of CPUs.
 _MAIN = "main"
 _CLAIM = "cpus"
-#: Attributes with one value for all devices of a request or claim.
-_CORE, _SOCKET, _CACHE = (f"{names.DRIVER}/{key}" for key in ("coreID", "socketID", "cacheL3ID"))
-#: Of the Kubernetes API, from the first release of the driver on that publishes it.
-_NUMA_NODE, _OLD_NUMA_NODE = "resource.kubernetes.io/numaNode", f"{names.DRIVER}/numaNodeID"
 
 
 class Demand(NamedTuple):
@@ -85,7 +90,7 @@ def template_name(plan: NodePlan, workload: Workload, demand: Demand, number: in
 
 def chunks(plan: NodePlan, pool: str, cpus: int) -> list[int]:
     """The CPUs of each claim of a container."""
-    if names.mode(plan) == names.GROUPED:
+    if names.mode(plan) == GROUPED:
         return [cpus]
     most = most_cpus(plan, pool, cpus)
     return [min(most, cpus - taken) for taken in range(0, cpus, most)]
@@ -119,11 +124,11 @@ def claimable(plan: NodePlan, pool: str) -> CpuSet:
 
 def _of_core(plan: NodePlan) -> list[str]:
     """What the threads of a core have in common; core ids repeat across sockets."""
-    return [_CORE, _SOCKET] if len(plan.topology.sockets) > 1 else [_CORE]
+    return [CORE_ID, SOCKET_ID] if len(plan.topology.sockets) > 1 else [CORE_ID]
 
 
 def _spec(plan: NodePlan, pool: str, cpus: int) -> dict[str, Any]:
-    if names.mode(plan) == names.GROUPED:
+    if names.mode(plan) == GROUPED:
         return {"devices": {"requests": list(_of_groups(plan, cpus))}}
     devices: dict[str, Any] = {"requests": list(_of_cpus(plan, pool, cpus))}
     conditions = []
@@ -144,7 +149,7 @@ def _of_groups(plan: NodePlan, cpus: int) -> Iterator[dict[str, Any]]:
     count = -(-cpus // most) if most else 1
     for number in range(count):
         share = cpus // count + (number < cpus % count)
-        capacity = {"requests": {names.CAPACITY: str(share)}}
+        capacity = {"requests": {CAPACITY: str(share)}}
         asked = {"deviceClassName": names.GENERAL, "capacity": capacity}
         name = _CLAIM if count == 1 else f"{_CLAIM}-{number + 1}"
         yield {"name": name, "exactly": asked}
@@ -174,9 +179,9 @@ def _aligned(plan: NodePlan) -> str:
     """The attribute that all devices of a claim have in common; empty without."""
     match plan.node_class.target.dra.align:
         case "numaNode":
-            return _NUMA_NODE if driver.reads_file(plan) else _OLD_NUMA_NODE
+            return STANDARD_NUMA_NODE if driver.reads_file(plan) else NUMA_NODE_ID
         case "cache":
-            return _CACHE
+            return CACHE_L3_ID
         case _:
             return ""
 

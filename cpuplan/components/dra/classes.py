@@ -12,6 +12,7 @@ from cpuplan import yaml11
 from cpuplan.components.dra import names
 from cpuplan.components.reasons import of_mechanism
 from cpuplan.cpuset import CpuSet, union
+from cpuplan.dra.names import DRIVER, INDIVIDUAL
 from cpuplan.emit import to_yaml
 from cpuplan.model.words import PARTITION
 from cpuplan.plan import NodePlan, Pool
@@ -36,7 +37,7 @@ def pools(plan: NodePlan) -> list[Pool]:
 
     Without partitions there is the class of the driver's chart, and other pods share the rest.
     """
-    if not plan.node_class.target.has_dra or names.mode(plan) != names.INDIVIDUAL:
+    if not plan.node_class.target.has_dra or names.mode(plan) != INDIVIDUAL:
         return []
     partitions = [pool for pool in plan.sets if pool.name.startswith(PARTITION) and pool.cpus]
     others = plan.pool(ISOLATED).cpus - union(pool.cpus for pool in partitions)
@@ -72,8 +73,8 @@ def pods_text(plan: NodePlan, pool: str) -> str:
 def expression(cpus: CpuSet) -> str:
     """CEL that is true for these CPUs, and false, no error, for other drivers and modes."""
     numbers = ", ".join(map(str, cpus))
-    own = f'device.attributes["{names.DRIVER}"]'
-    return f'device.driver == "{names.DRIVER}" && "cpuID" in {own} && {own}.cpuID in [{numbers}]'
+    own = f'device.attributes["{DRIVER}"]'
+    return f'device.driver == "{DRIVER}" && "cpuID" in {own} && {own}.cpuID in [{numbers}]'
 
 
 def cpus_of(text: str) -> CpuSet:

@@ -8,6 +8,7 @@ from cpuplan.components.dra import names
 from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
+from cpuplan.dra.names import GROUPED, INDIVIDUAL
 from cpuplan.emit import to_yaml
 from cpuplan.nri.names import TOLERATION
 from cpuplan.plan import NodePlan
@@ -32,7 +33,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         return
     mode = names.mode(plan)
     yield Setting(NAME, MODE, mode, (_why_mode(plan, mode),))
-    if mode == names.GROUPED:
+    if mode == GROUPED:
         default = of_mechanism(plan, "the driver's default")
         place = target_field(plan, "groupBy")
         because = stated_or(plan, "what is one device", place, default)
@@ -55,7 +56,7 @@ def target_field(plan: NodePlan, name: str) -> str:
 def _why_mode(plan: NodePlan, mode: str) -> Reason:
     if is_written(plan, target_field(plan, "mode")):
         return stated(plan, "asked for", target_field(plan, "mode"))
-    if mode == names.INDIVIDUAL:
+    if mode == INDIVIDUAL:
         text = "partitions are chosen by the numbers of their CPUs"
         return stated(plan, text, "pools.isolated.partitions")
     return of_mechanism(plan, "no partition needs devices of single CPUs")
@@ -81,7 +82,7 @@ def gates(plan: NodePlan) -> dict[str, str]:
     if not target.has_dra or version is None:
         return {}
     needed: dict[str, str] = {}
-    if names.mode(plan) == names.GROUPED and version < _ON_SINCE:
+    if names.mode(plan) == GROUPED and version < _ON_SINCE:
         needed[CONSUMABLE] = "claims take a part of a device"
     if target.dra.accounting == "mapping":
         needed[ALLOCATABLE] = "claims count as CPUs of pods"

@@ -1,15 +1,13 @@
-"""Names of the DRA CPU driver and of the API that it publishes its CPUs in."""
+"""Names of claims and DeviceClasses, beside those that the driver publishes."""
 
+from cpuplan.dra.names import DRIVER, GROUPED, INDIVIDUAL
 from cpuplan.plan import NodePlan
 
-DRIVER = "dra.cpu"
 #: The DeviceClass of the driver's chart: any CPU of any node.
-GENERAL = "dra.cpu"
-CAPACITY = f"{DRIVER}/cpu"
+GENERAL = DRIVER
 API_VERSION = "resource.k8s.io/v1"
 #: The label of nodes that have the CPUs of a DeviceClass, with the name of their class.
 CLASS_LABEL = "cpuplan.io/class"
-GROUPED, INDIVIDUAL = "grouped", "individual"
 #: Devices of one claim at most (AllocationResultsMaxSize), and conditions of one.
 MOST_DEVICES = MOST_CONSTRAINTS = 32
 

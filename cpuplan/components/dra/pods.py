@@ -8,6 +8,7 @@ from typing import Any
 
 from cpuplan.components.dra import claims, driver, names
 from cpuplan.components.dra.claims import Demand
+from cpuplan.dra.names import INDIVIDUAL
 from cpuplan.kubelet.pods.pod import CPU
 from cpuplan.model.workloads import Workload
 from cpuplan.plan import NodePlan
@@ -20,7 +21,7 @@ def template(plan: NodePlan, workload: Workload) -> dict[str, Any]:
     """The pod's side of a workload's claims, to merge into its template."""
     demands = claims.demands_of(workload)
     spec: dict[str, Any] = {}
-    if names.mode(plan) == names.INDIVIDUAL:
+    if names.mode(plan) == INDIVIDUAL:
         spec["nodeSelector"] = driver.selector(plan)
     if plan.node_class.target.dra.accounting == "podResources":
         total = _milli(workload)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, slices, units
 from cpuplan.components.dra import claims, classes, driver
+from cpuplan.components.dra import slices as device_slices
 from cpuplan.components.host import (
     interrupts,
     irqbalance,
@@ -47,6 +48,7 @@ BY_COMPONENT: Mapping[str, str | None] = {
     driver.NAME: "dra-driver",
     classes.NAME: "device-classes",
     claims.NAME: None,
+    device_slices.NAME: None,
     node.NAME: "koordinator-node",
     scheduler.NAME: "koordinator-scheduler",
     slo.NAME: "koordinator-slo",
@@ -61,6 +63,7 @@ OF_API = frozenset(
         driver.NAME,
         classes.NAME,
         claims.NAME,
+        device_slices.NAME,
         node.NAME,
         scheduler.NAME,
         slo.NAME,

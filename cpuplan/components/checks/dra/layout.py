@@ -8,6 +8,7 @@ from cpuplan.components.dra import driver, names
 from cpuplan.components.reasons import is_written, stated
 from cpuplan.cpuset import cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.dra.names import GROUPED, INDIVIDUAL
 from cpuplan.model.words import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.source import Locate
@@ -49,7 +50,7 @@ def _of_target(plan: NodePlan) -> Iterator[Problem]:
 
 def _of_driver(plan: NodePlan) -> Iterator[Problem]:
     """Fields of `dra` that contradict the release or each other."""
-    dra, is_grouped = plan.node_class.target.dra, names.mode(plan) == names.GROUPED
+    dra, is_grouped = plan.node_class.target.dra, names.mode(plan) == GROUPED
     if dra.accounting == "mapping":
         field, hint = driver.target_field(plan, "accounting"), "use requests or podResources"
         if not driver.reads_file(plan):
@@ -106,7 +107,7 @@ def _of_pools(plan: NodePlan) -> Iterator[Problem]:
 
 def _of_partitions(plan: NodePlan) -> Iterator[Problem]:
     """In mode grouped a device is a whole NUMA node or socket."""
-    if names.mode(plan) == names.INDIVIDUAL:
+    if names.mode(plan) == INDIVIDUAL:
         return
     for pool in plan.sets:
         if pool.name.startswith(PARTITION) and pool.cpus:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from cpuplan.components.dra import claims, classes, driver, names
 from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.dra.names import GROUPED
 from cpuplan.model.words import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.source import Locate
@@ -12,7 +13,7 @@ from cpuplan.source import Locate
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP534, CP535, CP555 and CP568."""
-    if names.mode(plan) == names.GROUPED:
+    if names.mode(plan) == GROUPED:
         yield from _check_core_ids(plan, locate)
     yield from _check_left(plan, locate)
     yield from _check_split_pools(plan, locate)
