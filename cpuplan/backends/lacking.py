@@ -6,7 +6,7 @@ from cpuplan.backends.base import Manifest
 from cpuplan.backends.tree import NodeFile
 from cpuplan.components import mixedcpus, units
 from cpuplan.components.base import Component
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.reasons import DEFAULT, is_written
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.plan import ConfiguredPlan, NodePlan
@@ -34,8 +34,9 @@ def check(
     yield from refused_fields
     if refused_fields:
         return
-    # CP590 says that balloons cannot be had.
-    without = [component for component in lacking if component.NAME != balloons.NAME]
+    # CP590 says that NRI policies cannot be had.
+    policies = (balloons.NAME, topologyaware.NAME)
+    without = [component for component in lacking if component.NAME not in policies]
     settings = [setting for component in without for setting in component.settings(plan)]
     seen: set[str] = set()
     for setting in filter(_is_asked, settings):

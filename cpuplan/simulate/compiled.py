@@ -5,7 +5,7 @@ from typing import Any
 
 from cpuplan.components import derived, hugepages, kubelet
 from cpuplan.components.dra import driver
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.openshift import pinning
 from cpuplan.expected.state import Expected
 from cpuplan.kubelet.cpu.policy_static import Fork
@@ -21,8 +21,9 @@ _Pages = tuple[tuple[int, int], ...]
 
 def given_out_by(expected: Expected) -> str:
     """What gives CPUs to containers; empty for the kubelet."""
-    if expected.settings.of(balloons.NAME):
-        return "the NRI balloons policy"
+    for policy in (balloons, topologyaware):
+        if expected.settings.of(policy.NAME):
+            return f"the NRI {policy.NAME} policy"
     if expected.settings.of(driver.NAME):
         return "the DRA CPU driver"
     return "Koordinator" if expected.facts.get(derived.KOORDLET) else ""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from cpuplan import versions
 from cpuplan.components import cgroups, hugepages, kubelet
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.nri.balloons import PolicyInputs
 from cpuplan.components.published.exporters import exporter_of
 from cpuplan.kubelet import quantity
@@ -30,7 +30,7 @@ _NOT_CHECKED = {EPHEMERAL_STORAGE: quantity.of(1 << 60, quantity.BINARY)}
 class Planned(NamedTuple):
     """All that a kubelet starts with, except its state files.
 
-    `balloons` or `koordinator` is what gives CPUs to containers in its place, if anything does.
+    `balloons`, `pools` or `koordinator` is what gives CPUs to containers in its place.
     """
 
     config: dict[str, Any]
@@ -41,6 +41,7 @@ class Planned(NamedTuple):
     #: Allocatable amounts that the inventory does not contain.
     resources: Resources = MappingProxyType({})
     balloons: PolicyInputs | None = None
+    pools: topologyaware.PolicyInputs | None = None
     koordinator: Inputs | None = None
     #: What publishes the node's NodeResourceTopology.
     exporter: str = ""
@@ -85,6 +86,7 @@ def planned(plan: ConfiguredPlan) -> Planned:
         fork,
         runtime_of(plan),
         balloons=own,
+        pools=topologyaware.policy_inputs(plan) if target.has_topology_aware else None,
         koordinator=theirs,
         exporter=exporter_of(plan),
     )

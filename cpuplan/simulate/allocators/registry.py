@@ -18,10 +18,19 @@ Start = Callable[[Planned, Node], Allocator]
 
 
 def start_planned(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008 - a constant
-    """What the nodes have: the kubelet alone, or with the NRI balloons policy or Koordinator."""
+    """What the nodes have: the kubelet alone, or with an NRI policy or Koordinator."""
     if facts.koordinator:
         return start_koordinator(facts, state)
+    if facts.pools:
+        return start_pools(facts, state)
     return (BalloonsAllocator if facts.balloons else KubeletAllocator)(facts, state)
+
+
+def start_pools(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008 - a constant
+    """The kubelet with the NRI topology-aware policy."""
+    from cpuplan.simulate.allocators.nripools import PoolsAllocator  # for few plans
+
+    return PoolsAllocator(facts, state)
 
 
 def start_koordinator(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008
