@@ -13,12 +13,28 @@ from cpuplan.source import Locate
 
 
 def layouts(
-    members: Sequence[NodeClass], known: Starts, locate: Locate, classes: Sequence[NodeClass]
+    members: Sequence[NodeClass],
+    known: Starts,
+    locate: Locate,
+    classes: Sequence[NodeClass],
+    seconds: float = effort.DEFAULT,
 ) -> list[NodePlan]:
     """The plans of `members`, which have one layout, among all `classes`.
 
-    Raises CpuplanError where there is no layout, and CP240 for one that was edited.
+    They are searched for within a limit, as seconds of work. Raises CpuplanError where there is no
+    layout, CP240 for one that was edited, and CP404 where the limit ends before anything is known.
     """
+    with effort.limited(seconds):
+        try:
+            return _layouts(members, known, locate, classes)
+        except UndecidedError:
+            undecided = (proof.undecided(member, locate, seconds) for member in members)
+            raise CpuplanError(undecided) from None
+
+
+def _layouts(
+    members: Sequence[NodeClass], known: Starts, locate: Locate, classes: Sequence[NodeClass]
+) -> list[NodePlan]:
     if len(members) > 1:
         return _common_layout(members, known, locate)
     own = members[0]
@@ -48,14 +64,12 @@ def _common_layout(classes: Sequence[NodeClass], known: Starts, locate: Locate) 
     """
     own_starts = [known.of(node_class) for node_class in classes]
     starts = sorted(chain.from_iterable(own_starts), key=lambda start: not start.is_own)
-    before = [start.locked.pools for start in starts]
-    for pools in before:
-        if not any(_breach(node_class, pools) for node_class in classes):
-            return [solver.explain(node_class, pools) for node_class in classes]
+    for start in starts:
+        if not any(_breach(node_class, start.locked.pools) for node_class in classes):
+            return _kept(classes, start.locked, locate)
     for node_class, candidates in zip(classes, own_starts, strict=True):
         _refuse_edited(node_class, candidates, locate)
-    layout = common.solve(classes, locate, before[0] if before else None)
-    return [solver.explain(node_class, layout) for node_class in classes]
+    return common.solve(classes, locate, starts[0].locked.pools if starts else None)
 
 
 def _layout(
@@ -63,12 +77,26 @@ def _layout(
 ) -> NodePlan:
     """The locked layout if it satisfies every rule, whatever its inputs were, else one near it."""
     starts = known.of(node_class)
-    before = [start.locked.pools for start in starts]
-    for pools in before:
-        if not _breach(node_class, pools):
-            return solver.explain(node_class, pools)
+    for start in starts:
+        if not _breach(node_class, start.locked.pools):
+            return _kept([node_class], start.locked, locate)[0]
     _refuse_edited(node_class, starts, locate)
-    return solver.solve(node_class, locate, before[0] if before else None, kin)
+    return solver.solve(node_class, locate, starts[0].locked.pools if starts else None, kin)
+
+
+def _kept(classes: Sequence[NodeClass], locked: Locked, locate: Locate) -> list[NodePlan]:
+    """The locked layout; or a better one, if it was not proven best and may take longer now.
+
+    A layout that is neither proven nor better is no reason to move CPUs.
+    """
+    limited = locked.limited
+    seconds = effort.current().seconds
+    if limited and seconds > limited.seconds:
+        found = solve_afresh(classes, locate)
+        if found and (found[0].limited is None or _is_better(found, locked.pools)):
+            return found
+        limited = limited._replace(seconds=seconds)
+    return [solver.explain(node_class, locked.pools, limited) for node_class in classes]
 
 
 def _breach(node_class: NodeClass, layout: Layout) -> Breach | None:

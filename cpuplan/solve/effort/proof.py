@@ -1,0 +1,105 @@
+"""What a limit left unproven of a layout, in the words of its goals."""
+
+from collections.abc import Iterator, Sequence
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.plan import CANONICAL, Limited, NodeClass, NodePlan, Unproven
+from cpuplan.solve.goals import Aim, Gap, Moved, Parts, Smallest, SplitCores, Total
+from cpuplan.solve.layout import Layout, View
+from cpuplan.source import Locate
+from cpuplan.text import counted, joined
+
+
+def limited(
+    node_class: NodeClass, layout: Layout, gaps: Sequence[Gap], seconds: float
+) -> Limited | None:
+    """What is not proven of a layout, with its own numbers; None if everything is."""
+    view = View(node_class.topology, layout)
+    goals = tuple(_unproven(gap, view) for gap in gaps)
+    return Limited(seconds, goals) if goals else None
+
+
+def is_better(topology_view: View, other: View, aims: Sequence[Aim]) -> bool:
+    """Whether the first layout comes nearer to the first aim in which the two differ."""
+    for aim in aims:
+        here, there = aim.measure(topology_view), aim.measure(other)
+        if here != there:
+            return here < there
+    return False
+
+
+def _unproven(gap: Gap, view: View) -> Unproven:
+    if gap.aim is None:
+        return Unproven(CANONICAL)
+    aim, found = gap.aim, gap.aim.measure(view)
+    bound = None if gap.least is None else min(gap.least, found)
+    match aim:
+        case Moved():
+            return Unproven("fewest-moved", "", "", found, bound)
+        case SplitCores():
+            return Unproven("fewest-split-cores", "", "", found, bound)
+        case Parts(name=name, scopes=scopes):
+            part = scopes[0].name.rpartition(" ")[0]
+            return Unproven("locality", name, part, found, bound)
+        case Smallest(name=name):
+            return Unproven("balance", name, "", -found, None if bound is None else -bound)
+        case Total(name=name, sign=sign):
+            goal = "most-isolated" if sign < 0 else "smallest-range"
+            return Unproven(
+                goal, name, "", sign * found, None if bound is None else sign * bound
+            )
+
+
+def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP322 for a layout that no search has proven best, solved now or locked before."""
+    if plan.limited is None:
+        return
+    node_class = plan.node_class
+    yield diagnose(
+        "CP322",
+        locate(node_class.place("pools", of_key=True)),
+        name=node_class.name,
+        cluster=node_class.cluster,
+        nodes=counted(len(node_class.nodes), "node"),
+        limit=words_of(plan.limited.seconds),
+        facts=joined([_words(goal) for goal in plan.limited.goals]),
+    )
+
+
+def undecided(node_class: NodeClass, locate: Locate, seconds: float) -> Diagnostic:
+    """CP404: the limit ended before there was a layout, or a proof that there is none."""
+    return diagnose(
+        "CP404",
+        locate(node_class.place("pools", of_key=True)),
+        name=node_class.name,
+        cluster=node_class.cluster,
+        nodes=counted(len(node_class.nodes), "node"),
+        limit=words_of(seconds),
+    )
+
+
+def words_of(seconds: float) -> str:
+    """`60 seconds`, `0.5 seconds`."""
+    return "1 second" if seconds == 1 else f"{seconds:g} seconds"
+
+
+def _words(unproven: Unproven) -> str:
+    """`locality: shared is on 3 NUMA nodes, and perhaps 2 are enough`."""
+    goal, name, part, found, bound = unproven
+    more = "and nothing is known of fewer" if bound is None else f"and perhaps {bound} are enough"
+    most = "and nothing is known of more" if bound is None else f"and perhaps {bound} are possible"
+    match goal:
+        case "fewest-moved":
+            return f"{goal}: {counted(found, 'CPU')} would move, {more}"
+        case "fewest-split-cores":
+            return f"{goal}: {counted(found, 'core')} with threads in different sets, {more}"
+        case "locality":
+            return f"{goal}: {name} is on {counted(found, part)}, {more}"
+        case "balance":
+            return f"{goal}: the NUMA node with the fewest CPUs of {name} has {found}, {most}"
+        case "most-isolated":
+            return f"{goal}: {name} has {counted(found, 'CPU')}, {most}"
+        case "smallest-range":
+            return f"{goal}: {name} has {counted(found, 'CPU')}, {more}"
+        case _:
+            return "which of the layouts that reach all goals equally well is the canonical one"
