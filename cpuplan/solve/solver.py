@@ -34,7 +34,7 @@ def solve(
         best = model.best(problem, goals.aims_of(node_class, committed))
         if best is None:
             raise CpuplanError(failure.diagnostics(node_class, problem, locate, kin))
-    unproven = proof.limited(node_class, best.layout, best.gaps, limit.seconds)
+    unproven = proof.limited(node_class.topology, best.layout, best.gaps, limit.seconds)
     return explain(node_class, best.layout, unproven)
 
 

@@ -3,28 +3,31 @@
 from collections.abc import Iterator, Sequence
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.model.topology import Topology
 from cpuplan.plan import CANONICAL, Limited, NodeClass, NodePlan, Unproven
-from cpuplan.solve.goals import Aim, Gap, Moved, Parts, Smallest, SplitCores, Total
+from cpuplan.solve import effort
+from cpuplan.solve.goals import Gap, Moved, Parts, Smallest, SplitCores, Total, aims_of
 from cpuplan.solve.layout import Layout, View
 from cpuplan.source import Locate
 from cpuplan.text import counted, joined
 
 
 def limited(
-    node_class: NodeClass, layout: Layout, gaps: Sequence[Gap], seconds: float
+    topology: Topology, layout: Layout, gaps: Sequence[Gap], seconds: float
 ) -> Limited | None:
     """What is not proven of a layout, with its own numbers; None if everything is."""
-    view = View(node_class.topology, layout)
+    view = View(topology, layout)
     goals = tuple(_unproven(gap, view) for gap in gaps)
     return Limited(seconds, goals) if goals else None
 
 
-def is_better(topology_view: View, other: View, aims: Sequence[Aim]) -> bool:
-    """Whether the first layout comes nearer to the first aim in which the two differ."""
-    for aim in aims:
-        here, there = aim.measure(topology_view), aim.measure(other)
-        if here != there:
-            return here < there
+def is_nearer(node_class: NodeClass, layout: Layout, other: Layout) -> bool:
+    """Whether a layout comes nearer to the first goal in which the two differ."""
+    one, two = View(node_class.topology, layout), View(node_class.topology, other)
+    for aim in aims_of(node_class):
+        measures = aim.measure(one), aim.measure(two)
+        if measures[0] != measures[1]:
+            return measures[0] < measures[1]
     return False
 
 
@@ -61,12 +64,12 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         name=node_class.name,
         cluster=node_class.cluster,
         nodes=counted(len(node_class.nodes), "node"),
-        limit=words_of(plan.limited.seconds),
+        limit=_in_words(plan.limited.seconds),
         facts=joined([_words(goal) for goal in plan.limited.goals]),
     )
 
 
-def undecided(node_class: NodeClass, locate: Locate, seconds: float) -> Diagnostic:
+def undecided(node_class: NodeClass, locate: Locate) -> Diagnostic:
     """CP404: the limit ended before there was a layout, or a proof that there is none."""
     return diagnose(
         "CP404",
@@ -74,11 +77,11 @@ def undecided(node_class: NodeClass, locate: Locate, seconds: float) -> Diagnost
         name=node_class.name,
         cluster=node_class.cluster,
         nodes=counted(len(node_class.nodes), "node"),
-        limit=words_of(seconds),
+        limit=_in_words(effort.current().seconds),
     )
 
 
-def words_of(seconds: float) -> str:
+def _in_words(seconds: float) -> str:
     """`60 seconds`, `0.5 seconds`."""
     return "1 second" if seconds == 1 else f"{seconds:g} seconds"
 
