@@ -34,7 +34,7 @@ def print_manifests(root: Path, *, hosting: bool, strict: bool) -> int:
     if "cluster" in given:
         settings().clusters = (given["cluster"],)
     of_host = hosting or given.get("hosting") == "true"
-    project = pipeline.load(root)
+    project = pipeline.load(root, seconds=settings().time_limit)
     narrow_to(project)
     compiled = pipeline.compile_project(project)
     print_diagnostics(compiled.diagnostics, strict=strict)

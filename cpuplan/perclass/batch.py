@@ -17,8 +17,8 @@ class Batch(NamedTuple):
     documents: frozenset[unplaced.Name]
     #: Whether `check_node` is asked too.
     checked: bool
-    #: The limit for each layout, in seconds of work.
-    seconds: float = effort.DEFAULT
+    #: The limit for each layout, in seconds of work; None for the default.
+    seconds: float | None = None
 
     def made(self) -> list[Made]:
         """What is made of each unit, with places that have no lines yet."""

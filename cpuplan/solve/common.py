@@ -1,6 +1,7 @@
 """One layout for unlike machines: the same CPU numbers, correct on each of them."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from cpuplan.cpuset import cpus_text, union
@@ -10,7 +11,7 @@ from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import conflict, effort, feasibility, goals, model, solver, statements
 from cpuplan.solve.conflict import Conflict, Oracle
 from cpuplan.solve.constraints import Cores, on_cores
-from cpuplan.solve.effort import proof
+from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.layout import Layout
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule
@@ -53,7 +54,8 @@ def solve(
         unproven = proof.limited(topology, best.layout, best.gaps, limit.seconds)
         return [solver.explain(node_class, best.layout, unproven) for node_class in classes]
     for node_class in classes:
-        solver.solve(node_class, locate)  # raises for what is wrong with this class by itself
+        with suppress(UndecidedError):
+            solver.solve(node_class, locate)  # raises for what is wrong with this class by itself
 
     def feasible(some: Iterable[HardwareRule]) -> bool | None:
         return model.feasible(problem.having(hardware_rule.rule for hardware_rule in some)) or None
@@ -114,8 +116,7 @@ def _no_layout(
             labels.append(Label(place, text))
         else:
             facts += f"; {text}"
-    if not smallest.is_smallest:
-        facts += conflict.IN_ITSELF
+    facts += smallest.doubt
     return _diagnostic(classes, labels, facts, locate)
 
 

@@ -68,13 +68,16 @@ def _layout(
 
 
 def _kept(classes: Sequence[NodeClass], locked: Locked, locate: Locate) -> list[NodePlan]:
-    """The locked layout; or a better one, if it was not proven best and may take longer now."""
-    limited, seconds = locked.limited, effort.current().seconds
-    if limited and seconds > limited.seconds:
+    """The locked layout; or a better one, if it was not proven best and may take longer now.
+
+    Only who says how long asks for that: all others get the same answer every time.
+    """
+    limited, limit = locked.limited, effort.current()
+    if limited and limit.is_asked and limit.seconds > limited.seconds:
         better = _better(classes, locked.pools, locate)
         if better:
             return better
-        limited = limited._replace(seconds=seconds)
+        limited = limited._replace(seconds=limit.seconds)
     return [solver.explain(node_class, locked.pools, limited) for node_class in classes]
 
 

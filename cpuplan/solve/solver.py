@@ -43,9 +43,7 @@ def verify(node_class: NodeClass, layout: Layout) -> bool:
     return not faults.errors_of(node_class) and not any(breaches(node_class, layout))
 
 
-def explain(
-    node_class: NodeClass, layout: Layout, limited: Limited | None = None
-) -> NodePlan:
+def explain(node_class: NodeClass, layout: Layout, limited: Limited | None = None) -> NodePlan:
     """The layout with its reasons: statements, binding rules, and goals that can be seen in it."""
     problem = problem_of(node_class)
     layout = {name: layout.get(name, EMPTY) for name in problem.names}

@@ -1,17 +1,20 @@
 """What is not proven of a locked layout, as an entry of the lock has it."""
 
+from typing import Any
+
 from cpuplan.plan import Limited, Unproven
 from cpuplan.source import Data
 
 _TYPES = {"goal": str, "set": str, "part": str, "found": int, "bound": int}
+_DEFAULTS = Unproven._field_defaults
 
 
 def to_data(limited: Limited) -> dict[str, object]:
-    """The limit, and the goals; what is not known of them is not written."""
+    """The limit, and the goals with what is known of them."""
     goals = []
     for goal in limited.goals:
-        known = goal._asdict().items()
-        goals.append({key: value for key, value in known if value not in ("", None)})
+        values = goal._asdict().items()
+        goals.append({key: value for key, value in values if value != _DEFAULTS.get(key)})
     return {"seconds": limited.seconds, "goals": goals}
 
 
@@ -32,4 +35,5 @@ def _goal(data: Data) -> Unproven | None:
         return None
     if not all(isinstance(value, _TYPES[key]) for key, value in data.items()):
         return None
-    return Unproven(**data)
+    values: dict[str, Any] = {**data}
+    return Unproven(**values)

@@ -48,42 +48,39 @@ def _unproven(gap: Gap, view: View) -> Unproven:
             return Unproven("balance", name, "", -found, None if bound is None else -bound)
         case Total(name=name, sign=sign):
             goal = "most-isolated" if sign < 0 else "smallest-range"
-            return Unproven(
-                goal, name, "", sign * found, None if bound is None else sign * bound
-            )
+            return Unproven(goal, name, "", sign * found, None if bound is None else sign * bound)
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP322 for a layout that no search has proven best, solved now or locked before."""
     if plan.limited is None:
         return
-    node_class = plan.node_class
-    yield diagnose(
-        "CP322",
-        locate(node_class.place("pools", of_key=True)),
-        name=node_class.name,
-        cluster=node_class.cluster,
-        nodes=counted(len(node_class.nodes), "node"),
-        limit=_in_words(plan.limited.seconds),
-        facts=joined([_words(goal) for goal in plan.limited.goals]),
-    )
+    facts = joined([_words(goal) for goal in plan.limited.goals])
+    yield _of_limit("CP322", plan.node_class, locate, plan.limited.seconds, facts=facts)
 
 
 def undecided(node_class: NodeClass, locate: Locate) -> Diagnostic:
     """CP404: the limit ended before there was a layout, or a proof that there is none."""
+    return _of_limit("CP404", node_class, locate, effort.current().seconds)
+
+
+def unexplained(node_class: NodeClass, locate: Locate) -> Diagnostic:
+    """CP323: there is no layout, and the limit ended before it was found why."""
+    return _of_limit("CP323", node_class, locate, effort.current().seconds)
+
+
+def _of_limit(
+    code: str, node_class: NodeClass, locate: Locate, seconds: float, facts: str = ""
+) -> Diagnostic:
     return diagnose(
-        "CP404",
+        code,
         locate(node_class.place("pools", of_key=True)),
         name=node_class.name,
         cluster=node_class.cluster,
         nodes=counted(len(node_class.nodes), "node"),
-        limit=_in_words(effort.current().seconds),
+        limit="1 second" if seconds == 1 else f"{seconds:g} seconds",
+        facts=facts,
     )
-
-
-def _in_words(seconds: float) -> str:
-    """`60 seconds`, `0.5 seconds`."""
-    return "1 second" if seconds == 1 else f"{seconds:g} seconds"
 
 
 def _words(unproven: Unproven) -> str:

@@ -33,7 +33,7 @@ class Found(NamedTuple):
 def easy(cp_model: Any, model: Any) -> Any | None:
     """The solver with some solution, if one is easily found."""
     limit = effort.current()
-    if limit.left <= 0:
+    if limit.is_over:
         return None
     status, solver = _run(cp_model, model, limit, _EASY, _CUTS[-1])
     return solver if status in (cp_model.FEASIBLE, cp_model.OPTIMAL) else None
