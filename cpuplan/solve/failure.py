@@ -23,7 +23,8 @@ def diagnostics(
     Their remedies are tried together, and on `kin`, the other classes of the intent.
     """
     calls = feasibility.budget(problem)
-    conflicts = list(conflict.disjoint(problem.rules, feasibility.oracle(problem, calls)))
+    oracle = feasibility.oracle(problem, calls, unfit=problem.rules)
+    conflicts = list(conflict.disjoint(problem.rules, oracle))
     statements = [rules for rules, _ in conflicts]
     changes = remedies.sentences(node_class, statements, calls, kin)
     result = []
@@ -49,7 +50,7 @@ def _narrowed(problem: Problem, rules: Sequence[Rule]) -> list[Rule]:
     whole = [rule for rule in rules if len(rule.amounts) < 2]
 
     def feasible(parts: Sequence[Rule]) -> bool:
-        return model.feasible(problem.having((*whole, *parts)))
+        return model.feasible(feasibility.without_idle(problem.having((*whole, *parts))))
 
     several = [part for rule in rules if rule not in whole for part in _parts(rule)]
     needed = conflict.minimal(several, feasible)
@@ -141,6 +142,7 @@ def _left(problem: Problem, conflict: Sequence[Rule]) -> dict[Rule, int]:
         return left
     for sort in alike.sorts([rule for rule in conflict if rule.amounts], conflict):
         others = problem.having(other for other in conflict if other != sort[0])
+        others = feasibility.without_idle(others, sort[0].name)
         found = {model.most(others, amount) for amount in sort[0].amounts}
         if len(found) == 1:
             left.update(dict.fromkeys(sort, min(found)))
