@@ -18,11 +18,10 @@ PARTITIONS: dict[str, Any] = {
 
 
 def planned(version: str = "1.36", **given: Any) -> ConfiguredPlan:
-    fields = {key: given.pop(key) for key in ("runtime", "containerd") if key in given}
     own = {key: given.pop(key) for key in tuple(given) if key in FIELDS}
-    target = {"mechanism": "dra", "dra": own, **fields}
+    target: dict[str, Any] = {"mechanism": "dra", "dra": own, **(given.pop("runtime", None) or {})}
     topology = given.pop("topology", SMT)
-    defaults = {"reserved": "0,8", "platform": "kubernetes", "version": version}
+    defaults: dict[str, Any] = {"reserved": "0,8", "platform": "kubernetes", "version": version}
     return plan(topology, target=target, **{**defaults, **given})
 
 
@@ -106,12 +105,14 @@ def test_the_driver_reads_its_file(reserved: str) -> None:
 def test_the_runtime_waits_for_the_driver() -> None:
     required = "crio.nri.default_validator.nri_validator_required_plugins"
     assert values(planned(), crio.NAME)[required] == ("dra.cpu",)
-    node = planned(runtime="containerd", containerd="2.2")
+    node = planned(runtime={"runtime": "containerd", "containerd": "2.2"})
     assert values(node, containerd.NAME)["nri.default_validator.required_plugins"] == ("dra.cpu",)
 
 
 @pytest.mark.parametrize(("release", "has_cdi"), [("1.7", False), ("2.0", True)])
 def test_containerd_hands_out_devices(release: str, has_cdi: bool) -> None:
-    found = values(planned(runtime="containerd", containerd=release), containerd.NAME)
+    found = values(
+        planned(runtime={"runtime": "containerd", "containerd": release}), containerd.NAME
+    )
     assert found["nri.disable"] is False
     assert ("cri.enable_cdi" in found) == has_cdi
