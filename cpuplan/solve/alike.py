@@ -25,7 +25,7 @@ def minimal(rules: Sequence[Rule], feasible: Feasible) -> list[Rule]:
     if len(rules) < _FEW:
         return conflict.minimal(rules, feasible)
     part = _sorts_needed(_sets_needed(rules, feasible), feasible)
-    return part if _is_irreducible(part, feasible) else conflict.minimal(part, feasible)
+    return part if is_irreducible(part, feasible) else conflict.minimal(part, feasible)
 
 
 def _sets_needed(rules: Sequence[Rule], feasible: Feasible) -> list[Rule]:
@@ -54,15 +54,18 @@ def _sorts_needed(rules: Sequence[Rule], feasible: Feasible) -> list[Rule]:
     return kept
 
 
-def _is_irreducible(rules: Sequence[Rule], feasible: Feasible) -> bool:
+def is_irreducible(rules: Sequence[Rule], feasible: Feasible) -> bool:
     """Whether statements that cannot hold together can without any one of them."""
     firsts = [sort[0] for sort in sorts(rules)]
     return all(feasible([rule for rule in rules if rule is not first]) for first in firsts)
 
 
-def sorts(rules: Sequence[Rule]) -> list[list[Rule]]:
-    """The statements by sort; those of one sort become each other when sets are exchanged."""
-    groups = _exchangeable(rules)
+def sorts(rules: Sequence[Rule], among: Sequence[Rule] = ()) -> list[list[Rule]]:
+    """Statements by sort; those of one sort become each other when sets are exchanged.
+
+    The exchange changes nothing of the statements `among` which these are; without, of themselves.
+    """
+    groups = _exchangeable(among or rules)
     first = {name: group[0] for group in groups for name in group}
     found: dict[Form, list[Rule]] = {}
     for rule in rules:

@@ -1,19 +1,22 @@
 """The diagnostics where there is no layout: conflicts, figures of the machine, and remedies."""
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
-from cpuplan.solve import conflict, feasibility, model, remedies
+from cpuplan.solve import alike, conflict, feasibility, model, remedies
 from cpuplan.solve.constraints import Amount
+from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
 from cpuplan.solve.rules.rule import Problem, Rule, machine, named
 from cpuplan.source import Locate
 from cpuplan.text import counted, joined
+
+#: More statements than these are not read, where not all of them may be needed.
+_MOST = 50
 
 
 def diagnostics(
@@ -21,14 +24,28 @@ def diagnostics(
 ) -> list[Diagnostic]:
     """One diagnostic for each of the conflicts of a problem that have no statement in common.
 
-    Their remedies are tried together, and on `kin`, the other classes of the intent.
+    Their remedies are tried together, and on `kin`, the other classes of the intent. Where the
+    limit ends before the statements are few enough to be read, it is said that there is no layout.
     """
+    try:
+        return _explained(node_class, problem, locate, kin)
+    except UndecidedError:
+        return [proof.unexplained(node_class, locate)]
+
+
+def _explained(
+    node_class: NodeClass, problem: Problem, locate: Locate, kin: Sequence[NodeClass]
+) -> list[Diagnostic]:
     calls = feasibility.budget(problem)
-    conflicts = list(conflict.disjoint(problem.rules, feasibility.oracle(problem, calls)))
-    statements = [rules for rules, _ in conflicts]
+    oracle = feasibility.oracle(problem, calls, unfit=problem.rules)
+    conflicts = list(conflict.disjoint(problem.rules, oracle))
+    if any(len(each.statements) > _MOST and not each.is_irreducible for each in conflicts):
+        raise UndecidedError
+    statements = [each.statements for each in conflicts]
     changes = remedies.sentences(node_class, statements, calls, kin)
     result = []
-    for (rules, is_smallest), change in zip(conflicts, changes, strict=True):
+    for each, change in zip(conflicts, changes, strict=True):
+        rules = each.statements
         others = [rule for other in statements if other is not rules for rule in other]
         kept = problem.having(rule for rule in problem.rules if rule not in others)
         # Many amounts, one of each of many caches, are not tested one by one where that takes long.
@@ -36,32 +53,42 @@ def diagnostics(
         can_narrow = by_amount and not remedies.leaves_over(rules)
         narrowed = _narrowed(problem, rules) if can_narrow else rules
         diagnostic = _diagnostic(node_class, kept, narrowed, change, locate, figures=by_amount)
-        if not is_smallest:
-            diagnostic = diagnostic._replace(message=diagnostic.message + conflict.IN_ITSELF)
-        result.append(diagnostic)
+        result.append(diagnostic._replace(message=diagnostic.message + each.doubt))
     return result
 
 
 def _narrowed(problem: Problem, rules: Sequence[Rule]) -> list[Rule]:
-    """The rules of a conflict with only the amounts that it needs: of a NUMA node too small."""
+    """The rules of a conflict with only the amounts that it needs: of a NUMA node too small.
 
-    def feasible(parts: Iterable[Rule]) -> bool:
-        return model.feasible(problem.having(parts))
+    Each rule is needed, so that only those with several amounts have one too many.
+    """
+    whole = [rule for rule in rules if len(rule.amounts) < 2]
 
-    parts = [part for rule in rules for part in _parts(rule)]
-    needed = conflict.minimal(parts, feasible)
-    narrowed = []
-    for _, group in groupby(needed, key=lambda part: (part.name, part.field)):
-        same = list(group)
-        amounts = [part.constraints[0] for part in same]
-        narrowed.append(same[0]._replace(constraints=(*amounts, *same[0].constraints[1:])))
-    return narrowed
+    def feasible(parts: Sequence[Rule]) -> bool:
+        try:
+            kept = feasibility.without_idle(problem.having((*whole, *parts)))
+            return model.feasible(kept)
+        except UndecidedError:
+            return True  # then the amount stays
+
+    several = [part for rule in rules if rule not in whole for part in _parts(rule)]
+    needed = conflict.minimal(several, feasible)
+    return [_having(rule, needed) for rule in rules]
+
+
+def _having(rule: Rule, parts: Sequence[Rule]) -> Rule:
+    """The rule with the amounts of those parts that are its own; one without parts is as it was."""
+    own = [part for part in parts if (part.name, part.field) == (rule.name, rule.field)]
+    if not own:
+        return rule
+    amounts = [part.constraints[0] for part in own]
+    return rule._replace(constraints=(*amounts, *own[0].constraints[1:]))
 
 
 def _parts(rule: Rule) -> list[Rule]:
     """The rule once for each of its amounts, with the amount as its first constraint."""
     others = [constraint for constraint in rule.constraints if not isinstance(constraint, Amount)]
-    return [rule._replace(constraints=(amount, *others)) for amount in rule.amounts] or [rule]
+    return [rule._replace(constraints=(amount, *others)) for amount in rule.amounts]
 
 
 def _diagnostic(
@@ -77,7 +104,8 @@ def _diagnostic(
 
     The texts of statements without a position are part of the message.
     """
-    texts = [_figure(problem, narrowed, rule, is_counted=figures) for rule in narrowed]
+    left = _left(problem, narrowed) if figures else {}
+    texts = [_figure(rule, left.get(rule)) for rule in narrowed]
     # A rule that nobody wrote is switched in `rules`.
     fields = ["rules" if rule.is_built_in else rule.field for rule in narrowed]
     places = [locate(node_class.place(field)) for field in fields]
@@ -116,14 +144,36 @@ def _left_over(problem: Problem, conflict: Sequence[Rule]) -> CpuSet:
     """
     for rules in (problem.rules, conflict):
         others = [rule for rule in rules if not remedies.leaves_over([rule])]
-        layout = model.layout(problem.having(others), (Total(NOBODY, 1),))
-        if layout:
+        best = model.best(problem.having(others), (Total(NOBODY, 1),))
+        if best:
             break
-    assert layout is not None  # noqa: S101 - that rule was needed for the conflict
-    return problem.topology.online - union(layout.values())
+    assert best is not None  # noqa: S101 - that rule was needed for the conflict
+    if any(gap.aim for gap in best.gaps):  # perhaps there are fewer
+        raise UndecidedError
+    return problem.topology.online - union(best.layout.values())
 
 
-def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule, *, is_counted: bool) -> str:
+def _left(problem: Problem, conflict: Sequence[Rule]) -> dict[Rule, int]:
+    """What the other statements leave for statements on numbers, where it is the same everywhere.
+
+    It is the same for statements that become each other when sets are exchanged.
+    """
+    left: dict[Rule, int] = {}
+    if remedies.leaves_over(conflict) or len(conflict) == 1:
+        return left
+    for sort in alike.sorts([rule for rule in conflict if rule.amounts], conflict):
+        others = problem.having(other for other in conflict if other != sort[0])
+        others = feasibility.without_idle(others, sort[0].name)
+        try:
+            found = {model.most(others, amount) for amount in sort[0].amounts}
+        except UndecidedError:
+            break
+        if len(found) == 1:
+            left.update(dict.fromkeys(sort, min(found)))
+    return left
+
+
+def _figure(rule: Rule, left: int | None) -> str:
     """A statement in a conflict: `isolated takes 30 cores of NUMA node 1, and 26 are left`."""
     amounts = rule.amounts
     text = rule.reason.text
@@ -137,14 +187,9 @@ def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule, *, is_counte
             scopes.setdefault(number, []).append(amount.scope.name)
         parts = [f"{number} of {named(names)}" for number, names in scopes.items()]
         text = f"{rule.name} takes {joined(parts)}"
-    if remedies.leaves_over(conflict) or len(conflict) == 1 or not is_counted:
+    if left is None or left >= amounts[0].least:
         return text
-    others = problem.having(other for other in conflict if other != rule)
-    left = {model.most(others, amount) for amount in amounts}
-    least = min(left)
-    if len(left) > 1 or least >= amounts[0].least:
-        return text
-    return f"{text}, and {least or 'none'} {'is' if least == 1 else 'are'} left"
+    return f"{text}, and {left or 'none'} {'is' if left == 1 else 'are'} left"
 
 
 def _facts(topology: Topology, rules: Sequence[Rule]) -> str:

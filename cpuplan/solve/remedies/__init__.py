@@ -5,16 +5,16 @@ from itertools import islice
 
 from cpuplan.plan import NodeClass
 from cpuplan.solve.remedies.attempt import Attempt, fits
-from cpuplan.solve.remedies.changes import REST, other_changes
 from cpuplan.solve.remedies.edits import Change
-from cpuplan.solve.remedies.numbers import numbers
+from cpuplan.solve.remedies.several import settling, texts_of
+from cpuplan.solve.remedies.single import MOST_SHOWN, leaves_over
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 
-#: More remedies than these are not read.
-_MOST_SHOWN = 3
 #: More machines of an intent than these are not tried.
 _MOST_KIN = 8
+__all__ = ["leaves_over", "sentences"]
+
 _WITHOUT = "; tried without the conflicts that no single change resolves"
 
 
@@ -26,25 +26,27 @@ def sentences(
 ) -> list[str]:
     """For each conflict the changes of one statement that settle it, smallest first.
 
+    Where no change of one statement does, it is one change of several.
+
     Each of several conflicts has one change: those that were tried together, with which there is a
-    layout. Changes with which all `kin`, the other classes of the intent, have layouts come before
-    those that only keep the existing layouts.
+    layout. Changes with which all `kin`, the classes of the intent, have layouts come before those
+    that only keep the existing layouts.
     """
     left = [tests]
-    unlike = {node_class.topology.fingerprint: node_class for node_class in kin}
+    unlike = {other.topology.fingerprint: other for other in kin if other is not node_class}
     machines = [*unlike.values()][:_MOST_KIN]
     fitting = [machine for machine in machines if fits(machine, ())]
     for others in (machines, fitting) if len(fitting) < len(machines) else (machines,):
         attempt = Attempt(node_class, others, left)
         if len(conflicts) == 1:
-            changes = list(islice(_changes(attempt, conflicts[0]), _MOST_SHOWN))
+            changes = list(islice(settling(attempt, conflicts[0]), MOST_SHOWN))
             texts = dict.fromkeys(change.text for change in changes)
             if texts:
                 return [", or ".join(texts)]
         else:
             together = _together(attempt, conflicts, [])
             if together:
-                return [change.text for change in together]
+                return texts_of(together)
     return [attempt.nothing] if len(conflicts) == 1 else _one_by_one(attempt, conflicts)
 
 
@@ -70,7 +72,7 @@ def _next(here: Attempt, conflict: Sequence[Rule], chosen: Sequence[Change]) -> 
         # The chosen ones may have taken out a statement of this conflict, too.
         stated = {rule.field for rule in problem_of(here.node_class).rules}
         remaining = [rule for rule in conflict if rule.field in stated]
-        yield from islice(_changes(here, remaining), _MOST_SHOWN)
+        yield from islice(settling(here, remaining), MOST_SHOWN)
 
 
 def _one_by_one(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[str]:
@@ -91,27 +93,3 @@ def _one_by_one(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[s
 
 def _fields(conflicts: Iterable[Sequence[Rule]]) -> set[str]:
     return {rule.field for conflict in conflicts for rule in conflict}
-
-
-def _changes(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
-    """Changes of one statement of the conflict with which there is a layout, smallest first."""
-    others = []
-    for rule in conflict:
-        others += [changes for changes in other_changes(attempt.node_class, rule) if changes]
-    rests = [changes for changes in others if leaves_over(conflict) and REST in changes[0].text]
-    yield from _fitting(attempt, rests)
-    fitting = [change for rule in conflict for change in numbers(attempt, rule)]
-    fitting.sort(key=lambda change: (change[0], change[1].text))
-    yield from (change for _, change in fitting)
-    yield from _fitting(attempt, [changes for changes in others if changes not in rests])
-
-
-def _fitting(attempt: Attempt, alternatives: Iterable[Sequence[Change]]) -> Iterator[Change]:
-    """The first change of each list with which there is a layout."""
-    for changes in alternatives:
-        yield from islice(filter(attempt.fits, changes), 1)
-
-
-def leaves_over(rules: Sequence[Rule]) -> bool:
-    """Whether the rule that every CPU needs a pool is part of the conflict."""
-    return any(rule.reason.origin == "rule every-cpu" for rule in rules)
