@@ -38,7 +38,8 @@ def _explained(
 ) -> list[Diagnostic]:
     calls = feasibility.budget(problem)
     conflicts = list(conflict.disjoint(problem.rules, feasibility.oracle(problem, calls)))
-    if any(len(each.statements) > _MOST and not each.is_irreducible for each in conflicts):
+    vague = [each for each in conflicts if not each.is_irreducible]
+    if not conflicts or any(len(each.statements) > _MOST for each in vague):
         raise UndecidedError
     statements = [each.statements for each in conflicts]
     changes = remedies.sentences(node_class, statements, calls, kin)
