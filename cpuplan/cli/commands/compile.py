@@ -76,6 +76,12 @@ class _Run(NamedTuple):
     is_flag=True,
     help="With --stdout: print what belongs into the cluster that hosts this one.",
 )
+@click.option(
+    "--topologies",
+    is_flag=True,
+    help="With --stdout: print the NodeResourceTopology that is expected of each node of the "
+    "cluster, or of each that --node names.",
+)
 @format_option
 @filter_options
 @time_limit_option
@@ -88,6 +94,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     strict: bool,
     stdout: bool,
     hosting: bool,
+    topologies: bool,
     output_format: str,
 ) -> int:
     """Solve the layouts and write out/ and intents/plan.lock.yaml, completely or not at all.
@@ -96,14 +103,12 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     """
     if stdout:
         _check_stdout(
-            check or force or resolve or allow_removal or prune or bool(settings().nodes),
+            check or force or resolve or allow_removal or prune or (hosting and topologies),
             output_format,
         )
-        from cpuplan.cli.printed import print_manifests
-
-        return print_manifests(settings().root, hosting=hosting, strict=strict)
-    if hosting:
-        raise click.UsageError("--hosting is for --stdout")
+        return _print(hosting=hosting, topologies=topologies, strict=strict)
+    if hosting or topologies:
+        raise click.UsageError("--hosting and --topologies are for --stdout")
     if settings().is_narrowed and not check:
         raise click.UsageError(
             "compile always writes everything: use --cluster and --node only with --check"
@@ -148,7 +153,20 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
 def _check_stdout(with_others: bool, output_format: str) -> None:
     """Raise UsageError for options that say what is written, or print something else."""
     if with_others or output_format != "text":
-        raise click.UsageError("--stdout goes with --cluster, --hosting and --strict only")
+        raise click.UsageError(
+            "--stdout goes with --cluster, --strict, and --hosting or --topologies only"
+        )
+
+
+def _print(*, hosting: bool, topologies: bool, strict: bool) -> int:
+    """Print objects to standard output. Raises UsageError for nodes whose objects are no own."""
+    from cpuplan.cli import printed
+
+    if topologies:
+        return printed.print_topologies(settings().root, strict=strict)
+    if settings().nodes:
+        raise click.UsageError("--stdout goes with --node only if --topologies are printed")
+    return printed.print_manifests(settings().root, hosting=hosting, strict=strict)
 
 
 def _finish(out: Path) -> None:
