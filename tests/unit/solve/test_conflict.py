@@ -59,7 +59,7 @@ def test_smallest(numbers: list[int], found: list[int]) -> None:
 def test_no_smaller_set_contradicts_itself(numbers: list[int]) -> None:
     if fits(numbers):
         return
-    found, is_smallest = smallest(numbers, oracle(1000))
+    found, is_smallest, _ = smallest(numbers, oracle(1000))
     assert is_smallest
     assert not fits(found)
     assert all(fits(some) for some in combinations(numbers, len(found) - 1))
