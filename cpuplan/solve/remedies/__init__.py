@@ -29,11 +29,11 @@ def sentences(
     Where no change of one statement does, it is one change of several.
 
     Each of several conflicts has one change: those that were tried together, with which there is a
-    layout. Changes with which all `kin`, the other classes of the intent, have layouts come before
-    those that only keep the existing layouts.
+    layout. Changes with which all `kin`, the classes of the intent, have layouts come before those
+    that only keep the existing layouts.
     """
     left = [tests]
-    unlike = {node_class.topology.fingerprint: node_class for node_class in kin}
+    unlike = {other.topology.fingerprint: other for other in kin if other is not node_class}
     machines = [*unlike.values()][:_MOST_KIN]
     fitting = [machine for machine in machines if fits(machine, ())]
     for others in (machines, fitting) if len(fitting) < len(machines) else (machines,):

@@ -7,6 +7,7 @@ from cpuplan.model.pools import Pool
 from cpuplan.plan import NodeClass
 from cpuplan.solve import model
 from cpuplan.solve.constraints import Amount
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.remedies.attempt import Attempt
 from cpuplan.solve.remedies.edits import Change, edited, setting, short
 from cpuplan.solve.rules import problem_of, workloads
@@ -99,7 +100,10 @@ def _search(
                 options.extend(_with(node_class, rule, field, value))
         if not options[start:]:
             return None
-        index = model.first_feasible(kept, options[start:])
+        try:
+            index = model.first_feasible(kept, options[start:])
+        except UndecidedError:
+            return None
         return None if index is None else start + index
 
     return first_from
