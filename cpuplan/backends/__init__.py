@@ -279,7 +279,8 @@ def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
             text = topologies.render(node_class.nodes, nrt.node_resource_topology(plan))
             files[topologies.file_of(cluster, node_class.name)] = text.encode()
         if plan.settings.of(slices.NAME):
-            files[f"{folder}/{dra.FOLDER}/{node_class.name}.yaml"] = to_file(slices.document(plan))
+            path = f"{folder}/{dra.FOLDER}/{node_class.name}.yaml"
+            files[path] = to_file(slices.document(plan))
         for manifest in of(node_class).expected(plan):
             text = to_yaml(manifest.data, manifest.comment)
             files[f"{folder}/operator/{manifest.file}"] = text.encode()

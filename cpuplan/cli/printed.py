@@ -83,7 +83,7 @@ def _compile(root: Path, *, strict: bool) -> "tuple[Project, Compiled] | None":
     """The compiled project; None where something is wrong, which is printed. Raises CP679."""
     from cpuplan import pipeline
 
-    project = pipeline.load(root)
+    project = pipeline.load(root, seconds=settings().time_limit)
     narrow_to(project)
     compiled = pipeline.compile_project(project)
     print_diagnostics(compiled.diagnostics, strict=strict)

@@ -9,10 +9,16 @@ et al. (CP 2015, "Smallest MUS extraction with minimal hitting set dualization")
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
+from cpuplan.solve.effort import UndecidedError
+
 Statement = TypeVar("Statement")
 
 #: Added to the message of a conflict that is not known to be the smallest.
 IN_ITSELF = " (irreducible; the search for a smaller conflict was not completed)"
+#: The same where not even that is known.
+NOT_NARROWED = " (the search for a smaller conflict stopped at the limit: not all may be needed)"
+#: For an example that is not known: no further statement holds for it.
+_UNKNOWN = object()
 
 
 class Conflict(NamedTuple, Generic[Statement]):
@@ -20,6 +26,14 @@ class Conflict(NamedTuple, Generic[Statement]):
 
     statements: list[Statement]
     is_smallest: bool  # False: the oracle's calls ran out before fewer were ruled out
+    is_irreducible: bool = True  # False: the limit ended before each was known to be needed
+
+    @property
+    def doubt(self) -> str:
+        """What its message adds; nothing, as a rule."""
+        if self.is_smallest:
+            return ""
+        return IN_ITSELF if self.is_irreducible else NOT_NARROWED
 
 
 def minimal(
@@ -65,10 +79,19 @@ class Oracle(Generic[Statement]):
         self._example, self._holds = example, holds
         self._minimal = first_part
         self.calls = calls
+        self.is_cut = False  # the limit has ended
 
     def feasible(self, statements: Sequence[Statement]) -> bool:
         """Whether they can hold together; this is not counted as a call."""
-        return self._example(statements) is not None
+        return self._ask(statements) is not None
+
+    def _ask(self, statements: Sequence[Statement]) -> object | None:
+        """An example; what the limit leaves open counts as held together, so that all is proven."""
+        try:
+            return self._example(statements)
+        except UndecidedError:
+            self.calls, self.is_cut = 0, True
+            return _UNKNOWN
 
     def minimal(self, statements: Sequence[Statement]) -> list[Statement]:
         """A minimal part of statements that cannot hold together, which cannot either."""
@@ -77,9 +100,11 @@ class Oracle(Generic[Statement]):
     def holding(self, statements: Sequence[Statement], chosen: set[int]) -> set[int] | None:
         """The indexes of statements that hold where the chosen ones do; None if these cannot."""
         self.calls -= 1
-        example = self._example([statements[index] for index in sorted(chosen)])
+        example = self._ask([statements[index] for index in sorted(chosen)])
         if example is None:
             return None
+        if example is _UNKNOWN:
+            return chosen
         holding = {
             index for index, statement in enumerate(statements) if self._holds(statement, example)
         }
@@ -90,8 +115,15 @@ def smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conf
     """As few as possible of statements that cannot hold together, which cannot either.
 
     Of several such sets it is the one of `minimal`, if that is one. The search for fewer statements
-    ends with the oracle's calls.
+    ends with the oracle's calls, and all search with the limit.
     """
+    found = _smallest(statements, oracle)
+    if oracle.is_cut and len(found.statements) > 1:
+        return found._replace(is_smallest=False, is_irreducible=False)
+    return found
+
+
+def _smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conflict[Statement]:
     best = oracle.minimal(statements)
     lacking: list[set[int]] = []  # without one of each of these, the others hold together
     size = 0

@@ -13,6 +13,7 @@ from cpuplan.cli.output import (
     note,
     print_diagnostics,
     settings,
+    time_limit_option,
 )
 from cpuplan.read import inputs
 from cpuplan.text import counted, joined
@@ -21,6 +22,7 @@ from cpuplan.write import record
 if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.pipeline import Compiled, Project
+    from cpuplan.plan import ConfiguredPlan
 
 
 class _Run(NamedTuple):
@@ -82,6 +84,7 @@ class _Run(NamedTuple):
 )
 @format_option
 @filter_options
+@time_limit_option
 def command(  # noqa: PLR0913, PLR0917 - the options of the command
     check: bool,
     force: bool,
@@ -113,7 +116,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     root = settings().root
     if not check:
         _finish(root / "out")
-    fast = not (check or force or resolve or prune)
+    fast = not (check or force or resolve or prune or settings().time_limit)
     if fast and (known := record.unchanged(inputs.read(root), root / "out")):
         print_diagnostics(known.diagnostics, output_format, strict=strict)
         note("nothing has changed: out/ is up to date")
@@ -122,7 +125,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     from cpuplan.diagnostics import errors
     from cpuplan.write.manifest import render_written
 
-    project = pipeline.load(root)
+    project = pipeline.load(root, seconds=settings().time_limit)
     narrow_to(project)
     compiled = pipeline.compile_project(
         project, resolve=resolve, allow_removal=allow_removal, prune=prune, settle=not check
@@ -143,6 +146,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     _tell_changes(run, resolve)
     if code == 0:
         _remember(run)
+        return _tell_unproven(run)
     return code
 
 
@@ -189,6 +193,35 @@ def _tell_changes(run: _Run, resolve: bool) -> None:
 
     for line in (*move_lines(compiled.moves, project.locate), *change_lines(changed)):
         note(line)
+
+
+def _tell_unproven(run: _Run) -> int:
+    """The exit code 6, with a note, if this run took layouts that it could not prove best.
+
+    Layouts that were locked as such before, and those whose finding is waived, were accepted.
+    """
+    waived = {name for each in run.diagnostics if each.waiver for name in _unproven(each)}
+    taken = [
+        plan.node_class.full_name
+        for plan in run.compiled.plan.nodes
+        if plan.limited and not _is_locked(run.project, plan)
+    ]
+    new = [name for name in taken if name not in waived]
+    if not new:
+        return 0
+    note(f"not proven best within --time-limit: {joined(new)}")
+    return 6
+
+
+def _unproven(diagnostic: "Diagnostic") -> tuple[str, ...]:
+    """The classes that a finding calls not proven best."""
+    return diagnostic.classes if diagnostic.code == "CP322" else ()
+
+
+def _is_locked(project: "Project", plan: "ConfiguredPlan") -> bool:
+    """Whether the lock has this layout, with the same words on what is not proven."""
+    entry = project.lock.get(plan.node_class.key)
+    return entry is not None and (entry.pools, entry.limited) == (plan.layout, plan.limited)
 
 
 def _remember(run: _Run) -> None:

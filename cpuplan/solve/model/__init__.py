@@ -14,6 +14,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.solve import effort, goals
 from cpuplan.solve.constraints import Amount, sets_of
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.goals import Aim, Gap
 from cpuplan.solve.kinds import Ways, kinds_of
 from cpuplan.solve.layout import slots_of
@@ -69,6 +70,14 @@ def size(problem: Problem) -> int:
 def feasible(problem: Problem) -> bool:
     """Whether the rules can hold together."""
     return _counts(problem)[0].solve()
+
+
+def fits(problem: Problem) -> bool:
+    """Whether there is a layout, for proposals: False also where that is not known."""
+    try:
+        return feasible(problem)
+    except UndecidedError:
+        return False
 
 
 def first_feasible(problem: Problem, options: Sequence[Rule]) -> int | None:

@@ -6,6 +6,7 @@ from cpuplan.model.base import attributes
 from cpuplan.model.pools import Pool
 from cpuplan.plan import NodeClass
 from cpuplan.solve import model
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.remedies.attempt import Attempt
 from cpuplan.solve.remedies.edits import Change, edited, setting, short
 from cpuplan.solve.rules import problem_of, workloads
@@ -98,7 +99,10 @@ def _search(
     def first_from(start: int) -> int | None:
         if not options[start:]:
             return None
-        index = model.first_feasible(kept, options[start:])
+        try:
+            index = model.first_feasible(kept, options[start:])
+        except UndecidedError:
+            return None
         return None if index is None else start + index
 
     return first_from

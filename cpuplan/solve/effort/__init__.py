@@ -22,17 +22,23 @@ class UndecidedError(Exception):
 class Effort:
     """What is left of a limit, in the solver's units."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.left = seconds * _UNITS
+    def __init__(self, seconds: float | None = None) -> None:
+        self.is_asked = seconds is not None  # somebody wants just this limit
+        self.seconds = DEFAULT if seconds is None else seconds
+        self.left = self.seconds * _UNITS
 
     def spend(self, units: float) -> None:
         """Count work that was done."""
         self.left -= units
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left."""
+        return self.left <= 0
+
     def check(self) -> None:
         """Raise UndecidedError when nothing is left."""
-        if self.left <= 0:
+        if self.is_over:
             raise UndecidedError
 
 
@@ -40,8 +46,8 @@ _current: ContextVar[Effort | None] = ContextVar("effort", default=None)
 
 
 @contextmanager
-def limited(seconds: float = DEFAULT) -> Iterator[Effort]:
-    """Whatever is searched for inside shares one limit: the outermost one."""
+def limited(seconds: float | None = None) -> Iterator[Effort]:
+    """Whatever is searched for inside shares one limit: the outermost one; None for the default."""
     outer = _current.get()
     if outer is not None:
         yield outer
@@ -56,4 +62,4 @@ def limited(seconds: float = DEFAULT) -> Iterator[Effort]:
 
 def current() -> Effort:
     """The limit that holds here; a search that nobody limits has one for itself."""
-    return _current.get() or Effort(DEFAULT)
+    return _current.get() or Effort()
