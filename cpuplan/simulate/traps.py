@@ -41,6 +41,10 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     policy = allocator.kubelet.cpus.policy
     if facts.balloons or facts.pools:
         return _check_nri_policy(plan, locate, facts)
+    if facts.dra:
+        from cpuplan.simulate.allocators.dra import DraAllocator  # for few plans
+
+        return list(workloads.check(plan, locate, DraAllocator(facts)))
     if facts.koordinator:
         return _check_koordinator(plan, locate, facts)
     if policy is None:
