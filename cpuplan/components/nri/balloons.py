@@ -15,6 +15,7 @@ from cpuplan.setting import Cost, Effect, Setting, Value
 
 if TYPE_CHECKING:
     from cpuplan.nri.balloons.config import Config
+    from cpuplan.nri.balloons.policy import Policy
     from cpuplan.nri.sysfs.files import Files
 
 NAME = "balloons"
@@ -67,6 +68,13 @@ def policy_inputs(plan: NodePlan) -> PolicyInputs:
     offlined = plan.pool("offlined").cpus
     files = files_of(plan.topology, policies.isolated(plan), offlined)
     return PolicyInputs(files, decode_object(document(tuple(settings(plan)))))
+
+
+def started(plan: NodePlan) -> "Policy":
+    """The policy on the planned machine; NriError or PanicError where it does not start."""
+    from cpuplan.nri.balloons.policy import Policy  # for few plans
+
+    return Policy(*policy_inputs(plan))
 
 
 def document(settings: Sequence[Setting]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from cpuplan.setting import Cost, Effect, Setting, Value
 if TYPE_CHECKING:
     from cpuplan.nri.sysfs.files import Files
     from cpuplan.nri.topologyaware.config import Config
+    from cpuplan.nri.topologyaware.policy import Policy
 
 NAME = "topology-aware"
 EFFECT: Effect | None = Effect("kubectl get topologyawarepolicies -A -o yaml", Cost.NOTHING)
@@ -77,6 +78,13 @@ def policy_inputs(plan: NodePlan) -> PolicyInputs:
     offlined = plan.pool("offlined").cpus
     files = files_of(plan.topology, policies.isolated(plan), offlined)
     return PolicyInputs(files, decode_object(document(tuple(settings(plan)))))
+
+
+def started(plan: NodePlan) -> "Policy":
+    """The policy on the planned machine; NriError or PanicError where it does not start."""
+    from cpuplan.nri.topologyaware.policy import Policy  # for few plans
+
+    return Policy(*policy_inputs(plan))
 
 
 def document(settings: Sequence[Setting]) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """What the NRI balloons policy would make of a plan, and partitions that nothing enforces."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from cpuplan.components import chosen
 from cpuplan.components.checks.nri import shared
@@ -15,9 +14,6 @@ from cpuplan.nri.errors import NriError
 from cpuplan.nri.names import RESERVED
 from cpuplan.plan import NodePlan
 from cpuplan.source import Locate
-
-if TYPE_CHECKING:
-    from cpuplan.nri.balloons.policy import Policy
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
@@ -57,7 +53,7 @@ def _check_policy(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """Ask the port of the policy which CPUs the balloons of the planned machine get."""
     name = plan.node_class.name
     try:
-        policy = started(plan)
+        policy = balloons.started(plan)
     except (NriError, PanicError) as error:
         yield shared.not_started(plan, locate, error)
         return
@@ -69,13 +65,6 @@ def _check_policy(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             problem = f"the balloon of {one.name} gets {cpus_text(cpus)} instead of {one.cpus}"
             position, hint = locate(_place(plan, one.name)), f"give it whole cores, {KUBELET}"
             yield diagnose("CP591", position, name=name, problem=problem, hint=hint)
-
-
-def started(plan: NodePlan) -> "Policy":
-    """The policy on the planned machine; NriError or PanicError where it does not start."""
-    from cpuplan.nri.balloons.policy import Policy  # for few plans
-
-    return Policy(*balloons.policy_inputs(plan))
 
 
 def _place(plan: NodePlan, name: str) -> str:

@@ -1,7 +1,6 @@
 """What the topology-aware policy would make of a plan, and what it has nothing for."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from cpuplan.components.checks.nri import shared
 from cpuplan.components.checks.nri.shared import KUBELET, Problem
@@ -14,9 +13,6 @@ from cpuplan.model.words import PARTITION
 from cpuplan.nri.errors import NriError
 from cpuplan.plan import NodePlan
 from cpuplan.source import Locate
-
-if TYPE_CHECKING:
-    from cpuplan.nri.topologyaware.policy import Policy
 
 _BALLOONS = "or use mechanism: balloons"
 
@@ -50,7 +46,7 @@ def _check_policy(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """Ask the port of the policy which CPUs are reserved on the planned machine, and shared."""
     node_class = plan.node_class
     try:
-        policy = started(plan)
+        policy = topologyaware.started(plan)
     except (NriError, PanicError) as error:
         yield shared.not_started(plan, locate, error)
         return
@@ -75,10 +71,3 @@ def _hint_to_share(plan: NodePlan) -> str:
     if policies.isolated(plan) & policies.available(plan):
         return "leave load balancing on for some CPUs: no container shares those without it"
     return "give pods more CPUs than the reserved ones"
-
-
-def started(plan: NodePlan) -> "Policy":
-    """The policy on the planned machine; NriError or PanicError where it does not start."""
-    from cpuplan.nri.topologyaware.policy import Policy  # for few plans
-
-    return Policy(*topologyaware.policy_inputs(plan))
