@@ -87,6 +87,20 @@ from cpuplan.text import counted
     "scheduler with NodeResourceTopologyMatch, which sends pods to the best node.",
 )
 @click.option(
+    "--with",
+    "beside",
+    metavar="MECHANISM,...",
+    help="Put mechanisms side by side on the same layout: static, dra, balloons, topology-aware, "
+    "koordinator, or all. Where each pod runs, what is left, what a mechanism cannot keep, and "
+    "what it promises.",
+)
+@click.option(
+    "--adapt",
+    is_flag=True,
+    help="With --with: give pods that have CPUs of their own under the static policy what other "
+    "mechanisms want beside their shape, such as labels or claims.",
+)
+@click.option(
     "--svg",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the picture to this SVG file.",
@@ -116,8 +130,11 @@ def command(
     first node, in the order of their names, that admits it, or the one that topology-aware ranks
     highest; with --each, every node gets all pods.
 
-    Exit code 0: all pods are admitted (with --any-order, in every order); 1: a pod is refused, or
-    the proof failed.
+    With --with, the layout stays as it is, and each mechanism gets the pods in turn. Other files
+    than out/ would then be compiled, and none is written here.
+
+    Exit code 0: all pods are admitted (with --any-order, in every order; with --with, under every
+    mechanism); 1: a pod is refused, or the proof failed.
     """
     loaded = load_plan(settings().root)
     if loaded is None:
@@ -133,6 +150,10 @@ def command(
         return 1
     wanted = Wanted(ending=ending, **flags)
     run = Run(project, chosen, items, wanted, starter(chosen, wanted, states, amounts))
+    if wanted.beside is not None or wanted.adapt:
+        from cpuplan.cli.simulating import sidebyside
+
+        return sidebyside.run(run, svg, output_format)
     outcome = outcome_of(run, diagnostics, traps)
     shown = outcome.shown()
     if output_format == "json":
