@@ -12,15 +12,18 @@ from cpuplan.koordinator.keys import PRIORITY_CLASS, QOS
 from cpuplan.kubelet.pods.pod import CPU, Container, Pod
 from cpuplan.kubelet.pods.qos import GUARANTEED, pod_qos
 from cpuplan.kubelet.releases.features import Gates
+from cpuplan.simulate import apiserver
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.mechanisms.promises import KOORDINATOR
 
 _MILLI = 1000
+_GATES = Gates()
 
 
-def has_own(pod: Pod, gates: Gates = Gates()) -> bool:  # noqa: B008 - a constant
+def has_own(pod: Pod) -> bool:
     """Whether the static policy gives a container of the pod CPUs of its own."""
-    return pod_qos(pod, gates) == GUARANTEED and any(map(whole_cpus, pod.all_containers))
+    stored = apiserver.store(pod, _GATES)
+    return pod_qos(stored, _GATES) == GUARANTEED and any(map(whole_cpus, stored.all_containers))
 
 
 def whole_cpus(container: Container) -> int:
