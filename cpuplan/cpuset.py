@@ -1,7 +1,7 @@
 """Sets of CPUs, printed and read in the forms of Linux and Kubernetes."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 #: The highest CPU number of systemd, the strictest reader of CPU lists (252, CPU_AFFINITY).
 MAX_CPU = 8191
@@ -36,6 +36,9 @@ class CpuSet:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a CpuSet does not change")
+
+    def __reduce__(self) -> "tuple[Callable[[int], CpuSet], tuple[int]]":
+        return of_bits, (self.bits,)
 
     @classmethod
     def from_bits(cls, bits: int) -> "CpuSet":
@@ -204,6 +207,11 @@ class CpuSet:
 
     def __repr__(self) -> str:
         return f"CpuSet.parse({str(self)!r})"
+
+
+def of_bits(bits: int) -> CpuSet:
+    """The same as `CpuSet.from_bits`, by a name of the module."""
+    return CpuSet.from_bits(bits)
 
 
 EMPTY = CpuSet()

@@ -9,19 +9,21 @@ from cpuplan import backends
 from cpuplan.backends import gitops_checks
 from cpuplan.components import checks
 from cpuplan.cpuset import CpuSet
-from cpuplan.diagnostics import CpuplanError, Diagnostic, Findings, diagnose, errors
+from cpuplan.diagnostics import Diagnostic, Findings, diagnose, errors
 from cpuplan.fleet import assumed, before, lock, paused, removal
 from cpuplan.fleet import classes as fleet
-from cpuplan.fleet.before import Before
+from cpuplan.fleet.before import Before, Key
 from cpuplan.model.inventory import HardwareSpec
-from cpuplan.model.rulebook import EXPERT_RULES
-from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Plan
+from cpuplan.perclass import unplaced
+from cpuplan.perclass.batch import Batch
+from cpuplan.perclass.unit import Made, Unit, check_node
+from cpuplan.plan import ConfiguredPlan, NodeClass, Plan
 from cpuplan.profiles import project
 from cpuplan.read import inputs, places, waivers
 from cpuplan.read.documents import Documents
 from cpuplan.read.inputs import LOCK_PATH, Inputs
-from cpuplan.simulate import statefiles, traps
-from cpuplan.solve import layouts, smallest, statements
+from cpuplan.simulate import statefiles
+from cpuplan.solve import layouts, smallest
 from cpuplan.solve import moves as of_class
 from cpuplan.solve.moves import Move
 from cpuplan.source import Locate, Position
@@ -101,6 +103,14 @@ def starts(project: Project) -> lock.Starts:
     return lock.Starts(project.lock, project.before, project.classes)
 
 
+class _Solved(NamedTuple):
+    """The plan, why classes have none, and by class what is wrong with its settings."""
+
+    plan: Plan
+    diagnostics: list[Diagnostic]
+    found: Mapping[Key, Sequence[Diagnostic]]
+
+
 def solve(
     project: Project, *, resolve: bool = False, settle: bool = False
 ) -> tuple[Plan, list[Diagnostic]]:
@@ -109,28 +119,44 @@ def solve(
     `resolve` solves all classes afresh; `settle` takes the lock also where it has both sides of a
     merge. Classes without a layout are left out and said so in the diagnostics.
     """
-    plans: list[NodePlan] = []
+    solved = _solve(project, resolve=resolve, settle=settle, checked=False)
+    return solved.plan, solved.diagnostics
+
+
+def _solve(project: Project, *, resolve: bool, settle: bool, checked: bool) -> _Solved:
     of_lock = [
         problem
         for problem in project.lock_diagnostics
         if not (resolve or (settle and problem.code == lock.UNSETTLED))
     ]
+    units = _units(project, lock.Starts({}, {}, ()) if resolve else starts(project))
     findings = Findings()
-    known = lock.Starts({}, {}, ()) if resolve else starts(project)
-    for members in layouts.together(project.classes):
-        problems: list[Diagnostic] = []
-        for member in members:
-            problems += statements.check(member, project.locate)
-        names = [member.full_name for member in members]
-        findings.add(problems, names)
-        if errors(problems):
-            continue
-        try:
-            plans += layouts.layouts(members, known, project.locate, project.classes)
-        except CpuplanError as error:
-            findings.add(error.diagnostics, names)
+    plans: list[ConfiguredPlan] = []
+    found: dict[Key, Sequence[Diagnostic]] = {}
+    for unit, made in zip(units, _made(project, units, checked=checked), strict=True):
+        findings.add(unplaced.placed(made.problems, project.locate), unit.names)
+        plans += made.plans
+        for plan, problems in zip(made.plans, made.found, strict=checked):
+            found[plan.node_class.key] = unplaced.placed(problems, project.locate)
     plans.sort(key=lambda plan: plan.node_class.key)
-    return _with_kept(project, map(backends.configure, plans)), _once(of_lock, findings.all())
+    return _Solved(_with_kept(project, plans), _once(of_lock, findings.all()), found)
+
+
+def _units(project: Project, known: lock.Starts) -> list[Unit]:
+    """The classes by layout, with the layouts that they start from."""
+    return [
+        Unit(tuple(members), tuple(tuple(known.of(member)) for member in members))
+        for members in layouts.together(project.classes)
+    ]
+
+
+def _made(project: Project, units: Sequence[Unit], *, checked: bool) -> Iterator[Made]:
+    """What is made of each unit, in their order."""
+    kin: dict[str, list[NodeClass]] = {}
+    for node_class in project.classes:
+        kin.setdefault(node_class.intent, []).append(node_class)
+    batch = Batch(tuple(units), kin, frozenset(project.documents.by_name), checked)
+    return iter(batch.made())
 
 
 def _with_kept(project: Project, configured: Iterable[ConfiguredPlan]) -> Plan:
@@ -182,9 +208,18 @@ def _moves(
 
 def check(project: Project, plan: Plan) -> list[Diagnostic]:
     """Settings that the targets' releases lack, or that contradict the machine or each other."""
+    found = {node.node_class.key: check_node(node, project.locate) for node in plan.nodes}
+    return _check(project, plan, found)
+
+
+def _check(
+    project: Project, plan: Plan, found: Mapping[Key, Sequence[Diagnostic]]
+) -> list[Diagnostic]:
+    """What is `found` wrong with classes by themselves, and what is wrong with them together."""
     findings = Findings()
-    supposed = map(backends.configure, assumed.plans(project.documents))
-    for node in [*plan.nodes, *supposed]:
+    for node in plan.nodes:
+        findings.add(found[node.node_class.key], [node.node_class.full_name])
+    for node in map(backends.configure, assumed.plans(project.documents)):
         findings.add(check_node(node, project.locate), [node.node_class.full_name])
     of_pools = backends.check_pools(plan, project.locate)
     known = project.diagnostics
@@ -199,21 +234,6 @@ def _check_delivery(project: Project, plan: Plan) -> Iterator[Diagnostic]:
     yield from gitops_checks.check(plan.nodes, spec, project.locate)
     if document:
         yield from gitops_checks.check_names(plan.nodes, document.spec, document.at("tracking"))
-
-
-def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
-    """The same of one class, the simulated kubelet included."""
-    off = {
-        code
-        for switch in node.spec.rules
-        if switch.disable
-        for code in EXPERT_RULES[switch.disable].codes
-    }
-    problems = [*checks.check(node, locate), *backends.check(node, locate)]
-    problems = [problem for problem in problems if problem.code not in off]
-    if not errors(problems):
-        problems += traps.check(node, locate)
-    return problems
 
 
 def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
@@ -258,8 +278,10 @@ def judge(
     project: Project, *, resolve: bool = False, allow_removal: bool = False, settle: bool = False
 ) -> tuple[Plan, list[Diagnostic]]:
     """The plan, and all that `validate` and `compile` have to say of it: both ask this."""
-    plan, diagnostics = solve(project, resolve=resolve, settle=settle)
-    diagnostics = [*project.diagnostics, *diagnostics, *check(project, plan)]
+    solved = _solve(project, resolve=resolve, settle=settle, checked=True)
+    plan = solved.plan
+    found = _check(project, plan, solved.found)
+    diagnostics = [*project.diagnostics, *solved.diagnostics, *found]
     if len(plan.nodes) < len(project.classes):
         diagnostics = _once(diagnostics, _check_unsolved(project, plan))
     diagnostics += plan.kept_problems

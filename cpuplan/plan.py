@@ -106,7 +106,8 @@ class NodeClass:
         kubelet, target = self.spec.kubelet, self.target
         if target.has_koordinator and not has_key(kubelet, "cpuManagerPolicy"):
             return "none"
-        return "none" if target.has_balloons else kubelet.cpu_manager_policy
+        is_left = target.has_balloons or target.has_dra
+        return "none" if is_left else kubelet.cpu_manager_policy
 
     @property
     def platform(self) -> Platform:

@@ -23,6 +23,7 @@ from tests.conformance import (
     contents,
     corpus,
     crio,
+    dra,
     koordinator,
     kubelet,
     machineinfo,
@@ -141,6 +142,15 @@ def test_koordinator(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("\n".join(map(json.dumps, mutated)))
     results = list(koordinator.run([tmp_path / name]))
     assert len(results) == len(mutated)
+    assert "\n".join(_unnoticed(results, "$^")) == ""
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in dra.VECTORS.glob("dra-*")))
+def test_dra(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name.removesuffix(".gz")
+    number = _write_mutants(file, _lines(dra.VECTORS / name)[:12:5], "expected")
+    results = list(dra.run([file]))
+    assert len(results) == number > 2
     assert "\n".join(_unnoticed(results, "$^")) == ""
 
 

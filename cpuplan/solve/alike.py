@@ -60,9 +60,12 @@ def _is_irreducible(rules: Sequence[Rule], feasible: Feasible) -> bool:
     return all(feasible([rule for rule in rules if rule is not first]) for first in firsts)
 
 
-def sorts(rules: Sequence[Rule]) -> list[list[Rule]]:
-    """The statements by sort; those of one sort become each other when sets are exchanged."""
-    groups = _exchangeable(rules)
+def sorts(rules: Sequence[Rule], among: Sequence[Rule] = ()) -> list[list[Rule]]:
+    """Statements by sort; those of one sort become each other when sets are exchanged.
+
+    The exchange changes nothing of the statements `among` which these are; without, of themselves.
+    """
+    groups = _exchangeable(among or rules)
     first = {name: group[0] for group in groups for name in group}
     found: dict[Form, list[Rule]] = {}
     for rule in rules:

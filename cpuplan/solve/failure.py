@@ -1,13 +1,12 @@
 """The diagnostics where there is no layout: conflicts, figures of the machine, and remedies."""
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
-from cpuplan.solve import conflict, feasibility, model, remedies
+from cpuplan.solve import alike, conflict, feasibility, model, remedies
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
@@ -43,25 +42,33 @@ def diagnostics(
 
 
 def _narrowed(problem: Problem, rules: Sequence[Rule]) -> list[Rule]:
-    """The rules of a conflict with only the amounts that it needs: of a NUMA node too small."""
+    """The rules of a conflict with only the amounts that it needs: of a NUMA node too small.
 
-    def feasible(parts: Iterable[Rule]) -> bool:
-        return model.feasible(problem.having(parts))
+    Each rule is needed, so that only those with several amounts have one too many.
+    """
+    whole = [rule for rule in rules if len(rule.amounts) < 2]
 
-    parts = [part for rule in rules for part in _parts(rule)]
-    needed = conflict.minimal(parts, feasible)
-    narrowed = []
-    for _, group in groupby(needed, key=lambda part: (part.name, part.field)):
-        same = list(group)
-        amounts = [part.constraints[0] for part in same]
-        narrowed.append(same[0]._replace(constraints=(*amounts, *same[0].constraints[1:])))
-    return narrowed
+    def feasible(parts: Sequence[Rule]) -> bool:
+        return model.feasible(problem.having((*whole, *parts)))
+
+    several = [part for rule in rules if rule not in whole for part in _parts(rule)]
+    needed = conflict.minimal(several, feasible)
+    return [_having(rule, needed) for rule in rules]
+
+
+def _having(rule: Rule, parts: Sequence[Rule]) -> Rule:
+    """The rule with the amounts of those parts that are its own; one without parts is as it was."""
+    own = [part for part in parts if (part.name, part.field) == (rule.name, rule.field)]
+    if not own:
+        return rule
+    amounts = [part.constraints[0] for part in own]
+    return rule._replace(constraints=(*amounts, *own[0].constraints[1:]))
 
 
 def _parts(rule: Rule) -> list[Rule]:
     """The rule once for each of its amounts, with the amount as its first constraint."""
     others = [constraint for constraint in rule.constraints if not isinstance(constraint, Amount)]
-    return [rule._replace(constraints=(amount, *others)) for amount in rule.amounts] or [rule]
+    return [rule._replace(constraints=(amount, *others)) for amount in rule.amounts]
 
 
 def _diagnostic(
@@ -77,7 +84,8 @@ def _diagnostic(
 
     The texts of statements without a position are part of the message.
     """
-    texts = [_figure(problem, narrowed, rule, is_counted=figures) for rule in narrowed]
+    left = _left(problem, narrowed) if figures else {}
+    texts = [_figure(rule, left.get(rule)) for rule in narrowed]
     # A rule that nobody wrote is switched in `rules`.
     fields = ["rules" if rule.is_built_in else rule.field for rule in narrowed]
     places = [locate(node_class.place(field)) for field in fields]
@@ -123,7 +131,23 @@ def _left_over(problem: Problem, conflict: Sequence[Rule]) -> CpuSet:
     return problem.topology.online - union(layout.values())
 
 
-def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule, *, is_counted: bool) -> str:
+def _left(problem: Problem, conflict: Sequence[Rule]) -> dict[Rule, int]:
+    """What the other statements leave for statements on numbers, where it is the same everywhere.
+
+    It is the same for statements that become each other when sets are exchanged.
+    """
+    left: dict[Rule, int] = {}
+    if remedies.leaves_over(conflict) or len(conflict) == 1:
+        return left
+    for sort in alike.sorts([rule for rule in conflict if rule.amounts], conflict):
+        others = problem.having(other for other in conflict if other != sort[0])
+        found = {model.most(others, amount) for amount in sort[0].amounts}
+        if len(found) == 1:
+            left.update(dict.fromkeys(sort, min(found)))
+    return left
+
+
+def _figure(rule: Rule, left: int | None) -> str:
     """A statement in a conflict: `isolated takes 30 cores of NUMA node 1, and 26 are left`."""
     amounts = rule.amounts
     text = rule.reason.text
@@ -137,14 +161,9 @@ def _figure(problem: Problem, conflict: Sequence[Rule], rule: Rule, *, is_counte
             scopes.setdefault(number, []).append(amount.scope.name)
         parts = [f"{number} of {named(names)}" for number, names in scopes.items()]
         text = f"{rule.name} takes {joined(parts)}"
-    if remedies.leaves_over(conflict) or len(conflict) == 1 or not is_counted:
+    if left is None or left >= amounts[0].least:
         return text
-    others = problem.having(other for other in conflict if other != rule)
-    left = {model.most(others, amount) for amount in amounts}
-    least = min(left)
-    if len(left) > 1 or least >= amounts[0].least:
-        return text
-    return f"{text}, and {least or 'none'} {'is' if least == 1 else 'are'} left"
+    return f"{text}, and {left or 'none'} {'is' if left == 1 else 'are'} left"
 
 
 def _facts(topology: Topology, rules: Sequence[Rule]) -> str:

@@ -74,6 +74,16 @@ class Total(NamedTuple):
 Aim: TypeAlias = Moved | SplitCores | Parts | Smallest | Total
 
 
+class Gap(NamedTuple):
+    """An aim that is not proven reached as far as possible, and the least its measure can be.
+
+    Without an aim it is the canonical choice among layouts that are equally good.
+    """
+
+    aim: Aim | None
+    least: int | None  # None: nothing is known
+
+
 def aims_of(node_class: NodeClass, committed: Layout | None = None) -> list[Aim]:
     """The aims of a class, in the order of its intent."""
     return common_aims([node_class], committed)

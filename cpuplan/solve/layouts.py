@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose
-from cpuplan.fleet.lock import Locked, Start, Starts, digest
+from cpuplan.fleet.lock import Locked, Start, digest
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import common, solver
 from cpuplan.solve.breaches import Breach, breaches
@@ -13,21 +13,19 @@ from cpuplan.source import Locate
 
 
 def layouts(
-    members: Sequence[NodeClass], known: Starts, locate: Locate, classes: Sequence[NodeClass]
+    members: Sequence[NodeClass],
+    starts: Sequence[Sequence[Start]],
+    locate: Locate,
+    kin: Sequence[NodeClass],
 ) -> list[NodePlan]:
-    """The plans of `members`, which have one layout, among all `classes`.
+    """The plans of `members`, which have one layout; each has locked ones that it starts from.
 
-    Raises CpuplanError where there is no layout, and CP240 for one that was edited.
+    `kin` are classes of the same intent. Raises CpuplanError where there is no layout, and CP240
+    for one that was edited.
     """
     if len(members) > 1:
-        return _common_layout(members, known, locate)
-    own = members[0]
-    kin = [
-        node_class
-        for node_class in classes
-        if node_class.intent == own.intent and node_class is not own
-    ]
-    return [_layout(own, known, locate, kin)]
+        return _common_layout(members, starts, locate)
+    return [_layout(members[0], starts[0], locate, kin)]
 
 
 def together(classes: Sequence[NodeClass]) -> list[list[NodeClass]]:
@@ -41,12 +39,13 @@ def together(classes: Sequence[NodeClass]) -> list[list[NodeClass]]:
     return list(groups.values())
 
 
-def _common_layout(classes: Sequence[NodeClass], known: Starts, locate: Locate) -> list[NodePlan]:
+def _common_layout(
+    classes: Sequence[NodeClass], own_starts: Sequence[Sequence[Start]], locate: Locate
+) -> list[NodePlan]:
     """The locked layout if it satisfies every rule of every class, else the best one near it.
 
     A new class in the pool starts from the layout of the others, and a renamed one from its own.
     """
-    own_starts = [known.of(node_class) for node_class in classes]
     starts = sorted(chain.from_iterable(own_starts), key=lambda start: not start.is_own)
     before = [start.locked.pools for start in starts]
     for pools in before:
@@ -59,10 +58,9 @@ def _common_layout(classes: Sequence[NodeClass], known: Starts, locate: Locate) 
 
 
 def _layout(
-    node_class: NodeClass, known: Starts, locate: Locate, kin: Sequence[NodeClass]
+    node_class: NodeClass, starts: Sequence[Start], locate: Locate, kin: Sequence[NodeClass]
 ) -> NodePlan:
     """The locked layout if it satisfies every rule, whatever its inputs were, else one near it."""
-    starts = known.of(node_class)
     before = [start.locked.pools for start in starts]
     for pools in before:
         if not _breach(node_class, pools):

@@ -87,6 +87,10 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r"^flux/[^/]+\.yaml$"), _flux),
     (re.compile(r"^argocd/argocd-cm\.yaml$"), _document("argocd-settings")),
     (re.compile(r"^clusters/[^/]+/koordinator/pods/[^/]+\.yaml$"), _document("pod-template")),
+    (re.compile(r"^clusters/[^/]+/expected/dra/[^/]+\.yaml$"), _document("dra-devices")),
+    (re.compile(r"^clusters/[^/]+/dra/[^/]+/values\.yaml$"), _document("dra-values")),
+    (re.compile(r"^clusters/[^/]+/dra/[^/]+/config\.yaml$"), _document("dra-config")),
+    (re.compile(r"^clusters/[^/]+/dra/[^/]+/pods/[^/]+\.yaml$"), _document("dra-pod")),
     (re.compile(r"^data\.resource\.exclusions$"), _document("argocd-exclusions")),
     (re.compile(r"^data\.[a-z-]+-config$"), _json("slo-config")),
     # The playbook, the role and the plugin are shipped as they are.

@@ -37,6 +37,7 @@ SUITES = {
     "koordinator": Suite("tests.conformance.koordinator", "vectors/koordinator"),
     "nrt": Suite("tests.conformance.nrt", "vectors/nrt"),
     "nri": Suite("tests.conformance.nri", "vectors/nri"),
+    "dra": Suite("tests.conformance.dra", "vectors/nri"),
 }
 
 

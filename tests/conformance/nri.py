@@ -74,6 +74,7 @@ def _files(row: Json) -> Files:
         parse_cpus(row["isolated"]),
         _bits(row.get("cpuCore")),
         _bits(row.get("cpuAtom")),
+        row["smt"],
     )
 
 

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from cpuplan import pipeline
 from cpuplan.backends import configure
 from cpuplan.backends.openshift import predicted
 from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.fleet import assumed
 from cpuplan.model.intent import IntentSpec
+from cpuplan.perclass.unit import check_node
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.profiles import project
 from cpuplan.solve import statements
@@ -159,7 +159,7 @@ def _compile(profile: Line, facts: list[Line], case: Line, tuned: str) -> Compil
         for platform, (architecture, vendor, model) in PLATFORMS.items()
     }
     plan = plans["arm" if case.get("arch") == "arm" else "intel-icelake"]
-    found = [*statements.check(plan.node_class, _nowhere), *pipeline.check_node(plan, _nowhere)]
+    found = [*statements.check(plan.node_class, _nowhere), *check_node(plan, _nowhere)]
     return Compiled(plans, errors(found))
 
 

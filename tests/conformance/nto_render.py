@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from cpuplan import pipeline
 from cpuplan.backends import configure, openshift
 from cpuplan.backends.openshift import objects as of_openshift
 from cpuplan.components import hugepages
@@ -24,6 +23,7 @@ from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.fleet import assumed, cluster
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.topology import NumaNodeFacts, Topology
+from cpuplan.perclass.unit import check_node
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.profiles import project
 from cpuplan.quantity import to_bytes
@@ -226,7 +226,7 @@ def _compile(document: Document, numa_nodes: int) -> Compiled:
     _stop_at(
         [
             *statements.check(compiled.plan.node_class, _nowhere),
-            *pipeline.check_node(compiled.plan, _nowhere),
+            *check_node(compiled.plan, _nowhere),
         ]
     )
     return compiled
@@ -297,7 +297,7 @@ def _told_elsewhere(compiled: Iterable[Compiled]) -> set[str]:
     return {
         f"performance-{each.name}"
         for each in compiled
-        if any(told.code == "CP573" for told in pipeline.check_node(each.plan, _nowhere))
+        if any(told.code == "CP573" for told in check_node(each.plan, _nowhere))
     }
 
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from cpuplan import importers, pipeline
+from cpuplan import importers
 from cpuplan.backends import base, configure, openshift
 from cpuplan.cpuset import MAX_CPU, CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.emit import to_yaml
 from cpuplan.fleet import assumed, hardware
 from cpuplan.importers import documents, formats
+from cpuplan.perclass.unit import check_node
 from cpuplan.profiles import reader as openshift_profiles
 from cpuplan.read import documents as read_documents
 from cpuplan.read import yaml
@@ -198,7 +199,7 @@ def profiles(data: bytes) -> None:
         assert parsed.of_kind("Intent")[0].spec == document.spec
         for architecture in ("x86_64", "aarch64", ""):
             plan = configure(assumed.plan(document.name, document.spec, architecture=architecture))
-            problems += (against := pipeline.check_node(plan, lambda _: None))
+            problems += (against := check_node(plan, lambda _: None))
             if not errors(against):
                 for manifest in openshift.manifests(plan):
                     base.to_file(manifest.data)

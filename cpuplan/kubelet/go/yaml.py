@@ -1,11 +1,13 @@
 """YAML as Go's reader (sigs.k8s.io/yaml) takes it."""
 
 import json
+from collections import deque
 from typing import Any
 
 import yaml
 
 from cpuplan import yaml11
+from cpuplan.composer import LOADER
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.go.text import quote
 
@@ -40,14 +42,33 @@ def load(text: str, tab_problem: str) -> tuple[Any, list[str]]:
     try:
         return next(yaml11.load(text, Loader), None), duplicates
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error)
-        if "'\\t' that cannot start any token" in problem:
-            problem = tab_problem
-        line = f"line {mark.line + 1}: " if mark else ""
-        raise KubeletError(f"yaml: {line}{problem}") from None
+        raise KubeletError(f"yaml: {_problem(text, error, tab_problem)}") from None
     except ValueError as error:
         raise KubeletError(f"yaml: {error}") from None
+
+
+def _problem(text: str, error: yaml.YAMLError, tab_problem: str) -> str:
+    """What Go's reader says: it was made from libyaml, and has its words.
+
+    It counts lines from 0 where a token is in a wrong place, and tells none of the first line.
+    """
+    found = _by_libyaml(text) or error
+    mark = getattr(found, "problem_mark", None)
+    problem = getattr(found, "problem", None) or str(found)
+    if "'\\t' that cannot start any token" in str(error):
+        problem = tab_problem
+    line = mark.line if mark else 0
+    if line and not isinstance(found, yaml.parser.ParserError):
+        line += 1
+    return f"line {line}: {problem}" if line else problem
+
+
+def _by_libyaml(text: str) -> yaml.YAMLError | None:
+    try:
+        deque(yaml.parse(text, Loader=LOADER), maxlen=0)
+    except yaml.YAMLError as error:
+        return error
+    return None
 
 
 def _is_resolved(resolver: tuple[str, Any]) -> bool:

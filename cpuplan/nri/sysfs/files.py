@@ -45,7 +45,10 @@ class NodeFiles(NamedTuple):
 
 
 class Files(NamedTuple):
-    """A machine; `core_cpus` and `atom_cpus` are the CPU lists of hybrid parts, None if absent."""
+    """A machine; `core_cpus` and `atom_cpus` are the CPU lists of hybrid parts, None if absent.
+
+    `smt` is the word in smt/control.
+    """
 
     cpus: tuple[CpuFiles, ...]
     caches: tuple[CacheFiles, ...]
@@ -55,6 +58,7 @@ class Files(NamedTuple):
     isolated: int = 0
     core_cpus: int | None = None
     atom_cpus: int | None = None
+    smt: str | None = None
 
     def caches_by_cpu(self) -> dict[int, list[CacheFiles]]:
         """The entries of the CPUs' cache folders, in the order of their numbers."""

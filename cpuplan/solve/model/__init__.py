@@ -1,18 +1,20 @@
 """The rules and aims as a CP-SAT model: the only package that knows the solver.
 
 The result is unique by construction, whatever the solver does: each aim is proven best, and of all
-layouts that reach the aims the canonical one is taken, which is proven too. `counts` imports the
-solver when it is called.
+layouts that reach the aims the canonical one is taken, which is proven too. Where the limit ends
+before that, the result depends on the release of the solver, and on nothing else. `counts` imports
+the solver when it is called.
 """
 
 from collections.abc import Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.solve import goals
+from cpuplan.solve import effort, goals
 from cpuplan.solve.constraints import Amount, sets_of
-from cpuplan.solve.goals import Aim
+from cpuplan.solve.goals import Aim, Gap
 from cpuplan.solve.kinds import Ways, kinds_of
 from cpuplan.solve.layout import slots_of
 from cpuplan.solve.model.aims import reach
@@ -25,10 +27,30 @@ from cpuplan.solve.portions import Share
 from cpuplan.solve.rules.rule import Problem, Rule
 
 
-def layout(problem: Problem, aims: Sequence[Aim]) -> dict[str, CpuSet] | None:
-    """The best layout, by the aims in their order; None if the rules contradict each other."""
+class Best(NamedTuple):
+    """The best layout that was found, and what is not proven of it; nothing, as a rule."""
+
+    layout: dict[str, CpuSet]
+    gaps: tuple[Gap, ...]
+
+
+def best(problem: Problem, aims: Sequence[Aim]) -> Best | None:
+    """The best layout, by the aims in their order; None if the rules contradict each other.
+
+    Raises UndecidedError where the limit ends before there is a layout, or a proof that none is.
+    """
     counts, bounds = _counts(problem, aims)
-    return canonical(counts, problem.names) if reach(counts, bounds, aims) else None
+    gaps = reach(counts, bounds, aims)
+    if gaps is None:
+        return None
+    layout, is_canonical = canonical(counts, problem.names)
+    return Best(layout, tuple(gaps if gaps or is_canonical else [Gap(None, None)]))
+
+
+def layout(problem: Problem, aims: Sequence[Aim]) -> dict[str, CpuSet] | None:
+    """The layout of `best`, where nobody asks what is proven of it."""
+    found = best(problem, aims)
+    return found.layout if found else None
 
 
 def example(problem: Problem) -> dict[str, CpuSet] | None:
@@ -67,6 +89,7 @@ def _counts(
     problem: Problem, aims: Sequence[Aim] = (), option: Rule | None = None
 ) -> tuple[Counts, Bounds]:
     """The ways to use cores that aims, and perhaps the Amounts of an option, distinguish."""
+    effort.current().check()
     constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
     optional = option.constraints if option else ()
     sets = [*map(sets_of, (*constraints, *optional)), *map(goals.sets_of, aims)]

@@ -4,17 +4,18 @@ from collections.abc import Sequence
 
 from cpuplan.cpuset import union
 from cpuplan.solve.constraints import slots_by_core
-from cpuplan.solve.goals import Aim, Moved, Parts, Smallest, SplitCores, Total
+from cpuplan.solve.goals import Aim, Gap, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.kinds import Pattern
 from cpuplan.solve.model.bounds import Bounds
-from cpuplan.solve.model.counts import Counts, Expression
+from cpuplan.solve.model.counts import Counts, Expression, Reached
 
 
-def reach(counts: Counts, bounds: Bounds, aims: Sequence[Aim]) -> bool:
-    """Come as near each aim as the earlier ones allow; False if the rules contradict each other.
+def reach(counts: Counts, bounds: Bounds, aims: Sequence[Aim]) -> list[Gap] | None:
+    """Come as near each aim as the earlier ones allow; None if the rules contradict each other.
 
-    One after the other: an objective that weighs several takes the solver very long to prove best.
-    An aim that the last solution reaches as far as arithmetic allows needs no solver.
+    Returns what is not proven best within the limit. One after the other: an objective that weighs
+    several takes the solver very long to prove best. An aim that the last solution reaches as far
+    as arithmetic allows needs no solver.
     """
     measured = [_measure(counts, aim) for aim in aims]
     leasts = [_least(bounds, aim) for aim in aims]
@@ -24,15 +25,25 @@ def reach(counts: Counts, bounds: Bounds, aims: Sequence[Aim]) -> bool:
         if least is not None
     ]
     if not counts.solve_near(bounded):
-        return False
+        return None
+    gaps = []
     for aim, expression, least in zip(aims, measured, leasts, strict=True):
-        if least is None or counts.value(expression) > least:
-            counts.minimise(expression)
         value = counts.value(expression)
-        counts.between(expression, value, value)
+        reached = Reached(value, value)
+        if least is None or value > least:
+            reached = counts.minimise(expression) or reached
+        else:
+            counts.model.add(expression == value)
+        if reached.value != reached.least:
+            gaps.append(Gap(aim, _higher(least, reached.least)))
         if isinstance(aim, Parts):
-            _fill(counts, aim, value)
-    return True
+            _fill(counts, aim, reached.value)
+    return gaps
+
+
+def _higher(one: int | None, other: int | None) -> int | None:
+    """The better of two lower bounds, each of which may be unknown."""
+    return max((bound for bound in (one, other) if bound is not None), default=None)
 
 
 def _fill(counts: Counts, aim: Parts, number: int) -> None:

@@ -7,19 +7,26 @@ the one whose first kinds have more cores in their first patterns.
 from collections.abc import Sequence
 
 from cpuplan.cpuset import CpuSet
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import place
 from cpuplan.solve.layout import Slot, slots_of
 from cpuplan.solve.model.counts import Counts, Expression
 
 
-def canonical(counts: Counts, names: Sequence[str]) -> dict[str, CpuSet] | None:
-    """The layout of the sets of these names; None if the rules contradict each other."""
-    if not counts.minimise(_places(counts, names)):
-        return None
+def canonical(counts: Counts, names: Sequence[str]) -> tuple[dict[str, CpuSet], bool]:
+    """The layout of the sets of these names, and whether it is proven to be the canonical one.
+
+    The aims are reached before.
+    """
+    reached = counts.minimise(_places(counts, names))
+    is_proven = reached is not None and reached.value == reached.least
     values = [counts.value(variable) for variable in counts.variables]
-    while better := _before(counts, values):
-        values = better
-    return placed(counts, names, values)
+    try:
+        while better := _before(counts, values):
+            values = better
+    except UndecidedError:
+        is_proven = False
+    return placed(counts, names, values), is_proven
 
 
 def placed(counts: Counts, names: Sequence[str], values: Sequence[int]) -> dict[str, CpuSet]:
@@ -75,7 +82,7 @@ def _before(counts: Counts, values: Sequence[int]) -> list[int] | None:
     model.add_exactly_one(larger)
     index = counts.cp_model.LinearExpr.weighted_sum(larger, range(len(larger)))
     model.minimize(index * (len(counts.everything) + 1) - gain)
-    solver = counts.new_solver()
-    if not counts.is_solved(solver, model):
+    found = counts.find(model)
+    if found is None:
         return None
-    return [int(solver.value(variable)) for variable in counts.variables]
+    return [int(found.solver.value(variable)) for variable in counts.variables]

@@ -4,24 +4,26 @@
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, chain, repeat
-from typing import Any, TypeAlias
+from itertools import chain
+from typing import Any, NamedTuple, TypeAlias
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.solve.constraints import Amount
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import Kind, Pattern
+from cpuplan.solve.model.search import SHARE, Found, easy, search
 
 #: A sum over the solver's variables.
 Expression: TypeAlias = Any
 #: What a core counts whose threads (the second value) are used in some way (the first one).
 Weight: TypeAlias = Callable[[Pattern, Sequence[int]], int]
 
-#: The deterministic time for an attempt whose failure says nothing: about half a second.
-_EASY = 0.3
-#: The deterministic time of the first turn of each way to search, and how much longer the next is.
-_TURN, _LONGER = 0.5, 4
-#: Levels of cutting planes: most models are so tight that these cost more than they save.
-_CUTS = (0, 1)
+
+class Reached(NamedTuple):
+    """The value of an expression that was made small, and the least that it can be."""
+
+    value: int
+    least: int | None  # None: nothing is known
 
 
 def cpus_of(name: str, scope: CpuSet) -> Weight:
@@ -50,7 +52,8 @@ class Counts:
 
         self.cp_model = cp_model
         self.model = cp_model.CpModel()
-        self.solver = self.new_solver()
+        #: The solver with the last solution.
+        self.solver: Any = None
         self.kinds, self.ways, self.sizes = kinds, ways, list(sizes)
         self._bits = [CpuSet(kind.sample).bits for kind in kinds]
         self._indexes: dict[int, list[int]] = {}
@@ -65,17 +68,6 @@ class Counts:
             number = len(kind.cores)
             self.used.append([self.model.new_int_var(0, number, "") for _ in patterns])
             self.between(self.sum(self.used[-1]), number, number)
-
-    def new_solver(self) -> Any:
-        solver = self.cp_model.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.random_seed = 0
-        # sums over many kinds: branching alone does not bound them
-        solver.parameters.linearization_level = 2
-        # Models are small and solved often: symmetries and probing cost more than they save.
-        solver.parameters.cp_model_probing_level = 0
-        solver.parameters.symmetry_level = 0
-        return solver
 
     @property
     def variables(self) -> list[Expression]:
@@ -194,15 +186,33 @@ class Counts:
         else:
             self.model.add_linear_constraint(expression, least, most)
 
-    def minimise(self, expression: Expression) -> bool:
-        """Make an expression as small as possible; False if the rules contradict each other."""
+    def minimise(self, expression: Expression) -> Reached | None:
+        """Make an expression as small as possible; None if the rules contradict each other.
+
+        Where the limit ends before, it stays as small as the best solution so far has it.
+        """
         self.model.minimize(expression)
-        if not self.solve():
-            return False
+        least: int | None = None
+        try:
+            found = self.find(self.model, SHARE)
+        except UndecidedError:
+            if self.solver is None:
+                raise
+        else:
+            if found is None:
+                return None
+            least = found.least
+            if self.solver is None or found.solver.value(expression) < self.value(expression):
+                self.solver = found.solver
         self.model.clear_objective()
-        self.model.add(expression == self.value(expression))
+        value = self.value(expression)
+        self.model.add(expression == value if value == least else expression <= value)
         self._keep_hints()
-        return True
+        return Reached(value, least)
+
+    def find(self, model: Any, share: float = 1) -> Found | None:
+        """The best solution of a model with these variables that the limit allows to find."""
+        return search(self.cp_model, model, share) if all(self.ways) else None
 
     def _keep_hints(self) -> None:
         """The last solution satisfies whatever the next objective starts from."""
@@ -214,36 +224,29 @@ class Counts:
         """Find a solution, if it is easily found one with each expression at its least value."""
         if not all(self.ways):
             return False
-        model, solver = self.model.clone(), self.new_solver()
+        model = self.model.clone()
         for expression, least in bounded:
             model.add(expression <= least)
-        solver.parameters.max_deterministic_time = _EASY
-        if solver.solve(model) in (self.cp_model.FEASIBLE, self.cp_model.OPTIMAL):
-            self.solver = solver
-            self._keep_hints()
-            return True
-        return self.solve()
+        solver = easy(self.cp_model, model)
+        if solver is None:
+            return self.solve()
+        self.solver = solver
+        self._keep_hints()
+        return True
 
     def value(self, expression: Expression) -> int:
         """In the last solution."""
         return int(self.solver.value(expression))
 
     def solve(self) -> bool:
-        """Find a solution, the best for the objective if there is one; False if there is none."""
-        return all(self.ways) and self.is_solved(self.solver, self.model)
+        """Find a solution, the best for the objective if there is one; False if there is none.
 
-    def is_solved(self, solver: Any, model: Any) -> bool:
-        """Whether there is a solution, the best one: the solver's ways to search take turns.
-
-        Turns are in deterministic time, so that the answer comes the same way on every machine.
+        Raises UndecidedError where the limit ends before that is proven.
         """
-        for time in accumulate(repeat(_TURN), lambda turn, _: turn * _LONGER):
-            for cuts in _CUTS:
-                solver.parameters.cut_level = cuts
-                solver.parameters.max_deterministic_time = time
-                status = solver.solve(model)
-                if status in (self.cp_model.INFEASIBLE, self.cp_model.OPTIMAL):
-                    return bool(status != self.cp_model.INFEASIBLE)
-                if status == self.cp_model.MODEL_INVALID:
-                    raise RuntimeError(f"the solver refuses its model: {model.validate()}")
-        raise AssertionError("turns do not end")
+        found = self.find(self.model)
+        if found is None:
+            return False
+        if not found.is_best:
+            raise UndecidedError
+        self.solver = found.solver
+        return True

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import TypeAlias
 
 from cpuplan.plan import NodeClass
+from cpuplan.solve import alike
 from cpuplan.solve.remedies.attempt import Attempt, fits
 from cpuplan.solve.remedies.changes import REST, other_changes
 from cpuplan.solve.remedies.edits import Change
@@ -15,6 +17,8 @@ from cpuplan.solve.rules.rule import Rule
 _MOST_SHOWN = 3
 #: More machines of an intent than these are not tried.
 _MOST_KIN = 8
+#: A sort of statements and one of its ways to change, and the changes of one statement.
+Alternatives: TypeAlias = tuple[tuple[int, int], Sequence[Change]]
 _WITHOUT = "; tried without the conflicts that no single change resolves"
 
 
@@ -27,11 +31,11 @@ def sentences(
     """For each conflict the changes of one statement that settle it, smallest first.
 
     Each of several conflicts has one change: those that were tried together, with which there is a
-    layout. Changes with which all `kin`, the other classes of the intent, have layouts come before
-    those that only keep the existing layouts.
+    layout. Changes with which all `kin`, the classes of the intent, have layouts come before those
+    that only keep the existing layouts.
     """
     left = [tests]
-    unlike = {node_class.topology.fingerprint: node_class for node_class in kin}
+    unlike = {other.topology.fingerprint: other for other in kin if other is not node_class}
     machines = [*unlike.values()][:_MOST_KIN]
     fitting = [machine for machine in machines if fits(machine, ())]
     for others in (machines, fitting) if len(fitting) < len(machines) else (machines,):
@@ -95,21 +99,38 @@ def _fields(conflicts: Iterable[Sequence[Rule]]) -> set[str]:
 
 def _changes(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
     """Changes of one statement of the conflict with which there is a layout, smallest first."""
-    others = []
+    sorts = alike.sorts(conflict, problem_of(attempt.node_class).rules)
+    sort_of = {rule: index for index, sort in enumerate(sorts) for rule in sort}
+    others: list[Alternatives] = []
     for rule in conflict:
-        others += [changes for changes in other_changes(attempt.node_class, rule) if changes]
-    rests = [changes for changes in others if leaves_over(conflict) and REST in changes[0].text]
+        found = filter(None, other_changes(attempt.node_class, rule))
+        others += [((sort_of[rule], at), changes) for at, changes in enumerate(found)]
+    rests = [other for other in others if leaves_over(conflict) and REST in other[1][0].text]
     yield from _fitting(attempt, rests)
-    fitting = [change for rule in conflict for change in numbers(attempt, rule)]
+    fitting = [change for sort in sorts for change in _numbers(attempt, sort)]
     fitting.sort(key=lambda change: (change[0], change[1].text))
     yield from (change for _, change in fitting)
-    yield from _fitting(attempt, [changes for changes in others if changes not in rests])
+    yield from _fitting(attempt, [other for other in others if other not in rests])
 
 
-def _fitting(attempt: Attempt, alternatives: Iterable[Sequence[Change]]) -> Iterator[Change]:
-    """The first change of each list with which there is a layout."""
-    for changes in alternatives:
-        yield from islice(filter(attempt.fits, changes), 1)
+def _numbers(attempt: Attempt, sort: Iterable[Rule]) -> Iterator[tuple[float, Change]]:
+    """Other numbers of statements of one sort: all of them fit, or none do."""
+    for rule in sorted(sort, key=lambda rule: rule.field)[:_MOST_SHOWN]:
+        found = list(numbers(attempt, rule))
+        if not found:
+            return
+        yield from found
+
+
+def _fitting(attempt: Attempt, alternatives: Iterable[Alternatives]) -> Iterator[Change]:
+    """The first change of each list with which there is a layout; of a sort, all have one."""
+    without: set[tuple[int, int]] = set()
+    for sort, changes in alternatives:
+        change = next(filter(attempt.fits, changes), None) if sort not in without else None
+        if change:
+            yield change
+        else:
+            without.add(sort)
 
 
 def leaves_over(rules: Sequence[Rule]) -> bool:

@@ -224,7 +224,7 @@ def test_keys_that_are_there_twice_are_one_warning() -> None:
                 "number into Go struct field .kind of type string"
             ),
         ),
-        ("a: [\n", "failed to decode: yaml: line 2: "),
+        ("a: [\n", "failed to decode: yaml: line 1: did not find expected node content"),
     ],
 )
 def test_files_that_cannot_be_decoded(text: str, message: str) -> None:

@@ -1,0 +1,106 @@
+"""Where CP-SAT runs: every search starts here, and ends with the limit of its layout."""
+
+from collections.abc import Iterator
+from itertools import accumulate, repeat
+from math import ceil
+from typing import Any, NamedTuple
+
+from cpuplan.solve import effort
+from cpuplan.solve.effort import Effort, UndecidedError
+
+#: The deterministic time for an attempt whose failure says nothing: about half a second.
+_EASY = 0.3
+#: The deterministic time of the first turn of each way to search, and how much longer the next is.
+_TURN, _LONGER = 0.5, 4
+#: Levels of cutting planes: most models are so tight that these cost more than they save.
+_CUTS = (0, 1)
+#: The share of what is left that one aim may take: something must be left for those after it.
+SHARE = 0.5
+#: What a float of the solver may be above the integer that it means.
+_ROUNDED = 1e-6
+
+
+class Found(NamedTuple):
+    """A solution, and how good solutions can be."""
+
+    solver: Any  # has the values
+    is_best: bool
+    least: int  # no solution has a smaller objective
+
+
+def easy(cp_model: Any, model: Any) -> Any | None:
+    """The solver with some solution, if one is easily found."""
+    limit = effort.current()
+    if limit.left <= 0:
+        return None
+    status, solver = _run(cp_model, model, limit, _EASY, _CUTS[-1])
+    return solver if status in (cp_model.FEASIBLE, cp_model.OPTIMAL) else None
+
+
+def search(cp_model: Any, model: Any, share: float = 1) -> Found | None:
+    """The best solution within a share of what is left of the limit; None if there is none.
+
+    The solver's ways to search take turns, in deterministic time, so that the answer comes the same
+    way on every machine. Raises UndecidedError where the limit ends before a solution is found.
+    """
+    limit = effort.current()
+    reserve = limit.left * (1 - share)
+    best: Found | None = None
+    for time, cuts in _turns():
+        left = limit.left - reserve
+        if left <= 0:
+            break
+        status, solver = _run(cp_model, model, limit, min(time, left), cuts)
+        if status == cp_model.INFEASIBLE:
+            return None
+        if status == cp_model.OPTIMAL:
+            return Found(solver, is_best=True, least=_least(solver))
+        if status == cp_model.FEASIBLE:
+            best = _better(best, Found(solver, is_best=False, least=_least(solver)))
+    if best is None:
+        raise UndecidedError
+    return best
+
+
+def _turns() -> Iterator[tuple[float, int]]:
+    for time in accumulate(repeat(_TURN), lambda turn, _: turn * _LONGER):
+        yield from ((time, cuts) for cuts in _CUTS)
+
+
+def new_solver(cp_model: Any) -> Any:
+    """A solver that does the same on every machine."""
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = 0
+    # sums over many kinds: branching alone does not bound them
+    solver.parameters.linearization_level = 2
+    # Models are small and solved often: symmetries and probing cost more than they save.
+    solver.parameters.cp_model_probing_level = 0
+    solver.parameters.symmetry_level = 0
+    return solver
+
+
+def _run(cp_model: Any, model: Any, limit: Effort, time: float, cuts: int) -> tuple[Any, Any]:
+    """The status of one run, which is counted, and the solver with what it found."""
+    solver = new_solver(cp_model)
+    solver.parameters.cut_level = cuts
+    solver.parameters.max_deterministic_time = time
+    status = solver.solve(model)
+    limit.spend(solver.response_proto.deterministic_time)
+    if status == cp_model.MODEL_INVALID:
+        raise RuntimeError(f"the solver refuses its model: {model.validate()}")
+    return status, solver
+
+
+def _least(solver: Any) -> int:
+    bound: float = solver.best_objective_bound
+    return ceil(bound - _ROUNDED)
+
+
+def _better(one: Found | None, other: Found) -> Found:
+    """The better of two solutions, with the higher of both bounds."""
+    if one is None:
+        return other
+    least = max(one.least, other.least)
+    is_better = other.solver.objective_value < one.solver.objective_value
+    return (other if is_better else one)._replace(least=least)
