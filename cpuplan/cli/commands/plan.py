@@ -14,6 +14,7 @@ from cpuplan.cli.output import (
     note,
     print_diagnostics,
     settings,
+    time_limit_option,
     today,
     use_colour,
 )
@@ -82,6 +83,7 @@ def _limit(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 )
 @document_options
 @filter_options
+@time_limit_option
 def command(
     ref: str | None,
     folder: Path | None,
@@ -110,7 +112,7 @@ def command(
     from cpuplan.diagnostics import errors
 
     before = _tree(ref, folder)
-    project = pipeline.load(settings().root)
+    project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
     compiled = pipeline.compile_project(project, allow_removal=True, settle=True)
     if errors(compiled.diagnostics):

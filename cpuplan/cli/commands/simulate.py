@@ -17,6 +17,7 @@ from cpuplan.cli.output import (
     result_options,
     screen_width,
     settings,
+    time_limit_option,
     use_colour,
 )
 from cpuplan.cli.simulation import Chosen, Outcome, Run, Wanted, outcome_of, remarks, starter
@@ -107,6 +108,7 @@ from cpuplan.text import counted
 )
 @result_options
 @filter_options
+@time_limit_option
 def command(
     names: tuple[str, ...],
     states: tuple[Path, ...],
