@@ -165,6 +165,11 @@ def capacity(sides: tuple[Capacity, Capacity]) -> list[tuple[str, str, str]]:
     ]
     before, after = ({node.number: node for node in side.numa_nodes} for side in sides)
     numbers = sorted(before.keys() | after.keys())
+    if bool(before) != bool(after) and old.exclusive and new.exclusive:
+        # One of two mechanisms does not tell them apart.
+        told = ("by NUMA node" if numa_nodes else "as a whole" for numa_nodes in (before, after))
+        rows.append(("exclusive CPUs are known", *told))
+        numbers = []
     for number in numbers if len(numbers) > 1 else ():
         none = NumaNode(number, 0, None)
         rows += _of_node(before.get(number, none), after.get(number, none))
