@@ -5,18 +5,19 @@ from pathlib import Path
 
 import click
 
+from cpuplan.cli import manifests
 from cpuplan.cli.output import echo_result, print_remarks, settings, use_colour
 from cpuplan.cli.simulation import Run, remarks
 from cpuplan.simulate.allocators.registry import KUBELET as PLANNED_POLICY
 from cpuplan.simulate.allocators.registry import PLANNED, start_planned
 from cpuplan.simulate.mechanisms.compared import Under, compare
-from cpuplan.simulate.mechanisms.promises import MECHANISMS
+from cpuplan.simulate.mechanisms.promises import DRA, MECHANISMS
 from cpuplan.text import did_you_mean, listed
 
 _ALL = "all"
 
 
-def run(simulated: Run, svg: Path | None, output_format: str) -> int:
+def run(simulated: Run, svg: Path | None, output_format: str, *, of_workloads: bool) -> int:
     """Simulate the mechanisms that are wanted, and print them; the exit code."""
     wanted = simulated.wanted
     if wanted.beside is None:
@@ -24,11 +25,17 @@ def run(simulated: Run, svg: Path | None, output_format: str) -> int:
     mechanisms = mechanisms_of(wanted.beside)
     _check(simulated)
     start = simulated.start._replace(start=start_planned)
-    chosen, items, locate = simulated.chosen, simulated.items, simulated.project.locate
-    compared = compare(chosen, items, mechanisms, start, locate, adapt=wanted.adapt)
+    pods = manifests.pods_of_workloads if of_workloads else lambda _: simulated.items
+    locate = simulated.project.locate
+    compared = compare(simulated.chosen, pods, mechanisms, start, locate, adapt=wanted.adapt)
     _print(simulated, compared, svg, output_format)
     print_remarks(remarks(simulated))
     return 0 if all(under.result and under.result.is_fine for under in compared) else 1
+
+
+def has_claims(words: str | None) -> bool:
+    """Whether claims in manifests matter."""
+    return bool(words) and DRA in mechanisms_of(words or "")
 
 
 def mechanisms_of(words: str) -> tuple[str, ...]:

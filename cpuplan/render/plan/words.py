@@ -167,8 +167,8 @@ def capacity(sides: tuple[Capacity, Capacity]) -> list[tuple[str, str, str]]:
     numbers = sorted(before.keys() | after.keys())
     if bool(before) != bool(after) and old.exclusive and new.exclusive:
         # One of two mechanisms does not tell them apart.
-        told = ("by NUMA node" if numa_nodes else "as a whole" for numa_nodes in (before, after))
-        rows.append(("exclusive CPUs are known", *told))
+        was, now = ("by NUMA node" if numa else "as a whole" for numa in (before, after))
+        rows.append(("exclusive CPUs are known", was, now))
         numbers = []
     for number in numbers if len(numbers) > 1 else ():
         none = NumaNode(number, 0, None)

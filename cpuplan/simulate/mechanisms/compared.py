@@ -1,6 +1,6 @@
 """The same pods under several mechanisms, on the same layout."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic
@@ -30,9 +30,20 @@ class Under(NamedTuple):
     losing: tuple[str, ...] = ()
 
 
+#: The pods for these plans: those of files, or of the workloads of their intents.
+Pods = Callable[[Sequence[ConfiguredPlan]], Sequence[Item]]
+
+
+class _Wanted(NamedTuple):
+    pods: Pods
+    start: Starter
+    locate: Locate
+    adapt: bool
+
+
 def compare(
     chosen: Chosen,
-    items: Sequence[Item],
+    pods: Pods,
     mechanisms: Iterable[str],
     start: Starter,
     locate: Locate,
@@ -43,12 +54,8 @@ def compare(
 
     With `adapt`, pods first get what a mechanism wants beside their shape: labels, claims.
     """
-    compared = []
-    for mechanism in mechanisms:
-        given = adapted.adapted(items, mechanism) if adapt else items
-        under = _under(chosen, given, mechanism, start, locate)
-        compared.append(under._replace(losing=tuple(_losing(items, under.result))))
-    return compared
+    wanted = _Wanted(pods, start, locate, adapt)
+    return [_under(chosen, wanted, mechanism) for mechanism in mechanisms]
 
 
 def _losing(items: Iterable[Item], result: Result | None) -> Iterator[str]:
@@ -63,25 +70,34 @@ def _losing(items: Iterable[Item], result: Result | None) -> Iterator[str]:
                 yield name
 
 
-def _under(
-    chosen: Chosen, items: Sequence[Item], mechanism: str, start: Starter, locate: Locate
-) -> Under:
+def _under(chosen: Chosen, wanted: _Wanted, mechanism: str) -> Under:
     others = [(under(plan, mechanism), names) for plan, names in chosen]
-    pairs = list(zip(chosen, others, strict=True))
-    wrong = [
-        problem
-        for (plan, _), (other, _) in pairs
-        if other is not plan
-        for problem in problems(plan, other, locate)
-    ]
-    is_planned = all(other is plan for (plan, _), (other, _) in pairs)
+    plans = [plan for plan, _ in others]
+    wrong: list[Diagnostic] = []
+    for (plan, _), other in zip(chosen, plans, strict=True):
+        wrong += problems(plan, other, wanted.locate) if other is not plan else ()
+    items = wanted.pods(plans)
+    given = adapted.adapted(items, mechanism, plans[0]) if wanted.adapt and plans else items
+    result, refused = _result(others, given, wanted.start)
+    return Under(
+        mechanism,
+        result,
+        tuple(dict.fromkeys([*wrong, *refused])),
+        is_planned=all(plan is other for (plan, _), other in zip(chosen, plans, strict=True)),
+        losing=tuple(_losing(items, result)),
+    )
+
+
+def _result(
+    chosen: Chosen, items: Sequence[Item], start: Starter
+) -> tuple[Result | None, Sequence[Diagnostic]]:
+    """What becomes of the pods; without it, why a node does not start."""
     try:
-        result: Result | None = _run(others, items, start)
-    except (CpuplanError, UnfitError) as error:
-        result = None
-        if isinstance(error, CpuplanError):
-            wrong += [problem for problem in error.diagnostics if problem not in wrong]
-    return Under(mechanism, result, tuple(dict.fromkeys(wrong)), is_planned)
+        return _run(chosen, items, start), ()
+    except CpuplanError as error:
+        return None, error.diagnostics
+    except UnfitError:
+        return None, ()
 
 
 def _run(chosen: Chosen, items: Sequence[Item], start: Starter) -> Result:

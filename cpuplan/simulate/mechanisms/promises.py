@@ -24,6 +24,22 @@ RELEASES = MappingProxyType(
 )
 
 
+_WORDS = MappingProxyType(
+    {
+        KUBELET: "the kubelet's static policy",
+        DRA: "the DRA CPU driver",
+        BALLOONS: "the NRI balloons policy",
+        TOPOLOGY_AWARE: "the topology-aware NRI policy",
+        KOORDINATOR: "Koordinator",
+    }
+)
+
+
+def words(mechanism: str) -> str:
+    """How a sentence names a mechanism."""
+    return _WORDS[mechanism]
+
+
 class Answer(StrEnum):
     """How far a mechanism holds a promise."""
 
