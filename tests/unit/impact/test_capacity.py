@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 from cpuplan.backends import of, state
-from cpuplan.cpuset import union
+from cpuplan.components.nri import types
 from cpuplan.expected.state import Expected
 from cpuplan.impact.capacity import Capacity, NumaNode, Room, capacity, exclusive, rooms
-from cpuplan.model.words import PARTITION
 from cpuplan.plan import ConfiguredPlan
 from tests import named_cases
 from tests.machines.plans import plan, regular
@@ -48,10 +47,9 @@ def test_who_else_gives_out_cpus_is_told() -> None:
 
 
 def test_the_balloons_policy_is_asked() -> None:
-    """The isolated CPUs that no partition has are for containers of their own."""
+    """What no partition and no QoS set has is for containers of their own."""
     node = named_cases.compiled("balloons").plan.nodes[0]
-    of_partitions = union(one.cpus for one in node.sets if one.name.startswith(PARTITION))
-    own = node.pool("isolated").cpus - of_partitions
+    own = types.unassigned(node)
     assert capacity(expected(node)).exclusive == exclusive(expected(node)) == len(own) > 0
 
 
