@@ -16,7 +16,7 @@ from cpuplan.fleet.before import Before, Key
 from cpuplan.model.inventory import HardwareSpec
 from cpuplan.perclass import unplaced
 from cpuplan.perclass.batch import Batch
-from cpuplan.perclass.unit import Made, Unit, check_node
+from cpuplan.perclass.unit import Unit, check_node
 from cpuplan.plan import ConfiguredPlan, NodeClass, Plan
 from cpuplan.profiles import project
 from cpuplan.read import inputs, places, waivers
@@ -27,6 +27,7 @@ from cpuplan.solve import layouts, smallest
 from cpuplan.solve import moves as of_class
 from cpuplan.solve.moves import Move
 from cpuplan.source import Locate, Position
+from cpuplan.workers import HERE, Workers, results
 
 #: The fields that say who gets which CPUs.
 _LAYOUT = re.compile(r":spec\.(pools|qos|workloads|rules|objective)\b")
@@ -112,18 +113,21 @@ class _Solved(NamedTuple):
 
 
 def solve(
-    project: Project, *, resolve: bool = False, settle: bool = False
+    project: Project, *, resolve: bool = False, settle: bool = False, workers: Workers = HERE
 ) -> tuple[Plan, list[Diagnostic]]:
     """A plan with settings for every class: the locked layout where it holds, else a new one.
 
     `resolve` solves all classes afresh; `settle` takes the lock also where it has both sides of a
-    merge. Classes without a layout are left out and said so in the diagnostics.
+    merge. Classes without a layout are left out and said so in the diagnostics. `workers` do the
+    work on classes, with the same result whoever they are.
     """
-    solved = _solve(project, resolve=resolve, settle=settle, checked=False)
+    solved = _solve(project, workers, resolve=resolve, settle=settle, checked=False)
     return solved.plan, solved.diagnostics
 
 
-def _solve(project: Project, *, resolve: bool, settle: bool, checked: bool) -> _Solved:
+def _solve(
+    project: Project, workers: Workers, *, resolve: bool, settle: bool, checked: bool
+) -> _Solved:
     of_lock = [
         problem
         for problem in project.lock_diagnostics
@@ -133,7 +137,8 @@ def _solve(project: Project, *, resolve: bool, settle: bool, checked: bool) -> _
     findings = Findings()
     plans: list[ConfiguredPlan] = []
     found: dict[Key, Sequence[Diagnostic]] = {}
-    for unit, made in zip(units, _made(project, units, checked=checked), strict=True):
+    work = _batch(project, units, checked=checked)
+    for unit, made in zip(units, results(work, workers), strict=True):
         findings.add(unplaced.placed(made.problems, project.locate), unit.names)
         plans += made.plans
         for plan, problems in zip(made.plans, made.found, strict=checked):
@@ -150,13 +155,11 @@ def _units(project: Project, known: lock.Starts) -> list[Unit]:
     ]
 
 
-def _made(project: Project, units: Sequence[Unit], *, checked: bool) -> Iterator[Made]:
-    """What is made of each unit, in their order."""
+def _batch(project: Project, units: Sequence[Unit], *, checked: bool) -> Batch:
     kin: dict[str, list[NodeClass]] = {}
     for node_class in project.classes:
         kin.setdefault(node_class.intent, []).append(node_class)
-    batch = Batch(tuple(units), kin, frozenset(project.documents.by_name), checked)
-    return iter(batch.made())
+    return Batch(units, kin, frozenset(project.documents.by_name), checked=checked)
 
 
 def _with_kept(project: Project, configured: Iterable[ConfiguredPlan]) -> Plan:
@@ -275,10 +278,15 @@ def described(
 
 
 def judge(
-    project: Project, *, resolve: bool = False, allow_removal: bool = False, settle: bool = False
+    project: Project,
+    *,
+    resolve: bool = False,
+    allow_removal: bool = False,
+    settle: bool = False,
+    workers: Workers = HERE,
 ) -> tuple[Plan, list[Diagnostic]]:
     """The plan, and all that `validate` and `compile` have to say of it: both ask this."""
-    solved = _solve(project, resolve=resolve, settle=settle, checked=True)
+    solved = _solve(project, workers, resolve=resolve, settle=settle, checked=True)
     plan = solved.plan
     found = _check(project, plan, solved.found)
     diagnostics = [*project.diagnostics, *solved.diagnostics, *found]
@@ -317,12 +325,15 @@ def compile_project(
     allow_removal: bool = False,
     prune: bool = False,
     settle: bool = False,
+    workers: Workers = HERE,
 ) -> Compiled:
     """Run all stages; with errors in `diagnostics` there are no files.
 
     `prune` keeps no layouts of what is gone.
     """
-    plan, diagnostics = judge(project, resolve=resolve, allow_removal=allow_removal, settle=settle)
+    plan, diagnostics = judge(
+        project, resolve=resolve, allow_removal=allow_removal, settle=settle, workers=workers
+    )
     if errors(diagnostics):
         return Compiled(plan, [], {}, "", tuple(diagnostics))
     known = starts(project)

@@ -16,6 +16,8 @@ class Settings:
         self.given_root: Path | None = None
         self.colour: bool | None = None  # None: only on a terminal
         self.quiet = False
+        #: Processes that much work is divided among; None: as many as there are cores.
+        self.jobs: int | None = None
         self.verbose = False
         #: Where the report goes; None for standard output or error.
         self.output: Path | None = None
@@ -124,3 +126,17 @@ def filters(*, by_node: bool = True) -> list[click.Option]:
         callback=keep,
     )
     return [cluster, node] if by_node else [cluster]
+
+
+def work() -> list[click.Option]:
+    """`--jobs`, for commands that do much work on many classes or nodes."""
+    jobs = click.Option(
+        ["-j", "--jobs"],
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Divide much work among N processes; with 1, this process does it all. The result is "
+        "the same with every number.  [default: the cores that this process may use]",
+        expose_value=False,
+        callback=keep,
+    )
+    return [jobs]

@@ -1,25 +1,54 @@
 """Units that are made together, with all that this needs: one value that can be sent anywhere."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from cpuplan.perclass import unplaced
+from cpuplan.perclass.packed import pack, unpack
 from cpuplan.perclass.unit import Made, Unit, make
 from cpuplan.plan import NodeClass
 
 
-class Batch(NamedTuple):
-    """Units, and what is known beside them: classes by intent, and which documents there are."""
+class Batch:
+    """Units, and what is known beside them: classes by intent, and which documents there are.
 
-    units: tuple[Unit, ...]
-    kin: Mapping[str, Sequence[NodeClass]]
-    documents: frozenset[unplaced.Name]
-    #: Whether `check_node` is asked too.
-    checked: bool
+    `checked` asks for what `check_node` finds, too.
+    """
 
-    def made(self) -> list[Made]:
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        kin: Mapping[str, Sequence[NodeClass]],
+        documents: frozenset[unplaced.Name],
+        *,
+        checked: bool,
+    ) -> None:
+        self.units = units
+        self.kin = kin
+        self.documents = documents
+        self.checked = checked
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def part(self, chosen: slice) -> "Batch":
+        """Some of the units, with the classes of their intents."""
+        units = self.units[chosen]
+        intents = {unit.members[0].intent for unit in units}
+        kin = {intent: self.kin[intent] for intent in intents if intent in self.kin}
+        return Batch(units, kin, self.documents, checked=self.checked)
+
+    def results(self) -> list[Made]:
         """What is made of each unit, with places that have no lines yet."""
-        return [self._made(unit) for unit in self.units]
+        return list(map(self._made, self.units))
+
+    def packed(self) -> bytes:
+        """The same as bytes."""
+        return pack(self.results())
+
+    def unpacked(self, data: bytes) -> list[Made]:
+        """What `packed` made, for the classes of this batch."""
+        members = (unit.members for unit in self.units)
+        return unpack(data, {each.key: each for group in members for each in group})
 
     def _made(self, unit: Unit) -> Made:
         kin = self.kin.get(unit.members[0].intent, ())

@@ -13,6 +13,7 @@ from cpuplan.cli.output import (
     note,
     print_diagnostics,
     settings,
+    work_options,
 )
 from cpuplan.read import inputs
 from cpuplan.text import counted, joined
@@ -76,6 +77,7 @@ class _Run(NamedTuple):
 )
 @format_option
 @filter_options
+@work_options
 def command(  # noqa: PLR0913, PLR0917 - the options of the command
     check: bool,
     force: bool,
@@ -114,14 +116,21 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
         note("nothing has changed: out/ is up to date")
         return 1 if fails(known.diagnostics, strict=strict) else 0
     from cpuplan import pipeline
+    from cpuplan.cli.workers import workers
     from cpuplan.diagnostics import errors
     from cpuplan.write.manifest import render_written
 
     project = pipeline.load(root)
     narrow_to(project)
-    compiled = pipeline.compile_project(
-        project, resolve=resolve, allow_removal=allow_removal, prune=prune, settle=not check
-    )
+    with workers() as who:
+        compiled = pipeline.compile_project(
+            project,
+            resolve=resolve,
+            allow_removal=allow_removal,
+            prune=prune,
+            settle=not check,
+            workers=who,
+        )
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, output_format, strict=strict)
         return 1

@@ -16,6 +16,7 @@ from cpuplan.cli.output import (
     settings,
     today,
     use_colour,
+    work_options,
 )
 from cpuplan.text import counted
 
@@ -82,6 +83,7 @@ def _limit(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 )
 @document_options
 @filter_options
+@work_options
 def command(
     ref: str | None,
     folder: Path | None,
@@ -107,12 +109,14 @@ def command(
     if ref and folder:
         raise click.UsageError("--against and --against-folder exclude each other")
     from cpuplan import pipeline
+    from cpuplan.cli.workers import workers
     from cpuplan.diagnostics import errors
 
     before = _tree(ref, folder)
     project = pipeline.load(settings().root)
     narrow_to(project)
-    compiled = pipeline.compile_project(project, allow_removal=True, settle=True)
+    with workers() as who:
+        compiled = pipeline.compile_project(project, allow_removal=True, settle=True, workers=who)
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, "text")
         return 1

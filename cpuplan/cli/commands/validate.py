@@ -14,6 +14,7 @@ from cpuplan.cli.output import (
     note,
     print_diagnostics,
     settings,
+    work_options,
 )
 from cpuplan.read import inputs
 from cpuplan.text import counted, joined
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @format_option
 @filter_options
+@work_options
 @click.option("--strict", is_flag=True, help="Treat warnings as errors, except waived ones.")
 @click.option(
     "--target",
@@ -134,10 +136,12 @@ def _judge(
 ) -> "tuple[Plan, list[Diagnostic]]":
     """The plan, and what is wrong with the project beside what is `refused` already."""
     from cpuplan import pipeline
+    from cpuplan.cli.workers import workers
     from cpuplan.diagnostics import errors
     from cpuplan.write.files import check_tree
 
-    plan, findings = pipeline.judge(project)
+    with workers() as who:
+        plan, findings = pipeline.judge(project, workers=who)
     # What `compile` refuses to write over is nothing to call valid.
     diagnostics = [*findings, *check_tree(project.root / "out")]
     if not errors([*refused, *diagnostics]):
