@@ -15,19 +15,18 @@ from cpuplan.fleet import classes as fleet
 from cpuplan.fleet.before import Before, Key
 from cpuplan.model.inventory import HardwareSpec
 from cpuplan.perclass import unplaced
-from cpuplan.perclass.batch import Batch
-from cpuplan.perclass.unit import Unit, check_node
+from cpuplan.perclass.making import PLAIN, Making, batch_of
+from cpuplan.perclass.unit import check_node
 from cpuplan.plan import ConfiguredPlan, NodeClass, Plan
 from cpuplan.profiles import project
 from cpuplan.read import inputs, places, waivers
 from cpuplan.read.documents import Documents
 from cpuplan.read.inputs import LOCK_PATH, Inputs
 from cpuplan.simulate import statefiles
-from cpuplan.solve import layouts, smallest
 from cpuplan.solve import moves as of_class
+from cpuplan.solve import smallest
 from cpuplan.solve.moves import Move
 from cpuplan.source import Locate, Position
-from cpuplan.workers import HERE, Workers, results
 
 #: The fields that say who gets which CPUs.
 _LAYOUT = re.compile(r":spec\.(pools|qos|workloads|rules|objective)\b")
@@ -113,53 +112,46 @@ class _Solved(NamedTuple):
 
 
 def solve(
-    project: Project, *, resolve: bool = False, settle: bool = False, workers: Workers = HERE
+    project: Project,
+    *,
+    resolve: bool = False,
+    settle: bool = False,
+    making: Making = PLAIN,
 ) -> tuple[Plan, list[Diagnostic]]:
     """A plan with settings for every class: the locked layout where it holds, else a new one.
 
     `resolve` solves all classes afresh; `settle` takes the lock also where it has both sides of a
-    merge. Classes without a layout are left out and said so in the diagnostics. `workers` do the
-    work on classes, with the same result whoever they are.
+    merge. Classes without a layout are left out and said so in the diagnostics.
     """
-    solved = _solve(project, workers, resolve=resolve, settle=settle, checked=False)
+    solved = _solve(project, making, resolve=resolve, settle=settle, checked=False)
     return solved.plan, solved.diagnostics
 
 
 def _solve(
-    project: Project, workers: Workers, *, resolve: bool, settle: bool, checked: bool
+    project: Project,
+    making: Making,
+    *,
+    resolve: bool,
+    settle: bool,
+    checked: bool,
 ) -> _Solved:
     of_lock = [
         problem
         for problem in project.lock_diagnostics
         if not (resolve or (settle and problem.code == lock.UNSETTLED))
     ]
-    units = _units(project, lock.Starts({}, {}, ()) if resolve else starts(project))
+    known = lock.Starts({}, {}, ()) if resolve else starts(project)
+    batch = batch_of(project.classes, known, project.documents.by_name, checked=checked)
     findings = Findings()
     plans: list[ConfiguredPlan] = []
     found: dict[Key, Sequence[Diagnostic]] = {}
-    work = _batch(project, units, checked=checked)
-    for unit, made in zip(units, results(work, workers), strict=True):
+    for unit, made in making.of(batch):
         findings.add(unplaced.placed(made.problems, project.locate), unit.names)
         plans += made.plans
         for plan, problems in zip(made.plans, made.found, strict=checked):
             found[plan.node_class.key] = unplaced.placed(problems, project.locate)
     plans.sort(key=lambda plan: plan.node_class.key)
     return _Solved(_with_kept(project, plans), _once(of_lock, findings.all()), found)
-
-
-def _units(project: Project, known: lock.Starts) -> list[Unit]:
-    """The classes by layout, with the layouts that they start from."""
-    return [
-        Unit(tuple(members), tuple(tuple(known.of(member)) for member in members))
-        for members in layouts.together(project.classes)
-    ]
-
-
-def _batch(project: Project, units: Sequence[Unit], *, checked: bool) -> Batch:
-    kin: dict[str, list[NodeClass]] = {}
-    for node_class in project.classes:
-        kin.setdefault(node_class.intent, []).append(node_class)
-    return Batch(units, kin, frozenset(project.documents.by_name), checked=checked)
 
 
 def _with_kept(project: Project, configured: Iterable[ConfiguredPlan]) -> Plan:
@@ -283,10 +275,10 @@ def judge(
     resolve: bool = False,
     allow_removal: bool = False,
     settle: bool = False,
-    workers: Workers = HERE,
+    making: Making = PLAIN,
 ) -> tuple[Plan, list[Diagnostic]]:
     """The plan, and all that `validate` and `compile` have to say of it: both ask this."""
-    solved = _solve(project, workers, resolve=resolve, settle=settle, checked=True)
+    solved = _solve(project, making, resolve=resolve, settle=settle, checked=True)
     plan = solved.plan
     found = _check(project, plan, solved.found)
     diagnostics = [*project.diagnostics, *solved.diagnostics, *found]
@@ -325,14 +317,18 @@ def compile_project(
     allow_removal: bool = False,
     prune: bool = False,
     settle: bool = False,
-    workers: Workers = HERE,
+    making: Making = PLAIN,
 ) -> Compiled:
     """Run all stages; with errors in `diagnostics` there are no files.
 
     `prune` keeps no layouts of what is gone.
     """
     plan, diagnostics = judge(
-        project, resolve=resolve, allow_removal=allow_removal, settle=settle, workers=workers
+        project,
+        resolve=resolve,
+        allow_removal=allow_removal,
+        settle=settle,
+        making=making,
     )
     if errors(diagnostics):
         return Compiled(plan, [], {}, "", tuple(diagnostics))

@@ -1,5 +1,6 @@
 """The options that hold for every command, before its name or after it."""
 
+import os
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,8 @@ class Settings:
         self.quiet = False
         #: Processes that much work is divided among; None: as many as there are cores.
         self.jobs: int | None = None
+        #: Whether results of classes may come from earlier runs.
+        self.cache = True
         self.verbose = False
         #: Where the report goes; None for standard output or error.
         self.output: Path | None = None
@@ -139,4 +142,18 @@ def work() -> list[click.Option]:
         expose_value=False,
         callback=keep,
     )
-    return [jobs]
+    no_cache = click.Option(
+        ["--no-cache", "cache"],
+        flag_value=False,
+        default=True,
+        help="Take nothing from earlier runs: make everything anew, and keep nothing. Also with "
+        "CPUPLAN_NO_CACHE=1 in the environment.",
+        expose_value=False,
+        callback=_keep_cache,
+    )
+    return [jobs, no_cache]
+
+
+def _keep_cache(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:
+    context.ensure_object(Settings).cache = value and not os.environ.get("CPUPLAN_NO_CACHE")
+    return value

@@ -32,7 +32,10 @@ class Batch:
 
     def part(self, chosen: slice) -> "Batch":
         """Some of the units, with the classes of their intents."""
-        units = self.units[chosen]
+        return self.of(self.units[chosen])
+
+    def of(self, units: Sequence[Unit]) -> "Batch":
+        """These units of it."""
         intents = {unit.members[0].intent for unit in units}
         kin = {intent: self.kin[intent] for intent in intents if intent in self.kin}
         return Batch(units, kin, self.documents, checked=self.checked)
@@ -50,7 +53,16 @@ class Batch:
         members = (unit.members for unit in self.units)
         return unpack(data, {each.key: each for group in members for each in group})
 
+    def documents_of(self, unit: Unit) -> frozenset[unplaced.Name]:
+        """The documents that findings on a unit may point at."""
+        own: set[unplaced.Name] = set()
+        for member in unit.members:
+            own.add(("Intent", member.intent))
+            own.add(("Hardware", member.hardware))
+            own.add(("Cluster", member.cluster))
+        return self.documents & own
+
     def _made(self, unit: Unit) -> Made:
         kin = self.kin.get(unit.members[0].intent, ())
-        locate = unplaced.locate_in(self.documents)
+        locate = unplaced.locate_in(self.documents_of(unit))
         return make(unit, kin, locate, checked=self.checked)

@@ -11,6 +11,7 @@ from cpuplan.model.rulebook import EXPERT_RULES
 from cpuplan.plan import ConfiguredPlan, NodeClass
 from cpuplan.simulate import traps
 from cpuplan.solve import layouts, statements
+from cpuplan.solve.layout import Layout
 from cpuplan.source import Locate
 
 
@@ -25,6 +26,12 @@ class Unit(NamedTuple):
     def names(self) -> list[str]:
         """The classes, by `cluster/name`."""
         return [member.full_name for member in self.members]
+
+    @property
+    def first(self) -> Layout | None:
+        """The locked layout that is kept if it satisfies every rule, whatever the others are."""
+        ordered = layouts.in_order(self.starts)
+        return ordered[0].locked.pools if ordered else None
 
 
 class Made(NamedTuple):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, Label, Severity, Waiver
-from cpuplan.files import Unreadable, read_regular
+from cpuplan.files import Unreadable, cached, read_regular
 from cpuplan.program import program_digest
 from cpuplan.read.inputs import Inputs
 from cpuplan.source import Position
@@ -70,23 +70,19 @@ def save(inputs: Inputs, record: Record) -> None:
     if len(text) > _MAX_BYTES:
         return
     try:
-        os.makedirs(place.parent, mode=0o700, exist_ok=True)
-        draft = place.with_suffix(f".{os.getpid()}")
-        draft.write_bytes(text)
-        os.replace(draft, place)
-        _prune(place.parent)
+        if cached.write(place, text):
+            _prune(place.parent)
     except OSError:
         return
 
 
 def _place(inputs: Inputs) -> Path | None:
     """The file of the record of `inputs`; None without a home folder."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    home = Path(given) if os.path.isabs(given) else Path(os.path.expanduser("~"), ".cache")
-    if not home.is_absolute():
+    folder = cached.folder()
+    if folder is None:
         return None
     name = sha256(f"{program_digest()} {inputs.digest()}".encode()).hexdigest()
-    return home / "cpuplan" / f"{name}.json"
+    return folder / f"{name}.json"
 
 
 def _prune(folder: Path) -> None:

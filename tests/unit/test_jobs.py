@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import pipeline
+from cpuplan.perclass.making import Making
 from cpuplan.workers import Workers, divide
 from tests.projects import run_in
 from tests.unit.test_pipeline import sample, tree
@@ -50,7 +51,7 @@ def test_any_executor_will_do(tmp_path: Path) -> None:
     project = pipeline.load(sample(tmp_path / "project"))
     here = pipeline.compile_project(project)
     with ThreadPoolExecutor(2) as executor:
-        there = pipeline.compile_project(project, workers=Workers(4, executor))
+        there = pipeline.compile_project(project, making=Making(Workers(4, executor)))
     assert there.files == here.files
     assert there.lock == here.lock
     assert there.diagnostics == here.diagnostics

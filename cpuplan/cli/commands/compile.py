@@ -116,20 +116,20 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
         note("nothing has changed: out/ is up to date")
         return 1 if fails(known.diagnostics, strict=strict) else 0
     from cpuplan import pipeline
-    from cpuplan.cli.workers import workers
+    from cpuplan.cli.workers import making
     from cpuplan.diagnostics import errors
     from cpuplan.write.manifest import render_written
 
     project = pipeline.load(root)
     narrow_to(project)
-    with workers() as who:
+    with making() as how:
         compiled = pipeline.compile_project(
             project,
             resolve=resolve,
             allow_removal=allow_removal,
             prune=prune,
             settle=not check,
-            workers=who,
+            making=how,
         )
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, output_format, strict=strict)

@@ -109,14 +109,14 @@ def command(
     if ref and folder:
         raise click.UsageError("--against and --against-folder exclude each other")
     from cpuplan import pipeline
-    from cpuplan.cli.workers import workers
+    from cpuplan.cli.workers import making
     from cpuplan.diagnostics import errors
 
     before = _tree(ref, folder)
     project = pipeline.load(settings().root)
     narrow_to(project)
-    with workers() as who:
-        compiled = pipeline.compile_project(project, allow_removal=True, settle=True, workers=who)
+    with making() as how:
+        compiled = pipeline.compile_project(project, allow_removal=True, settle=True, making=how)
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, "text")
         return 1

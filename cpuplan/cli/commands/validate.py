@@ -136,12 +136,12 @@ def _judge(
 ) -> "tuple[Plan, list[Diagnostic]]":
     """The plan, and what is wrong with the project beside what is `refused` already."""
     from cpuplan import pipeline
-    from cpuplan.cli.workers import workers
+    from cpuplan.cli.workers import making
     from cpuplan.diagnostics import errors
     from cpuplan.write.files import check_tree
 
-    with workers() as who:
-        plan, findings = pipeline.judge(project, workers=who)
+    with making() as how:
+        plan, findings = pipeline.judge(project, making=how)
     # What `compile` refuses to write over is nothing to call valid.
     diagnostics = [*findings, *check_tree(project.root / "out")]
     if not errors([*refused, *diagnostics]):
