@@ -45,6 +45,8 @@ class Project(NamedTuple):
     before: Before = {}  # noqa: RUF012 - never changed
     #: What all this was read from.
     inputs: Inputs = Inputs(Path(), {}, None)
+    #: The limit for each layout, in seconds of work; None for the default.
+    seconds: float | None = None
 
     def hardware_of(self, node_class: NodeClass) -> HardwareSpec:
         """The Hardware document of a class."""
@@ -57,8 +59,11 @@ class Project(NamedTuple):
         return self.documents.locate
 
 
-def load(root: Path, also: Sequence[Path] = ()) -> Project:
-    """Read inventories/, intents/, the lock and the files `also`; problems are returned."""
+def load(root: Path, also: Sequence[Path] = (), seconds: float | None = None) -> Project:
+    """Read inventories/, intents/, the lock and the files `also`; problems are returned.
+
+    `seconds` is what each layout may take.
+    """
     read = inputs.read(root, also)
     documents, diagnostics = project.from_texts(read.texts, read.diagnostics)
     built, problems = fleet.build(documents)
@@ -77,6 +82,7 @@ def load(root: Path, also: Sequence[Path] = ()) -> Project:
         tuple(lock_problems),
         compiled,
         read,
+        seconds,
     )
 
 
@@ -141,7 +147,13 @@ def _solve(
         if not (resolve or (settle and problem.code == lock.UNSETTLED))
     ]
     known = lock.Starts({}, {}, ()) if resolve else starts(project)
-    batch = batch_of(project.classes, known, project.documents.by_name, checked=checked)
+    batch = batch_of(
+        project.classes,
+        known,
+        project.documents.by_name,
+        checked=checked,
+        seconds=project.seconds,
+    )
     findings = Findings()
     plans: list[ConfiguredPlan] = []
     found: dict[Key, Sequence[Diagnostic]] = {}

@@ -25,6 +25,8 @@ FEATURES: dict[str, Version] = {
     "api.validating_policy": (1, 30),
     "api.pod_resize": (1, 32),  # the subresource pods/resize (KEP-1287)
     "api.pod_level_resources": (1, 32),  # Pod spec.resources (KEP-2837)
+    "api.device_classes": (1, 34),  # resource.k8s.io/v1 (KEP-4381)
+    "api.node_allocatable_resources": (1, 37),  # of devices, with a gate (KEP-5517)
 }
 
 #: MutatingAdmissionPolicy (KEP-3962): the API version by the first Kubernetes version that has it.

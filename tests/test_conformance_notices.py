@@ -23,11 +23,13 @@ from tests.conformance import (
     contents,
     corpus,
     crio,
+    dra,
     koordinator,
     kubelet,
     machineinfo,
     mco,
     meaning,
+    nri,
     nrt,
     nto_ppc,
     nto_release_objects,
@@ -141,6 +143,15 @@ def test_koordinator(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("\n".join(map(json.dumps, mutated)))
     results = list(koordinator.run([tmp_path / name]))
     assert len(results) == len(mutated)
+    assert "\n".join(_unnoticed(results, "$^")) == ""
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in nri.VECTORS.glob("dra-*")))
+def test_dra(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name.removesuffix(".gz")
+    number = _write_mutants(file, _lines(nri.VECTORS / name)[:12:5], "expected")
+    results = list(dra.run([file]))
+    assert len(results) == number > 2
     assert "\n".join(_unnoticed(results, "$^")) == ""
 
 

@@ -8,6 +8,7 @@ from cpuplan.backends import (
     bottlerocket,
     compiled,
     deliveries,
+    dra,
     embedded,
     koordinator,
     kubernetes,
@@ -24,10 +25,12 @@ from cpuplan.backends.base import Backend, Facts, Files, Key, Manifest, to_file
 from cpuplan.backends.managed import Managed, of_manifests
 from cpuplan.components.base import Component
 from cpuplan.components.checks import nrt as nrt_checks
+from cpuplan.components.dra import slices
 from cpuplan.components.nri import balloons
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
+from cpuplan.expected import topologies
 from cpuplan.fleet import targets
 from cpuplan.model import roles
 from cpuplan.model.delivery import DeliverySpec
@@ -163,7 +166,11 @@ def _cluster(cluster: str, plans: list[ConfiguredPlan]) -> tuple[Files, Iterable
     # The policies of a cluster are for all of its pods, those on nodes of a paused intent too.
     with_files = [node for node in plans if not node.spec.paused or _has_files(node)]
     facts = _facts_of_cluster(plans)
-    shared = [*admission.manifests(with_files), *koordinator.cluster_manifests(with_files)]
+    shared = [
+        *admission.manifests(with_files),
+        *dra.cluster_manifests(with_files),
+        *koordinator.cluster_manifests(with_files),
+    ]
     manifests = [*chain.from_iterable(made for _, made in of_classes), *shared]
     of_cluster = compiled.files(cluster, of_classes, shared, with_files)
     manifests += verify.cluster_manifests(with_files, of_cluster)
@@ -180,6 +187,7 @@ def _cluster(cluster: str, plans: list[ConfiguredPlan]) -> tuple[Files, Iterable
         **_expected_of_cluster(cluster, plans),
         **_node_labels(cluster, going),
         **_of_koordinator(cluster, going, with_files),
+        **_of_dra(cluster, going, plans),
     }
     return files, objects
 
@@ -205,6 +213,11 @@ def _of_koordinator(
     for plan in going:
         files |= koordinator.pods(plan)
     return {f"clusters/{cluster}/koordinator/{path}": data for path, data in files.items()}
+
+
+def _of_dra(cluster: str, going: list[ConfiguredPlan], plans: list[ConfiguredPlan]) -> Files:
+    files = dra.files(plans, going)
+    return {f"clusters/{cluster}/{dra.FOLDER}/{path}": data for path, data in files.items()}
 
 
 def _kept_files(plans: Iterable[ConfiguredPlan]) -> Files:
@@ -249,11 +262,11 @@ def _node_labels(cluster: str, plans: list[ConfiguredPlan]) -> Files:
 
 
 def _labels(node_class: NodeClass) -> dict[str, str]:
-    """Those of a split pool, of the configuration of NRI plugins, and of deliveries."""
+    """Those of a split pool, of what gives CPUs to pods, and of deliveries."""
     if node_class.mixed_hardware == "split":
         return roles.node_selector(node_class.target)
     labels = {balloons.GROUP_LABEL: node_class.name} if node_class.target.has_balloons else {}
-    return labels | deliveries.node_labels(node_class)
+    return labels | dra.node_labels(node_class) | deliveries.node_labels(node_class)
 
 
 def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
@@ -261,10 +274,14 @@ def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     folder = f"clusters/{cluster}/expected"
     files: Files = {}
     for plan in plans:
-        nodes = plan.node_class.nodes if plan.settings.of(nrt.NAME) else ()
-        for node in nodes:
-            files[f"{folder}/nrt/{node}.yaml"] = to_file(nrt.node_resource_topology(plan, node))
-        for manifest in of(plan.node_class).expected(plan):
+        node_class = plan.node_class
+        if plan.settings.of(nrt.NAME):
+            text = topologies.render(node_class.nodes, nrt.node_resource_topology(plan))
+            files[topologies.file_of(cluster, node_class.name)] = text.encode()
+        if plan.settings.of(slices.NAME):
+            path = f"{folder}/{dra.FOLDER}/{node_class.name}.yaml"
+            files[path] = to_file(slices.document(plan))
+        for manifest in of(node_class).expected(plan):
             text = to_yaml(manifest.data, manifest.comment)
             files[f"{folder}/operator/{manifest.file}"] = text.encode()
     return files

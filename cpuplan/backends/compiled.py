@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.backends.base import Files, Manifest
+from cpuplan.backends.dra import policies
 from cpuplan.backends.openshift import predicted
 from cpuplan.components import kubelet, mixedcpus, runtimeclass
+from cpuplan.components.dra import classes
 from cpuplan.components.koordinator import colocation, scheduler, slo
 from cpuplan.components.nri import balloons
 from cpuplan.components.openshift import performanceprofile, pool, tuned
@@ -20,10 +22,11 @@ _COMPONENTS: dict[str, tuple[str, ...]] = {
     "PerformanceProfile": (performanceprofile.NAME,),
     "Tuned": (tuned.NAME,),
     "BalloonsPolicy": (balloons.NAME,),
+    "DeviceClass": (classes.NAME,),
     "ClusterColocationProfile": (colocation.NAME,),
     "ConfigMap": (slo.NAME, scheduler.NAME),
 }
-#: For pods with shared CPUs.
+#: For pods with shared CPUs, and policies for claims.
 _OF_SHARED_CPUS = (
     "MutatingAdmissionPolicy",
     "MutatingAdmissionPolicyBinding",
@@ -84,12 +87,15 @@ def _compiled(
 
 
 def _because(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> tuple[Reason, ...]:
-    """The reasons of the first setting that the object has, in any of the plans."""
-    kind = manifest.data["kind"]
+    """The reasons of the setting that the object has, by its name or the first, in any plan."""
+    kind, name = manifest.data["kind"], manifest.data["metadata"]["name"]
+    is_of_claims = name.startswith(policies.NAME)
+    components = (classes.NAME,) if is_of_claims else _COMPONENTS.get(kind, ())
     for plan in plans:
-        if kind in _OF_SHARED_CPUS and mixedcpus.are_used(plan):
+        if kind in _OF_SHARED_CPUS and not is_of_claims and mixedcpus.are_used(plan):
             return (mixedcpus.reason(plan),)
-        for component in _COMPONENTS.get(kind, ()):
-            for setting in plan.settings.of(component):
-                return setting.reasons
+        settings = [setting for each in components for setting in plan.settings.of(each)]
+        named = [setting for setting in settings if setting.key == name]
+        for setting in named or settings:
+            return setting.reasons
     return ()

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cpuplan import toml, versions
-from cpuplan.components.crio import BALLOONS_PLUGIN, TOLERATION, needs_nri, of_nri
+from cpuplan.components.crio import PLUGINS, needs_nri, of_nri
 from cpuplan.components.reasons import is_written, of_mechanism, stated
 from cpuplan.emit import to_toml
+from cpuplan.nri.names import TOLERATION
 from cpuplan.plan import NodePlan
 from cpuplan.runtime.containerd.names import CRI, NRI, OLD_CRI
 from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
@@ -51,13 +52,24 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         yield from _nri(plan)
     if not merges(target):
         return
-    if plan.spec.kubelet.dynamic_resource_allocation:
-        because = stated(
-            plan, "DRA drivers hand out devices by CDI", "kubelet.dynamicResourceAllocation"
-        )
+    if needs_cdi(plan):
+        text = "DRA drivers hand out devices by CDI"
+        because = stated(plan, text, field_of_drivers(plan))
         yield Setting(NAME, "cri.enable_cdi", True, (because,))
     if has_handler(plan):
         yield from _handler(plan)
+
+
+def needs_cdi(plan: NodePlan) -> bool:
+    """Whether DRA drivers give something to containers."""
+    return plan.spec.kubelet.dynamic_resource_allocation or plan.node_class.target.has_dra
+
+
+def field_of_drivers(plan: NodePlan) -> str:
+    """The field of the intent by which there are DRA drivers."""
+    if plan.node_class.target.has_dra:
+        return plan.node_class.target_field("mechanism")
+    return "kubelet.dynamicResourceAllocation"
 
 
 def merges(target: Target) -> bool:
@@ -81,15 +93,15 @@ def requires_plugins(target: Target) -> bool:
 
 
 def _nri(plan: NodePlan) -> Iterator[Setting]:
-    """NRI, and the validator that refuses containers while the balloons plugin is away."""
+    """NRI, and the validator that refuses containers while the mechanism's plugin is away."""
     target = plan.node_class.target
     yield Setting(NAME, "nri.disable", False, (of_nri(plan),))
-    if not target.has_balloons or not requires_plugins(target):
+    if target.mechanism not in PLUGINS or not requires_plugins(target):
         return
     required = of_mechanism(plan, "no container starts unpinned while the plugin is away")
     values: dict[str, Value] = {
         "enable": True,
-        "required_plugins": (BALLOONS_PLUGIN,),
+        "required_plugins": (PLUGINS[target.mechanism],),
         "tolerate_missing_plugins_annotation": TOLERATION,
     }
     for key, value in values.items():

@@ -14,6 +14,7 @@ from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_toml
 from cpuplan.koordinator.releases import Span
+from cpuplan.nri.names import TOLERATION
 from cpuplan.plan import NodePlan
 from cpuplan.platforms.features import Feature
 from cpuplan.runtime.configuration.reading import decode
@@ -39,10 +40,9 @@ SHARED_HOOK = "cpu-shared.crio.io"
 #: GOMAXPROCS that CRI-O gives to containers without exclusive CPUs: Go would count the machine's
 #: CPUs otherwise.
 MIN_GOMAXPROCS = 4
-#: The name by which the balloons plugin registers (nri-plugins, pkg/resmgr/flags.go), and the
-#: annotation of pods that may start without it (nri, pkg/plugin/annotations.go).
-BALLOONS_PLUGIN = "resource-manager"
-TOLERATION = "tolerate-missing-plugins.noderesource.dev"
+#: The names by which plugins register (nri-plugins, pkg/resmgr/flags.go; dra-driver-cpu,
+#: cmd/dracpu), by mechanism.
+PLUGINS: Mapping[str, str] = {"balloons": "resource-manager", "dra": "dra.cpu"}
 #: Keys that the node tuning operator writes, by release.
 _OPERATORS: dict[str, Feature] = {
     "crio.default_annotations": "crio.default_annotations",
@@ -88,19 +88,19 @@ def _irqbalance(plan: NodePlan) -> Iterator[Setting]:
 
 
 def _nri(plan: NodePlan) -> Iterator[Setting]:
-    """NRI, and the validator that refuses containers while the balloons plugin is away.
+    """NRI, and the validator that refuses containers while the mechanism's plugin is away.
 
     Pods that must start before it, static ones and its own, tolerate that by an annotation.
     """
     target = plan.node_class.target
     yield Setting(NAME, "crio.nri.enable_nri", True, (of_nri(plan),))
-    if not target.has_balloons or not _knows(target, "crio.nri_validator"):
+    if target.mechanism not in PLUGINS or not _knows(target, "crio.nri_validator"):
         return
     table = "crio.nri.default_validator."
     required = of_mechanism(plan, "no container starts unpinned while the plugin is away")
     values: dict[str, Value] = {
         "nri_enable_default_validator": True,
-        "nri_validator_required_plugins": (BALLOONS_PLUGIN,),
+        "nri_validator_required_plugins": (PLUGINS[target.mechanism],),
         "nri_validator_tolerate_missing_plugins_annotation": TOLERATION,
     }
     for key, value in values.items():
@@ -110,13 +110,15 @@ def _nri(plan: NodePlan) -> Iterator[Setting]:
 def needs_nri(target: Target) -> bool:
     """Whether a program changes containers by NRI; koordlet does from 1.3 on."""
     by_koordlet = target.has_koordinator and names.reads(target, Span((1, 3)))
-    return target.has_balloons or by_koordlet
+    return target.mechanism in PLUGINS or by_koordlet
 
 
 def of_nri(plan: NodePlan) -> Reason:
     """Why a runtime lets plugins change containers; koordlet would else mend cpusets later."""
     if plan.node_class.target.has_koordinator:
         return of_mechanism(plan, "koordlet sets the CPUs of containers before they start")
+    if plan.node_class.target.has_dra:
+        return of_mechanism(plan, "the DRA CPU driver sets the CPUs of containers")
     return of_mechanism(plan)
 
 

@@ -9,6 +9,7 @@ import yaml
 
 from cpuplan import platforms, yaml11
 from cpuplan.components import chosen, memory, mixedcpus
+from cpuplan.components.dra import driver
 from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or, unasked
 from cpuplan.cpuset import CpuSet, CpuSetError, union
 from cpuplan.diagnostics import Reason
@@ -49,6 +50,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         yield from _left_to_drivers(plan)
         yield from _beside_drivers(plan)
         return
+    yield from _gates_of_driver(plan)
     yield from _cpu_manager(plan)
     yield from _topology_manager(plan)
     yield from _reservations(plan)
@@ -97,12 +99,26 @@ def _beside_drivers(plan: NodePlan) -> Iterator[Setting]:
     )
 
 
+def _gates_of_driver(plan: NodePlan) -> Iterator[Setting]:
+    """What the DRA CPU driver needs of this release; the API server and the scheduler need it too.
+
+    The intent's own `featureGates` stand above it.
+    """
+    given = plan.spec.kubelet.configuration.get("featureGates") or {}
+    for gate, why in driver.gates(plan).items():
+        if gate not in given:
+            yield Setting(NAME, f"featureGates.{gate}", True, (of_mechanism(plan, why),))
+
+
 def _cpu_manager(plan: NodePlan) -> Iterator[Setting]:
     policy = plan.node_class.cpu_manager_policy
     text = "pods get exclusive CPUs" if policy == "static" else "no pod gets exclusive CPUs"
     target = plan.node_class.target
     if target.has_balloons:
         yield Setting(NAME, "cpuManagerPolicy", policy, (of_mechanism(plan),))
+    elif target.has_dra:
+        because = of_mechanism(plan, "the DRA CPU driver gives CPUs to containers")
+        yield Setting(NAME, "cpuManagerPolicy", policy, (because,))
     elif target.has_koordinator and policy == "none":
         text = "koord-scheduler chooses the CPUs of pods, and koordlet sets them"
         because = stated_or(plan, text, "kubelet.cpuManagerPolicy", of_mechanism(plan, text))

@@ -13,7 +13,7 @@ from cpuplan.read.documents import Document, Documents
 from cpuplan.text import did_you_mean
 
 #: Fields that mean something to any API server; all others are for OpenShift.
-_FOR_ALL = frozenset({"version", "cgroupMode", "nodeResourceTopology"})
+_FOR_ALL = frozenset({"version", "cgroupMode", "controlPlaneFeatureGates", "nodeResourceTopology"})
 #: Fields that hosted clusters have too: their nodes get what NodePools name, and no other objects.
 _FOR_HOSTED = _FOR_ALL | {"featureSet", "enabledFeatureGates"}
 

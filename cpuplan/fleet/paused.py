@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.expected import topologies
 from cpuplan.expected.objects import FOLDER, file_of
 from cpuplan.files import Unreadable, is_plain, read_regular
 from cpuplan.fleet import before, verification
@@ -112,9 +113,8 @@ def _paths(out: Path, record: dict[str, Any], node: NodePlan) -> list[str]:
     digests = record.get(FIELD)
     if isinstance(digests, dict):
         return sorted(path for path in digests if is_plain(path) and path[0] != ".")
-    owned = (_read(out, before.MANIFEST) or b"").decode(errors="replace").splitlines()
     is_own = _own(record, node.node_class)
-    return [path for path in owned if is_plain(path) and is_own(path)]
+    return [path for path in before.owned(out) if is_plain(path) and is_own(path)]
 
 
 def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]:
@@ -129,15 +129,22 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
     names |= {f"{cluster}/manifests/10-skyhook-{node_class.name}.yaml"}
     names |= {f"{cluster}/hosting/manifests/10-kubeadmconfigtemplate-{node_class.name}.yaml"}
     names |= {f"{cluster}/expected/state/{node_class.name}.json"}
+    names |= {f"{cluster}/expected/dra/{node_class.name}.yaml"}
     agent = verification.agent(node_class.name)
     names |= {f"{cluster}/manifests/40-{kind}-{agent}.yaml" for kind in verification.KINDS}
     names |= {f"ansible/{node_class.cluster}/{node_class.name}.yaml"}
-    names |= {f"{cluster}/expected/nrt/{name}.yaml" for name in before.nodes(record)}
+    names |= {topologies.file_of(*node_class.key)}
+    # Releases before had a file for each node.
+    names |= {topologies.file_of(node_class.cluster, name) for name in before.nodes(record)}
     names |= {f"{cluster}/manifests/20-node-{name}.yaml" for name in before.nodes(record)}
     for profile in _profiles(record, node_class):
         names.add(f"{cluster}/manifests/20-clustercolocationprofile-{profile}.yaml")
         names.add(f"{cluster}/koordinator/pods/{profile}.yaml")
     names |= {f"{cluster}/manifests/20-balloonspolicy-{node_class.name}.yaml"}
+    names |= {
+        f"{cluster}/manifests/20-deviceclass-{name}.yaml"
+        for name in _keys(record, "device-classes")
+    }
     names |= {f"{cluster}/manifests/00-machineconfigpool-{pool}.yaml"}
     names |= {f"{cluster}/expected/operator/machineconfig-50-nto-{pool}.yaml"}
     names |= {f"{cluster}/expected/pools/{pool}.json"}
@@ -146,7 +153,11 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
         names |= {f"{cluster}/expected/operator/{kind}-{profile}.yaml" for kind in _PREDICTED}
         names.add(f"{cluster}/hosting/manifests/10-configmap-{profile}.yaml")
     # The defaults of workload partitioning are the same for all intents of the cluster.
-    starts = f"{node_files}/", f"{cluster}/manifests/01-machineconfig-"
+    starts = (
+        f"{node_files}/",
+        f"{cluster}/dra/{node_class.name}/",
+        f"{cluster}/manifests/01-machineconfig-",
+    )
     # What the API must have is listed by the names of manifests, and of what operators make.
     objects = f"{cluster}/{FOLDER}"
     for folder in ("manifests", "expected/operator"):
@@ -157,11 +168,13 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
 
 def _profiles(record: dict[str, Any], node_class: NodeClass) -> list[str]:
     """The names of the intent's ClusterColocationProfiles, as they were compiled."""
-    return [
-        f"{node_class.intent}-{setting['key']}"
-        for setting in record["settings"]
-        if setting["component"] == "colocation"
-    ]
+    return [f"{node_class.intent}-{name}" for name in _keys(record, "colocation")]
+
+
+def _keys(record: dict[str, Any], component: str) -> list[str]:
+    """The keys of a component's settings, as they were compiled."""
+    settings = record["settings"]
+    return [setting["key"] for setting in settings if setting["component"] == component]
 
 
 def _read(out: Path, path: str) -> bytes | None:

@@ -254,6 +254,12 @@ class ClusterSpec(Model):
         description="openshift: the gates that CustomNoUpgrade enables; without any, it is taken "
         "to enable what the intents need",
     )
+    control_plane_feature_gates: Annotated[tuple[str, ...], Listed] = Field(
+        default=(),
+        description="gates that are enabled in kube-apiserver, kube-scheduler and "
+        "kube-controller-manager beside those that are on by default; mechanism dra needs some",
+        examples=[["DRAConsumableCapacity"]],
+    )
     cgroup_mode: Literal["v1", "v2"] | None = Field(
         default=None,
         description="version of the nodes' control groups; on openshift as in the Node object "

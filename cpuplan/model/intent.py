@@ -17,6 +17,7 @@ from cpuplan.model.document import (
 )
 from cpuplan.model.koordinator import Koordinator
 from cpuplan.model.koordinator import Release as KoordinatorRelease
+from cpuplan.model.mechanisms.dra import Dra
 from cpuplan.model.pools import GOAL_ORDER, Objective, Pools, QosSets
 from cpuplan.model.rollout import Rollout
 from cpuplan.model.rollout.selector import Selector
@@ -86,10 +87,11 @@ class Target(Model):
         description="kubernetes, rke2, k3s: the forms in which nodes get their files; see "
         "docs/delivery.md",
     )
-    mechanism: Literal["kubelet", "balloons", "koordinator"] = Field(
+    mechanism: Literal["kubelet", "balloons", "dra", "koordinator"] = Field(
         default="kubelet",
         description="what gives CPUs to containers. kubelet: its CPU manager; balloons: "
         "kubernetes, the NRI balloons policy, which keeps pods to partitions and QoS sets; "
+        "dra: kubernetes, the DRA CPU driver, for claims of pods, see docs/dra.md; "
         "koordinator: kubernetes, its scheduler and node agent, see docs/koordinator.md",
     )
     koordinator: KoordinatorRelease = Field(
@@ -97,6 +99,7 @@ class Target(Model):
         description="with mechanism koordinator: its release in the cluster. proposal: the names "
         "of its proposal of 2022, which no release reads in full",
     )
+    dra: Dra = Field(default_factory=Dra.model_construct)
     runtime: Literal["crio", "containerd"] = Field(
         default="crio", description="container runtime; containerd: kubernetes"
     )
@@ -166,6 +169,11 @@ class Target(Model):
     def has_balloons(self) -> bool:
         """Whether the NRI balloons policy gives CPUs to containers."""
         return self.mechanism == "balloons"
+
+    @property
+    def has_dra(self) -> bool:
+        """Whether the DRA CPU driver gives CPUs to containers."""
+        return self.mechanism == "dra"
 
     @property
     def has_koordinator(self) -> bool:

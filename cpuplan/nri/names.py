@@ -12,3 +12,5 @@ SCOPE = "resource-policy.nri.io"
 BALLOON = f"balloon.balloons.{SCOPE}"
 CPU_FOLDER = "/sys/devices/system/cpu"
 NODE_FOLDER = "/sys/devices/system/node"
+#: The annotation of pods that may start without required plugins (nri, pkg/plugin/annotations.go).
+TOLERATION = "tolerate-missing-plugins.noderesource.dev"

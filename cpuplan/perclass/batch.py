@@ -6,12 +6,14 @@ from cpuplan.perclass import unplaced
 from cpuplan.perclass.packed import pack, unpack
 from cpuplan.perclass.unit import Made, Unit, make
 from cpuplan.plan import NodeClass
+from cpuplan.solve import effort
 
 
 class Batch:
     """Units, and what is known beside them: classes by intent, and which documents there are.
 
-    `checked` asks for what `check_node` finds, too.
+    `checked` asks for what `check_node` finds, too; `seconds` of work is the limit for each layout,
+    or None for the default.
     """
 
     def __init__(
@@ -21,11 +23,13 @@ class Batch:
         documents: frozenset[unplaced.Name],
         *,
         checked: bool,
+        seconds: float | None = None,
     ) -> None:
         self.units = units
         self.kin = kin
         self.documents = documents
         self.checked = checked
+        self.seconds = seconds
 
     def __len__(self) -> int:
         return len(self.units)
@@ -38,7 +42,7 @@ class Batch:
         """These units of it."""
         intents = {unit.members[0].intent for unit in units}
         kin = {intent: self.kin[intent] for intent in intents if intent in self.kin}
-        return Batch(units, kin, self.documents, checked=self.checked)
+        return Batch(units, kin, self.documents, checked=self.checked, seconds=self.seconds)
 
     def results(self) -> list[Made]:
         """What is made of each unit, with places that have no lines yet."""
@@ -62,7 +66,12 @@ class Batch:
             own.add(("Cluster", member.cluster))
         return self.documents & own
 
+    def beside(self, unit: Unit) -> tuple[object, ...]:
+        """What the result of a unit depends on beside itself, if it has a layout."""
+        return (sorted(self.documents_of(unit)), self.checked, self.seconds)
+
     def _made(self, unit: Unit) -> Made:
         kin = self.kin.get(unit.members[0].intent, ())
         locate = unplaced.locate_in(self.documents_of(unit))
-        return make(unit, kin, locate, checked=self.checked)
+        with effort.limited(self.seconds):
+            return make(unit, kin, locate, checked=self.checked)

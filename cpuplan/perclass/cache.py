@@ -95,7 +95,7 @@ class _Names:
         if facts:
             first = unit.first
             if first:
-                yield keys.kept(facts, first)
+                yield keys.kept(facts, first.pools, first.limited)
             yield keys.solved(facts, unit)
 
     def after(self, unit: Unit, made: Made) -> list[str]:
@@ -104,14 +104,15 @@ class _Names:
         facts = self._of(unit)
         if not facts or not made.plans or any(map(unplaced.has_lines, diagnostics)):
             return []
-        return [keys.kept(facts, made.plans[0].layout), keys.solved(facts, unit)]
+        plan = made.plans[0]
+        return [keys.kept(facts, plan.layout, plan.limited), keys.solved(facts, unit)]
 
     def _of(self, unit: Unit) -> str:
         """The digest of a unit's facts; "" where there is none."""
         if id(unit) not in self._facts:
-            documents = self._batch.documents_of(unit)
+            beside = self._batch.beside(unit)
             try:
-                facts = self._digests.facts(unit, documents, checked=self._batch.checked)
+                facts = self._digests.facts(unit, beside)
             except keys.UnknownError:
                 facts = ""
             self._facts[id(unit)] = facts

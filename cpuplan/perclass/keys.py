@@ -4,7 +4,7 @@ Every attribute of a class counts, also one that is added later. Lines do not: n
 kept has any. A value of a kind that is not known here has no digest, and its unit is not kept.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from hashlib import sha256
 from typing import Any
@@ -14,6 +14,7 @@ from cpuplan.fleet.lock import Locked
 from cpuplan.model.base import Model
 from cpuplan.model.topology import Topology
 from cpuplan.perclass.unit import Unit
+from cpuplan.plan import Limited
 from cpuplan.program import program_digest
 
 
@@ -29,11 +30,10 @@ class Digests:
         # An id is that of one value only while the value is there.
         self._alive: list[object] = []
 
-    def facts(self, unit: Unit, documents: Iterable[object], *, checked: bool) -> str:
-        """All that a unit's result depends on beside the layouts that it starts from."""
+    def facts(self, unit: Unit, beside: object) -> str:
+        """All that a unit's result depends on, but the layouts that it starts from."""
         members = [self.text(vars(member)) for member in unit.members]
-        known = sorted(map(str, documents))
-        return _sha(f"{program_digest()} {checked} {known} {members}")
+        return _sha(f"{program_digest()} {self.text(beside)} {members}")
 
     def text(self, value: Any) -> str:
         """A text that only equal values have."""
@@ -69,9 +69,12 @@ def _model(value: Model) -> str:
     return f"{value!r} {value.model_dump_json(exclude_unset=True)}"
 
 
-def kept(facts: str, layout: Mapping[str, CpuSet]) -> str:
-    """The key of a result that has this layout, which was found to satisfy every rule."""
-    return _sha(f"{facts} has {_pools(layout)}")
+def kept(facts: str, layout: Mapping[str, CpuSet], limited: Limited | None) -> str:
+    """The key of a result that has this layout, which was found to satisfy every rule.
+
+    What was not proven of it is part of the result.
+    """
+    return _sha(f"{facts} has {_pools(layout)} {limited}")
 
 
 def solved(facts: str, unit: Unit) -> str:
@@ -85,7 +88,7 @@ def solved(facts: str, unit: Unit) -> str:
 
 
 def _locked(locked: Locked) -> tuple[object, ...]:
-    return (locked.solved_from, _pools(locked.pools), locked.pool, locked.solver, locked.gone)
+    return (locked.solved_from, _pools(locked.pools), *locked.content[2:])
 
 
 def _pools(layout: Mapping[str, CpuSet]) -> list[tuple[str, str]]:

@@ -35,8 +35,9 @@ def batch_of(
     documents: Iterable[unplaced.Name],
     *,
     checked: bool,
+    seconds: float | None,
 ) -> Batch:
-    """The classes by layout, with the layouts that they start from."""
+    """The classes by layout, with the layouts that they start from; see `Batch`."""
     units = [
         Unit(tuple(members), tuple(tuple(known.of(member)) for member in members))
         for members in layouts.together(classes)
@@ -44,4 +45,4 @@ def batch_of(
     kin: dict[str, list[NodeClass]] = {}
     for node_class in classes:
         kin.setdefault(node_class.intent, []).append(node_class)
-    return Batch(units, kin, frozenset(documents), checked=checked)
+    return Batch(units, kin, frozenset(documents), checked=checked, seconds=seconds)

@@ -6,12 +6,12 @@ from typing import NamedTuple
 from cpuplan import backends
 from cpuplan.components import checks
 from cpuplan.diagnostics import CpuplanError, Diagnostic, errors
-from cpuplan.fleet.lock import Start
+from cpuplan.fleet.lock import Locked, Start
 from cpuplan.model.rulebook import EXPERT_RULES
 from cpuplan.plan import ConfiguredPlan, NodeClass
 from cpuplan.simulate import traps
 from cpuplan.solve import layouts, statements
-from cpuplan.solve.layout import Layout
+from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.source import Locate
 
 
@@ -28,10 +28,10 @@ class Unit(NamedTuple):
         return [member.full_name for member in self.members]
 
     @property
-    def first(self) -> Layout | None:
+    def first(self) -> Locked | None:
         """The locked layout that is kept if it satisfies every rule, whatever the others are."""
         ordered = layouts.in_order(self.starts)
-        return ordered[0].locked.pools if ordered else None
+        return ordered[0].locked if ordered else None
 
 
 class Made(NamedTuple):
@@ -50,14 +50,17 @@ def make(unit: Unit, kin: Sequence[NodeClass], locate: Locate, *, checked: bool)
     `kin` are classes of the same intent, which remedies are tried on. It depends on nothing else.
     """
     problems: list[Diagnostic] = []
-    for member in unit.members:
-        problems += statements.check(member, locate)
-    if errors(problems):
-        return Made((), tuple(problems))
     try:
+        for member in unit.members:
+            problems += statements.check(member, locate)
+        if errors(problems):
+            return Made((), tuple(problems))
         solved = layouts.layouts(unit.members, unit.starts, locate, kin)
     except CpuplanError as error:
         return Made((), (*problems, *error.diagnostics))
+    except UndecidedError:
+        undecided = [proof.undecided(member, locate) for member in unit.members]
+        return Made((), (*problems, *undecided))
     plans = tuple(map(backends.configure, solved))
     found = [tuple(check_node(plan, locate)) for plan in plans] if checked else []
     return Made(plans, tuple(problems), tuple(found))
@@ -74,7 +77,8 @@ def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
         if switch.disable
         for code in EXPERT_RULES[switch.disable].codes
     }
-    problems = [*checks.check(node, locate), *backends.check(node, locate)]
+    problems = [*proof.check(node, locate)]
+    problems += [*checks.check(node, locate), *backends.check(node, locate)]
     problems = [problem for problem in problems if problem.code not in off]
     if not errors(problems):
         problems += traps.check(node, locate)

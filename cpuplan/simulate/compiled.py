@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuplan.components import derived, hugepages, kubelet
+from cpuplan.components.dra import driver
 from cpuplan.components.nri import balloons
 from cpuplan.components.openshift import pinning
 from cpuplan.expected.state import Expected
@@ -22,6 +23,8 @@ def given_out_by(expected: Expected) -> str:
     """What gives CPUs to containers; empty for the kubelet."""
     if expected.settings.of(balloons.NAME):
         return "the NRI balloons policy"
+    if expected.settings.of(driver.NAME):
+        return "the DRA CPU driver"
     return "Koordinator" if expected.facts.get(derived.KOORDLET) else ""
 
 

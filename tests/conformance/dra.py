@@ -7,9 +7,13 @@ from typing import Any
 
 import yaml
 
+from cpuplan.dra import opaque
+from cpuplan.dra.claims import Claim, Result
 from cpuplan.dra.config import Config, resolve
 from cpuplan.dra.devices import build, shared_pool, slices
+from cpuplan.dra.driver import Container, Driver
 from cpuplan.dra.errors import DraError
+from cpuplan.dra.names import DRIVER
 from cpuplan.dra.topology import Topology, discover
 from cpuplan.kubelet.bits import to_text
 from tests.conformance.nri import VECTORS, machines
@@ -77,8 +81,83 @@ def _devices(given: Json) -> Json:
     }
 
 
+def _allocate(given: Json) -> Json:
+    driver = Driver(_topology(given["machine"]), _config(given))
+    return {"steps": [_step(driver, step) for step in given["steps"]]}
+
+
+def _step(driver: Driver, step: Json) -> Json:
+    try:
+        found = _STEPS[step["do"]](driver, step)
+    except DraError as error:
+        found = {"error": str(error)}
+    store = driver.store
+    return {**found, "prepared": to_text(store.prepared), "shared": to_text(store.shared)}
+
+
+def _prepare(driver: Driver, step: Json) -> Json:
+    results = tuple(
+        Result(one["request"], one["device"], one.get("cpus"), one.get("driver", DRIVER))
+        for one in step.get("results", ())
+    )
+    configs = tuple(
+        opaque.Config(
+            tuple(one.get("requests", ())),
+            one["parameters"],
+            one.get("source", opaque.FROM_CLAIM),
+            one.get("driver", DRIVER),
+        )
+        for one in step.get("config", ())
+    )
+    allocated = None if step.get("unallocated") else results
+    prepared = driver.prepare(Claim(_uid(step["claim"]), step["claim"], allocated, configs))
+    cpus = None if prepared.cpus is None else to_text(prepared.cpus)
+    return {"cpus": cpus, "devices": prepared.devices}
+
+
+def _uid(claim: str) -> str:
+    return f"uid-{claim}"
+
+
+def _unprepare(driver: Driver, step: Json) -> Json:
+    driver.unprepare(_uid(step["claim"]))
+    return {}
+
+
+def _create(driver: Driver, step: Json) -> Json:
+    created = driver.create(_container(driver, step))
+    updates = {name: to_text(cpus) for name, cpus in created.updates.items()}
+    return {"cpuset": to_text(created.cpus), "updates": updates}
+
+
+def _container(driver: Driver, step: Json) -> Container:
+    claims = driver.environment(map(_uid, step.get("claims", ())))
+    name = f"{step['pod']}/{step['container']}"
+    return Container(step["pod"], step["container"], name, (*claims, *step.get("env", ())))
+
+
+def _stop(driver: Driver, step: Json) -> Json:
+    driver.forget(_container(driver, step))
+    return {"updates": {}}
+
+
+def _remove(driver: Driver, step: Json) -> Json:
+    driver.forget(_container(driver, step))
+    return {}
+
+
+_STEPS: dict[str, Callable[[Driver, Json], Json]] = {
+    "prepare": _prepare,
+    "unprepare": _unprepare,
+    "create": _create,
+    "stop": _stop,
+    "remove": _remove,
+}
+
+
 KINDS: dict[str, Callable[[Json], Json]] = {
     "dra-config": _resolve,
     "dra-topology": _discover,
     "dra-devices": _devices,
+    "dra-allocate": _allocate,
 }

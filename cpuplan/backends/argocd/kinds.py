@@ -17,6 +17,7 @@ CLUSTER_KINDS = (
     ("machineconfiguration.openshift.io", "MachineConfigPool"),
     ("node.k8s.io", "RuntimeClass"),
     ("performance.openshift.io", "PerformanceProfile"),
+    ("resource.k8s.io", "DeviceClass"),
     ("skyhook.nvidia.com", "Skyhook"),
 )
 #: The same where Koordinator gives CPUs to pods.

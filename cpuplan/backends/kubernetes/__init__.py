@@ -7,7 +7,7 @@ else wrote.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cpuplan.backends import deliveries, koordinator, state
+from cpuplan.backends import deliveries, dra, koordinator, state
 from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Facts, Key, Manifest, metadata
 from cpuplan.backends.deliveries import boot
 from cpuplan.backends.kubernetes import node
@@ -15,6 +15,8 @@ from cpuplan.backends.tree import NodeFile, NodeTree
 from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, slices, units
 from cpuplan.components.base import Component
 from cpuplan.components.checks.koordinator import cluster as koordinator_checks
+from cpuplan.components.dra import claims, classes, driver
+from cpuplan.components.dra import slices as device_slices
 from cpuplan.components.host import (
     interrupts,
     irqbalance,
@@ -42,6 +44,10 @@ COMPONENTS: tuple[Component, ...] = (
     crio,
     containerd,
     balloons,
+    driver,
+    classes,
+    claims,
+    device_slices,
     koordinator_node,
     scheduler,
     slo,
@@ -87,6 +93,7 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
         made = metadata(name, NODE_WAVE, options=MAY_BE_MISSING)
         data["metadata"] = {**data["metadata"], **made}
         yield Manifest(f"20-balloonspolicy-{plan.node_class.name}.yaml", data)
+    yield from dra.manifests(plan)
     yield from koordinator.manifests(plan)
 
 

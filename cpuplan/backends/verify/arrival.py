@@ -37,6 +37,7 @@ _OF_KOORDINATOR: Reads = (
     ("config.koordinator.sh", ("clustercolocationprofiles",)),
 )
 _OF_BALLOONS: Reads = (("config.nri", ("balloonspolicies",)),)
+_OF_DRA: Reads = (("resource.k8s.io", ("deviceclasses", "resourceslices")),)
 _OF_OPENSHIFT: Reads = (
     (
         "machineconfiguration.openshift.io",
@@ -78,6 +79,7 @@ def reads(plans: Sequence[NodePlan]) -> Reads:
         *READS,
         *(_OF_KOORDINATOR if any(target.has_koordinator for target in targets) else ()),
         *(_OF_BALLOONS if any(target.has_balloons for target in targets) else ()),
+        *(_OF_DRA if any(target.has_dra for target in targets) else ()),
         *(_OF_OPENSHIFT if any(plan.node_class.platform.has_pools for plan in plans) else ()),
     )
 

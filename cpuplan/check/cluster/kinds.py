@@ -31,6 +31,8 @@ KINDS = {
     "PerformanceProfile": Kind("performance.openshift.io", "performanceprofiles"),
     "Tuned": Kind(_NTO, "tuneds", is_namespaced=True),
     "BalloonsPolicy": Kind("config.nri", "balloonspolicies", is_namespaced=True),
+    "DeviceClass": Kind("resource.k8s.io", "deviceclasses"),
+    "ResourceSlice": Kind("resource.k8s.io", "resourceslices"),
     "ClusterColocationProfile": Kind("config.koordinator.sh", "clustercolocationprofiles"),
     "NodeResourceTopology": Kind("topology.node.k8s.io", "noderesourcetopologies"),
 }

@@ -11,6 +11,7 @@ from cpuplan.check.cluster.reading import Reader, Wanted
 from cpuplan.check.cluster.rollout import CURRENT
 from cpuplan.check.cluster.steps import check_node, check_objects
 from cpuplan.components import derived
+from cpuplan.components.dra import slices
 from cpuplan.components.published import nrt
 from cpuplan.components.published.document import VERSION
 from cpuplan.expected.answer import Answer
@@ -65,6 +66,8 @@ def _first(compilation: Compilation) -> Iterator[Wanted]:
         yield Wanted("MachineConfigPool", _MCO)
     for version in dict.fromkeys(filter(None, map(_topology_version, states))):
         yield Wanted("NodeResourceTopology", version)
+    if any(state.settings.of(slices.NAME) for state in states):
+        yield Wanted("ResourceSlice", "v1")
     if any(state.facts.get(derived.KOORDLET) for state in states):
         yield Wanted("Pod", "v1")
     for each in compilation.objects:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from cpuplan.check.cluster.amounts import amounts
 from cpuplan.check.cluster.compiled import compiled
+from cpuplan.check.cluster.devices import devices
 from cpuplan.check.cluster.koordinator import published
 from cpuplan.check.cluster.objects import Absent, Objects
 from cpuplan.check.cluster.rollout import configuration
@@ -18,6 +19,7 @@ STEPS: tuple[Callable[[Subject], Iterator[Answer]], ...] = (
     amounts,
     configuration,
     topology,
+    devices,
     published.check,
 )
 

@@ -14,6 +14,7 @@ from cpuplan.cli.output import (
     note,
     print_diagnostics,
     settings,
+    time_limit_option,
     today,
     use_colour,
     work_options,
@@ -83,6 +84,7 @@ def _limit(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 )
 @document_options
 @filter_options
+@time_limit_option
 @work_options
 def command(
     ref: str | None,
@@ -113,7 +115,7 @@ def command(
     from cpuplan.diagnostics import errors
 
     before = _tree(ref, folder)
-    project = pipeline.load(settings().root)
+    project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
     with making() as how:
         compiled = pipeline.compile_project(project, allow_removal=True, settle=True, making=how)

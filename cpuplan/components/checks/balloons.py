@@ -131,7 +131,7 @@ def _check_left(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 def _check_runtime(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """A runtime that does not wait for the plugin, and machines on which it may not start."""
     node_class = plan.node_class
-    refuses, field, runtime, since = _validator(node_class.target)
+    refuses, field, runtime, since = validator(node_class.target)
     if not refuses:
         position = locate(node_class.place(node_class.target_field(field)))
         problem = f"{runtime} starts containers on all CPUs while the plugin is away"
@@ -147,7 +147,7 @@ def _check_runtime(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         yield diagnose("CP594", position, problem=problem, hint=hint)
 
 
-def _validator(target: Target) -> tuple[bool, str, str, versions.Version]:
+def validator(target: Target) -> tuple[bool, str, str, versions.Version]:
     """Whether the runtime refuses containers without a required plugin: (it does, field of its
     release, its name, the first release that does).
     """

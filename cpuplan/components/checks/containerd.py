@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from cpuplan.components import containerd, mixedcpus
+from cpuplan.components.crio import PLUGINS
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.runtime.containerd.names import OLD_CRI
@@ -48,10 +49,10 @@ def _contradictions(plan: ConfiguredPlan) -> Iterator[tuple[str, str, str]]:
     if runtime.exec_cpu_affinity == "first":
         text = "exec probes run on all CPUs of their container"
         yield "runtime.execCpuAffinity", text, f"use none, or {_CRIO}"
-    if target.has_balloons and not containerd.has_nri(target):
+    if target.mechanism in PLUGINS and not containerd.has_nri(target):
         field = plan.node_class.target_field("mechanism")
         yield field, f"{target.containerd} has no NRI", f"use containerd 1.7 or later, or {_CRIO}"
-    if plan.spec.kubelet.dynamic_resource_allocation and release < _CDI:
+    if containerd.needs_cdi(plan) and release < _CDI and not target.has_dra:
         text = f"{target.containerd} has no CDI, by which DRA drivers hand out devices"
         hint = f"use containerd 1.7 or later, or {_CRIO}"
         yield "kubelet.dynamicResourceAllocation", text, hint
@@ -80,8 +81,8 @@ def _by_hand(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
             ("runtime_type", '"io.containerd.runc.v2"', f".containerd.runtimes.{handler}"),
         ),
         (
-            plan.spec.kubelet.dynamic_resource_allocation,
-            "kubelet.dynamicResourceAllocation",
+            containerd.needs_cdi(plan),
+            containerd.field_of_drivers(plan),
             ("enable_cdi", "true", ""),
         ),
     )

@@ -30,6 +30,7 @@ ELSEWHERE = frozenset(
         "BalloonsPolicy",
         "ClusterColocationProfile",
         "ConfigMap",
+        "DeviceClass",
         "KubeadmConfigTemplate",
         "KubeletConfig",
         "MachineConfig",

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, slices, units
+from cpuplan.components.dra import claims, classes, driver
+from cpuplan.components.dra import slices as device_slices
 from cpuplan.components.host import (
     interrupts,
     irqbalance,
@@ -43,6 +45,10 @@ BY_COMPONENT: Mapping[str, str | None] = {
     partitions.NAME: "partition",
     runtimeclass.NAME: "runtime-class",
     balloons.NAME: "balloons-policy",
+    driver.NAME: "dra-driver",
+    classes.NAME: "device-classes",
+    claims.NAME: None,
+    device_slices.NAME: None,
     node.NAME: "koordinator-node",
     scheduler.NAME: "koordinator-scheduler",
     slo.NAME: "koordinator-slo",
@@ -54,6 +60,10 @@ OF_API = frozenset(
     {
         runtimeclass.NAME,
         balloons.NAME,
+        driver.NAME,
+        classes.NAME,
+        claims.NAME,
+        device_slices.NAME,
         node.NAME,
         scheduler.NAME,
         slo.NAME,

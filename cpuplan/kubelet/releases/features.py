@@ -42,6 +42,8 @@ GATES: dict[str, tuple[Spec, ...]] = {
     "CPUManagerPolicyBetaOptions": (_beta(23),),
     "CPUManagerPolicyOptions": (_alpha(22), _beta(23), _ga(33)),
     "CustomCPUCFSQuotaPeriod": (_alpha(12), _ga(36, locked=False)),
+    "DRAConsumableCapacity": (_alpha(34), _beta(36), _ga(37, locked=False)),
+    "DRANodeAllocatableResources": (_alpha(36),),
     "DefaultPodSysctls": (_alpha(37),),
     "DisableCPUQuotaWithExclusiveCPUs": (_beta(33), Spec((1, 36), DEPRECATED, default=True)),
     "GracefulNodeShutdown": (_alpha(20), _beta(21)),

@@ -18,7 +18,7 @@ NAMES = frozenset(
     ComponentStatusz ConcurrentWatchObjectDecode ConsistentListFromCache ConstrainedImpersonation
     ContainerCheckpoint ContainerRestartRules ContainerStopSignals ContextualLogging
     CoordinatedLeaderElection CrossNamespaceVolumeDataSource CustomResourceFieldSelectors
-    DRAAdminAccess DRAConsumableCapacity DRADeviceBindingConditions DRADeviceTaintRules
+    DRAAdminAccess DRADeviceBindingConditions DRADeviceTaintRules
     DRADeviceTaints DRAExtendedResource DRAPartitionableDevices DRAPrioritizedList
     DRAResourceClaimDeviceStatus DRASchedulerFilterTimeout DeclarativeValidation
     DeclarativeValidationTakeover DeploymentReplicaSetTerminatingReplicas DetectCacheInconsistency

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from cpuplan.components.dra import classes
 from cpuplan.components.koordinator import node as koordinator
 from cpuplan.components.nri import balloons
 from cpuplan.cpuset import CpuSet
@@ -58,7 +59,7 @@ def explain_pool(
     lines = [f"{name} of {node} has no CPU."]
     if pool.cpus:
         parts = list(_parts(plan.topology, pool.cpus))
-        texts = (balloons.pods_text(plan, name), koordinator.pods_text(plan, name))
+        texts = (each.pods_text(plan, name) for each in (balloons, classes, koordinator))
         parts += [("pods", text) for text in texts if text]
         lines = [f"{name} of {node} has {_sized(pool)}.", "", *table(parts)]
     lines += [*because(pool.because, locate), *_holding(settings)]

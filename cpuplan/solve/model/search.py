@@ -16,6 +16,8 @@ _TURN, _LONGER = 0.5, 4
 _CUTS = (0, 1)
 #: The share of what is left that one aim may take: something must be left for those after it.
 SHARE = 0.5
+#: What each unknown and each constraint of a model costs before the search: making the model.
+_MADE = 4e-6
 #: What a float of the solver may be above the integer that it means.
 _ROUNDED = 1e-6
 
@@ -31,7 +33,7 @@ class Found(NamedTuple):
 def easy(cp_model: Any, model: Any) -> Any | None:
     """The solver with some solution, if one is easily found."""
     limit = effort.current()
-    if limit.left <= 0:
+    if limit.is_over:
         return None
     status, solver = _run(cp_model, model, limit, _EASY, _CUTS[-1])
     return solver if status in (cp_model.FEASIBLE, cp_model.OPTIMAL) else None
@@ -67,21 +69,27 @@ def _turns() -> Iterator[tuple[float, int]]:
         yield from ((time, cuts) for cuts in _CUTS)
 
 
+def new_solver(cp_model: Any) -> Any:
+    """A solver that does the same on every machine."""
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = 0
+    # sums over many kinds: branching alone does not bound them
+    solver.parameters.linearization_level = 2
+    # Models are small and solved often: symmetries and probing cost more than they save.
+    solver.parameters.cp_model_probing_level = 0
+    solver.parameters.symmetry_level = 0
+    return solver
+
+
 def _run(cp_model: Any, model: Any, limit: Effort, time: float, cuts: int) -> tuple[Any, Any]:
     """The status of one run, which is counted, and the solver with what it found."""
-    solver = cp_model.CpSolver()
-    parameters = solver.parameters
-    parameters.num_workers = 1
-    parameters.random_seed = 0
-    # sums over many kinds: branching alone does not bound them
-    parameters.linearization_level = 2
-    # Models are small and solved often: symmetries and probing cost more than they save.
-    parameters.cp_model_probing_level = 0
-    parameters.symmetry_level = 0
-    parameters.cut_level = cuts
-    parameters.max_deterministic_time = time
+    solver = new_solver(cp_model)
+    solver.parameters.cut_level = cuts
+    solver.parameters.max_deterministic_time = time
     status = solver.solve(model)
-    limit.spend(solver.response_proto.deterministic_time)
+    made = _MADE * (len(model.proto.variables) + len(model.proto.constraints))
+    limit.spend(made + solver.response_proto.deterministic_time)
     if status == cp_model.MODEL_INVALID:
         raise RuntimeError(f"the solver refuses its model: {model.validate()}")
     return status, solver

@@ -216,13 +216,13 @@ def test_every_attribute_of_a_class_counts(project: Path) -> None:
         "target": node_class.target.model_copy(update={"version": "1.34"}),
         "cluster_facts": pipeline.load(project).classes[-1].spec,
     }
-    own = keys.Digests().facts(Unit((node_class,), ((),)), [], checked=True)
+    own = keys.Digests().facts(Unit((node_class,), ((),)), (True,))
     for name in vars(node_class):
         other = copy(node_class)
         setattr(other, name, others.get(name, "another"))
-        assert keys.Digests().facts(Unit((other,), ((),)), [], checked=True) != own, name
-    assert keys.Digests().facts(Unit((node_class,), ((),)), [], checked=False) != own
-    assert keys.Digests().facts(Unit((node_class,), ((),)), ["Intent"], checked=True) != own
+        assert keys.Digests().facts(Unit((other,), ((),)), (True,)) != own, name
+    assert keys.Digests().facts(Unit((node_class,), ((),)), (False,)) != own
+    assert keys.Digests().facts(Unit((node_class,), ((),)), (True, "Intent")) != own
 
 
 def test_written_defaults_are_not_left_out_ones(project: Path) -> None:
@@ -235,9 +235,11 @@ def test_written_defaults_are_not_left_out_ones(project: Path) -> None:
 def test_what_has_no_digest_is_not_kept() -> None:
     with pytest.raises(keys.UnknownError):
         keys.Digests().text({"value": object()})
-    assert keys.kept("facts", {"a": CpuSet([1])}) != keys.kept("facts", {"b": CpuSet([1])})
-    assert keys.kept("facts", {"a": CpuSet([1])}) == keys.kept(
-        "facts", {"b": CpuSet(), "a": CpuSet([1])}
+    assert keys.kept("facts", {"a": CpuSet([1])}, None) != keys.kept(
+        "facts", {"b": CpuSet([1])}, None
+    )
+    assert keys.kept("facts", {"a": CpuSet([1])}, None) == keys.kept(
+        "facts", {"b": CpuSet(), "a": CpuSet([1])}, None
     )
 
 

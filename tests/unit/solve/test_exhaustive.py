@@ -17,7 +17,7 @@ from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import conflict, feasibility, model, solver, statements
 from cpuplan.solve.goals import aims_of
 from cpuplan.solve.layout import View
-from cpuplan.solve.model.counts import Counts
+from cpuplan.solve.model import search
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 from tests.unit.solve import oracle
@@ -356,14 +356,14 @@ def test_the_seed_makes_no_difference(seed: int, monkeypatch: pytest.MonkeyPatch
     }
     node = node_class(machine(16, 2, sockets=2, numa_nodes=4, caches=8, interleaved=True), pools)
     first = solver.solve(node, locate).pools
-    new_solver = Counts.new_solver
+    new_solver = search.new_solver
 
-    def seeded(self: Any) -> Any:
-        made = new_solver(self)
+    def seeded(cp_model: Any) -> Any:
+        made = new_solver(cp_model)
         made.parameters.random_seed = seed
         made.parameters.randomize_search = True
         made.parameters.num_workers = 2
         return made
 
-    monkeypatch.setattr(Counts, "new_solver", seeded)
+    monkeypatch.setattr(search, "new_solver", seeded)
     assert solver.solve(node, locate).pools == first

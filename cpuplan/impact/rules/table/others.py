@@ -108,6 +108,21 @@ RULES = (
         "containers/nri-plugins docs/resource-policy/policy/balloons.md",
     ),
     Rule(
+        "dra-driver",
+        Impact.DRAIN,
+        "the node is drained, and the DRA CPU driver starts with the new configuration",
+        "The driver reads its configuration when it starts. With other reserved CPUs or another "
+        "mode, names of devices mean other CPUs, and claims of running pods are not found again.",
+        "kubernetes-sigs/dra-driver-cpu pkg/device/builder.go, pkg/driver/dra_hooks.go",
+    ),
+    Rule(
+        "device-classes",
+        Impact.LIVE,
+        "nothing on nodes: the scheduler chooses CPUs of new claims by the changed DeviceClass",
+        "A DeviceClass is read when a claim is allocated. Claims that have CPUs keep them.",
+        "kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation",
+    ),
+    Rule(
         "koordinator-node",
         Impact.LIVE,
         "koord-scheduler and koordlet read the labels and annotations of the node",

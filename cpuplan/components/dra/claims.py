@@ -1,0 +1,217 @@
+"""ResourceClaimTemplates of the intent's workloads, and what templates of their pods must have."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from cpuplan import yaml11
+from cpuplan.components.dra import classes, driver, names
+from cpuplan.cpuset import CpuSet, union
+from cpuplan.dra.names import (
+    CACHE_L3_ID,
+    CAPACITY,
+    CORE_ID,
+    GROUPED,
+    NUMA_NODE_ID,
+    SOCKET_ID,
+    STANDARD_NUMA_NODE,
+)
+from cpuplan.emit import to_yaml
+from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.pods.pod import CPU, Container, read_pod
+from cpuplan.model.workloads import Workload
+from cpuplan.plan import NodePlan
+from cpuplan.read.pods import template_of
+from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+
+NAME = "resource-claims"
+EFFECT: Effect | None = Effect("kubectl get resourceclaims -A -o yaml", Cost.NOTHING)
+KIND = "ResourceClaimTemplate"
+#: The container of a workload that is a number of CPUs.
+_MAIN = "main"
+_CLAIM = "cpus"
+
+
+class Demand(NamedTuple):
+    """A container of a workload's pod, and the CPUs that it claims."""
+
+    container: str
+    cpus: int
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """The spec of each template, by its name."""
+    if not plan.node_class.target.has_dra:
+        return
+    for index, workload in enumerate(plan.spec.workloads):
+        because = (plan.node_class.reason(f"pods of {workload.name}", f"workloads.{index}"),)
+        for demand in demands_of(workload):
+            for name, spec in templates(plan, workload, demand):
+                yield Setting(NAME, name, from_plain(spec), because)
+
+
+def demands_of(workload: Workload) -> list[Demand]:
+    """The containers with whole CPUs: those that the kubelet's static policy would have pinned."""
+    if workload.cpus is not None:
+        return [Demand(_MAIN, workload.cpus)]
+    return [
+        Demand(container.name, cpus)
+        for container in containers_of(workload)
+        if (cpus := _whole_cpus(container))
+    ]
+
+
+def containers_of(workload: Workload) -> Sequence[Container]:
+    found = template_of(workload.manifest)
+    try:
+        return read_pod(found[1]).containers if found else ()
+    except KubeletError:
+        return ()  # a manifest that is wrong has a diagnostic of its own
+
+
+def _whole_cpus(container: Container) -> int:
+    amount = container.requests.get(CPU) or container.limits.get(CPU)
+    return amount.value if amount and amount.milli % 1000 == 0 else 0
+
+
+def templates(
+    plan: NodePlan, workload: Workload, demand: Demand
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(name, spec) of the templates for a container: several where a claim has too few devices."""
+    for number, cpus in enumerate(chunks(plan, workload.pool, demand.cpus), start=1):
+        yield template_name(plan, workload, demand, number), _spec(plan, workload.pool, cpus)
+
+
+def template_name(plan: NodePlan, workload: Workload, demand: Demand, number: int) -> str:
+    """The name of a template, in the namespace of the workload."""
+    parts = [plan.node_class.name, workload.name]
+    parts += [demand.container] if workload.cpus is None else []
+    return "-".join([*parts, *([str(number)] if number > 1 else [])])
+
+
+def chunks(plan: NodePlan, pool: str, cpus: int) -> list[int]:
+    """The CPUs of each claim of a container."""
+    if names.mode(plan) == GROUPED:
+        return [cpus]
+    most = most_cpus(plan, pool, cpus)
+    return [min(most, cpus - taken) for taken in range(0, cpus, most)]
+
+
+def most_cpus(plan: NodePlan, pool: str, cpus: int) -> int:
+    """The CPUs that one claim can have: the API allows 32 devices and 32 conditions."""
+    threads = plan.topology.threads_per_core
+    if not by_cores(plan, pool, cpus):
+        return names.MOST_DEVICES
+    own = len(_of_core(plan))
+    aligned = 1 if plan.node_class.target.dra.align else 0
+    cores = min(names.MOST_DEVICES // threads, (names.MOST_CONSTRAINTS - aligned) // own)
+    return cores * threads
+
+
+def by_cores(plan: NodePlan, pool: str, cpus: int) -> bool:
+    """Whether claims ask for whole cores: where threads share cores, and there are enough."""
+    threads = plan.topology.threads_per_core
+    own = claimable(plan, pool)
+    whole = own - union(plan.topology.split_cores(own))
+    return threads > 1 and cpus % threads == 0 and len(whole) >= _claimed(plan, pool)
+
+
+def _claimed(plan: NodePlan, pool: str) -> int:
+    """The CPUs of all workloads of a pool, on as many NUMA nodes as there may be."""
+    nodes = len(plan.topology.numa_nodes)
+    return sum(
+        workload.pods * (nodes if workload.per == "numaNode" else 1) * demand.cpus
+        for workload in plan.spec.workloads
+        if workload.pool == pool
+        for demand in demands_of(workload)
+    )
+
+
+def claimable(plan: NodePlan, pool: str) -> CpuSet:
+    """The CPUs that claims for a pool can get."""
+    known = {each.name: each.cpus for each in classes.pools(plan)}
+    online = plan.topology.online - plan.pool("offlined").cpus
+    return known.get(pool, online - driver.reserved(plan))
+
+
+def _of_core(plan: NodePlan) -> list[str]:
+    """What the threads of a core have in common; core ids repeat across sockets."""
+    return [CORE_ID, SOCKET_ID] if len(plan.topology.sockets) > 1 else [CORE_ID]
+
+
+def _spec(plan: NodePlan, pool: str, cpus: int) -> dict[str, Any]:
+    if names.mode(plan) == GROUPED:
+        return {"devices": {"requests": list(_of_groups(plan, cpus))}}
+    devices: dict[str, Any] = {"requests": list(_of_cpus(plan, pool, cpus))}
+    conditions = []
+    if by_cores(plan, pool, cpus):
+        for request in devices["requests"]:
+            own = {"requests": [request["name"]]}
+            conditions += [{**own, "matchAttribute": key} for key in _of_core(plan)]
+    if attribute := _aligned(plan):
+        conditions.append({"matchAttribute": attribute})
+    if conditions:
+        devices["constraints"] = conditions
+    return {"devices": devices}
+
+
+def _of_groups(plan: NodePlan, cpus: int) -> Iterator[dict[str, Any]]:
+    """A request for a part of a device, or several where no device has so many CPUs."""
+    most = largest_group(plan)
+    count = -(-cpus // most) if most else 1
+    for number in range(count):
+        share = cpus // count + (number < cpus % count)
+        capacity = {"requests": {CAPACITY: str(share)}}
+        asked = {"deviceClassName": names.GENERAL, "capacity": capacity}
+        name = _CLAIM if count == 1 else f"{_CLAIM}-{number + 1}"
+        yield {"name": name, "exactly": asked}
+
+
+def largest_group(plan: NodePlan) -> int:
+    """The CPUs of the largest device of mode grouped."""
+    topology = plan.topology
+    by_socket = plan.node_class.target.dra.group_by == "socket"
+    groups = topology.sockets if by_socket else topology.numa_nodes
+    own = claimable(plan, "")
+    return max((len(cpus & own) for cpus in groups.values()), default=0)
+
+
+def _of_cpus(plan: NodePlan, pool: str, cpus: int) -> Iterator[dict[str, Any]]:
+    name = classes.of_workload(plan, pool)
+    if not by_cores(plan, pool, cpus):
+        yield {"name": _CLAIM, "exactly": {"deviceClassName": name, "count": cpus}}
+        return
+    threads = plan.topology.threads_per_core
+    for core in range(cpus // threads):
+        asked = {"deviceClassName": name, "count": threads}
+        yield {"name": f"core-{core}", "exactly": asked}
+
+
+def _aligned(plan: NodePlan) -> str:
+    """The attribute that all devices of a claim have in common; empty without."""
+    match plan.node_class.target.dra.align:
+        case "numaNode":
+            return STANDARD_NUMA_NODE if driver.reads_file(plan) else NUMA_NODE_ID
+        case "cache":
+            return CACHE_L3_ID
+        case _:
+            return ""
+
+
+def document(setting: Setting) -> dict[str, Any]:
+    """The template of a setting, for the namespace of its workload."""
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": KIND,
+        "metadata": {"name": setting.key},
+        "spec": {"spec": plain(setting.value)},
+    }
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The specs as YAML, by template; empty without settings."""
+    return to_yaml({one.key: plain(one.value) for one in settings}) if settings else ""
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The same of that YAML."""
+    return {name: from_plain(spec) for name, spec in next(yaml11.load(text)).items()}

@@ -1,0 +1,124 @@
+"""The driver's configuration: a file from 0.3 on, flags by the values of its chart before."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuplan import versions, yaml11
+from cpuplan.components.dra import names
+from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or
+from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics import Reason
+from cpuplan.dra.names import GROUPED, INDIVIDUAL
+from cpuplan.emit import to_yaml
+from cpuplan.nri.names import TOLERATION
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.versions import Version
+
+NAME = "dra-driver"
+EFFECT: Effect | None = Effect("kubectl get resourceslices -o yaml", Cost.NOTHING)
+MODE, GROUP_BY, RESERVED = "cpuDeviceMode", "groupBy", "reservedCPUs"
+MAPPING = "publishNodeAllocatableResourceMapping"
+#: The first release that reads a file; the charts before have no nodeSelector either.
+FILE_SINCE = "0.3"
+#: Gates by the first Kubernetes version that has them on.
+CONSUMABLE, ALLOCATABLE = "DRAConsumableCapacity", "DRANodeAllocatableResources"
+_ON_SINCE: Version = (1, 36)
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """Fields of the configuration; nothing that is a default of the driver."""
+    target = plan.node_class.target
+    if not target.has_dra:
+        return
+    mode = names.mode(plan)
+    yield Setting(NAME, MODE, mode, (_why_mode(plan, mode),))
+    if mode == GROUPED:
+        default = of_mechanism(plan, "the driver's default")
+        place = target_field(plan, "groupBy")
+        because = stated_or(plan, "what is one device", place, default)
+        yield Setting(NAME, GROUP_BY, target.dra.group_by, (because,))
+    if cpus := reserved(plan):
+        kept = of_mechanism(plan, "what the driver reserves, the kubelet reserves too")
+        because_all = (*plan.pool("reserved").because, *plan.pool("isolcpus").because, kept)
+        yield Setting(NAME, RESERVED, cpus, because_all)
+    if target.dra.accounting == "mapping":
+        place = target_field(plan, "accounting")
+        counted = stated(plan, "the scheduler and the kubelet count claims", place)
+        yield Setting(NAME, MAPPING, True, (counted,))
+
+
+def target_field(plan: NodePlan, name: str) -> str:
+    """The path of a field of `dra` of the target."""
+    return plan.node_class.target_field(f"dra.{name}")
+
+
+def _why_mode(plan: NodePlan, mode: str) -> Reason:
+    if is_written(plan, target_field(plan, "mode")):
+        return stated(plan, "asked for", target_field(plan, "mode"))
+    if mode == INDIVIDUAL:
+        text = "partitions are chosen by the numbers of their CPUs"
+        return stated(plan, text, "pools.isolated.partitions")
+    return of_mechanism(plan, "no partition needs devices of single CPUs")
+
+
+def reserved(plan: NodePlan) -> CpuSet:
+    """CPUs that no container gets: as `reservedSystemCPUs` of the kubelet, isolcpus included.
+
+    The driver never reads which CPUs the kernel isolates: it would give them to shared containers.
+    """
+    return plan.pool("reserved").cpus | plan.pool("isolcpus").cpus
+
+
+def reads_file(plan: NodePlan) -> bool:
+    """Whether the driver's release reads a configuration file."""
+    return versions.from_text(plan.node_class.target.dra.release) >= versions.from_text(FILE_SINCE)
+
+
+def gates(plan: NodePlan) -> dict[str, str]:
+    """Feature gates that are off by default in the target's release, each with what needs it."""
+    target = plan.node_class.target
+    version = versions.kubernetes_version(target)
+    if not target.has_dra or version is None:
+        return {}
+    needed: dict[str, str] = {}
+    if names.mode(plan) == GROUPED and version < _ON_SINCE:
+        needed[CONSUMABLE] = "claims take a part of a device"
+    if target.dra.accounting == "mapping":
+        needed[ALLOCATABLE] = "claims count as CPUs of pods"
+    return needed
+
+
+def values(plan: NodePlan, settings: Sequence[Setting]) -> dict[str, Any]:
+    """Values of the driver's chart for the nodes of a class."""
+    given = configuration(settings)
+    # The runtime starts no container without the driver, but the driver's own.
+    common = {"podAnnotations": {f"{TOLERATION}/pod": "true"}}
+    if not reads_file(plan):
+        return {"args": given, **common}
+    return {"driverConfig": given, "nodeSelector": selector(plan), **common}
+
+
+def selector(plan: NodePlan) -> dict[str, str]:
+    """The labels of the nodes of a class."""
+    return {names.CLASS_LABEL: plan.node_class.name}
+
+
+def configuration(settings: Sequence[Setting]) -> dict[str, Any]:
+    """The settings as the driver's file has them; CPUs are text, a number would be refused."""
+    return {setting.key: plain(setting.value) for setting in settings}
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The file's YAML; empty without settings."""
+    return to_yaml(configuration(settings)) if settings else ""
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The fields of a file."""
+    data: Mapping[str, Any] = next(yaml11.load(text)) or {}
+    return {key: _value(key, value) for key, value in data.items()}
+
+
+def _value(key: str, value: Any) -> Value:
+    return CpuSet.parse(value) if key == RESERVED and isinstance(value, str) else from_plain(value)

@@ -1,0 +1,111 @@
+"""The devices that the driver publishes of a node: what claims and DeviceClasses choose from.
+
+They follow from the machine and the driver's configuration. Expected state for reviewers and
+checkers; on a cluster the ResourceSlices belong to the driver.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cpuplan import yaml11
+from cpuplan.components.dra import driver
+from cpuplan.components.reasons import of_hardware, of_mechanism
+from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.dra.names import CACHE_L3_ID, STANDARD_NUMA_NODE
+from cpuplan.emit import to_yaml
+from cpuplan.model.topology import Topology
+from cpuplan.plan import NodePlan
+from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+
+if TYPE_CHECKING:
+    from cpuplan.dra.devices import Device
+
+NAME = "resource-slices"
+EFFECT: Effect | None = Effect("kubectl get resourceslices -o yaml", Cost.NOTHING)
+CPUS, COUNT, ATTRIBUTES = "cpus", "devices", "attributes"
+
+
+def settings(plan: NodePlan) -> Iterator[Setting]:
+    """The CPUs behind all devices, how many there are, and what is told of each."""
+    if not plan.node_class.target.has_dra:
+        return
+    made = of_plan(plan)
+    hardware = of_hardware(plan, f"the inventory's {plan.node_class.hardware}")
+    because = (hardware, of_mechanism(plan, "the driver publishes what is not reserved"))
+    cpus = CpuSet.from_bits(sum(device.cpus for device in made))
+    yield Setting(NAME, CPUS, cpus, (*plan.pool("reserved").because, *because))
+    yield Setting(NAME, COUNT, len(made), because)
+    known = sorted({key for device in made for key in device.attributes})
+    yield Setting(NAME, ATTRIBUTES, tuple(known), because)
+
+
+def of_plan(plan: NodePlan) -> list["Device"]:
+    """The devices of a node of the plan's class."""
+    given = {setting.key: setting.value for setting in driver.settings(plan)}
+    made = devices(plan.topology, plan.pool("offlined").cpus, given)
+    hidden = set() if driver.reads_file(plan) else {STANDARD_NUMA_NODE}
+    return [_without(device, hidden) for device in made]
+
+
+def devices(topology: Topology, offlined: CpuSet, settings: Mapping[str, Value]) -> list["Device"]:
+    """The devices of a machine with this configuration of the driver, without unknown ids.
+
+    An inventory may lack the kernel's ids of caches.
+    """
+    # For few plans, and it takes a while to load.
+    from cpuplan.dra.config import Config
+    from cpuplan.dra.devices import build
+    from cpuplan.dra.topology import discover
+    from cpuplan.nri.sysfs.of_topology import files_of
+
+    config = Config(
+        reserved_cpus=str(settings.get(driver.RESERVED, "")),
+        cpu_device_mode=str(settings[driver.MODE]),
+        group_by=str(settings.get(driver.GROUP_BY, "numanode")),
+        publish_node_allocatable_resource_mapping=bool(settings.get(driver.MAPPING)),
+    )
+    machine = discover(files_of(topology, CpuSet(), offlined))
+    return [_known(topology, device) for device in build(machine, config)]
+
+
+def _known(topology: Topology, device: "Device") -> "Device":
+    """A device with the kernel's id of its cache, where the inventory has it."""
+    if CACHE_L3_ID not in device.attributes:
+        return device
+    cpus = CpuSet.from_bits(device.cpus)
+    third = (cache for cache in topology.kubelet.caches if cache.level == 3)
+    found = next((cache.id for cache in third if cpus <= cache.cpus), None)
+    if found is None:
+        return _without(device, {CACHE_L3_ID})
+    return device._replace(attributes={**device.attributes, CACHE_L3_ID: found})
+
+
+def _without(device: "Device", hidden: set[str]) -> "Device":
+    told = {key: value for key, value in device.attributes.items() if key not in hidden}
+    return device._replace(attributes=told)
+
+
+def document(plan: NodePlan) -> dict[str, Any]:
+    """All devices, in the order in which schedulers look at them."""
+    made = [device.fields() for device in of_plan(plan)]
+    return {"nodes": list(plan.node_class.nodes), "devices": made}
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The settings as YAML; empty without any."""
+    return to_yaml({one.key: plain(one.value) for one in settings}) if settings else ""
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The same of that YAML."""
+    data = next(yaml11.load(text)) or {}
+    return {key: _value(key, value) for key, value in data.items()}
+
+
+def _value(key: str, value: Any) -> Value:
+    if key == CPUS:
+        try:
+            return CpuSet.parse(str(value))
+        except CpuSetError:
+            return str(value)
+    return from_plain(value)
