@@ -45,6 +45,8 @@ class Project(NamedTuple):
     before: Before = {}  # noqa: RUF012 - never changed
     #: What all this was read from.
     inputs: Inputs = Inputs(Path(), {}, None)
+    #: The limit for each layout, in seconds of work; None for the default.
+    seconds: float | None = None
 
     def hardware_of(self, node_class: NodeClass) -> HardwareSpec:
         """The Hardware document of a class."""
@@ -57,8 +59,11 @@ class Project(NamedTuple):
         return self.documents.locate
 
 
-def load(root: Path, also: Sequence[Path] = ()) -> Project:
-    """Read inventories/, intents/, the lock and the files `also`; problems are returned."""
+def load(root: Path, also: Sequence[Path] = (), seconds: float | None = None) -> Project:
+    """Read inventories/, intents/, the lock and the files `also`; problems are returned.
+
+    `seconds` is what each layout may take.
+    """
     read = inputs.read(root, also)
     documents, diagnostics = project.from_texts(read.texts, read.diagnostics)
     built, problems = fleet.build(documents)
@@ -77,6 +82,7 @@ def load(root: Path, also: Sequence[Path] = ()) -> Project:
         tuple(lock_problems),
         compiled,
         read,
+        seconds,
     )
 
 
@@ -155,7 +161,8 @@ def _made(project: Project, units: Sequence[Unit], *, checked: bool) -> Iterator
     kin: dict[str, list[NodeClass]] = {}
     for node_class in project.classes:
         kin.setdefault(node_class.intent, []).append(node_class)
-    batch = Batch(tuple(units), kin, frozenset(project.documents.by_name), checked)
+    documents = frozenset(project.documents.by_name)
+    batch = Batch(tuple(units), kin, documents, checked, project.seconds)
     return iter(batch.made())
 
 

@@ -169,6 +169,27 @@ def _place(kind: str, name: str, path: str, *, of_key: bool) -> str:
     return places.of_field(kind, name, path, of_key=of_key)
 
 
+#: Instead of a goal: the choice among layouts that reach all goals equally well.
+CANONICAL = "canonical"
+
+
+class Unproven(NamedTuple):
+    """A goal that is not proven reached as far as possible."""
+
+    goal: str
+    set: str = ""
+    part: str = ""  # of the machine, such as `NUMA node`
+    found: int = 0  # CPUs, cores or parts
+    bound: int | None = None  # no layout has a better number; None: nothing is known
+
+
+class Limited(NamedTuple):
+    """What a search within a limit left unproven of a layout."""
+
+    seconds: float  # whole ones, when a user says them
+    goals: tuple[Unproven, ...]
+
+
 class NodePlan:
     """The layout of one class: what `components` make settings from.
 
@@ -176,17 +197,23 @@ class NodePlan:
     """
 
     def __init__(
-        self, node_class: NodeClass, pools: tuple[Pool, ...], sets: tuple[Pool, ...] = ()
+        self,
+        node_class: NodeClass,
+        pools: tuple[Pool, ...],
+        sets: tuple[Pool, ...] = (),
+        limited: Limited | None = None,
     ) -> None:
         self.node_class = node_class
         self.pools = pools
         self.sets = sets
+        #: None if the layout is proven best, which it is as a rule.
+        self.limited = limited
         # From behind, as the first of a name counts.
         self._by_name = {pool.name: pool for pool in (*sets[::-1], *pools[::-1])}
 
     def with_spec(self, spec: IntentSpec) -> NodePlan:
         """The same layout under another intent's words, for which settings must be made anew."""
-        return NodePlan(self.node_class.saying(spec), self.pools, self.sets)
+        return NodePlan(self.node_class.saying(spec), self.pools, self.sets, self.limited)
 
     def pool(self, name: str) -> Pool:
         """The pool or set `name`; an empty one where the layout has none."""
@@ -224,7 +251,7 @@ class ConfiguredPlan(NodePlan):
     """A plan and its settings: what is written, explained, checked and simulated."""
 
     def __init__(self, plan: NodePlan, settings: Settings) -> None:
-        super().__init__(plan.node_class, plan.pools, plan.sets)
+        super().__init__(plan.node_class, plan.pools, plan.sets, plan.limited)
         self.settings = settings
         #: Of a paused class, what stays; None of others, and where an edit leaves it unknown.
         self.kept: Kept | None = None

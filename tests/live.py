@@ -17,6 +17,7 @@ from cpuplan.components.published import nrt
 from cpuplan.components.published.amounts import ALLOCATABLE, AMOUNTS, CAPACITY, KEPT
 from cpuplan.emit import to_json, to_yaml
 from cpuplan.expected import objects as files
+from cpuplan.expected import topologies
 from cpuplan.expected.objects import Compiled
 from cpuplan.expected.state import Expected, read
 from cpuplan.kubelet.quantity import parse
@@ -52,7 +53,7 @@ class Cluster:
             for name in expected.nodes:
                 found.append(node(expected, name))
                 if plan.settings.of(nrt.NAME):
-                    found.append(nrt.node_resource_topology(plan, name))
+                    found.append(topologies.named(nrt.node_resource_topology(plan), name))
             if RENDERED in expected.facts:
                 found.append(rendered(plan))
         return [*found, *(_live(each.data) for each in self.compiled)]

@@ -12,11 +12,12 @@ import pytest
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.fleet import lock
+from cpuplan.fleet.before import owned
 from tests.git_projects import add_class, commit, cpuplan, edit, fresh_check, git, merge, repository
 from tests.projects import run_in
 
 LOCK = "intents/plan.lock.yaml"
-MANIFEST = "out/.cpuplan/manifest"
+MANIFEST = "out/.cpuplan/manifests/lab"
 Capture = pytest.CaptureFixture[str]
 
 
@@ -194,7 +195,7 @@ def _as_before(project: Path) -> None:
     classes = [
         json.loads(path.read_text()) for path in sorted((folder / "classes").rglob("*.json"))
     ]
-    listed = (folder / "manifest").read_text().splitlines()[1:]
+    listed = [path for path in owned(project / "out") if path[0] != "#"]
     files = {path: "0" * 64 for path in listed if "classes/" not in path}
     shutil.rmtree(folder)
     folder.mkdir()

@@ -30,6 +30,7 @@ from cpuplan.components.nri import balloons
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
+from cpuplan.expected import topologies
 from cpuplan.fleet import targets
 from cpuplan.model import roles
 from cpuplan.model.delivery import DeliverySpec
@@ -273,13 +274,14 @@ def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     folder = f"clusters/{cluster}/expected"
     files: Files = {}
     for plan in plans:
-        nodes = plan.node_class.nodes if plan.settings.of(nrt.NAME) else ()
-        for node in nodes:
-            files[f"{folder}/nrt/{node}.yaml"] = to_file(nrt.node_resource_topology(plan, node))
+        node_class = plan.node_class
+        if plan.settings.of(nrt.NAME):
+            text = topologies.render(node_class.nodes, nrt.node_resource_topology(plan))
+            files[topologies.file_of(cluster, node_class.name)] = text.encode()
         if plan.settings.of(slices.NAME):
-            path = f"{folder}/{dra.FOLDER}/{plan.node_class.name}.yaml"
+            path = f"{folder}/{dra.FOLDER}/{node_class.name}.yaml"
             files[path] = to_file(slices.document(plan))
-        for manifest in of(plan.node_class).expected(plan):
+        for manifest in of(node_class).expected(plan):
             text = to_yaml(manifest.data, manifest.comment)
             files[f"{folder}/operator/{manifest.file}"] = text.encode()
     return files

@@ -18,7 +18,7 @@ def compile_again(output_format: str = "") -> "tuple[Project, Compiled] | None":
     from cpuplan import pipeline
     from cpuplan.diagnostics import errors
 
-    project = pipeline.load(settings().root)
+    project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
     compiled = pipeline.compile_project(project)
     if errors(compiled.diagnostics):

@@ -13,7 +13,7 @@ from cpuplan.text import did_you_mean
 
 def load_plan(root: Path) -> tuple[Project, Plan] | None:
     """The project's plan; None, with the errors printed, if it has any."""
-    project = pipeline.load(root)
+    project = pipeline.load(root, seconds=settings().time_limit)
     narrow_to(project)
     plan = solve_plan(project)
     return None if plan is None else (project, plan)

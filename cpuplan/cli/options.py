@@ -17,6 +17,8 @@ class Settings:
         self.colour: bool | None = None  # None: only on a terminal
         self.quiet = False
         self.verbose = False
+        #: What each layout may take, in seconds of work; None for the default.
+        self.time_limit: int | None = None
         #: Where the report goes; None for standard output or error.
         self.output: Path | None = None
         self.format = "text"
@@ -103,6 +105,22 @@ def keep(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     if settings.quiet and settings.verbose:
         raise click.UsageError("-q and -v cannot be used together", context)
     return value
+
+
+def time_limit() -> click.Option:
+    """`--time-limit`, for commands that solve layouts."""
+    from cpuplan.solve.effort import DEFAULT
+
+    return click.Option(
+        ["--time-limit"],
+        type=click.IntRange(min=1),
+        metavar="SECONDS",
+        help="How long each layout may be searched for and proven best, in seconds of the solver's "
+        "work: counted in its steps and not by a clock, so that the result is the same on every "
+        f"machine.  [default: {DEFAULT:g}]",
+        expose_value=False,
+        callback=keep,
+    )
 
 
 def filters(*, by_node: bool = True) -> list[click.Option]:

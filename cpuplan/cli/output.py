@@ -128,6 +128,12 @@ def cluster_option(command: Command) -> Command:
     return command
 
 
+def time_limit_option(command: Command) -> Command:
+    """`--time-limit`, for commands that solve layouts."""
+    _add(command, options.time_limit())
+    return command
+
+
 def _add(command: Any, option: click.Option) -> None:
     """As click's own decorators do with an option that is made already."""
     if not hasattr(command, "__click_params__"):

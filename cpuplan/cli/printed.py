@@ -8,10 +8,12 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cpuplan.cli.output import echo_result, fails, narrow_to, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
+from cpuplan.emit import to_yaml
+from cpuplan.expected import topologies
 from cpuplan.fleet import lock
 from cpuplan.fleet.hosting import HOST
 from cpuplan.read.inputs import LOCK_PATH
@@ -28,25 +30,67 @@ _KNOWN = frozenset({"cluster", "hosting"})
 
 def print_manifests(root: Path, *, hosting: bool, strict: bool) -> int:
     """Compile the project, and print the objects of --cluster or of the Application's cluster."""
-    from cpuplan import pipeline
-
     given = {} if settings().clusters else _parameters(os.environ.get(PARAMETERS, ""))
     if "cluster" in given:
         settings().clusters = (given["cluster"],)
     of_host = hosting or given.get("hosting") == "true"
-    project = pipeline.load(root)
+    done = _compile(root, strict=strict)
+    if done is None:
+        return 1
+    project, compiled = done
+    folder = _folder(_cluster(project), hosting=of_host)
+    chosen = {path: data for path, data in compiled.files.items() if _is_object(path, folder)}
+    _check(chosen)
+    echo_result("".join(f"---\n{data.decode()}" for _, data in sorted(chosen.items())))
+    return 0
+
+
+def print_topologies(root: Path, *, strict: bool) -> int:
+    """Compile the project, and print the NodeResourceTopology of each node of --cluster."""
+    done = _compile(root, strict=strict)
+    if done is None:
+        return 1
+    project, compiled = done
+    cluster = _cluster(project)
+    start = f"clusters/{cluster}/{topologies.FOLDER}/"
+    chosen = {path: data for path, data in compiled.files.items() if path.startswith(start)}
+    _check(chosen)
+    objects = _by_node(chosen)
+    scope = settings().scope
+    wanted = [node for node in sorted(objects) if not scope or (cluster, node) in scope.wanted]
+    echo_result("".join(f"---\n{to_yaml(objects[node])}" for node in wanted))
+    return 0
+
+
+def _by_node(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
+    """The objects of nodes. Raises CP679 for a kept file that was edited."""
+    found: dict[str, dict[str, Any]] = {}
+    for path, data in files.items():
+        try:
+            found |= dict(topologies.objects(data.decode()))
+        except ValueError as error:
+            raise _wrong(f"out/{path}: {error}", "restore the file from Git") from error
+    return found
+
+
+def _check(files: Mapping[str, bytes]) -> None:
+    """Raise CP570 for files that cannot be read back."""
+    if wrong := emitted.check(files):
+        raise CpuplanError(wrong)
+
+
+def _compile(root: Path, *, strict: bool) -> "tuple[Project, Compiled] | None":
+    """The compiled project; None where something is wrong, which is printed. Raises CP679."""
+    from cpuplan import pipeline
+
+    project = pipeline.load(root, seconds=settings().time_limit)
     narrow_to(project)
     compiled = pipeline.compile_project(project)
     print_diagnostics(compiled.diagnostics, strict=strict)
     if errors(compiled.diagnostics) or fails(compiled.diagnostics, strict=strict):
-        return 1
+        return None
     _check_lock(project, compiled)
-    folder = _folder(_cluster(project), hosting=of_host)
-    chosen = {path: data for path, data in compiled.files.items() if _is_object(path, folder)}
-    if wrong := emitted.check(chosen):
-        raise CpuplanError(wrong)
-    echo_result("".join(f"---\n{data.decode()}" for _, data in sorted(chosen.items())))
-    return 0
+    return project, compiled
 
 
 def _parameters(text: str) -> Mapping[str, str]:

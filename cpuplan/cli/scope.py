@@ -91,7 +91,9 @@ class Scope:
             ):
                 return nodes
             case [_, "clusters", cluster, "expected", "nrt", file]:
-                return frozenset({(cluster, file.removesuffix(".yaml"))})
+                name = file.removesuffix(".yaml")
+                # Of releases before: the file of a node.
+                return self._of_classes(cluster=cluster, name=name) or frozenset({(cluster, name)})
             case [_, "nodes" | "clusters", cluster, *_]:
                 return frozenset(node for node in self.all if node[0] == cluster)
         return None

@@ -40,6 +40,9 @@ class Wanted(NamedTuple):
     policy: str
     scheduler: str
     ending: tuple[str, ...]
+    #: Mechanisms to put side by side, and whether pods get what each wants.
+    beside: str | None = None
+    adapt: bool = False
 
 
 class Run(NamedTuple):
@@ -105,6 +108,8 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     result = _simulate(run, run.start)
     answers = _orders(run) if wanted.any_order else []
     diagnostics = [*given, *sharing.check(run.plans, run.items)]
+    if wanted.scheduler == PLANNED:
+        diagnostics += findings.of_claims(run.plans, run.items)
     if wanted.scheduler in (KOORDINATOR, BOTH):
         diagnostics += checking.of_pods(run.items, run.plans)
     is_planned = wanted.policy == KUBELET and wanted.scheduler == PLANNED

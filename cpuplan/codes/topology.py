@@ -147,6 +147,28 @@ CODES = {
         "A workload has its manifest in the intent, or names a file of the project's folder `pods/`, such as "
         "`pods/upf.yaml`, with one pod or one workload in it.",
     ),
+    "CP322": Code(
+        "layout not proven best",
+        "the layout of class {name} in cluster {cluster} ({nodes}) satisfies every statement, but within the limit of "
+        "{limit} of work it was not proven best: {facts}",
+        "give it longer with --time-limit, or waive this finding: the layout stays in the lock",
+        "Each goal of the intent is proven: no layout is better. For machines with many equal parts and many pools this can "
+        "take very long, so that the solver stops at the limit (`--time-limit`). The layout is then the best that was "
+        "found, and the message has the first goal that is not proven with what was found and what is not ruled out. It is the "
+        "same on every machine with the same release of OR-Tools, because the limit is counted in steps. The lock says which goals are "
+        "not proven (`unproven`), and the layout is kept as any other. `compile --resolve`, or `compile --time-limit` "
+        "with more than the lock has, searches again; CPUs move only if that proves a layout best or finds one that is nearer "
+        "to a goal.",
+        severity="warning",
+    ),
+    "CP323": Code(
+        "no layout, not explained",
+        "class {name} of cluster {cluster} ({nodes}) has no layout, which is proven; which of its statements contradict each "
+        "other was not found within the limit of {limit} of work",
+        "give it longer with --time-limit, or change the statements on the largest pools",
+        "To find the few statements that contradict each other, many parts of them are tried. This stopped at the limit "
+        "(`--time-limit`). The proof that all statements together have no layout was finished before.",
+    ),
     "CP350": Code(
         "listed CPU that does not exist",
         "{pool} lists {cpus}, but hardware {hardware} has only {present}",

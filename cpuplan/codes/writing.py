@@ -14,9 +14,9 @@ CODES = {
         "foreign file in the way",
         "{path} is {kind} that cpuplan did not write, but {wanted} belongs there",
         "move it elsewhere, then compile again",
-        "The output folder may contain other files. cpuplan changes and deletes only what `.cpuplan/manifest` lists, "
-        "so a foreign file in the place of a new one stops the compilation, even with `--force`. A file that Git has "
-        "in this state does not stop it, because nothing is lost: a merge leaves such files.",
+        "The output folder may contain other files. cpuplan changes and deletes only what `.cpuplan/manifest` "
+        "and the files of `.cpuplan/manifests/` list, so a foreign file in the place of a new one stops the compilation, "
+        "even with `--force`. A file that Git has in this state does not stop it, because nothing is lost: a merge leaves such files.",
     ),
     "CP603": Code(
         "edited by hand",

@@ -14,11 +14,12 @@ from cpuplan.read.files import refusal
 from cpuplan.source import Position
 
 #: Below `out/`: a file for each class, `<cluster>/<class>.json`, so that merges of different
-#: classes
-#: change different files.
+#: classes change different files.
 CLASSES = ".cpuplan/classes"
-#: The files of `out/` that cpuplan owns, a path a line.
+#: The files of `out/` that cpuplan owns, a path a line: those of no cluster. Up to form 2, all.
 MANIFEST = ".cpuplan/manifest"
+#: A manifest for each cluster, so that a change of one touches no file of another.
+MANIFESTS = ".cpuplan/manifests"
 
 #: Of these files.
 VERSION = 2
@@ -27,7 +28,10 @@ VERSION = 2
 OLD_PLAN = ".cpuplan/plan.json"
 #: How `out/.gitattributes` begins.
 OURS = "# Written by cpuplan."
-_LISTED = re.compile(rf"^{re.escape(CLASSES)}/([^/\n]+)/([^/\n]+)\.json\r?$", re.MULTILINE)
+_OF_CLUSTER = re.compile(
+    rf"(?:clusters|nodes|ansible(?!/roles/)|{re.escape(CLASSES)})/([^/]+)/|flux/([^/]+)\.yaml\Z"
+)
+_LISTED = re.compile(rf"^{re.escape(CLASSES)}/([^/\n]+)/([^/\n]+)\.json\Z")
 
 #: Cluster and class.
 Key = tuple[str, str]
@@ -49,6 +53,34 @@ def read(out: Path) -> Before:
         if path.parents[1] == out / CLASSES:
             classes[path.parent.name, path.stem] = _class(path) or {}
     return classes or _of_old_form(out)
+
+
+def manifest_of(path: str) -> str:
+    """The manifest that lists a file of `out/`: that of its cluster, or of what is of none."""
+    match = _OF_CLUSTER.match(path)
+    cluster = match and (match[1] or match[2])
+    # A hidden name is no cluster's.
+    return f"{MANIFESTS}/{cluster}" if cluster and cluster[0] != "." else MANIFEST
+
+
+def is_manifest(path: str) -> bool:
+    """Whether a path below `out/` is that of a manifest."""
+    folder, _, name = path.rpartition("/")
+    return path == MANIFEST or (folder == MANIFESTS and name[:1] != ".")
+
+
+def owned(out: Path) -> list[str]:
+    """The lines of all manifests of `out`; none of one that cannot be read."""
+    return [line for path in _manifests(out) for line in _text(path).splitlines()]
+
+
+def _manifests(out: Path) -> list[Path]:
+    try:
+        names = sorted(os.listdir(out / MANIFESTS))
+    except OSError:
+        names = []
+    paths = [MANIFEST, *(f"{MANIFESTS}/{name}" for name in names)]
+    return [out / path for path in paths if is_manifest(path)]
 
 
 def _of_old_form(out: Path) -> Before:
@@ -80,14 +112,14 @@ def _class(path: Path) -> dict[str, Any] | None:
 
 def lost(out: Path, compiled: Before) -> frozenset[Key] | None:
     """The classes that were compiled to `out` and are no longer in it; None for all of them."""
-    if not compiled and not os.path.isfile(out / MANIFEST):
+    if not compiled and not any(map(os.path.isfile, _manifests(out))):
         is_ours = os.path.lexists(out / ".cpuplan") or _text(out / ".gitattributes").startswith(
             OURS
         )
         return None if is_ours else frozenset()
-    manifest = _text(out / MANIFEST)
-    listed = _LISTED.findall(manifest)
-    if not listed and not compiled and "\nclusters/" in manifest:
+    lines = owned(out)
+    listed = [(match[1], match[2]) for match in map(_LISTED.match, lines) if match]
+    if not listed and not compiled and any(line.startswith("clusters/") for line in lines):
         return None
     return frozenset(key for key in (*listed, *compiled) if not compiled.get(key))
 

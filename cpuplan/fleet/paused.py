@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.expected import topologies
 from cpuplan.expected.objects import FOLDER, file_of
 from cpuplan.files import Unreadable, is_plain, read_regular
 from cpuplan.fleet import before, verification
@@ -112,9 +113,8 @@ def _paths(out: Path, record: dict[str, Any], node: NodePlan) -> list[str]:
     digests = record.get(FIELD)
     if isinstance(digests, dict):
         return sorted(path for path in digests if is_plain(path) and path[0] != ".")
-    owned = (_read(out, before.MANIFEST) or b"").decode(errors="replace").splitlines()
     is_own = _own(record, node.node_class)
-    return [path for path in owned if is_plain(path) and is_own(path)]
+    return [path for path in before.owned(out) if is_plain(path) and is_own(path)]
 
 
 def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]:
@@ -133,7 +133,9 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
     agent = verification.agent(node_class.name)
     names |= {f"{cluster}/manifests/40-{kind}-{agent}.yaml" for kind in verification.KINDS}
     names |= {f"ansible/{node_class.cluster}/{node_class.name}.yaml"}
-    names |= {f"{cluster}/expected/nrt/{name}.yaml" for name in before.nodes(record)}
+    names |= {topologies.file_of(*node_class.key)}
+    # Releases before had a file for each node.
+    names |= {topologies.file_of(node_class.cluster, name) for name in before.nodes(record)}
     names |= {f"{cluster}/manifests/20-node-{name}.yaml" for name in before.nodes(record)}
     for profile in _profiles(record, node_class):
         names.add(f"{cluster}/manifests/20-clustercolocationprofile-{profile}.yaml")

@@ -31,8 +31,11 @@ def look(folder: Path) -> Tracked | None:
     return Tracked(frozenset(listed) - differing, differing)
 
 
-def of_merged(folder: Path, path: str) -> list[str]:
-    """The lines of a file on both sides of a merge that is in progress, or was committed last."""
+def of_merged(folder: Path, *paths: str) -> list[str]:
+    """The lines of files on both sides of a merge that is in progress, or was committed last.
+
+    A path may be that of a folder, whose files are meant.
+    """
     for ours, theirs in (
         ("HEAD", "MERGE_HEAD"),
         ("HEAD", "CHERRY_PICK_HEAD"),
@@ -40,9 +43,14 @@ def of_merged(folder: Path, path: str) -> list[str]:
         _COMMITTED,
     ):
         if _ask(folder, "rev-parse", "-q", "--verify", f"{theirs}^{{commit}}") is not None:
-            sides = [_ask(folder, "show", f"{side}:./{path}") or [] for side in (ours, theirs)]
-            return [line for side in sides for text in side for line in text.splitlines()]
+            return [*_lines(folder, ours, paths), *_lines(folder, theirs, paths)]
     return []
+
+
+def _lines(folder: Path, commit: str, paths: tuple[str, ...]) -> list[str]:
+    names = _ask(folder, "ls-tree", "-r", "-z", "--name-only", commit, "--", *paths)
+    texts = _ask(folder, "show", *(f"{commit}:./{name}" for name in names)) if names else []
+    return [line for text in texts or () for line in text.splitlines()]
 
 
 def _ask(folder: Path, *words: str) -> list[str] | None:

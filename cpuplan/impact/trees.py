@@ -12,13 +12,13 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.files import Unreadable, read_regular
 from cpuplan.files.listing import list_files
-from cpuplan.fleet.before import CLASSES, MANIFEST, VERSION
+from cpuplan.fleet.before import CLASSES, VERSION, is_manifest
 from cpuplan.impact import sides
 from cpuplan.read.files import refusal
 from cpuplan.source import Position
 
-#: Of one machine, or about the other files.
-_NOT_COMPARED = (MANIFEST, ".cpuplan/written")
+#: Of one machine.
+_NOT_COMPARED = ".cpuplan/written"
 _FOLDER = "out"
 #: Letters of a commit's name.
 _SHORT = 12
@@ -67,10 +67,14 @@ def _read(path: Path, within: str) -> bytes:
 
 
 def _owned(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files that cpuplan wrote; all of them where no manifest lists these."""
-    text = files.get(MANIFEST, b"").decode(errors="replace")
-    listed = set(text.splitlines()) or files.keys()
-    return {path: files[path] for path in files if path in listed and path not in _NOT_COMPARED}
+    """The files that cpuplan wrote; all of them where no manifest lists any."""
+    texts = [files[path].decode(errors="replace") for path in filter(is_manifest, files)]
+    listed = {line for text in texts for line in text.splitlines()} or files.keys()
+    return {
+        path: files[path]
+        for path in files
+        if path in listed and path != _NOT_COMPARED and not is_manifest(path)
+    }
 
 
 def _check(tree: Tree) -> None:

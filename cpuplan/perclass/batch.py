@@ -6,6 +6,7 @@ from typing import NamedTuple
 from cpuplan.perclass import unplaced
 from cpuplan.perclass.unit import Made, Unit, make
 from cpuplan.plan import NodeClass
+from cpuplan.solve import effort
 
 
 class Batch(NamedTuple):
@@ -16,6 +17,8 @@ class Batch(NamedTuple):
     documents: frozenset[unplaced.Name]
     #: Whether `check_node` is asked too.
     checked: bool
+    #: The limit for each layout, in seconds of work; None for the default.
+    seconds: float | None = None
 
     def made(self) -> list[Made]:
         """What is made of each unit, with places that have no lines yet."""
@@ -24,4 +27,5 @@ class Batch(NamedTuple):
     def _made(self, unit: Unit) -> Made:
         kin = self.kin.get(unit.members[0].intent, ())
         locate = unplaced.locate_in(self.documents)
-        return make(unit, kin, locate, checked=self.checked)
+        with effort.limited(self.seconds):
+            return make(unit, kin, locate, checked=self.checked)

@@ -11,6 +11,7 @@ from cpuplan.model.rulebook import EXPERT_RULES
 from cpuplan.plan import ConfiguredPlan, NodeClass
 from cpuplan.simulate import traps
 from cpuplan.solve import layouts, statements
+from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.source import Locate
 
 
@@ -43,14 +44,17 @@ def make(unit: Unit, kin: Sequence[NodeClass], locate: Locate, *, checked: bool)
     `kin` are classes of the same intent, which remedies are tried on. It depends on nothing else.
     """
     problems: list[Diagnostic] = []
-    for member in unit.members:
-        problems += statements.check(member, locate)
-    if errors(problems):
-        return Made((), tuple(problems))
     try:
+        for member in unit.members:
+            problems += statements.check(member, locate)
+        if errors(problems):
+            return Made((), tuple(problems))
         solved = layouts.layouts(unit.members, unit.starts, locate, kin)
     except CpuplanError as error:
         return Made((), (*problems, *error.diagnostics))
+    except UndecidedError:
+        undecided = [proof.undecided(member, locate) for member in unit.members]
+        return Made((), (*problems, *undecided))
     plans = tuple(map(backends.configure, solved))
     found = [tuple(check_node(plan, locate)) for plan in plans] if checked else []
     return Made(plans, tuple(problems), tuple(found))
@@ -67,7 +71,8 @@ def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
         if switch.disable
         for code in EXPERT_RULES[switch.disable].codes
     }
-    problems = [*checks.check(node, locate), *backends.check(node, locate)]
+    problems = [*proof.check(node, locate)]
+    problems += [*checks.check(node, locate), *backends.check(node, locate)]
     problems = [problem for problem in problems if problem.code not in off]
     if not errors(problems):
         problems += traps.check(node, locate)

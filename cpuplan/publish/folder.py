@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.fleet.before import CLASSES, MANIFEST
+from cpuplan.fleet.before import CLASSES, MANIFEST, MANIFESTS, is_manifest
 from cpuplan.git import trees
 from cpuplan.git.program import ask
 from cpuplan.git.trees import EXECUTABLE, FILE, Entry
@@ -22,6 +22,7 @@ FOLDER = "Cpuplan-Folder"
 #: What every tree needs, so that Git keeps its bytes.
 _ALWAYS = (".gitattributes", ".cpuplan/.gitignore")
 _OF_CLUSTERS = ("clusters/{}/", "nodes/{}/", f"{CLASSES}/{{}}/")
+_MANIFEST_OF = f"{MANIFESTS}/{{}}"
 #: Where a project has its documents, and how their files end.
 _DOCUMENTS = ("intents", "inventories")
 _ENDINGS = (".yaml", ".yml")
@@ -35,7 +36,7 @@ class Folder(NamedTuple):
 
     commit: str
     entries: Mapping[str, Entry]
-    #: Paths of cpuplan's files, the manifest among them.
+    #: Paths of cpuplan's files, manifests among them.
     owned: frozenset[str]
 
     def content(self, path: str) -> tuple[bool, str] | None:
@@ -55,7 +56,8 @@ def is_provenance(path: str) -> bool:
 def is_wanted(path: str, clusters: tuple[str, ...]) -> bool:
     """Whether a path belongs to the trees of some clusters; without names, to all."""
     starts = tuple(start.format(name) for start in _OF_CLUSTERS for name in clusters)
-    return not clusters or path in _ALWAYS or path.startswith(starts)
+    manifests = map(_MANIFEST_OF.format, clusters)
+    return not clusters or path in (*_ALWAYS, *manifests) or path.startswith(starts)
 
 
 def read(repository: Path, commit: str | None, folder: str) -> Folder:
@@ -63,12 +65,12 @@ def read(repository: Path, commit: str | None, folder: str) -> Folder:
     if commit is None:
         return NONE
     entries = trees.entries_of(repository, commit, folder)
-    manifest = entries.get(MANIFEST)
-    if manifest is None:
-        return Folder(commit, entries, frozenset())
-    data = trees.blobs(repository, [manifest.object])[manifest.object]
-    owned = parse_manifest(data, f"{commit[:12]}:{folder}/{MANIFEST}")
-    return Folder(commit, entries, owned | {MANIFEST})
+    manifests = {path: entry.object for path, entry in entries.items() if is_manifest(path)}
+    found = trees.blobs(repository, manifests.values())
+    owned = set(manifests)
+    for path, name in manifests.items():
+        owned |= parse_manifest(found[name], f"{commit[:12]}:{folder}/{path}").paths
+    return Folder(commit, entries, frozenset(owned))
 
 
 def last_published(repository: Path, now: Folder, folder: str) -> Folder:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic
-from cpuplan.fleet.before import MANIFEST
+from cpuplan.fleet.before import is_manifest
 from cpuplan.git import commits, trees
 from cpuplan.git.trees import EXECUTABLE, FILE, Entry
 from cpuplan.impact.rules.context import Context
@@ -16,7 +16,7 @@ from cpuplan.publish.branch import Branch
 from cpuplan.publish.folder import PROVENANCE, PROVENANCE_OF, Folder
 from cpuplan.publish.message import Origin
 from cpuplan.publish.provenance import Provenance
-from cpuplan.write.manifest import render_manifest
+from cpuplan.write.manifest import render_manifests
 
 
 class Request(NamedTuple):
@@ -78,14 +78,15 @@ def publish(request: Request) -> Published:
 
 
 def _wanted(request: Request, now: Folder) -> dict[str, bytes]:
-    """The files, and the manifest that lists them beside those of other clusters."""
+    """The files, and the manifests that list them beside those of other clusters."""
     files = {
         path: data
         for path, data in request.files.items()
         if folders.is_wanted(path, request.clusters)
     }
     others = {path for path in now.owned if not folders.is_wanted(path, request.clusters)}
-    return {**files, MANIFEST: render_manifest({*files, *others} - {MANIFEST})}
+    listed = (path for path in {*files, *others} if not is_manifest(path))
+    return {**files, **render_manifests(listed)}
 
 
 def _problems(request: Request, state: _State, names: Mapping[str, str]) -> list[Diagnostic]:
@@ -188,13 +189,13 @@ def _sides(
     kept = {
         path: entry.object
         for path, entry in now.entries.items()
-        if path in now.owned and path != MANIFEST and folders.is_wanted(path, request.clusters)
+        if path in now.owned and not is_manifest(path) and folders.is_wanted(path, request.clusters)
     }
     found = trees.blobs(request.repository, kept.values())
     before = {path: found[name] for path, name in kept.items()}
     after = {path: data for path, data in before.items() if path not in changes}
     for path, entry in changes.items():
-        if entry and path != MANIFEST and not folders.is_provenance(path):
+        if entry and not is_manifest(path) and not folders.is_provenance(path):
             after[path] = contents[path]
     return before, after
 

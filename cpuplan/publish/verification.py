@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.fleet.before import MANIFEST
+from cpuplan.fleet.before import is_manifest
 from cpuplan.git import trees
 from cpuplan.git.trees import EXECUTABLE, LINK, SUBMODULE
 from cpuplan.git.trees import FILE as GIT_FILE
 from cpuplan.publish.folder import is_provenance, is_wanted
 from cpuplan.publish.provenance import Provenance
 from cpuplan.source import Position
-from cpuplan.write.manifest import WRITTEN, parse_manifest
+from cpuplan.write.manifest import WRITTEN, divide, parse_manifest
 from cpuplan.write.tree import FILE, FOLDER, read, scan
 
 _FILES = (GIT_FILE, EXECUTABLE)
@@ -54,11 +54,11 @@ def of_commit(root: Path, ref: str, folder: str) -> Tree:
 
 def compare(tree: Tree, wanted: Mapping[str, bytes]) -> list[Diagnostic]:
     """A finding for each path that is not as the inputs give it: CP608 to CP610 and CP699."""
-    listed = _listed(tree)
+    manifests = _manifests(tree)
+    listed = {path for paths in manifests.values() for path in paths}
     findings = {path: _found(tree, path, data) for path, data in wanted.items()}
-    if listed != wanted.keys():
-        findings[MANIFEST] = _of_output(tree, MANIFEST, "CP609" if listed else "CP608")
-    for path in {*tree.files, *tree.others} - wanted.keys() - {MANIFEST, WRITTEN}:
+    findings |= _of_manifests(tree, manifests, divide(wanted))
+    for path in {*tree.files, *tree.others} - wanted.keys() - {*manifests, WRITTEN}:
         if path in listed:
             findings[path] = _of_output(tree, path, "CP610")
         elif not is_provenance(path):
@@ -66,11 +66,27 @@ def compare(tree: Tree, wanted: Mapping[str, bytes]) -> list[Diagnostic]:
     return [found for _, found in sorted(findings.items()) if found]
 
 
-def _listed(tree: Tree) -> frozenset[str]:
-    """The files that the manifest says are cpuplan's. Raises CP604."""
-    if MANIFEST not in tree.files:
-        return frozenset()
-    return parse_manifest(tree.files[MANIFEST], f"{tree.shown}/{MANIFEST}")
+def _manifests(tree: Tree) -> dict[str, frozenset[str]]:
+    """The files that each manifest says are cpuplan's. Raises CP604."""
+    return {
+        path: parse_manifest(tree.files[path], f"{tree.shown}/{path}").paths
+        for path in filter(is_manifest, tree.files)
+    }
+
+
+def _of_manifests(
+    tree: Tree, found: Mapping[str, frozenset[str]], wanted: Mapping[str, frozenset[str]]
+) -> dict[str, Diagnostic]:
+    """A finding for each manifest that lists other files than it should."""
+    findings = {}
+    for path in {*found, *wanted}:
+        if path not in wanted:
+            findings[path] = _of_output(tree, path, "CP610")
+        elif path not in found:
+            findings[path] = _of_output(tree, path, "CP608")
+        elif found[path] != wanted[path]:
+            findings[path] = _of_output(tree, path, "CP609")
+    return findings
 
 
 def _found(tree: Tree, path: str, wanted: bytes) -> Diagnostic | None:
@@ -92,7 +108,8 @@ def against(
 ) -> Iterator[Diagnostic]:
     """CP699 for files, of some `clusters` or all, and inputs that are not those of a statement."""
     found = {path: sha256(data).hexdigest() for path, data in tree.files.items()}
-    listed = {path for path in _listed(tree) if is_wanted(path, clusters)}
+    manifests = _manifests(tree).values()
+    listed = {path for paths in manifests for path in paths if is_wanted(path, clusters)}
     for path in sorted({*statement.files, *listed}):
         if problem := _difference(statement.files.get(path), found.get(path)):
             yield _not_given(tree, path, problem, "take the file, or the statement, of one commit")

@@ -3,7 +3,7 @@
 import json
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuplan import versions
 from cpuplan.components import cgroups, hugepages, kubelet
@@ -23,6 +23,9 @@ from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate.koordinator.inputs import Inputs, inputs
 from cpuplan.simulate.runtimes import Runtime, runtime_of
 
+if TYPE_CHECKING:
+    from cpuplan.simulate.dra.inputs import Inputs as DraInputs
+
 #: Resources that every kubelet checks and no inventory contains: they stop no pod.
 _NOT_CHECKED = {EPHEMERAL_STORAGE: quantity.of(1 << 60, quantity.BINARY)}
 
@@ -30,7 +33,8 @@ _NOT_CHECKED = {EPHEMERAL_STORAGE: quantity.of(1 << 60, quantity.BINARY)}
 class Planned(NamedTuple):
     """All that a kubelet starts with, except its state files.
 
-    `balloons` or `koordinator` is what gives CPUs to containers in its place, if anything does.
+    `balloons`, `dra` or `koordinator` is what gives CPUs to containers in its place, if anything
+    does.
     """
 
     config: dict[str, Any]
@@ -42,6 +46,7 @@ class Planned(NamedTuple):
     resources: Resources = MappingProxyType({})
     balloons: PolicyInputs | None = None
     koordinator: Inputs | None = None
+    dra: "DraInputs | None" = None
     #: What publishes the node's NodeResourceTopology.
     exporter: str = ""
 
@@ -86,8 +91,15 @@ def planned(plan: ConfiguredPlan) -> Planned:
         runtime_of(plan),
         balloons=own,
         koordinator=theirs,
+        dra=_dra(plan) if target.has_dra else None,
         exporter=exporter_of(plan),
     )
+
+
+def _dra(plan: ConfiguredPlan) -> "DraInputs":
+    from cpuplan.simulate.dra.inputs import inputs as of_plan  # for few plans
+
+    return of_plan(plan)
 
 
 def _pages(plan: ConfiguredPlan) -> dict[int, tuple[tuple[int, int], ...]]:

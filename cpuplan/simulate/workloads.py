@@ -44,7 +44,11 @@ def _pods(plan: NodePlan) -> Iterator[tuple[Pod, int]]:
 
 
 def _annotated(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
-    """The pod as what gives it CPUs knows it: the partition of its balloon, or its QoS class."""
+    """The pod as what gives it CPUs knows it: by its claims, its balloon or its QoS class."""
+    if plan.node_class.target.has_dra:
+        from cpuplan.simulate.dra.inputs import with_claims  # for few plans
+
+        return with_claims(plan, workload, pod)
     if plan.node_class.target.has_koordinator:
         labels = {QOS: qos.LSR}
         return pod._replace(labels=labels, priority_class=qos.PROD)

@@ -7,8 +7,10 @@ from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
 from cpuplan.model.pools import QOS_SETS
 from cpuplan.plan import NodePlan
-from cpuplan.solve import conflict, feasibility, goals, model
+from cpuplan.solve import conflict, effort, feasibility, goals, model
+from cpuplan.solve.conflict import Conflict
 from cpuplan.solve.constraints import Constraint, Differs, Has, Within
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.goals import Aim, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.layout import Layout, Scope, View
 from cpuplan.solve.rules import problem_of
@@ -40,6 +42,8 @@ class Alternative(NamedTuple):
     differences: tuple[Difference, ...] = ()  # in the order of the goals; empty if they are equal
     moves: tuple[Moves, ...] = ()
     conflict: tuple[Reason, ...] = ()  # if there is no such layout: a smallest set of statements
+    is_known: bool = True  # False: the limit ended before there was a layout, or a proof of none
+    is_proven: bool = True  # False: the limit ended before it was proven best, or smallest
 
 
 def cpu_elsewhere(plan: NodePlan, cpu: int) -> Alternative | None:
@@ -79,6 +83,14 @@ def sets_with(plan: NodePlan, cpus: CpuSet) -> tuple[str, ...]:
 
 
 def _without(plan: NodePlan, wish: str, constraint: Within | Differs) -> Alternative:
+    try:
+        with effort.limited():
+            return _solved_without(plan, wish, constraint)
+    except UndecidedError:
+        return Alternative(wish, is_known=False)
+
+
+def _solved_without(plan: NodePlan, wish: str, constraint: Within | Differs) -> Alternative:
     problem = problem_of(plan.node_class)
     for rule in problem.rules:
         if _forbids(rule, constraint):
@@ -86,12 +98,14 @@ def _without(plan: NodePlan, wish: str, constraint: Within | Differs) -> Alterna
     forbidding = Rule("", "", Reason(wish), (constraint,))
     asked = problem.having((*problem.rules, forbidding))
     aims = goals.aims_of(plan.node_class)
-    layout = model.layout(asked, aims)
-    if layout is None:
-        return Alternative(wish, conflict=tuple(_conflict(asked, forbidding)))
+    best = model.best(asked, aims)
+    if best is None:
+        found = _conflict(asked)
+        because = tuple(rule.reason for rule in found.statements if rule is not forbidding)
+        return Alternative(wish, conflict=because, is_proven=found.is_irreducible)
     now = {pool.name: pool.cpus for pool in (*plan.pools, *plan.sets)}
-    differences = tuple(_differences(problem, aims, now, layout))
-    return Alternative(wish, differences, tuple(_moves(now, layout)))
+    differences = tuple(_differences(problem, aims, now, best.layout))
+    return Alternative(wish, differences, tuple(_moves(now, best.layout)), is_proven=not best.gaps)
 
 
 def _forbids(rule: Rule, constraint: Within | Differs) -> bool:
@@ -105,11 +119,9 @@ def _forbids(rule: Rule, constraint: Within | Differs) -> bool:
     return not others and all(part in rule.constraints for part in both)
 
 
-def _conflict(problem: Problem, forbidding: Rule) -> Iterator[Reason]:
+def _conflict(problem: Problem) -> Conflict[Rule]:
     tests = feasibility.oracle(problem, feasibility.budget(problem))
-    for rule in conflict.smallest(problem.rules, tests).statements:
-        if rule is not forbidding:
-            yield rule.reason
+    return conflict.smallest(problem.rules, tests)
 
 
 def _differences(

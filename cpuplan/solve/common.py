@@ -1,15 +1,17 @@
 """One layout for unlike machines: the same CPU numbers, correct on each of them."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from cpuplan.cpuset import cpus_text, union
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose, errors
 from cpuplan.model.topology import Topology
-from cpuplan.plan import NodeClass
-from cpuplan.solve import conflict, feasibility, goals, model, solver, statements
+from cpuplan.plan import NodeClass, NodePlan
+from cpuplan.solve import conflict, effort, feasibility, goals, model, solver, statements
 from cpuplan.solve.conflict import Conflict, Oracle
 from cpuplan.solve.constraints import Cores, on_cores
+from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.layout import Layout
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule
@@ -24,8 +26,10 @@ class HardwareRule(NamedTuple):
     hardware: tuple[str, ...]
 
 
-def solve(classes: Sequence[NodeClass], locate: Locate, committed: Layout | None = None) -> Layout:
-    """The best layout that satisfies the rules of every class; the classes have one intent.
+def solve(
+    classes: Sequence[NodeClass], locate: Locate, committed: Layout | None = None
+) -> list[NodePlan]:
+    """The plans of the best layout that satisfies the rules of every class of one intent.
 
     Raises CpuplanError when there is none: CP403 names the machines and the statements that
     contradict each other.
@@ -44,11 +48,14 @@ def solve(classes: Sequence[NodeClass], locate: Locate, committed: Layout | None
     problem = Problem(
         topology, problem_of(first).names, tuple(hardware_rule.rule for hardware_rule in rules)
     )
-    layout = model.layout(problem, goals.common_aims(classes, committed, divisions))
-    if layout is not None:
-        return layout
+    with effort.limited() as limit:
+        best = model.best(problem, goals.common_aims(classes, committed, divisions))
+    if best is not None:
+        unproven = proof.limited(topology, best.layout, best.gaps, limit.seconds)
+        return [solver.explain(node_class, best.layout, unproven) for node_class in classes]
     for node_class in classes:
-        solver.solve(node_class, locate)  # raises for what is wrong with this class by itself
+        with suppress(UndecidedError):
+            solver.solve(node_class, locate)  # raises for what is wrong with this class by itself
 
     def feasible(some: Iterable[HardwareRule]) -> bool | None:
         return model.feasible(problem.having(hardware_rule.rule for hardware_rule in some)) or None
@@ -109,8 +116,7 @@ def _no_layout(
             labels.append(Label(place, text))
         else:
             facts += f"; {text}"
-    if not smallest.is_smallest:
-        facts += conflict.IN_ITSELF
+    facts += smallest.doubt
     return _diagnostic(classes, labels, facts, locate)
 
 

@@ -9,10 +9,20 @@ et al. (CP 2015, "Smallest MUS extraction with minimal hitting set dualization")
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
+from cpuplan.solve.effort import UndecidedError
+
 Statement = TypeVar("Statement")
 
 #: Added to the message of a conflict that is not known to be the smallest.
 IN_ITSELF = " (irreducible; the search for a smaller conflict was not completed)"
+#: The same where not even that is known.
+NOT_NARROWED = " (the search for a smaller conflict stopped at the limit: not all may be needed)"
+#: For an example that is not known: no further statement holds for it.
+_UNKNOWN = object()
+
+
+#: In a conflict of so many statements for each call, calls find nothing smaller.
+_HOPELESS = 10
 
 
 class Conflict(NamedTuple, Generic[Statement]):
@@ -20,6 +30,14 @@ class Conflict(NamedTuple, Generic[Statement]):
 
     statements: list[Statement]
     is_smallest: bool  # False: the oracle's calls ran out before fewer were ruled out
+    is_irreducible: bool = True  # False: the limit ended before each was known to be needed
+
+    @property
+    def doubt(self) -> str:
+        """What its message adds; nothing, as a rule."""
+        if self.is_smallest:
+            return ""
+        return IN_ITSELF if self.is_irreducible else NOT_NARROWED
 
 
 def minimal(
@@ -46,11 +64,17 @@ def minimal(
         remaining = remaining[: most - 1]
 
 
+def each_alone(statements: Sequence[Statement], _: Sequence[Statement]) -> list[list[Statement]]:
+    """The statements as if none were like another one."""
+    return [[statement] for statement in statements]
+
+
 class Oracle(Generic[Statement]):
     """Answers which statements hold together, for a number of calls.
 
     `example` returns something for which the statements hold, or None; `holds` is whether a further
-    statement holds for it. `first_part` finds what `minimal` does.
+    statement holds for it. `first_part` finds what `minimal` does. `sorts` groups statements among
+    all of which as much holds without the one as without the other.
     """
 
     def __init__(
@@ -61,14 +85,27 @@ class Oracle(Generic[Statement]):
         first_part: Callable[
             [Sequence[Statement], Callable[[Sequence[Statement]], bool]], list[Statement]
         ] = minimal,
+        sorts: Callable[
+            [Sequence[Statement], Sequence[Statement]], list[list[Statement]]
+        ] = each_alone,
     ) -> None:
         self._example, self._holds = example, holds
-        self._minimal = first_part
+        self._minimal, self.sorts = first_part, sorts
         self.calls = calls
+        self.is_cut = False  # the limit has ended
 
     def feasible(self, statements: Sequence[Statement]) -> bool:
         """Whether they can hold together; this is not counted as a call."""
-        return self._example(statements) is not None
+        return self._ask(statements) is not None
+
+    def _ask(self, statements: Sequence[Statement]) -> object | None:
+        """An example; what the limit leaves open counts as held together, so that all is proven."""
+        if not self.is_cut:
+            try:
+                return self._example(statements)
+            except UndecidedError:
+                self.calls, self.is_cut = 0, True
+        return _UNKNOWN
 
     def minimal(self, statements: Sequence[Statement]) -> list[Statement]:
         """A minimal part of statements that cannot hold together, which cannot either."""
@@ -77,9 +114,11 @@ class Oracle(Generic[Statement]):
     def holding(self, statements: Sequence[Statement], chosen: set[int]) -> set[int] | None:
         """The indexes of statements that hold where the chosen ones do; None if these cannot."""
         self.calls -= 1
-        example = self._example([statements[index] for index in sorted(chosen)])
+        example = self._ask([statements[index] for index in sorted(chosen)])
         if example is None:
             return None
+        if example is _UNKNOWN:
+            return chosen
         holding = {
             index for index, statement in enumerate(statements) if self._holds(statement, example)
         }
@@ -90,11 +129,25 @@ def smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conf
     """As few as possible of statements that cannot hold together, which cannot either.
 
     Of several such sets it is the one of `minimal`, if that is one. The search for fewer statements
-    ends with the oracle's calls.
+    ends with the oracle's calls, and all search with the limit.
     """
+    found = _smallest(statements, oracle)
+    if oracle.is_cut and len(found.statements) > 1:
+        return found._replace(is_smallest=False, is_irreducible=False)
+    return found
+
+
+def _smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conflict[Statement]:
     best = oracle.minimal(statements)
-    lacking: list[set[int]] = []  # without one of each of these, the others hold together
-    size = 0
+    if oracle.is_cut:
+        return Conflict(best, is_smallest=False)
+    # without one of each of these, the others hold together
+    lacking = _in_every_conflict(statements, best, oracle)
+    if len(lacking) == len(best):
+        return Conflict(best, is_smallest=True)
+    if len(best) >= _HOPELESS * max(oracle.calls, 1):
+        return Conflict(best, is_smallest=False)
+    size = len(lacking)
     while len(best) > 1:
         chosen = _hitting(lacking, size)
         if chosen is None:
@@ -109,6 +162,23 @@ def smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conf
             return Conflict([statements[index] for index in sorted(chosen)], is_smallest=True)
         lacking.append(set(range(len(statements))) - _grown(statements, held, oracle))
     return Conflict(best, is_smallest=True)
+
+
+def _in_every_conflict(
+    statements: Sequence[Statement], best: Sequence[Statement], oracle: Oracle[Statement]
+) -> list[set[int]]:
+    """The indexes, each in a set of its own, of statements without which all others hold together.
+
+    Where one is not enough, there are further conflicts, and no other one is tried.
+    """
+    found: list[set[int]] = []
+    everything = set(range(len(statements)))
+    for sort in oracle.sorts(best, statements) if len(best) > 1 else []:
+        alone = [{statements.index(statement)} for statement in sort]
+        if oracle.calls <= 0 or oracle.holding(statements, everything - alone[0]) is None:
+            break
+        found += alone
+    return found
 
 
 def _grown(statements: Sequence[Statement], held: set[int], oracle: Oracle[Statement]) -> set[int]:

@@ -8,11 +8,15 @@ from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve import alike, conflict, feasibility, model, remedies
 from cpuplan.solve.constraints import Amount
+from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
 from cpuplan.solve.rules.rule import Problem, Rule, machine, named
 from cpuplan.source import Locate
 from cpuplan.text import counted, joined
+
+#: More statements than these are not read, where not all of them may be needed.
+_MOST = 50
 
 
 def diagnostics(
@@ -20,14 +24,29 @@ def diagnostics(
 ) -> list[Diagnostic]:
     """One diagnostic for each of the conflicts of a problem that have no statement in common.
 
-    Their remedies are tried together, and on `kin`, the other classes of the intent.
+    Their remedies are tried together, and on `kin`, the other classes of the intent. Where the
+    limit ends before the statements are few enough to be read, it is said that there is no layout.
     """
+    try:
+        return _explained(node_class, problem, locate, kin)
+    except UndecidedError:
+        return [proof.unexplained(node_class, locate)]
+
+
+def _explained(
+    node_class: NodeClass, problem: Problem, locate: Locate, kin: Sequence[NodeClass]
+) -> list[Diagnostic]:
     calls = feasibility.budget(problem)
-    conflicts = list(conflict.disjoint(problem.rules, feasibility.oracle(problem, calls)))
-    statements = [rules for rules, _ in conflicts]
+    oracle = feasibility.oracle(problem, calls, unfit=problem.rules)
+    conflicts = list(conflict.disjoint(problem.rules, oracle))
+    vague = [each for each in conflicts if not each.is_irreducible]
+    if not conflicts or any(len(each.statements) > _MOST for each in vague):
+        raise UndecidedError
+    statements = [each.statements for each in conflicts]
     changes = remedies.sentences(node_class, statements, calls, kin)
     result = []
-    for (rules, is_smallest), change in zip(conflicts, changes, strict=True):
+    for each, change in zip(conflicts, changes, strict=True):
+        rules = each.statements
         others = [rule for other in statements if other is not rules for rule in other]
         kept = problem.having(rule for rule in problem.rules if rule not in others)
         # Many amounts, one of each of many caches, are not tested one by one where that takes long.
@@ -35,9 +54,7 @@ def diagnostics(
         can_narrow = by_amount and not remedies.leaves_over(rules)
         narrowed = _narrowed(problem, rules) if can_narrow else rules
         diagnostic = _diagnostic(node_class, kept, narrowed, change, locate, figures=by_amount)
-        if not is_smallest:
-            diagnostic = diagnostic._replace(message=diagnostic.message + conflict.IN_ITSELF)
-        result.append(diagnostic)
+        result.append(diagnostic._replace(message=diagnostic.message + each.doubt))
     return result
 
 
@@ -49,7 +66,11 @@ def _narrowed(problem: Problem, rules: Sequence[Rule]) -> list[Rule]:
     whole = [rule for rule in rules if len(rule.amounts) < 2]
 
     def feasible(parts: Sequence[Rule]) -> bool:
-        return model.feasible(problem.having((*whole, *parts)))
+        try:
+            kept = feasibility.without_idle(problem.having((*whole, *parts)))
+            return model.feasible(kept)
+        except UndecidedError:
+            return True  # then the amount stays
 
     several = [part for rule in rules if rule not in whole for part in _parts(rule)]
     needed = conflict.minimal(several, feasible)
@@ -124,11 +145,13 @@ def _left_over(problem: Problem, conflict: Sequence[Rule]) -> CpuSet:
     """
     for rules in (problem.rules, conflict):
         others = [rule for rule in rules if not remedies.leaves_over([rule])]
-        layout = model.layout(problem.having(others), (Total(NOBODY, 1),))
-        if layout:
+        best = model.best(problem.having(others), (Total(NOBODY, 1),))
+        if best:
             break
-    assert layout is not None  # noqa: S101 - that rule was needed for the conflict
-    return problem.topology.online - union(layout.values())
+    assert best is not None  # noqa: S101 - that rule was needed for the conflict
+    if any(gap.aim for gap in best.gaps):  # perhaps there are fewer
+        raise UndecidedError
+    return problem.topology.online - union(best.layout.values())
 
 
 def _left(problem: Problem, conflict: Sequence[Rule]) -> dict[Rule, int]:
@@ -141,7 +164,11 @@ def _left(problem: Problem, conflict: Sequence[Rule]) -> dict[Rule, int]:
         return left
     for sort in alike.sorts([rule for rule in conflict if rule.amounts], conflict):
         others = problem.having(other for other in conflict if other != sort[0])
-        found = {model.most(others, amount) for amount in sort[0].amounts}
+        others = feasibility.without_idle(others, sort[0].name)
+        try:
+            found = {model.most(others, amount) for amount in sort[0].amounts}
+        except UndecidedError:
+            break
         if len(found) == 1:
             left.update(dict.fromkeys(sort, min(found)))
     return left

@@ -6,8 +6,9 @@ from itertools import chain
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose
 from cpuplan.fleet.lock import Locked, Start, digest
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.solve import common, solver
+from cpuplan.solve import common, effort, solver
 from cpuplan.solve.breaches import Breach, breaches
+from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.layout import Layout
 from cpuplan.source import Locate
 
@@ -47,26 +48,56 @@ def _common_layout(
     A new class in the pool starts from the layout of the others, and a renamed one from its own.
     """
     starts = sorted(chain.from_iterable(own_starts), key=lambda start: not start.is_own)
-    before = [start.locked.pools for start in starts]
-    for pools in before:
-        if not any(_breach(node_class, pools) for node_class in classes):
-            return [solver.explain(node_class, pools) for node_class in classes]
+    for start in starts:
+        if not any(_breach(node_class, start.locked.pools) for node_class in classes):
+            return _kept(classes, start.locked, locate)
     for node_class, candidates in zip(classes, own_starts, strict=True):
         _refuse_edited(node_class, candidates, locate)
-    layout = common.solve(classes, locate, before[0] if before else None)
-    return [solver.explain(node_class, layout) for node_class in classes]
+    return common.solve(classes, locate, starts[0].locked.pools if starts else None)
 
 
 def _layout(
     node_class: NodeClass, starts: Sequence[Start], locate: Locate, kin: Sequence[NodeClass]
 ) -> NodePlan:
     """The locked layout if it satisfies every rule, whatever its inputs were, else one near it."""
-    before = [start.locked.pools for start in starts]
-    for pools in before:
-        if not _breach(node_class, pools):
-            return solver.explain(node_class, pools)
+    for start in starts:
+        if not _breach(node_class, start.locked.pools):
+            return _kept([node_class], start.locked, locate)[0]
     _refuse_edited(node_class, starts, locate)
-    return solver.solve(node_class, locate, before[0] if before else None, kin)
+    return solver.solve(node_class, locate, starts[0].locked.pools if starts else None, kin)
+
+
+def _kept(classes: Sequence[NodeClass], locked: Locked, locate: Locate) -> list[NodePlan]:
+    """The locked layout; or a better one, if it was not proven best and may take longer now.
+
+    Only who says how long asks for that: all others get the same answer every time.
+    """
+    limited, limit = locked.limited, effort.current()
+    if limited and limit.is_asked and limit.seconds > limited.seconds:
+        better = _better(classes, locked.pools, locate)
+        if better:
+            return better
+        limited = limited._replace(seconds=limit.seconds)
+    return [solver.explain(node_class, locked.pools, limited) for node_class in classes]
+
+
+def _better(classes: Sequence[NodeClass], layout: Layout, locate: Locate) -> list[NodePlan]:
+    """The best layout, if it is proven best, or nearer to a goal; else there is no reason to move.
+
+    Of one that is common to several classes only the proof counts.
+    """
+    try:
+        if len(classes) > 1:
+            found = common.solve(classes, locate)
+        else:
+            found = [solver.solve(classes[0], locate)]
+    except UndecidedError:
+        return []
+    first = found[0]
+    is_better = first.limited is None or (
+        len(classes) == 1 and proof.is_nearer(classes[0], first.layout, layout)
+    )
+    return found if is_better else []
 
 
 def _breach(node_class: NodeClass, layout: Layout) -> Breach | None:

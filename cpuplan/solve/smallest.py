@@ -4,6 +4,7 @@ from cpuplan.diagnostics import CpuplanError
 from cpuplan.model.pools import POOLS, Pools
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import solver
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.source import Locate
 
 
@@ -20,5 +21,5 @@ def plan(node_class: NodeClass, locate: Locate) -> NodePlan | None:
     smaller = spec.model_copy(update={"pools": pools, "qos": type(spec.qos)(), "workloads": ()})
     try:
         return solver.solve(node_class.saying(smaller), locate).with_spec(spec)
-    except CpuplanError:
+    except (CpuplanError, UndecidedError):
         return None

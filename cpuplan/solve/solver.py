@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.model.pools import POOLS
-from cpuplan.plan import NodeClass, NodePlan, Pool
-from cpuplan.solve import failure, faults, goals, model, statements
+from cpuplan.plan import Limited, NodeClass, NodePlan, Pool
+from cpuplan.solve import effort, failure, faults, goals, model, statements
 from cpuplan.solve.breaches import breaches
+from cpuplan.solve.effort import proof
 from cpuplan.solve.layout import Layout
 from cpuplan.solve.rules import problem_of
 from cpuplan.source import Locate
@@ -23,16 +24,18 @@ def solve(
 
     Raises CpuplanError when no layout satisfies all rules: for each conflict, a smallest set of
     statements that contradict each other, and changes that were tried, also on `kin`, the other
-    classes of the intent.
+    classes of the intent. Raises UndecidedError where the limit ends before that is known.
     """
     problems = errors(statements.check(node_class, locate))
     if problems:
         raise CpuplanError(problems)
     problem = problem_of(node_class)
-    layout = model.layout(problem, goals.aims_of(node_class, committed))
-    if layout is None:
-        raise CpuplanError(failure.diagnostics(node_class, problem, locate, kin))
-    return explain(node_class, layout)
+    with effort.limited() as limit:
+        best = model.best(problem, goals.aims_of(node_class, committed))
+        if best is None:
+            raise CpuplanError(failure.diagnostics(node_class, problem, locate, kin))
+    unproven = proof.limited(node_class.topology, best.layout, best.gaps, limit.seconds)
+    return explain(node_class, best.layout, unproven)
 
 
 def verify(node_class: NodeClass, layout: Layout) -> bool:
@@ -40,7 +43,7 @@ def verify(node_class: NodeClass, layout: Layout) -> bool:
     return not faults.errors_of(node_class) and not any(breaches(node_class, layout))
 
 
-def explain(node_class: NodeClass, layout: Layout) -> NodePlan:
+def explain(node_class: NodeClass, layout: Layout, limited: Limited | None = None) -> NodePlan:
     """The layout with its reasons: statements, binding rules, and goals that can be seen in it."""
     problem = problem_of(node_class)
     layout = {name: layout.get(name, EMPTY) for name in problem.names}
@@ -50,4 +53,4 @@ def explain(node_class: NodeClass, layout: Layout) -> NodePlan:
         because = [rule.reason for rule in problem.rules if rule.name == name]
         pool = Pool(name, cpus, (*because, *goals.reasons(problem, name, layout)))
         (pools if name in POOLS else sets).append(pool)
-    return NodePlan(node_class, tuple(pools), tuple(sets))
+    return NodePlan(node_class, tuple(pools), tuple(sets), limited)

@@ -1,20 +1,22 @@
 """What the output folder holds, what it should hold, and what stands between the two."""
 
+import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.fleet.before import CLASSES, MANIFEST
+from cpuplan.fleet.before import CLASSES, MANIFEST, MANIFESTS, is_manifest
 from cpuplan.git import worktree
 from cpuplan.source import Position
 from cpuplan.write.manifest import (
     OLD,
     OLD_MANIFEST,
     WRITTEN,
+    Manifest,
     check_paths,
-    has_conflict,
+    divide,
     parents,
     parse_manifest,
     parse_old_manifest,
@@ -27,7 +29,7 @@ from cpuplan.write.tree import FILE, FOLDER, Entry, look, read, scan
 
 
 class Changes(NamedTuple):
-    """Paths relative to the output folder, sorted. The manifest itself is never among them."""
+    """Paths relative to the output folder, sorted. The manifests are never among them."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -42,9 +44,11 @@ class Comparison(NamedTuple):
     #: unchanged files.
     before: dict[str, Entry]
     keep: frozenset[str]
-    #: What is written new, the manifest included; empty when there is nothing to do.
+    #: What is written new, manifests included; empty when there is nothing to do.
     write: dict[str, bytes]
     changes: Changes
+    #: Manifests of clusters that are gone.
+    left: frozenset[str]
     #: Everything that cpuplan owns or is about to own.
     claimed: frozenset[str]
     #: Why nothing may be written: foreign paths in the way (CP602), and files edited by hand
@@ -67,13 +71,16 @@ def compare(out: Path, files: Mapping[str, bytes], written: bytes | None = None)
     check_paths(files)
     before = scan(out)
     known = _known(out, before)
-    foreign = _foreign(before, known.owned)
+    foreign = _foreign(before, known)
     left = _left_over(out, before, foreign - files.keys())
     if left:
         known = known._replace(owned=known.owned | left)
-        foreign = _foreign(before, known.owned)
+        foreign = _foreign(before, known)
     states, replaced = _states(out, files, before, known.owned)
-    new = {path for path in files if states[path] != "unchanged"} | {MANIFEST}
+    manifests = divide(files) if files or known.owned or known.manifests else {}
+    listing = {path for path in manifests if known.lists(path) != manifests[path]}
+    left_manifests = known.manifests.keys() - manifests.keys()
+    new = {path for path in files if states[path] != "unchanged"} | listing
     blocked = _blocked(out, before, foreign, new)
     edited = {
         path
@@ -96,11 +103,10 @@ def compare(out: Path, files: Mapping[str, bytes], written: bytes | None = None)
     for path, state in states.items():
         named[state].append(path)
     write = {path: files[path] for path in (*named["added"], *named["changed"])}
-    if (files or known.owned) and not (known.is_current and known.owned == files.keys()):
-        write[MANIFEST] = render_manifest(files)
-    if write:
+    write |= {path: render_manifest(manifests[path]) for path in sorted(listing)}
+    if write or named["removed"] or left_manifests:
         write[WRITTEN] = render_written(files) if written is None else written
-    own = {MANIFEST, WRITTEN} & before.keys()
+    own = {WRITTEN, *known.manifests.keys() - left_manifests} & before.keys()
     keep = frozenset({*foreign, *named["unchanged"], *own} - write.keys())
     changes = Changes(
         tuple(named["added"]),
@@ -108,8 +114,9 @@ def compare(out: Path, files: Mapping[str, bytes], written: bytes | None = None)
         tuple(named["removed"]),
         unchanged=len(named["unchanged"]),
     )
-    claimed = frozenset({*known.owned, *files, MANIFEST, WRITTEN})
-    return Comparison(before, keep, write, changes, claimed, blocked, _edits(out, edited))
+    claimed = frozenset({*known.owned, *files, *known.manifests, *manifests, MANIFEST, WRITTEN})
+    left = frozenset(left_manifests)
+    return Comparison(before, keep, write, changes, left, claimed, blocked, _edits(out, edited))
 
 
 def _replaceable(
@@ -134,7 +141,7 @@ def digest_of(out: Path) -> str:
         before = scan(out)
         known = _known(out, before)
         is_whole = known.is_current and all(_is_file(before, path) for path in known.owned)
-        if not is_whole or _left_over(out, before, _foreign(before, known.owned)):
+        if not is_whole or _left_over(out, before, _foreign(before, known)):
             return ""
         return tree_digest(render_written({path: read(out / path) for path in known.owned}))
     except (OSError, CpuplanError):
@@ -144,12 +151,12 @@ def digest_of(out: Path) -> str:
 def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) -> frozenset[str]:
     """Files that one side of a merge deleted and the other changed.
 
-    Git leaves them in the tree, and the manifest does not list them.
+    Git leaves them in the tree, and no manifest lists them.
     """
     foreign_files = {path for path in foreign if _is_file(before, path)}
     if not foreign_files:
         return frozenset()
-    listed = foreign_files.intersection(worktree.of_merged(out, MANIFEST))
+    listed = foreign_files.intersection(worktree.of_merged(out, MANIFEST, MANIFESTS))
     tracked = worktree.look(out) if listed else None
     return frozenset(listed & tracked.has) if tracked else frozenset()
 
@@ -159,23 +166,34 @@ class _Known(NamedTuple):
 
     owned: frozenset[str]  # paths of cpuplan's files
     written: dict[str, str]  # SHA-256 by path of what this machine wrote
-    is_current: bool  # while the files are the same, the manifest needs no other text
+    manifests: dict[str, Manifest]  # by path; those that are there
+
+    def lists(self, manifest: str) -> frozenset[str] | None:
+        """What a manifest lists; None where it is missing, or needs another text anyway."""
+        known = self.manifests.get(manifest)
+        return known.paths if known and known.is_current else None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether each manifest lists what it should, and none needs another text."""
+        wanted = divide(self.owned)
+        return self.manifests.keys() == wanted.keys() and all(
+            self.lists(path) == listed for path, listed in wanted.items()
+        )
 
 
 def _known(out: Path, before: Mapping[str, Entry]) -> _Known:
     written = parse_written(read(out / WRITTEN)) if _is_file(before, WRITTEN) else {}
-    if MANIFEST not in before and _is_file(before, OLD_MANIFEST):
+    manifests = {path: _read_manifest(out, path) for path in before if is_manifest(path)}
+    if not manifests and _is_file(before, OLD_MANIFEST):
         old = parse_old_manifest(read(out / OLD_MANIFEST))
-        return _Known(frozenset(old), {**old, **written}, is_current=False)
-    text = _read_manifest(out, before)
-    if text is None:
-        return _Known(frozenset(), written, is_current=False)
-    owned = parse_manifest(text, f"{out}/{MANIFEST}")
+        return _Known(frozenset(old), {**old, **written}, {})
+    if not manifests:
+        return _Known(frozenset(), written, {})
+    owned = {path for manifest in manifests.values() for path in manifest.paths}
     brought = {path for path in OLD if _is_file(before, path)}
     classes = {path for path in before if path.startswith(f"{CLASSES}/") and _is_file(before, path)}
-    return _Known(
-        owned | brought | classes, written, is_current=not has_conflict(text) and not brought
-    )
+    return _Known(frozenset(owned | brought | classes), written, manifests)
 
 
 def _is_file(before: Mapping[str, Entry], path: str) -> bool:
@@ -203,32 +221,35 @@ def _edits(out: Path, edited: set[str]) -> dict[str, Diagnostic]:
     }
 
 
-def _read_manifest(out: Path, before: Mapping[str, Entry]) -> bytes | None:
-    entry = before.get(MANIFEST)
-    if entry is None:
-        return None
-    shown = f"{out}/{MANIFEST}"
-    if entry.kind != FILE:
+def _read_manifest(out: Path, path: str) -> Manifest:
+    """A manifest that is there. Raises CpuplanError (CP604, CP139)."""
+    entry = look(out / path)
+    shown = f"{out}/{path}"
+    if entry and entry.kind != FILE:
         raise CpuplanError([diagnose("CP604", path=shown, problem=f"it is {entry.kind}")])
-    text = read(out / MANIFEST)
+    text = read(out / path)
     if not text:
         raise CpuplanError([diagnose("CP604", path=shown, problem="it is empty")])
-    return text
+    return parse_manifest(text, shown)
 
 
-def check_manifest(out: Path) -> None:
+def check_manifests(out: Path) -> None:
     """Raise CP604 for a manifest with which `out` can be compared with nothing."""
-    if entry := look(out / MANIFEST):
-        parse_manifest(_read_manifest(out, {MANIFEST: entry}) or b"", f"{out}/{MANIFEST}")
+    paths = [MANIFEST] if look(out / MANIFEST) else []
+    folder = look(out / MANIFESTS)
+    if folder and folder.kind == FOLDER:
+        paths += sorted(f"{MANIFESTS}/{name}" for name in os.listdir(out / MANIFESTS))
+    for path in filter(is_manifest, paths):
+        _read_manifest(out, path)
 
 
-def _foreign(before: Mapping[str, Entry], owned: frozenset[str]) -> frozenset[str]:
+def _foreign(before: Mapping[str, Entry], known: _Known) -> frozenset[str]:
     """The paths that cpuplan did not make.
 
     A folder belongs to cpuplan, and is deleted when empty, if an owned file is or was below it.
     """
-    folders = parents({*owned, MANIFEST})
-    files = {*owned, MANIFEST, WRITTEN}
+    folders = parents({*known.owned, *known.manifests, MANIFEST})
+    files = {*known.owned, *known.manifests, WRITTEN}
     return frozenset(
         path
         for path, entry in before.items()
@@ -290,8 +311,10 @@ def describe(out: Path, comparison: Comparison) -> list[Diagnostic]:
         **dict.fromkeys(comparison.changes.changed, "CP609"),
         **dict.fromkeys(comparison.changes.removed, "CP610"),
     }
-    if not codes and MANIFEST in comparison.write:
-        codes[MANIFEST] = "CP609" if MANIFEST in comparison.before else "CP608"
+    if not codes:
+        for path in filter(is_manifest, comparison.write):
+            codes[path] = "CP609" if path in comparison.before else "CP608"
+        codes |= dict.fromkeys(comparison.left, "CP610")
     diagnostics = {
         path: diagnose(code, _whole(out, path), path=f"{out}/{path}")
         for path, code in codes.items()

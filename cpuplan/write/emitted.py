@@ -77,10 +77,21 @@ def _invalid(name: str, value: Any, at: str = "$") -> Iterator[tuple[str, str]]:
             inside(value, "spec", "kubeletConfig"),
             f"{at}.spec.kubeletConfig",
         )
+    if name == "topologies":
+        yield from _of_first_node(value, at)
     if name in _CARRIERS:
         yield from _carried(name, value)
     if inside(value, "kind") == "ConfigMap":
         yield from _in_config_map(value)
+
+
+def _of_first_node(value: Any, at: str) -> Iterator[tuple[str, str]]:
+    """Problems of the object that the nodes of a class have, named after one of them."""
+    if _fits("topologies")(value):
+        topology, name = value["object"], {"name": value["nodes"][0]}
+        metadata = topology.get("metadata", {})
+        named = {**metadata, **name} if isinstance(metadata, dict) else metadata
+        yield from _invalid("NodeResourceTopology", {**topology, "metadata": named}, f"{at}.object")
 
 
 def _in_config_map(value: Any) -> Iterator[tuple[str, str]]:

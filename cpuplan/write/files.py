@@ -12,7 +12,7 @@ from cpuplan.files import Unreadable, read_regular
 from cpuplan.read.files import refusal
 from cpuplan.read.inputs import LOCK_PATH, Inputs
 from cpuplan.write import emitted
-from cpuplan.write.compare import Changes, check_manifest, compare, describe
+from cpuplan.write.compare import Changes, check_manifests, compare, describe
 from cpuplan.write.exchange import Beside, recover, replace
 from cpuplan.write.stage import stage_of
 from cpuplan.write.tree import FILE, FOLDER, create, look, read, sync_folder
@@ -139,14 +139,14 @@ def compare_tree(
 def check_tree(out: Path) -> tuple[Diagnostic, ...]:
     """Why the folder `out` cannot be compared (CP601, CP604, CP607).
 
-    Reads no file but the manifest.
+    Reads no file but the manifests.
     """
     try:
         with _reporting(out):
             entry = look(out)
             if entry is not None and entry.kind != FOLDER:
                 raise CpuplanError([diagnose("CP601", path=out, kind=entry.kind, wanted=FOLDER)])
-            check_manifest(out)
+            check_manifests(out)
     except CpuplanError as error:
         return error.diagnostics
     return ()

@@ -1,8 +1,10 @@
-"""The manifest: which files of the output folder belong to cpuplan, a line for each.
+"""Manifests: which files of the output folder belong to cpuplan, a line for each.
 
-It is committed, so it holds nothing that two branches would change in conflicting ways: no digests,
-no dates. Git unites the lines of both (`.gitattributes`), and conflict markers are skipped, because
-the next compilation writes the manifest again.
+There is one for each cluster, and one for the files of no cluster. They are committed, so they hold
+nothing that two branches would change in conflicting ways: no digests, no dates. Git unites the
+lines of both (`.gitattributes`), and conflict markers are skipped, because the next compilation
+writes a manifest again. All files count that any manifest lists: a merge with a branch of form 2,
+whose one manifest listed everything, loses none.
 
 Beside it, and ignored by Git, this machine records what it wrote, to distinguish an edit by hand
 from an old file.
@@ -11,10 +13,11 @@ from an old file.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
+from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.files import is_plain
-from cpuplan.fleet.before import MANIFEST, OLD_PLAN
+from cpuplan.fleet.before import MANIFEST, OLD_PLAN, is_manifest, manifest_of
 from cpuplan.source import Position
 
 #: SHA-256 and path of each file that this machine wrote last.
@@ -23,8 +26,10 @@ WRITTEN = ".cpuplan/written"
 OLD_MANIFEST = ".cpuplan/manifest.json"
 #: Files of older releases, deleted whoever wrote them last: a merge brings them back.
 OLD = (OLD_MANIFEST, OLD_PLAN, ".cpuplan/inputs.json")
-FORM = 2
-_HEAD = f"# cpuplan manifest {FORM}: the files of this folder that cpuplan owns"
+FORM = 3
+_HEAD = f"# cpuplan manifest {FORM}: files of this folder that cpuplan owns"
+#: Of form 2, which a merge may bring back.
+_OLD_HEAD = "# cpuplan manifest 2: the files of this folder that cpuplan owns"
 _FORM = re.compile(r"# cpuplan manifest ([0-9]{1,9})(?![0-9])")
 _MARKER = re.compile(r"[<|=>]{7}( .*)?")
 _WRITTEN = re.compile(r"([0-9a-f]{64})  (.+)")
@@ -59,7 +64,7 @@ def check_paths(paths: Iterable[str]) -> None:
     files = set(paths)
     spellings: dict[str, str] = {}
     for path in sorted(files | parents(files)):
-        if not is_plain(path) or path in (MANIFEST, WRITTEN):
+        if not is_plain(path) or is_manifest(path) or path == WRITTEN:
             raise ValueError(f"not a path for an output file: {path!r}")
         other = spellings.setdefault(path.casefold(), path)
         if other != path:
@@ -69,13 +74,34 @@ def check_paths(paths: Iterable[str]) -> None:
         raise ValueError(f"both a file and a folder: {min(clash)!r}")
 
 
+class Manifest(NamedTuple):
+    """What a manifest lists."""
+
+    paths: frozenset[str]
+    #: Whether it needs no other text while it lists the same.
+    is_current: bool
+
+
+def divide(paths: Iterable[str]) -> dict[str, frozenset[str]]:
+    """The paths that each manifest lists, by its own path; without paths, one that lists none."""
+    divided: dict[str, set[str]] = {MANIFEST: set()}
+    for path in paths:
+        divided.setdefault(manifest_of(path), set()).add(path)
+    return {manifest: frozenset(listed) for manifest, listed in divided.items()}
+
+
+def render_manifests(paths: Iterable[str]) -> dict[str, bytes]:
+    """All manifests of these files, by path."""
+    return {path: render_manifest(listed) for path, listed in divide(paths).items()}
+
+
 def render_manifest(paths: Iterable[str]) -> bytes:
-    """The manifest of files; the same files give the same bytes."""
+    """One manifest; the same files give the same bytes."""
     return ("\n".join([_HEAD, *sorted(paths)]) + "\n").encode()
 
 
-def parse_manifest(data: bytes, shown: str) -> frozenset[str]:
-    """The paths that a manifest lists.
+def parse_manifest(data: bytes, shown: str) -> Manifest:
+    """What a manifest lists, also one of form 2.
 
     Raises CP604, with `shown` as the file's name, for text that is not a manifest.
 
@@ -97,13 +123,13 @@ def parse_manifest(data: bytes, shown: str) -> frozenset[str]:
         raise CpuplanError(
             [diagnose("CP139", place, what="the manifest", found=max(later), expected=FORM)]
         )
-    if heads != {_HEAD}:
+    if not heads <= {_HEAD, _OLD_HEAD}:
         raise refuse(f"its first line is not `{_HEAD}`")
     paths = frozenset(lines) - heads
     for path in sorted(paths):
-        if not is_plain(path) or path in (MANIFEST, WRITTEN):
+        if not is_plain(path) or is_manifest(path) or path == WRITTEN:
             raise refuse(f"{path!r} is not a path inside the folder")
-    return paths
+    return Manifest(paths, heads == {_HEAD} and not _has_conflict(data))
 
 
 def _lines(data: bytes, refuse: Callable[[str], CpuplanError]) -> list[str]:
@@ -115,7 +141,7 @@ def _lines(data: bytes, refuse: Callable[[str], CpuplanError]) -> list[str]:
     return [line for line in lines if line and not _MARKER.fullmatch(line)]
 
 
-def has_conflict(data: bytes) -> bool:
+def _has_conflict(data: bytes) -> bool:
     """Whether Git left both sides of a conflict in a manifest."""
     return any(_MARKER.fullmatch(line) for line in data.decode(errors="replace").splitlines())
 

@@ -84,6 +84,7 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     ),
     (re.compile(r"/40-configmap-[^/]+\.yaml$"), _document("state-configmap")),
     (re.compile(r"^clusters/[^/]+/koordinator/argocd-cm\.yaml$"), _document("argocd-cm")),
+    (re.compile(r"^clusters/[^/]+/expected/nrt/[^/]+\.yaml$"), _document("topologies")),
     (re.compile(r"^flux/[^/]+\.yaml$"), _flux),
     (re.compile(r"^argocd/argocd-cm\.yaml$"), _document("argocd-settings")),
     (re.compile(r"^clusters/[^/]+/koordinator/pods/[^/]+\.yaml$"), _document("pod-template")),

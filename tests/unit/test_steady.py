@@ -208,7 +208,7 @@ def test_what_is_added_beside_changes_nothing_else(
     (project / "intents/edge.yaml").write_text(FURTHER)
     assert run_in(project, ["compile"], capsys)[0] == 0
     after = files(project / "out")
-    own = {".cpuplan/manifest", ".cpuplan/written"}
+    own = {".cpuplan/manifests/edge", ".cpuplan/written"}
     assert {path: after[path] for path in before if path not in own} == {
         path: data for path, data in before.items() if path not in own
     }

@@ -13,6 +13,7 @@ from cpuplan.cli.output import (
     note,
     print_diagnostics,
     settings,
+    time_limit_option,
 )
 from cpuplan.read import inputs
 from cpuplan.text import counted, joined
@@ -21,6 +22,7 @@ from cpuplan.write import record
 if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.pipeline import Compiled, Project
+    from cpuplan.plan import ConfiguredPlan
 
 
 class _Run(NamedTuple):
@@ -74,8 +76,15 @@ class _Run(NamedTuple):
     is_flag=True,
     help="With --stdout: print what belongs into the cluster that hosts this one.",
 )
+@click.option(
+    "--topologies",
+    is_flag=True,
+    help="With --stdout: print the NodeResourceTopology that is expected of each node of the "
+    "cluster, or of each that --node names.",
+)
 @format_option
 @filter_options
+@time_limit_option
 def command(  # noqa: PLR0913, PLR0917 - the options of the command
     check: bool,
     force: bool,
@@ -85,6 +94,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     strict: bool,
     stdout: bool,
     hosting: bool,
+    topologies: bool,
     output_format: str,
 ) -> int:
     """Solve the layouts and write out/ and intents/plan.lock.yaml, completely or not at all.
@@ -93,14 +103,12 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     """
     if stdout:
         _check_stdout(
-            check or force or resolve or allow_removal or prune or bool(settings().nodes),
+            check or force or resolve or allow_removal or prune or (hosting and topologies),
             output_format,
         )
-        from cpuplan.cli.printed import print_manifests
-
-        return print_manifests(settings().root, hosting=hosting, strict=strict)
-    if hosting:
-        raise click.UsageError("--hosting is for --stdout")
+        return _print(hosting=hosting, topologies=topologies, strict=strict)
+    if hosting or topologies:
+        raise click.UsageError("--hosting and --topologies are for --stdout")
     if settings().is_narrowed and not check:
         raise click.UsageError(
             "compile always writes everything: use --cluster and --node only with --check"
@@ -108,7 +116,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     root = settings().root
     if not check:
         _finish(root / "out")
-    fast = not (check or force or resolve or prune)
+    fast = not (check or force or resolve or prune or settings().time_limit)
     if fast and (known := record.unchanged(inputs.read(root), root / "out")):
         print_diagnostics(known.diagnostics, output_format, strict=strict)
         note("nothing has changed: out/ is up to date")
@@ -117,7 +125,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     from cpuplan.diagnostics import errors
     from cpuplan.write.manifest import render_written
 
-    project = pipeline.load(root)
+    project = pipeline.load(root, seconds=settings().time_limit)
     narrow_to(project)
     compiled = pipeline.compile_project(
         project, resolve=resolve, allow_removal=allow_removal, prune=prune, settle=not check
@@ -138,13 +146,27 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     _tell_changes(run, resolve)
     if code == 0:
         _remember(run)
+        return _tell_unproven(run)
     return code
 
 
 def _check_stdout(with_others: bool, output_format: str) -> None:
     """Raise UsageError for options that say what is written, or print something else."""
     if with_others or output_format != "text":
-        raise click.UsageError("--stdout goes with --cluster, --hosting and --strict only")
+        raise click.UsageError(
+            "--stdout goes with --cluster, --strict, and --hosting or --topologies only"
+        )
+
+
+def _print(*, hosting: bool, topologies: bool, strict: bool) -> int:
+    """Print objects to standard output. Raises UsageError for nodes whose objects are no own."""
+    from cpuplan.cli import printed
+
+    if topologies:
+        return printed.print_topologies(settings().root, strict=strict)
+    if settings().nodes:
+        raise click.UsageError("--stdout goes with --node only if --topologies are printed")
+    return printed.print_manifests(settings().root, hosting=hosting, strict=strict)
 
 
 def _finish(out: Path) -> None:
@@ -171,6 +193,35 @@ def _tell_changes(run: _Run, resolve: bool) -> None:
 
     for line in (*move_lines(compiled.moves, project.locate), *change_lines(changed)):
         note(line)
+
+
+def _tell_unproven(run: _Run) -> int:
+    """The exit code 6, with a note, if this run took layouts that it could not prove best.
+
+    Layouts that were locked as such before, and those whose finding is waived, were accepted.
+    """
+    waived = {name for each in run.diagnostics if each.waiver for name in _unproven(each)}
+    taken = [
+        plan.node_class.full_name
+        for plan in run.compiled.plan.nodes
+        if plan.limited and not _is_locked(run.project, plan)
+    ]
+    new = [name for name in taken if name not in waived]
+    if not new:
+        return 0
+    note(f"not proven best within --time-limit: {joined(new)}")
+    return 6
+
+
+def _unproven(diagnostic: "Diagnostic") -> tuple[str, ...]:
+    """The classes that a finding calls not proven best."""
+    return diagnostic.classes if diagnostic.code == "CP322" else ()
+
+
+def _is_locked(project: "Project", plan: "ConfiguredPlan") -> bool:
+    """Whether the lock has this layout, with the same words on what is not proven."""
+    entry = project.lock.get(plan.node_class.key)
+    return entry is not None and (entry.pools, entry.limited) == (plan.layout, plan.limited)
 
 
 def _remember(run: _Run) -> None:

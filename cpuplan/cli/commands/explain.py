@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import echo, settings
+from cpuplan.cli.output import echo, settings, time_limit_option
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.text import nearest
 
@@ -31,6 +31,7 @@ _KERNEL = "kernel"
     help="Do not search for the next best layout. This needs no solver and takes at most half "
     "the time.",
 )
+@time_limit_option
 def command(subject: str, what: str | None, only_why: bool) -> int:
     """Explain a CPU, pool or setting of NODE, or a diagnostic CODE, or a built-in RULE.
 
@@ -91,6 +92,7 @@ def _explain_rule(name: str) -> int:
 
 def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
     from cpuplan.cli.nodes import find_node, load_plan
+    from cpuplan.solve import effort
 
     loaded = load_plan(settings().root)
     if loaded is None:
@@ -106,7 +108,8 @@ def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
         echo(explain_kernel(node_plan, node), nl=False)
         return 0
     one = _cpu if re.fullmatch(r"[0-9]{1,9}", what) else _named
-    texts = list(one(node_plan, node, what, project.locate, only_why=only_why))
+    with effort.limited(settings().time_limit):
+        texts = list(one(node_plan, node, what, project.locate, only_why=only_why))
     echo("\n".join(texts), nl=False)
     return 0
 

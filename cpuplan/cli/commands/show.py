@@ -7,7 +7,15 @@ import click
 
 from cpuplan import pipeline
 from cpuplan.cli.nodes import find_node, solve_plan
-from cpuplan.cli.output import echo, filter_options, narrow_to, screen_width, settings, use_colour
+from cpuplan.cli.output import (
+    echo,
+    filter_options,
+    narrow_to,
+    screen_width,
+    settings,
+    time_limit_option,
+    use_colour,
+)
 
 if TYPE_CHECKING:
     from cpuplan.render.map.boxes import Map
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     metavar="PATH",
     help="Draw the machines that `cpuplan import PATH` would read.",
 )
+@time_limit_option
 def command(name: str | None, svg: Path | None, source: Path | None) -> int:
     """Draw the pools of NODE (or cluster/name) on its sockets, NUMA nodes, caches and cores.
 
@@ -39,7 +48,7 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
         from cpuplan.cli import machines
 
         return _print(machines.imported(source, name), svg)
-    project = pipeline.load(settings().root)
+    project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
     if name and not any(name in node_class.nodes for node_class in project.classes):
         from cpuplan.cli import machines

@@ -14,6 +14,7 @@ from cpuplan.cli.output import (
     note,
     print_diagnostics,
     settings,
+    time_limit_option,
 )
 from cpuplan.read import inputs
 from cpuplan.text import counted, joined
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     help="Report only findings that the project did not have in this commit, such as origin/main. "
     "They are compared by code and field, whatever lines they are in.",
 )
+@time_limit_option
 def command(  # noqa: PLR0913, PLR0917 - one for each option
     files: tuple[Path, ...],
     output_format: str,
@@ -97,7 +99,8 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
         if files or config_dir or any(runtimes):
             raise click.UsageError("--against compares the project: give no other files")
         return _against(root, against, output_format, strict=strict)
-    if not (files or config_dir or any(runtimes) or settings().is_narrowed) and (
+    narrowed = settings().is_narrowed or settings().time_limit
+    if not (files or config_dir or any(runtimes) or narrowed) and (
         known := record.unchanged(inputs.read(root), root / "out")
     ):
         text = f"{_valid(known.nodes, known.classes)}; out/ was compiled from them"
@@ -118,7 +121,7 @@ def _with_project(root: Path, given: "NodeFiles") -> "tuple[list[Diagnostic], st
     from cpuplan import pipeline
     from cpuplan.components import cgroups
 
-    project = pipeline.load(root, given.others)
+    project = pipeline.load(root, given.others, settings().time_limit)
     narrow_to(project)
     plan, diagnostics = _judge(project, given.refused)
     targets = [node_class.target for node_class in project.classes]
@@ -154,7 +157,7 @@ def _against(root: Path, ref: str, output_format: str, *, strict: bool) -> int:
     from cpuplan.premerge import findings, snapshot
 
     commit = trees.commit_of(root, ref)
-    project = pipeline.load(root)
+    project = pipeline.load(root, seconds=settings().time_limit)
     narrow_to(project)
     plan, now = _judge(project)
     with snapshot.project_at(root, commit) as place:
@@ -178,7 +181,7 @@ def _judge_before(place: Path) -> "Sequence[Diagnostic]":
     from cpuplan.diagnostics import CpuplanError
 
     try:
-        return _judge(pipeline.load(place))[1]
+        return _judge(pipeline.load(place, seconds=settings().time_limit))[1]
     except CpuplanError as error:
         return error.diagnostics
 

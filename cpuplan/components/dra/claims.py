@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from cpuplan import yaml11
 from cpuplan.components.dra import classes, driver, names
-from cpuplan.cpuset import CpuSet
+from cpuplan.cpuset import CpuSet, union
 from cpuplan.dra.names import (
     CACHE_L3_ID,
     CAPACITY,
@@ -56,7 +56,7 @@ def demands_of(workload: Workload) -> list[Demand]:
     return [
         Demand(container.name, cpus)
         for container in containers_of(workload)
-        if (cpus := _whole_cpus(container))
+        if (cpus := whole_cpus(container))
     ]
 
 
@@ -68,7 +68,8 @@ def containers_of(workload: Workload) -> Sequence[Container]:
         return ()  # a manifest that is wrong has a diagnostic of its own
 
 
-def _whole_cpus(container: Container) -> int:
+def whole_cpus(container: Container) -> int:
+    """The CPUs of a container that requests whole ones; 0 for fractions, and for none."""
     amount = container.requests.get(CPU) or container.limits.get(CPU)
     return amount.value if amount and amount.milli % 1000 == 0 else 0
 
@@ -78,7 +79,7 @@ def templates(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """(name, spec) of the templates for a container: several where a claim has too few devices."""
     for number, cpus in enumerate(chunks(plan, workload.pool, demand.cpus), start=1):
-        yield template_name(plan, workload, demand, number), _spec(plan, workload.pool, cpus)
+        yield template_name(plan, workload, demand, number), spec_of(plan, workload.pool, cpus)
 
 
 def template_name(plan: NodePlan, workload: Workload, demand: Demand, number: int) -> str:
@@ -108,11 +109,22 @@ def most_cpus(plan: NodePlan, pool: str, cpus: int) -> int:
 
 
 def by_cores(plan: NodePlan, pool: str, cpus: int) -> bool:
-    """Whether claims ask for whole cores: where threads share cores, and both sides divide."""
+    """Whether claims ask for whole cores: where threads share cores, and there are enough."""
     threads = plan.topology.threads_per_core
     own = claimable(plan, pool)
-    whole = plan.topology.whole_cores(own) == own
-    return threads > 1 and cpus % threads == 0 and whole
+    whole = own - union(plan.topology.split_cores(own))
+    return threads > 1 and cpus % threads == 0 and len(whole) >= _claimed(plan, pool)
+
+
+def _claimed(plan: NodePlan, pool: str) -> int:
+    """The CPUs of all workloads of a pool, on as many NUMA nodes as there may be."""
+    nodes = len(plan.topology.numa_nodes)
+    return sum(
+        workload.pods * (nodes if workload.per == "numaNode" else 1) * demand.cpus
+        for workload in plan.spec.workloads
+        if workload.pool == pool
+        for demand in demands_of(workload)
+    )
 
 
 def claimable(plan: NodePlan, pool: str) -> CpuSet:
@@ -127,7 +139,8 @@ def _of_core(plan: NodePlan) -> list[str]:
     return [CORE_ID, SOCKET_ID] if len(plan.topology.sockets) > 1 else [CORE_ID]
 
 
-def _spec(plan: NodePlan, pool: str, cpus: int) -> dict[str, Any]:
+def spec_of(plan: NodePlan, pool: str, cpus: int) -> dict[str, Any]:
+    """What one claim for CPUs of a pool asks for; "" is any pool."""
     if names.mode(plan) == GROUPED:
         return {"devices": {"requests": list(_of_groups(plan, cpus))}}
     devices: dict[str, Any] = {"requests": list(_of_cpus(plan, pool, cpus))}

@@ -112,10 +112,10 @@ def _because_of(plan: NodePlan, node: int, resource: str, key: str) -> tuple[Rea
     return (inventory, unasked(plan, "expected-memory", NAME, key)) if resource == MEMORY else ()
 
 
-def node_resource_topology(plan: ConfiguredPlan, node: str) -> dict[str, Any]:
-    """The object of the node `node` of the plan's class."""
+def node_resource_topology(plan: ConfiguredPlan) -> dict[str, Any]:
+    """The object of each node of the plan's class, without its name."""
     made = document(plan.settings.of(NAME))
-    return {**made, "metadata": {"name": node, **made["metadata"]}}
+    return {key: value for key, value in made.items() if value or key != "metadata"}
 
 
 def render(settings: Sequence[Setting]) -> str:

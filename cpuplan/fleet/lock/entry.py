@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.fleet.before import Key
 from cpuplan.model.pools import POOLS
-from cpuplan.plan import NodeClass
+from cpuplan.plan import Limited, NodeClass
 from cpuplan.source import Position
 
 #: Incremented when built-in rules change, so that an older lock does not count as edited by hand.
@@ -24,6 +24,7 @@ class Locked(NamedTuple):
     pool: str = ""  # the MachineConfigPool or NodePool that had it
     solver: str = ""  # the version of OR-Tools
     gone: bool = False  # the class was removed on request
+    limited: Limited | None = None  # what was not proven of it
     others: "tuple[Locked, ...]" = ()  # of the same class, from the other side of a merge
 
     @property
@@ -40,7 +41,8 @@ class Locked(NamedTuple):
     @property
     def content(self) -> tuple[object, ...]:
         """What the file contains of it; two sides of a merge may be equal."""
-        return self.solved_from, tuple(self.pools.items()), self.pool, self.solver, self.gone
+        pools = tuple(self.pools.items())
+        return self.solved_from, pools, self.pool, self.solver, self.gone, self.limited
 
 
 Lock: TypeAlias = Mapping[Key, Locked]

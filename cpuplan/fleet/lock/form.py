@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from cpuplan import API_VERSION
 from cpuplan.emit import Flow, to_yaml
 from cpuplan.fleet.before import Key
+from cpuplan.fleet.lock import unproven
 from cpuplan.fleet.lock.entry import Lock, Locked, digest
 from cpuplan.plan import NodePlan
 from cpuplan.source import Position
@@ -45,7 +46,9 @@ def _entry(plan: NodePlan, before: Locked | None, solver: Callable[[], str]) -> 
     kept = next((entry for entry in known if entry.pools == pools), None)
     by = kept.solver if kept else solver()
     pool = plan.node_class.target.pool or ""
-    return Locked(digest(plan.node_class), pools, _NOWHERE, {}, pool=pool, solver=by)
+    return Locked(
+        digest(plan.node_class), pools, _NOWHERE, {}, pool=pool, solver=by, limited=plan.limited
+    )
 
 
 def write(entries: Lock) -> str:
@@ -70,4 +73,6 @@ def _data(key: Key, entry: Locked) -> dict[str, object]:
     data["solvedFrom"] = entry.solved_from
     if entry.solver:
         data["solver"] = entry.solver
+    if entry.limited:
+        data["unproven"] = unproven.to_data(entry.limited)
     return data

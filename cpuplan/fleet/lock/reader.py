@@ -7,6 +7,7 @@ from cpuplan import API_VERSION, apiversion
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.fleet.before import Key
+from cpuplan.fleet.lock import unproven
 from cpuplan.fleet.lock.entry import Lock, Locked
 from cpuplan.fleet.lock.form import END
 from cpuplan.model.pools import DIVIDED, POOLS, QOS_SETS
@@ -143,6 +144,9 @@ def _problems(source: Source, index: int, entry: Data) -> Iterator[Diagnostic]:
         if key in entry and not isinstance(entry[key], kind):
             problem = f"has {key} {entry[key]!r}, not {'true' if kind is bool else 'text'}"
             yield diagnose("CP241", source.value_at(("classes", index, key)), problem=problem)
+    if "unproven" in entry and unproven.from_data(entry["unproven"]) is None:
+        place = source.value_at(("classes", index, "unproven"))
+        yield diagnose("CP241", place, problem="has an `unproven` that cpuplan did not write")
     written = entry["pools"]
     assert isinstance(written, dict)  # noqa: S101 - tested above
     for name, text in written.items():
@@ -178,6 +182,7 @@ def _entry(source: Source, index: int, entry: Data) -> tuple[Key, Locked]:
         pool=str(entry.get("pool", "")),
         solver=str(entry.get("solver", "")),
         gone=entry.get("gone") is True,
+        limited=unproven.from_data(entry.get("unproven")),
     )
     return (str(entry["cluster"]), str(entry["class"])), locked
 

@@ -28,11 +28,15 @@ def alternative_lines(alternatives: Iterable[Alternative], locate: Locate) -> It
     """What else could be, and its price: the goals that get worse, or what forbids it."""
     for alternative in alternatives:
         yield ""
-        if alternative.conflict:
-            yield f"{alternative.wish}: there is no such layout, because"
+        if not alternative.is_known:
+            yield f"{alternative.wish}: not known within the limit (--time-limit)"
+        elif alternative.conflict:
+            doubt = "" if alternative.is_proven else " (perhaps not all of it is needed)"
+            yield f"{alternative.wish}: there is no such layout, because{doubt}"
             yield from table([_located(reason, locate) for reason in alternative.conflict])
         else:
-            yield f"{alternative.wish}, at best"
+            doubt = "" if alternative.is_proven else " of what was found within the limit"
+            yield f"{alternative.wish}, at best{doubt}"
             yield from table([*_differences(alternative), *map(_moved, alternative.moves)])
 
 

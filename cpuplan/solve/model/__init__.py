@@ -14,6 +14,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.solve import effort, goals
 from cpuplan.solve.constraints import Amount, sets_of
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.goals import Aim, Gap
 from cpuplan.solve.kinds import Ways, kinds_of
 from cpuplan.solve.layout import slots_of
@@ -63,12 +64,23 @@ def example(problem: Problem) -> dict[str, CpuSet] | None:
 
 def size(problem: Problem) -> int:
     """The number of unknowns; a test takes about a tenth of a millisecond for each."""
-    return len(_counts(problem)[0].variables)
+    constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
+    kinds = kinds_of(problem.topology, chain.from_iterable(map(sets_of, constraints)), ())
+    ways = Ways(slots_of(problem.names), constraints)
+    return sum(len(ways.of(kind)) for kind in kinds)
 
 
 def feasible(problem: Problem) -> bool:
     """Whether the rules can hold together."""
     return _counts(problem)[0].solve()
+
+
+def fits(problem: Problem) -> bool:
+    """Whether there is a layout, for proposals: False also where that is not known."""
+    try:
+        return feasible(problem)
+    except UndecidedError:
+        return False
 
 
 def first_feasible(problem: Problem, options: Sequence[Rule]) -> int | None:

@@ -35,6 +35,8 @@ WAYS = (Way(), Way(probing=2), Way(cuts=1, probing=2))
 PROOFS = (Way(probing=2), Way(sums=1, probing=2), Way(), Way(cuts=1, probing=2))
 #: The share of what is left that one aim may take: something must be left for those after it.
 SHARE = 0.5
+#: What each unknown and each constraint of a model costs before the search: making the model.
+_MADE = 4e-6
 #: What a float of the solver may be above the integer that it means.
 _ROUNDED = 1e-6
 
@@ -50,9 +52,9 @@ class Found(NamedTuple):
 def easy(cp_model: Any, model: Any) -> Any | None:
     """The solver with some solution, if one is easily found."""
     limit = effort.current()
-    if limit.left <= 0:
+    if limit.is_over:
         return None
-    status, solver = _run(cp_model, model, limit, _EASY, _EASILY)
+    status, solver = _run(cp_model, model, limit, min(_EASY, limit.left), _EASILY)
     return solver if status in (cp_model.FEASIBLE, cp_model.OPTIMAL) else None
 
 
@@ -114,7 +116,8 @@ def _run(cp_model: Any, model: Any, limit: Effort, time: float, way: Way) -> tup
     solver.parameters.cp_model_probing_level = way.probing
     solver.parameters.max_deterministic_time = time
     status = solver.solve(model)
-    limit.spend(solver.response_proto.deterministic_time)
+    made = _MADE * (len(model.proto.variables) + len(model.proto.constraints))
+    limit.spend(made + solver.response_proto.deterministic_time)
     if status == cp_model.MODEL_INVALID:
         raise RuntimeError(f"the solver refuses its model: {model.validate()}")
     return status, solver

@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Sequence
 
 from cpuplan.plan import NodeClass
-from cpuplan.solve import faults, model
+from cpuplan.solve import effort, faults, model
 from cpuplan.solve.remedies.edits import Change
 from cpuplan.solve.rules import problem_of
 
@@ -48,7 +48,10 @@ class Attempt:
 
     def _fits(self, node_class: NodeClass, left_out: Container[str]) -> bool:
         self.tests[0] -= 1
-        return self.tests[0] >= 0 and fits(node_class, left_out)
+        found = self.tests[0] >= 0 and fits(node_class, left_out)
+        if effort.current().is_over:
+            self.tests[0] = -1
+        return found
 
 
 def _unchanged(node_class: NodeClass) -> NodeClass:
@@ -61,4 +64,4 @@ def fits(node_class: NodeClass, left_out: Container[str]) -> bool:
         return False
     problem = problem_of(node_class)
     kept = (rule for rule in problem.rules if rule.field not in left_out)
-    return model.feasible(problem.having(kept))
+    return model.fits(problem.having(kept))

@@ -1,11 +1,13 @@
 """Lists of CPUs that split cores, and the lists of whole cores that were perhaps meant."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.plan import NodeClass
 from cpuplan.solve import faults, model
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.goals import Moved
 from cpuplan.solve.remedies.edits import edited
 from cpuplan.solve.rules import problem_of
@@ -52,7 +54,9 @@ def _candidates(
         number = max(len(lists[spec.name]) // threads, 1) * threads
         changed = edited(changed, spec.field, cpus=None, count=number)
     if not faults.errors_of(changed):
-        layout = model.layout(problem_of(changed), [Moved(tuple(lists.items()))])
+        layout = None
+        with suppress(UndecidedError):
+            layout = model.layout(problem_of(changed), [Moved(tuple(lists.items()))])
         if layout is not None:
             yield {name: layout[name] for name in lists}
 
@@ -67,4 +71,4 @@ def _helps(
     before, after = faults.errors_of(node_class), faults.errors_of(changed)
     if any(problem.code == "CP352" or problem not in before for problem in after):
         return False
-    return bool(after) or model.feasible(problem_of(changed))
+    return bool(after) or model.fits(problem_of(changed))

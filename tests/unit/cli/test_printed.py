@@ -126,6 +126,38 @@ def test_a_lock_that_would_change_is_an_error(
     assert not lock.exists()
 
 
+@pytest.mark.parametrize("case", ["koordinator"])
+def test_topologies_are_printed_for_each_node(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    site = project / "inventories/site.yaml"
+    site.write_text(site.read_text().replace("name: worker-0", "name: worker-[0-2]"))
+    words = ["compile", "--stdout", "--topologies"]
+    code, out, _ = run_in(project, words, capfd)
+    printed = list(yaml.safe_load_all(out))
+    assert code == 0
+    nodes = [each["metadata"]["name"] for each in printed]
+    assert nodes == ["worker-0", "worker-1", "worker-2"]
+    assert {each["kind"] for each in printed} == {"NodeResourceTopology"}
+    assert printed[0]["zones"] == printed[1]["zones"]
+    code, out, _ = run_in(project, [*words, "--node", nodes[1]], capfd)
+    assert (code, list(yaml.safe_load_all(out))) == (0, [printed[1]])
+    assert run_in(project, [*words, "--node", "nobody"], capfd)[:2] == (2, "")
+    assert run_in(project, ["compile", "--topologies"], capfd)[:2] == (2, "")
+
+
+def test_topologies_of_a_paused_class_are_those_that_stay(
+    compiled: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compile", "--stdout", "--topologies", "--cluster", clusters(compiled)[0]]
+    before = run_in(compiled, words, capfd)
+    for intent in (compiled / "intents").glob("*.yaml"):
+        intent.write_text(intent.read_text().replace("\nspec:", "\nspec:\n  paused: true"))
+    assert run_in(compiled, words, capfd)[:2] == before[:2]
+    assert run_in(compiled, ["compile"], capfd)[0] == 0
+    assert run_in(compiled, words, capfd)[:2] == before[:2]
+
+
 @pytest.mark.parametrize("word", ["--check", "--force", "--resolve", "--prune", "--node=x"])
 def test_options_of_writing_are_refused(
     project: Path, word: str, capfd: pytest.CaptureFixture[str]

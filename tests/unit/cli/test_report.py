@@ -342,6 +342,8 @@ def test_stale_files_are_told_by_class_and_cluster(tmp_path: Path, capsys: Captu
     project = make_project(tmp_path / "p")
     site = project / "inventories/site.yaml"
     site.write_text(site.read_text().replace("worker-[0-1]", "worker-[000-299]"))
+    intent = project / "intents/main.yaml"
+    intent.write_text(intent.read_text().replace('"1.33"', '"1.33"\n    mechanism: koordinator'))
     assert run_in(project, ["compile"], capsys)[0] == 0
     for path in (project / "out").rglob("*"):
         if path.is_file() and ".cpuplan" not in path.parts:
@@ -349,24 +351,24 @@ def test_stale_files_are_told_by_class_and_cluster(tmp_path: Path, capsys: Captu
     code, _, err = run_in(project, ["compile", "--check"], capsys)
     assert code == 3
     assert (
-        "error[CP608]: out/clusters/lab/expected/nrt (300 files: "
-        "worker-000.yaml, worker-001.yaml, worker-002.yaml "
-        "and 297 more) is missing\n  help:"
+        "error[CP608]: out/clusters/lab/manifests (301 files: "
+        "20-node-worker-000.yaml, 20-node-worker-001.yaml, 20-node-worker-002.yaml "
+        "and 298 more) is missing\n  help:"
     ) in err
     assert err.count("CP608]") < 20
     code, _, err = run_in(project, ["compile", "--check", "-v"], capsys)
     assert all(
-        f"error[CP608]: out/clusters/lab/expected/nrt/worker-{n:03}.yaml is missing" in err
+        f"error[CP608]: out/clusters/lab/manifests/20-node-worker-{n:03}.yaml is missing" in err
         for n in range(300)
     )
     data = json.loads(run_in(project, ["compile", "--check", "--format", "json"], capsys)[1])
     assert [
         each["count"]
         for each in data["diagnostics"]
-        if each["file"] == "out/clusters/lab/expected/nrt"
-    ] == [300]
+        if each["file"] == "out/clusters/lab/manifests"
+    ] == [301]
     sarif = json.loads(run_in(project, ["compile", "--check", "--format", "sarif"], capsys)[1])
     results = sarif["runs"][0]["results"]
     assert [
-        each["occurrenceCount"] for each in results if "expected/nrt" in each["message"]["text"]
-    ] == [300]
+        each["occurrenceCount"] for each in results if "lab/manifests" in each["message"]["text"]
+    ] == [301]

@@ -32,7 +32,8 @@ def after(node: NodeClass, remedies: Sequence[str]) -> NodeClass:
     """The class whose intent was changed as the remedies say, read again as a document is."""
     spec = json.loads(node.spec.model_dump_json(by_alias=True, exclude_unset=True))
     for remedy in dict.fromkeys(remedies):
-        follow(spec, remedy)
+        for part in remedy.split(", and "):
+            follow(spec, part)
     policy = spec.get("kubelet", {}).get("cpuManagerPolicy", "static")
     further = {key: spec[key] for key in ("qos", "rules", "workloads", "objective") if key in spec}
     return node_class(node.topology, spec["pools"], policy, devices=DEVICES, **further)
@@ -95,6 +96,18 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "three conflicts": (
         {"reserved": {"count": 3}, "shared": {"count": 5}, "isolcpus": {"cores": 40, "sockets": 0}},
         ["lower isolcpus.cores to 31", "raise reserved.count to 4", "raise shared.count to 6"],
+    ),
+    "no single change": (
+        {"reserved": {"cores": 40, "sockets": 0}, "shared": {"cores": 40, "sockets": 0}},
+        ["lower reserved.cores to 24, and lower shared.cores to 8"],
+    ),
+    "a number that a later change says again": (
+        {"reserved": {"count": 3, "numaNodes": 1}, "isolated": {"cores": 70}},
+        [
+            "lower isolated.cores to 62",
+            "raise reserved.count to 4, and lower isolated.cores to 62",
+            "move reserved to NUMA node 0",
+        ],
     ),
     "a bound beside a share": (
         {"reserved": {"percent": 50, "max": 1}},

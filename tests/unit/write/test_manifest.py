@@ -6,16 +6,18 @@ from cpuplan.diagnostics import CpuplanError
 from cpuplan.write.manifest import (
     ancestors,
     check_paths,
-    has_conflict,
+    divide,
     parents,
     parse_manifest,
     parse_old_manifest,
     parse_written,
     render_manifest,
+    render_manifests,
     render_written,
 )
 
-HEAD = "# cpuplan manifest 2: the files of this folder that cpuplan owns\n"
+HEAD = "# cpuplan manifest 3: files of this folder that cpuplan owns\n"
+OLD_HEAD = "# cpuplan manifest 2: the files of this folder that cpuplan owns\n"
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
@@ -23,14 +25,43 @@ def test_manifest_is_sorted_and_read_back() -> None:
     text = render_manifest(["b", "a/c"])
     assert text.decode() == f"{HEAD}a/c\nb\n"
     assert text == render_manifest(["a/c", "b"])
-    assert parse_manifest(text, "m") == {"a/c", "b"}
+    assert tuple(parse_manifest(text, "m")) == ({"a/c", "b"}, True)
+
+
+def test_each_cluster_has_a_manifest() -> None:
+    own = [
+        "clusters/lab/manifests/a.yaml",
+        "nodes/lab/a.json",
+        ".cpuplan/classes/lab/a.json",
+        "ansible/lab/a.yaml",
+        "flux/lab.yaml",
+    ]
+    others = [
+        ".gitattributes",
+        ".cpuplan/.gitignore",
+        "ansible/roles/cpuplan/tasks/main.yaml",
+        "ansible/rollout-a.yaml",
+        "argocd/appproject.yaml",
+        "clusters/.lab/a",
+        "clusters/a",
+    ]
+    assert divide([*own, *others, "nodes/edge/b.json"]) == {
+        ".cpuplan/manifest": set(others),
+        ".cpuplan/manifests/edge": {"nodes/edge/b.json"},
+        ".cpuplan/manifests/lab": set(own),
+    }
+    assert render_manifests([]) == {".cpuplan/manifest": HEAD.encode()}
+
+
+def test_a_manifest_of_form_2_is_read_and_written_again() -> None:
+    assert tuple(parse_manifest(f"{OLD_HEAD}a\n".encode(), "m")) == ({"a"}, False)
+    assert tuple(parse_manifest(f"{OLD_HEAD}a\n{HEAD}b\n".encode(), "m")) == ({"a", "b"}, False)
 
 
 def test_both_sides_of_a_merge_are_read() -> None:
     text = f"{HEAD}a\n<<<<<<< HEAD\nb\n||||||| base\n=======\nc\nb\n>>>>>>> theirs\nd\n".encode()
-    assert parse_manifest(text, "m") == {"a", "b", "c", "d"}
-    assert has_conflict(text)
-    assert not has_conflict(f"{HEAD}b\na\nb\n".encode())
+    assert tuple(parse_manifest(text, "m")) == ({"a", "b", "c", "d"}, False)
+    assert tuple(parse_manifest(f"{HEAD}b\na\nb\n".encode(), "m")) == ({"a", "b"}, True)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +76,10 @@ def test_both_sides_of_a_merge_are_read() -> None:
         (
             f"{HEAD}.cpuplan/manifest\n".encode(),
             "'.cpuplan/manifest' is not a path inside the folder",
+        ),
+        (
+            f"{HEAD}.cpuplan/manifests/lab\n".encode(),
+            "'.cpuplan/manifests/lab' is not a path inside the folder",
         ),
     ],
 )
@@ -84,6 +119,7 @@ def test_the_note_of_what_was_written_is_read_back() -> None:
         ["a\0b"],
         ["a\\b"],
         [".cpuplan/manifest"],
+        [".cpuplan/manifests/lab"],
         [".cpuplan/written"],
         ["a\nb"],
         ["a", "A"],

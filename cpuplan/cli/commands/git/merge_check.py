@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import fails, format_option, note, print_diagnostics, settings
+from cpuplan.cli.output import (
+    fails,
+    format_option,
+    note,
+    print_diagnostics,
+    settings,
+    time_limit_option,
+)
 from cpuplan.text import counted
 
 if TYPE_CHECKING:
@@ -17,6 +24,7 @@ if TYPE_CHECKING:
 @click.argument("ref", required=False)
 @click.option("--strict", is_flag=True, help="Treat warnings as errors, except waived ones.")
 @format_option
+@time_limit_option
 def command(ref: str | None, strict: bool, output_format: str) -> int:
     """Say whether merging REF into the present commit (HEAD) would give a valid project.
 
@@ -57,7 +65,7 @@ def _judge(
     from cpuplan.premerge import merging, snapshot
 
     with snapshot.project_at(root, merged.tree) as place:
-        project = pipeline.load(place)
+        project = pipeline.load(place, seconds=settings().time_limit)
         plan, findings = pipeline.judge(project, settle=True)
         findings += merging.of_moves(pipeline.moves(project, plan), known, ref)
     nodes = counted(plan.number_of_nodes, "node")

@@ -11,6 +11,7 @@ from cpuplan.cli.output import (
     note,
     print_diagnostics,
     settings,
+    time_limit_option,
 )
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     "are on the branch.  [default: everything]",
 )
 @format_option
+@time_limit_option
 def command(  # noqa: PLR0913, PLR0917 - one for each option
     branch: str | None,
     repository: Path | None,

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import filter_options, format_option, note, print_diagnostics, settings
+from cpuplan.cli.output import (
+    filter_options,
+    format_option,
+    note,
+    print_diagnostics,
+    settings,
+    time_limit_option,
+)
 from cpuplan.text import counted, joined
 
 if TYPE_CHECKING:
@@ -35,6 +42,7 @@ if TYPE_CHECKING:
 )
 @format_option
 @filter_options
+@time_limit_option
 def command(
     ref: str | None, folder: str | None, statement_path: Path | None, output_format: str
 ) -> int:

@@ -11,6 +11,7 @@ from cpuplan.check.cluster.subject import Subject
 from cpuplan.components.koordinator import node
 from cpuplan.components.published.nrt import node_resource_topology
 from cpuplan.emit import to_yaml
+from cpuplan.expected import topologies
 from cpuplan.expected.answer import Verdict
 from cpuplan.koordinator import keys
 from cpuplan.plan import ConfiguredPlan
@@ -43,7 +44,7 @@ def _objects(made: ConfiguredPlan = PLAN) -> tuple[dict[str, Any], dict[str, Any
     """The Node and the NodeResourceTopology as they should be without pods."""
     metadata = node.metadata(made.settings.of(node.NAME))
     live = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NAME, **metadata}}
-    return live, node_resource_topology(made, NAME)
+    return live, topologies.named(node_resource_topology(made), NAME)
 
 
 def _with(given: dict[str, Any], **annotations: str | None) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from cpuplan.check.cluster.subject import Subject
 from cpuplan.check.cluster.topology import topology
 from cpuplan.components.published import nrt
 from cpuplan.emit import to_yaml
+from cpuplan.expected import topologies
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.read import yaml
 from tests.checked import expected
@@ -25,7 +26,7 @@ PLAN = plan(
 
 
 def published(of: ConfiguredPlan = PLAN) -> dict[str, Any]:
-    return copy.deepcopy(nrt.node_resource_topology(of, "worker-0"))
+    return copy.deepcopy(topologies.named(nrt.node_resource_topology(of), "worker-0"))
 
 
 def said(given: dict[str, Any], name: str = "worker-0") -> list[str]:

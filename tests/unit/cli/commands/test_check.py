@@ -7,17 +7,21 @@ import pytest
 from tests.projects import REJECTED, make_project, run_in
 
 HOLDS = "worker-0 holds what was compiled for it"
+#: Prints the NodeResourceTopology of a node.
+TOPOLOGIES = ("compile", "--stdout", "--topologies", "--node")
 
 
 def test_what_an_exporter_publishes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "project"
     make_project(folder, REJECTED / "base")
     assert run_in(folder, ["compile"], capsys)[0] == 0
-    expected = folder / "out/clusters/lab/expected/nrt"
-    arguments = ["check", "worker-0", "--objects"]
-    code, _, said = run_in(folder, [*arguments, str(expected)], capsys)
+    published = folder / "published.yaml"
+    published.write_text(run_in(folder, [*TOPOLOGIES, "worker-0"], capsys)[1])
+    arguments = ["check", "worker-0", "--objects", str(published)]
+    code, _, said = run_in(folder, arguments, capsys)
     assert (code, said.startswith(HOLDS)) == (0, True)
-    code, _, said = run_in(folder, [*arguments, str(expected / "worker-1.yaml")], capsys)
+    published.write_text(run_in(folder, [*TOPOLOGIES, "worker-1"], capsys)[1])
+    code, _, said = run_in(folder, arguments, capsys)
     assert (code, "CP885" in said) == (1, True)
 
 
@@ -26,7 +30,9 @@ def test_a_node_as_it_was_compiled(tmp_path: Path, capsys: pytest.CaptureFixture
     make_project(folder, REJECTED / "CP881-no-topology")
     assert run_in(folder, ["compile"], capsys)[0] == 0
     cluster = folder / "out" / "clusters" / "lab"
-    files = (cluster / "manifests/20-node-worker-0.yaml", cluster / "expected/nrt/worker-0.yaml")
+    published = folder / "published.yaml"
+    published.write_text(run_in(folder, [*TOPOLOGIES, "worker-0"], capsys)[1])
+    files = (cluster / "manifests/20-node-worker-0.yaml", published)
     arguments = ["check", "worker-0"]
     for file in files:
         arguments += ["--objects", str(file)]

@@ -141,7 +141,7 @@ def test_the_node_resource_topology_of_the_proposal() -> None:
         "topologyManagerPolicy": "single-numa-node",
         "topologyManagerScope": "pod",
     }
-    made = nrt.node_resource_topology(planned("proposal", spec={"kubelet": kubelet}), "node1")
+    made = nrt.node_resource_topology(planned("proposal", spec={"kubelet": kubelet}))
     annotations = {key: json.loads(text) for key, text in made["metadata"]["annotations"].items()}
     manager = annotations.pop("kubelet.koordinator.sh/cpu-manager-policy")
     assert (manager["policy"], manager["options"]) == ("static", kubelet["cpuManagerPolicyOptions"])

@@ -8,6 +8,7 @@ import yaml
 from cpuplan.components.published import nrt
 from cpuplan.components.published.exporters import EXPORTERS, is_served
 from cpuplan.emit import to_yaml
+from cpuplan.expected.topologies import named
 from cpuplan.importers.objects import reader as objects
 from cpuplan.model.cluster import NodeResourceTopology
 from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
@@ -43,7 +44,7 @@ def by(exporter: str) -> dict[str, Any]:
 
 
 def zones(node: ConfiguredPlan) -> dict[str, dict[str, dict[str, str]]]:
-    found = nrt.node_resource_topology(node, "worker-0")["zones"]
+    found = nrt.node_resource_topology(node)["zones"]
     return {
         zone["name"]: {
             item["name"]: {key: value for key, value in item.items() if key != "name"}
@@ -79,7 +80,7 @@ def test_memory_is_not_told_without_the_memory_manager() -> None:
 
 
 def test_costs_are_the_distances() -> None:
-    first = nrt.node_resource_topology(PLAN, "worker-0")["zones"][0]
+    first = nrt.node_resource_topology(PLAN)["zones"][0]
     assert first["costs"] == [{"name": "node-0", "value": 10}, {"name": "node-1", "value": 21}]
 
 
@@ -105,7 +106,7 @@ def test_a_node_others_only_has_no_cpus() -> None:
 def test_policies_under_their_old_names(policy: str, scope: str | None, wanted: str) -> None:
     fields = {"topologyManagerPolicy": policy} | ({"topologyManagerScope": scope} if scope else {})
     node = plan(spec={"kubelet": fields}, **KUBERNETES)
-    found = nrt.node_resource_topology(node, "worker-0")
+    found = nrt.node_resource_topology(node)
     assert found["topologyPolicies"] == [wanted]
     assert {item["name"]: item["value"] for item in found["attributes"]} == {
         "topologyManagerPolicy": policy,
@@ -125,14 +126,14 @@ def test_policies_under_their_old_names(policy: str, scope: str | None, wanted: 
     ],
 )
 def test_each_exporter_has_its_form(made: dict[str, Any], version: str, told: set[str]) -> None:
-    found = nrt.node_resource_topology(plan(**made), "worker-0")
+    found = nrt.node_resource_topology(plan(**made))
     assert found["apiVersion"] == f"topology.node.k8s.io/{version}"
     assert found.keys() & {"attributes", "topologyPolicies"} == told
 
 
 def test_koordlet_subtracts_nothing() -> None:
     node = plan(TWO, reserved="0,8", spec={"kubelet": ALIGNED}, **by("koordlet"))
-    found = nrt.node_resource_topology(node, "worker-0")
+    found = nrt.node_resource_topology(node)
     assert found["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "Koordinator"}
     assert found["zones"][0].keys() == {"name", "type", "resources"}
     assert zones(node)["node-0"] == {
@@ -146,7 +147,7 @@ def test_koordlet_subtracts_nothing() -> None:
 def test_koordlets_annotations() -> None:
     target = {"mechanism": "koordinator", "koordinator": "1.8"}
     node = plan(TWO, reserved="0,8", offlined="15", target=target, **KUBERNETES)
-    found = nrt.node_resource_topology(node, "worker-0")["metadata"]["annotations"]
+    found = nrt.node_resource_topology(node)["metadata"]["annotations"]
     told = {key.partition("/")[2]: json.loads(text) for key, text in found.items()}
     assert told.pop("cpu-topology")["detail"][8] == {"id": 8, "core": 0, "socket": 0, "node": 0}
     pools = [
@@ -166,7 +167,7 @@ def test_koordlets_annotations() -> None:
 def test_annotations_of_an_older_release() -> None:
     target = {"mechanism": "koordinator", "koordinator": "1.2"}
     node = plan(TWO, target=target, **KUBERNETES)
-    found = nrt.node_resource_topology(node, "worker-0")["metadata"]["annotations"]
+    found = nrt.node_resource_topology(node)["metadata"]["annotations"]
     assert "node.koordinator.sh/cpu-shared-pools" in found
     assert "node.koordinator.sh/be-cpu-shared-pools" not in found
 
@@ -174,7 +175,7 @@ def test_annotations_of_an_older_release() -> None:
 def test_what_koordlet_publishes_is_an_inventory(tmp_path: Path) -> None:
     node = plan(TWO, reserved="0,8", **by("koordlet"))
     file = tmp_path / "nrt.yaml"
-    file.write_text(to_yaml(nrt.node_resource_topology(node, "worker-0")))
+    file.write_text(to_yaml(named(nrt.node_resource_topology(node), "worker-0")))
     (imported,) = objects.read(file).nodes
     assert {tuple(core) for core in imported.machine.siblings} == {
         tuple(cpus) for cpus in TWO.cores.values()
@@ -207,7 +208,7 @@ def test_every_exporter_of_a_cluster_is_known() -> None:
 def test_admitted_wherever_the_version_is_served(exporter: str, crd: str) -> None:
     facts = {"nodeResourceTopology": {"exporter": exporter, "crd": crd}}
     node = plan(TWO, spec={"kubelet": ALIGNED}, **KUBERNETES, facts=facts)
-    made = json.loads(json.dumps(nrt.node_resource_topology(node, "worker-0")))
+    made = json.loads(json.dumps(named(nrt.node_resource_topology(node), "worker-0")))
     problems = () if is_served(node) else ("no match for kind/version",)
     assert admit(made, DEFINITIONS[crd]) == Admission(problems)
 
@@ -254,7 +255,7 @@ def test_recorded_crashes_are_told_apart() -> None:
 def test_valid_and_never_a_recorded_crash(node: ConfiguredPlan, crd: str) -> None:
     import jsonschema
 
-    made: dict[str, Any] = nrt.node_resource_topology(node, "worker-0")
+    made: dict[str, Any] = named(nrt.node_resource_topology(node), "worker-0")
     definition = yaml.safe_load((SHARED / "crds" / crd).read_text())
     version = next(found for found in definition["spec"]["versions"] if found["name"] == "v1alpha2")
     jsonschema.validate(made, version["schema"]["openAPIV3Schema"])
@@ -309,6 +310,6 @@ def test_zones_as_exporters_publish_them(
         [NumaNodeFacts(node["zone"], None, tuple(node["distances"])) for node in given["nodes"]],
     )
     reserved = ",".join(str(cpu) for cpu in machine.online if cpu not in given["allocatableCPUs"])
-    found = nrt.node_resource_topology(plan(machine, reserved=reserved), "worker-0")["zones"]
+    found = nrt.node_resource_topology(plan(machine, reserved=reserved))["zones"]
     others = bool(given["allocatableMemory"] or given["allocatableDevices"])
     assert without_pods(found, others=others) == without_pods(wanted, others=others)

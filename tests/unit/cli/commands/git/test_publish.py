@@ -115,7 +115,7 @@ def test_a_commit_says_what_changes_and_where_it_comes_from(project: Path) -> No
     message = git(project, "log", "-1", "--format=%B", "deploy").stdout
     inputs = git(project, "rev-parse", "HEAD").stdout.strip()
     assert message.startswith("cpuplan: changes for lab\n\n")
-    assert "* lab/core-core-hw: CPUs 2,18 move from isolated to reserved\n* 13 files" in message
+    assert "* lab/core-core-hw: CPUs 2,18 move from isolated to reserved\n* 11 files" in message
     assert f"\n\nCpuplan-Folder: out\nCpuplan-Inputs-Commit: {inputs}\n" in message
     assert "lab/core-core-hw: CPUs 2,18 move" in told
     assert git(project, "rev-list", "--count", "deploy").stdout == "2\n"
@@ -354,12 +354,14 @@ def test_the_trees_of_one_cluster(project: Path) -> None:
     assert _text(project, CMDLINE) == _text(project, CMDLINE, "deploy~1")
     path = "out/.cpuplan/classes/edge/upf-upf-hw.json"
     assert _text(project, path) == (project / path).read_text()
-    assert _text(project, "out/.cpuplan/manifest") == _text(
-        project, "out/.cpuplan/manifest", "HEAD"
-    )
+    for manifest in ("manifest", "manifests/edge", "manifests/lab"):
+        path = f"out/.cpuplan/{manifest}"
+        assert _text(project, path) == _text(project, path, "HEAD")
     assert "clusters/edge/" not in _text(project, "out/.cpuplan/provenance.json")
     assert "clusters/edge/" in _text(project, "out/.cpuplan/provenance/edge.json")
     assert "Cpuplan-Clusters: edge" in git(project, "log", "-1", "deploy").stdout
+    changed = git(project, "diff", "--name-only", "deploy~1", "deploy").stdout.split()
+    assert not [path for path in changed if "lab" in path or path.endswith("cpuplan/manifest")]
     _publish(project)
     assert "out/.cpuplan/provenance/edge.json" not in _names(project)
     assert "[CP293]" in _run(project, *PUBLISH, "--cluster", "egde")[1]

@@ -34,7 +34,7 @@ def _verify(project: Path, capture: Capture, *words: str) -> tuple[int, str]:
 
 
 def test_every_file_is_compared(project: Path, capsys: Capture) -> None:
-    assert _verify(project, capsys) == (0, "112 files: all of out is what the inputs give\n")
+    assert _verify(project, capsys) == (0, "104 files: all of out is what the inputs give\n")
     (project / CMDLINE).write_text("edited\n")
     (project / "out/nodes/lab/hft-hft-hw.json").unlink()
     (project / "out/clusters/edge/cluster.json").unlink()
@@ -52,10 +52,15 @@ def test_every_file_is_compared(project: Path, capsys: Capture) -> None:
 
 
 def test_the_manifest_and_the_lock_count(project: Path, capsys: Capture) -> None:
-    manifest = project / "out/.cpuplan/manifest"
+    manifest = project / "out/.cpuplan/manifests/lab"
     text = manifest.read_text()
     manifest.write_text(text.replace("nodes/lab/hft-hft-hw.json\n", ""))
-    assert "CP609]: out/.cpuplan/manifest" in _verify(project, capsys)[1]
+    assert "CP609]: out/.cpuplan/manifests/lab does" in _verify(project, capsys)[1]
+    manifest.unlink()
+    assert "CP608]: out/.cpuplan/manifests/lab is" in _verify(project, capsys)[1]
+    (manifest.parent / "gone").write_text(text.splitlines()[0] + "\n")
+    assert "CP610]: out/.cpuplan/manifests/gone" in _verify(project, capsys)[1]
+    (manifest.parent / "gone").unlink()
     manifest.write_text(text + "old\n")
     (project / "out/old").write_text("left over\n")
     code, told = _verify(project, capsys)
@@ -79,7 +84,7 @@ def test_a_statement_has_every_file_and_input(project: Path, capsys: Capture) ->
     statement = json.loads(text)
     assert statement["_type"] == "https://in-toto.io/Statement/v1"
     subjects = {each["name"]: each["digest"]["sha256"] for each in statement["subject"]}
-    assert len(subjects) == 112
+    assert len(subjects) == 104
     assert subjects["nodes/lab/core-core-hw/cmdline"] == (
         sha256((project / CMDLINE).read_bytes()).hexdigest()
     )
@@ -121,7 +126,7 @@ def test_what_was_published_is_verified_from_git(project: Path, capsys: Capture)
     git(project, "checkout", "-q", "--", "out")
     assert _verify(project, capsys, "--ref", "deploy") == (
         0,
-        "112 files: all of deploy:out is what the inputs give\n",
+        "104 files: all of deploy:out is what the inputs give\n",
     )
     statement = git(project, "show", "deploy:out/.cpuplan/provenance.json").stdout
     (project.parent / "statement.json").write_text(statement)

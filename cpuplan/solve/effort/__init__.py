@@ -1,0 +1,65 @@
+"""How much work a layout may take: counted in steps of the solver, not by the clock.
+
+A clock would end a search at another step on each machine, and the same input would give another
+layout. One limit holds for all that a layout needs: the search itself, the canonical choice, and
+the explanation where there is none.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+#: The seconds of work for a layout where nobody says otherwise.
+DEFAULT = 60.0
+#: Units of CP-SAT's deterministic time in a second of work, measured on models of many sizes.
+_UNITS = 0.5
+
+
+class UndecidedError(Exception):
+    """The limit was reached before an answer was known: neither yes nor no."""
+
+
+class Effort:
+    """What is left of a limit, in the solver's units."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.is_asked = seconds is not None  # somebody wants just this limit
+        self.seconds = DEFAULT if seconds is None else seconds
+        self.left = self.seconds * _UNITS
+
+    def spend(self, units: float) -> None:
+        """Count work that was done."""
+        self.left -= units
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left."""
+        return self.left <= 0
+
+    def check(self) -> None:
+        """Raise UndecidedError when nothing is left."""
+        if self.is_over:
+            raise UndecidedError
+
+
+_current: ContextVar[Effort | None] = ContextVar("effort", default=None)
+
+
+@contextmanager
+def limited(seconds: float | None = None) -> Iterator[Effort]:
+    """Whatever is searched for inside shares one limit: the outermost one; None for the default."""
+    outer = _current.get()
+    if outer is not None:
+        yield outer
+        return
+    effort = Effort(seconds)
+    token = _current.set(effort)
+    try:
+        yield effort
+    finally:
+        _current.reset(token)
+
+
+def current() -> Effort:
+    """The limit that holds here; a search that nobody limits has one for itself."""
+    return _current.get() or Effort()
