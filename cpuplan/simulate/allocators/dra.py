@@ -5,7 +5,7 @@ places containers as they are created. A pod that is refused is taken away again
 waits, and the kubelet tries again.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.dra import names
@@ -280,11 +280,23 @@ class DraAllocator:
 
     def _forgotten(self) -> Iterator[tuple[str, str]]:
         """Claims that no running container has: a restart of the driver gives their CPUs away."""
-        used = {uid for uid, owner in self.driver.owners.owners.items() if owner in self._running}
+        left = self._restarted()
         for uid, cpus in self.driver.store.claims.items():
-            if uid not in used:
+            if uid not in left:
                 text = f"no running container has claim {uid}: when the driver restarts, its CPUs "
                 yield "CP723", f"{text}{to_text(cpus)} are others' as well"
+
+    def _restarted(self) -> Collection[str]:
+        """The claims that the driver knows after it has restarted."""
+        moment, owners = self.driver.take(), self.driver.owners.owners
+        containers = [
+            _container(key, self.driver.environment(uid for uid in owners if owners[uid] == key))
+            for key in self._running
+        ]
+        self.driver.synchronize(containers)
+        left = set(self.driver.store.claims)
+        self.driver.restore(moment)
+        return left
 
     def restart(self) -> list[tuple[Pod | None, Refusal]]:
         """Nobody: no container is created again when the driver restarts."""

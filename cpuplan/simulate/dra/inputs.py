@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.components.dra import claims, classes, driver, names, pods, slices
 from cpuplan.cpuset import CpuSet
-from cpuplan.dra.config import Config
+from cpuplan.dra.config import Config, resolve
 from cpuplan.dra.devices import Device
 from cpuplan.dra.names import CAPACITY, DRIVER
 from cpuplan.dra.scheduler.requests import Constraint, Request, Spec
@@ -34,14 +34,8 @@ class Inputs(NamedTuple):
 
 
 def inputs(plan: NodePlan) -> Inputs:
-    """Of a node of the plan's class."""
-    given = {setting.key: setting.value for setting in driver.settings(plan)}
-    config = Config(
-        reserved_cpus=str(driver.reserved(plan)),
-        cpu_device_mode=names.mode(plan),
-        group_by=plan.node_class.target.dra.group_by,
-        publish_node_allocatable_resource_mapping=bool(given.get(driver.MAPPING)),
-    )
+    """Of a node of the plan's class, with the driver's own reading of its configuration."""
+    config = resolve(driver.render(list(driver.settings(plan))))
     machine = discover(files_of(plan.topology, CpuSet(), plan.pool("offlined").cpus))
     known: dict[str, tuple[str, ...]] = {names.GENERAL: (_GENERAL,)}
     for setting in classes.settings(plan):
