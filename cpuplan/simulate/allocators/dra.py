@@ -12,8 +12,9 @@ from cpuplan.dra import names
 from cpuplan.dra.claims import Claim, Result
 from cpuplan.dra.driver import Container, Driver, Moment
 from cpuplan.dra.errors import DraError
+from cpuplan.dra.scheduler.matching import SchedulerError
 from cpuplan.dra.scheduler.requests import Request, Spec
-from cpuplan.dra.scheduler.search import MOST_DEVICES, SchedulerError, Search, StoppedError, Usage
+from cpuplan.dra.scheduler.search import MOST_DEVICES, Search, StoppedError, Usage
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.bits import to_text
 from cpuplan.kubelet.node import Node

@@ -8,8 +8,9 @@ import pytest
 from cpuplan.dra.config import Config
 from cpuplan.dra.devices import Device, build
 from cpuplan.dra.names import CAPACITY, CORE_ID, NUMA_NODE_ID, SOCKET_ID
+from cpuplan.dra.scheduler.matching import SchedulerError
 from cpuplan.dra.scheduler.requests import Constraint, Request, Spec
-from cpuplan.dra.scheduler.search import SchedulerError, Search, StoppedError, Usage
+from cpuplan.dra.scheduler.search import Search, StoppedError, Usage
 from cpuplan.dra.topology import discover
 from tests.machines.nrifiles import regular
 
