@@ -107,6 +107,10 @@ class DraAllocator:
     def _allocate(self, pod: Pod) -> dict[str, Claim]:
         """The pod's claims that are not allocated yet, with their devices, by their names."""
         asked = {_uid(pod, claim): claim for claim in pod.claims}
+        for uid in asked if self.inputs.is_mapped else ():
+            if uid in self._held:
+                text = f"node allocatable resource claim {uid} has a mapped device"
+                raise SchedulerError(f"{text} and cannot be shared across pods")
         asked = {uid: claim for uid, claim in asked.items() if uid not in self._held}
         specs = [_spec_of(claim) for claim in asked.values()]
         search = Search(self.inputs.devices, self._usage(), self.inputs.classes)
