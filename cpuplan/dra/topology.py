@@ -1,5 +1,6 @@
 """The machine as the driver sees it, once when it starts (pkg/cpuinfo/cpuinfo.go)."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
@@ -122,3 +123,10 @@ def _with_siblings(cpus: Iterable[CpuInfo]) -> dict[int, CpuInfo]:
             known[first] = known[first]._replace(sibling=second)
             known[second] = known[second]._replace(sibling=first)
     return known
+
+
+def repeating_cores(topology: Topology) -> list[int]:
+    """The core ids that several cores have: a claim can get CPUs of any of them."""
+    keys = {cpu.core_key for cpu in topology.cpus.values()}
+    counts = Counter(core for _, _, core in keys)
+    return sorted(core for core, count in counts.items() if count > 1)

@@ -1,6 +1,6 @@
 """The machine as the driver sees it."""
 
-from cpuplan.dra.topology import discover
+from cpuplan.dra.topology import discover, repeating_cores
 from cpuplan.kubelet.bits import to_text
 from tests.machines.nrifiles import regular
 
@@ -21,6 +21,8 @@ def test_bug_core_ids_that_repeat_are_one_core() -> None:
     """kubernetes-sigs/dra-driver-cpu#210"""
     known = discover(DUAL)
     assert to_text(known.packed.cores[0]) == "0,4,8,12"
+    assert repeating_cores(known) == [0, 1, 2, 3]
+    assert repeating_cores(discover(regular(1, 4))) == []
 
 
 def test_bug_cpus_without_node_or_caches_are_nobodys() -> None:
