@@ -12,6 +12,7 @@ from cpuplan.setting import plain
 from tests.machines.plans import regular
 from tests.unit.components.dra.test_driver import planned
 
+HAS_CAPACITY = 'device.driver == "dra.cpu" && "numCPUs" in device.attributes["dra.cpu"]'
 LARGE = regular(sockets=2, cores=24, threads=2)
 
 
@@ -38,6 +39,7 @@ def test_a_group_gives_a_part_of_its_capacity() -> None:
                     "name": "cpus",
                     "exactly": {
                         "deviceClassName": "dra.cpu",
+                        "selectors": [{"cel": {"expression": HAS_CAPACITY}}],
                         "capacity": {"requests": {"dra.cpu/cpu": "4"}},
                     },
                 }
@@ -46,7 +48,7 @@ def test_a_group_gives_a_part_of_its_capacity() -> None:
     }
 
 
-@pytest.mark.parametrize(("group_by", "shares"), [("numanode", ["5", "5"]), ("socket", ["5", "5"])])
+@pytest.mark.parametrize(("group_by", "shares"), [("numanode", ["6", "4"]), ("socket", ["6", "4"])])
 def test_no_device_has_so_many(group_by: str, shares: list[str]) -> None:
     (devices,) = specs(claiming(10, groupBy=group_by)).values()
     asked = [each["exactly"]["capacity"]["requests"]["dra.cpu/cpu"] for each in devices["requests"]]
