@@ -89,7 +89,8 @@ def template_name(plan: NodePlan, workload: Workload, demand: Demand, number: in
     """The name of a template, in the namespace of the workload."""
     parts = [plan.node_class.name, workload.name]
     parts += [demand.container] if workload.cpus is None else []
-    return "-".join([*parts, *([str(number)] if number > 1 else [])])
+    # No workload or container has a dot in its name: no other template is called the same.
+    return ".".join([*parts, *([str(number)] if number > 1 else [])])
 
 
 def chunks(plan: NodePlan, pool: str, cpus: int) -> list[int]:

@@ -33,7 +33,7 @@ def pod(node: ConfiguredPlan) -> dict[str, Any]:
 
 def test_a_group_gives_a_part_of_its_capacity() -> None:
     assert specs(claiming(4)) == {
-        "ran-server-upf": {
+        "ran-server.upf": {
             "requests": [
                 {
                     "name": "cpus",
@@ -103,7 +103,7 @@ def test_a_claim_has_32_devices_and_conditions_at_most(
     assert [sum(each) for each in counts] == sizes
     assert all(len(devices.get("constraints", [])) <= 32 for devices in found)
     used = [each["name"] for each in pod(node)["containers"][0]["resources"]["claims"]]
-    assert used == [each["name"] for each in pod(node)["resourceClaims"]] == ["main", "main-2"]
+    assert used == [each["name"] for each in pod(node)["resourceClaims"]] == ["cpus-1", "cpus-2"]
     named = [each["resourceClaimTemplateName"] for each in pod(node)["resourceClaims"]]
     assert named == list(specs(node))
 
@@ -160,7 +160,7 @@ def test_accounting(fields: dict[str, str], own: dict[str, Any], of_pod: Any) ->
     spec = pod(claiming(4, **fields))
     assert spec.get("resources") == of_pod
     (container,) = spec["containers"]
-    assert container["resources"] == {**own, "claims": [{"name": "main"}]}
+    assert container["resources"] == {**own, "claims": [{"name": "cpus-1"}]}
     assert "nodeSelector" not in spec
 
 
@@ -182,7 +182,7 @@ def test_containers_of_a_manifest_with_whole_cpus_claim_them() -> None:
     }
     given = {"name": "upf", "manifest": manifest}
     node = planned(spec={"workloads": [given]}, accounting="podResources")
-    assert list(specs(node)) == ["ran-server-upf-fast"]
+    assert list(specs(node)) == ["ran-server.upf.fast"]
     assert pod(node)["resources"]["requests"] == {"cpu": "4500m"}
     assert [each["name"] for each in pod(node)["containers"]] == ["fast"]
 
