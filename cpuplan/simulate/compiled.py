@@ -1,12 +1,13 @@
 """A node as it was compiled: what its kubelet finds, from the expected state of its class alone."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from cpuplan.components import derived, hugepages, kubelet
 from cpuplan.components.dra import driver
 from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.openshift import pinning
+from cpuplan.cpuset import CpuSet
 from cpuplan.expected.state import Expected
 from cpuplan.kubelet.cpu.policy_static import Fork
 from cpuplan.kubelet.machineinfo import machine_of, without
@@ -15,15 +16,13 @@ from cpuplan.kubelet.releases.policy_options import with_gates
 from cpuplan.model.topology import Topology
 from cpuplan.simulate.planned import Planned
 
+_T = TypeVar("_T")
 #: Pages of a NUMA node: (size in KiB, count).
 _Pages = tuple[tuple[int, int], ...]
 
 
 def given_out_by(expected: Expected) -> str:
-    """What gives CPUs to containers; empty for the kubelet."""
-    for policy in (balloons, topologyaware):
-        if expected.settings.of(policy.NAME):
-            return f"the NRI {policy.NAME} policy"
+    """What gives CPUs to containers, and cannot be simulated from this alone; else empty."""
     if expected.settings.of(driver.NAME):
         return "the DRA CPU driver"
     return "Koordinator" if expected.facts.get(derived.KOORDLET) else ""
@@ -40,7 +39,21 @@ def planned(expected: Expected) -> Planned:
     is_v1 = expected.facts.get(derived.CGROUPS) == "v1"
     is_pinned = bool(expected.settings.of(pinning.NAME))
     fork = Fork(platform.forks_kubelet, platform.forks_kubelet and is_pinned)
-    return Planned(config, machine._replace(cgroup_v1=is_v1), version, fork)
+    machine = machine._replace(cgroup_v1=is_v1)
+    own = _inputs(expected, balloons.NAME, balloons.inputs_of)
+    pools = _inputs(expected, topologyaware.NAME, topologyaware.inputs_of)
+    return Planned(config, machine, version, fork, balloons=own, pools=pools)
+
+
+def _inputs(expected: Expected, component: str, made: Callable[..., _T]) -> _T | None:
+    """What an NRI policy starts with, where it gives CPUs to containers."""
+    given = expected.settings.of(component)
+    if not given:
+        return None
+    isolated = expected.facts[derived.UNBALANCED]
+    offlined = expected.pool("offlined").cpus
+    isolated = isolated if isinstance(isolated, CpuSet) else CpuSet()
+    return made(expected.topology, isolated, offlined, given)
 
 
 def _pages(topology: Topology, facts: Mapping[str, Any]) -> dict[int, _Pages]:

@@ -45,6 +45,7 @@ def under_koordinator(facts: Planned) -> Planned:
         config={**bare, "cpuManagerPolicy": "none"},
         balloons=None,
         pools=None,
+        dra=None,
         koordinator=Inputs(labels, annotations),
     )
 
