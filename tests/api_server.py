@@ -129,7 +129,8 @@ def _activation(policy: Mapping[str, Any], request: Request) -> dict[str, Any] |
     activation: dict[str, Any] = {name: celpy.json_to_cel(value) for name, value in given.items()}
     spec = policy["spec"]
     if not all(
-        evaluate(condition["expression"], activation) for condition in spec["matchConditions"]
+        evaluate(condition["expression"], activation)
+        for condition in spec.get("matchConditions", ())
     ):
         return None
     for variable in spec.get("variables", ()):
@@ -175,7 +176,7 @@ def _unescaped(part: str) -> str:
 def _with_defaults(pod: dict[str, Any]) -> dict[str, Any]:
     """Requests that are left out come from limits (pkg/apis/core/v1/defaults.go)."""
     made = copy.deepcopy(pod)
-    if "spec" not in made:  # a binding
+    if "containers" not in made.get("spec", {}):  # a binding or a claim
         return made
     for container in [*made["spec"]["containers"], *made["spec"].get("initContainers", [])]:
         resources = container.get("resources", {})

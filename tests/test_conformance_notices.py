@@ -29,6 +29,7 @@ from tests.conformance import (
     machineinfo,
     mco,
     meaning,
+    nri,
     nrt,
     nto_ppc,
     nto_release_objects,
@@ -145,10 +146,10 @@ def test_koordinator(name: str, tmp_path: Path) -> None:
     assert "\n".join(_unnoticed(results, "$^")) == ""
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in dra.VECTORS.glob("dra-*")))
+@pytest.mark.parametrize("name", sorted(path.name for path in nri.VECTORS.glob("dra-*")))
 def test_dra(name: str, tmp_path: Path) -> None:
     file = tmp_path / name.removesuffix(".gz")
-    number = _write_mutants(file, _lines(dra.VECTORS / name)[:12:5], "expected")
+    number = _write_mutants(file, _lines(nri.VECTORS / name)[:12:5], "expected")
     results = list(dra.run([file]))
     assert len(results) == number > 2
     assert "\n".join(_unnoticed(results, "$^")) == ""

@@ -6,6 +6,7 @@ from cpuplan.backends.base import Manifest
 from cpuplan.backends.tree import NodeFile
 from cpuplan.components import mixedcpus, units
 from cpuplan.components.base import Component
+from cpuplan.components.dra import claims, classes, driver, slices
 from cpuplan.components.nri import balloons
 from cpuplan.components.reasons import DEFAULT, is_written
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
@@ -13,6 +14,8 @@ from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.setting import Setting
 from cpuplan.source import Locate
 
+#: Of mechanisms that other codes refuse as a whole: CP590 and CP508.
+_REFUSED = {balloons.NAME, driver.NAME, classes.NAME, claims.NAME, slices.NAME}
 #: Fields of `runtime` that CRI-O alone reads; mixedCpus goes with the shared pool.
 _OF_CRIO = (
     "handler",
@@ -34,8 +37,7 @@ def check(
     yield from refused_fields
     if refused_fields:
         return
-    # CP590 says that balloons cannot be had.
-    without = [component for component in lacking if component.NAME != balloons.NAME]
+    without = [component for component in lacking if component.NAME not in _REFUSED]
     settings = [setting for component in without for setting in component.settings(plan)]
     seen: set[str] = set()
     for setting in filter(_is_asked, settings):

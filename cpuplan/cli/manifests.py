@@ -23,7 +23,9 @@ from cpuplan.simulate.workloads import pods_of
 _MAX_STATE = 16 * 1024 * 1024
 
 
-def read_pods(paths: Sequence[Path]) -> tuple[list[Item], list[Diagnostic]]:
+def read_pods(
+    paths: Sequence[Path], *, with_claims: bool = False
+) -> tuple[list[Item], list[Diagnostic]]:
     """The pods of files and folders, and what is wrong with these."""
     for path in paths:
         if not path.exists():
@@ -31,7 +33,7 @@ def read_pods(paths: Sequence[Path]) -> tuple[list[Item], list[Diagnostic]]:
                 f"no such file or folder: {path}; a node or class must be the first name"
             )
     sources, problems = read_files(paths, shown_path)
-    made = manifests.read(sources)
+    made = manifests.read(sources, with_claims=with_claims)
     problems += made.diagnostics
     if not made.items and not errors(problems):
         problems.append(diagnose("CP721", files=", ".join(map(str, paths))))

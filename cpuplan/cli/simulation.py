@@ -105,6 +105,8 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     result = _simulate(run, run.start)
     answers = _orders(run) if wanted.any_order else []
     diagnostics = [*given, *sharing.check(run.plans, run.items)]
+    if wanted.scheduler == PLANNED:
+        diagnostics += findings.of_claims(run.plans, run.items)
     if wanted.scheduler in (KOORDINATOR, BOTH):
         diagnostics += checking.of_pods(run.items, run.plans)
     is_planned = wanted.policy == KUBELET and wanted.scheduler == PLANNED

@@ -1,6 +1,6 @@
 """What is wrong with the manifest of a pod, or of a workload that has the template of one."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any, Protocol
 
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -84,6 +84,7 @@ def problems_of(source: Places, at: Field, manifest: Any) -> Iterator[Diagnostic
             names.add(container["name"])
             yield from _env_problems(source, (*place, "env"), container.get("env"))
             yield from _resource_problems(source, (*place, "resources"), container.get("resources"))
+    yield from _claim_problems(source, (*at, "spec"), spec)
     yield from _resource_problems(source, (*at, "spec", "resources"), spec.get("resources"))
     yield from _quantity_problems(source, (*at, "spec", "overhead"), spec.get("overhead"))
 
@@ -101,6 +102,45 @@ def shape_problems(source: Places, at: Field, manifest: Any) -> Iterator[Diagnos
         if not isinstance(value, str):
             place = (*at, "metadata", "annotations", key)
             yield problem_of(source, place, f"has the annotation {key} that is not text: quote it")
+
+
+def _claim_problems(source: Places, at: Field, spec: Any) -> Iterator[Diagnostic]:
+    """Claims that have no name, and claims of containers that the pod does not have."""
+    names = {}
+    listed = spec.get("resourceClaims") or []
+    if not isinstance(listed, list):
+        yield problem_of(source, (*at, "resourceClaims"), "resourceClaims is not a list")
+        return
+    for index, claim in enumerate(listed):
+        place = (*at, "resourceClaims", index)
+        if not isinstance(claim, dict) or not isinstance(claim.get("name"), str):
+            yield problem_of(source, place, "has a claim without a name")
+            continue
+        objects = [claim.get(key) for key in ("resourceClaimName", "resourceClaimTemplateName")]
+        if [isinstance(name, str) for name in objects].count(True) != 1:
+            yield problem_of(
+                source, place, f"claim {claim['name']} names no object or template, or both"
+            )
+        names[claim["name"]] = True
+    for group in ("initContainers", "containers"):
+        containers = spec.get(group)
+        for index, container in enumerate(containers if isinstance(containers, list) else ()):
+            place = (*at, group, index, "resources", "claims")
+            yield from _used_problems(source, place, container, names)
+
+
+def _used_problems(
+    source: Places, at: Field, container: Any, names: Container[str]
+) -> Iterator[Diagnostic]:
+    used = value_of(container, ("resources", "claims")) or []
+    if not isinstance(used, list):
+        yield problem_of(source, at, "claims is not a list")
+        return
+    for index, claim in enumerate(used):
+        name = claim.get("name") if isinstance(claim, dict) else None
+        if not isinstance(name, str) or name not in names:
+            problem = f"uses claim {name}, which is not in resourceClaims of the pod"
+            yield problem_of(source, (*at, index), problem)
 
 
 def _env_problems(source: Places, at: Field, given: Any) -> Iterator[Diagnostic]:

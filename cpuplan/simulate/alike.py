@@ -59,6 +59,7 @@ def _form(node: Simulated) -> Hashable:
         remainder.shared_pool,
         again,
         cpu,
+        tuple(code for code, _ in remainder.findings),
     )
 
 

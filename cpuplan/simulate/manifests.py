@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.kubelet.pods.pod import Pod, read_pod
 from cpuplan.read.pods import CONTROLLERS, problem_of, problems_of, shape_problems, value_of
+from cpuplan.simulate.dra import objects
+from cpuplan.simulate.dra.objects import Objects
 from cpuplan.source import Field, Position, Source
 
 #: Most pods of all manifests together.
@@ -46,6 +48,7 @@ class _Reader(NamedTuple):
     diagnostics: list[Diagnostic]
     others: list[str]
     used: set[str]
+    objects: Objects | None
 
 
 class Manifests(NamedTuple):
@@ -56,14 +59,15 @@ class Manifests(NamedTuple):
     others: tuple[str, ...]
 
 
-def read(sources: Iterable[Source]) -> Manifests:
-    """The pods of all documents, in order."""
-    reader = _Reader([], [], [], set())
+def read(sources: Iterable[Source], *, with_claims: bool = False) -> Manifests:
+    """The pods of all documents, in order; `with_claims`: also what their claims ask for."""
+    reader = _Reader([], [], [], set(), Objects({}, {}) if with_claims else None)
     for source in sources:
         _read_object(reader, source, (), source.data)
-    return Manifests(
-        tuple(reader.items), tuple(reader.diagnostics), tuple(dict.fromkeys(reader.others))
-    )
+    items = reader.items
+    if reader.objects:
+        items = [item._replace(pod=reader.objects.resolve(item.pod)) for item in items]
+    return Manifests(tuple(items), tuple(reader.diagnostics), tuple(dict.fromkeys(reader.others)))
 
 
 def _read_object(reader: _Reader, source: Source, at: Field, data: Any) -> None:
@@ -85,6 +89,8 @@ def _read_object(reader: _Reader, source: Source, at: Field, data: Any) -> None:
         _add(reader, source, at, data, [_full_name(data)])
     elif kind in CONTROLLERS:
         _read_workload(reader, source, at, kind, data)
+    elif reader.objects and kind in objects.KINDS:
+        reader.diagnostics.extend(objects.read_object(reader.objects, source, at, data))
     else:
         reader.others.append(kind)
 

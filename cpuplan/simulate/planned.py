@@ -20,6 +20,7 @@ from cpuplan.kubelet.pods.pod import Resources
 from cpuplan.kubelet.releases.features import LATEST
 from cpuplan.kubelet.releases.policy_options import with_gates
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.simulate.dra import inputs as claims
 from cpuplan.simulate.koordinator.inputs import Inputs, inputs
 from cpuplan.simulate.runtimes import Runtime, runtime_of
 
@@ -30,7 +31,8 @@ _NOT_CHECKED = {EPHEMERAL_STORAGE: quantity.of(1 << 60, quantity.BINARY)}
 class Planned(NamedTuple):
     """All that a kubelet starts with, except its state files.
 
-    `balloons` or `koordinator` is what gives CPUs to containers in its place, if anything does.
+    `balloons`, `dra` or `koordinator` is what gives CPUs to containers in its place, if anything
+    does.
     """
 
     config: dict[str, Any]
@@ -42,6 +44,7 @@ class Planned(NamedTuple):
     resources: Resources = MappingProxyType({})
     balloons: PolicyInputs | None = None
     koordinator: Inputs | None = None
+    dra: claims.Inputs | None = None
     #: What publishes the node's NodeResourceTopology.
     exporter: str = ""
 
@@ -86,6 +89,7 @@ def planned(plan: ConfiguredPlan) -> Planned:
         runtime_of(plan),
         balloons=own,
         koordinator=theirs,
+        dra=claims.inputs(plan) if target.has_dra else None,
         exporter=exporter_of(plan),
     )
 

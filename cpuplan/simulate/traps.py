@@ -41,6 +41,10 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     policy = allocator.kubelet.cpus.policy
     if facts.balloons:
         return _check_balloons(plan, locate, facts)
+    if facts.dra:
+        from cpuplan.simulate.allocators.dra import DraAllocator  # for few plans
+
+        return list(workloads.check(plan, locate, DraAllocator(facts)))
     if facts.koordinator:
         return _check_koordinator(plan, locate, facts)
     if policy is None:

@@ -25,7 +25,7 @@ def minimal(rules: Sequence[Rule], feasible: Feasible) -> list[Rule]:
     if len(rules) < _FEW:
         return conflict.minimal(rules, feasible)
     part = _sorts_needed(_sets_needed(rules, feasible), feasible)
-    return part if _is_irreducible(part, feasible) else conflict.minimal(part, feasible)
+    return part if is_irreducible(part, feasible) else conflict.minimal(part, feasible)
 
 
 def _sets_needed(rules: Sequence[Rule], feasible: Feasible) -> list[Rule]:
@@ -54,7 +54,7 @@ def _sorts_needed(rules: Sequence[Rule], feasible: Feasible) -> list[Rule]:
     return kept
 
 
-def _is_irreducible(rules: Sequence[Rule], feasible: Feasible) -> bool:
+def is_irreducible(rules: Sequence[Rule], feasible: Feasible) -> bool:
     """Whether statements that cannot hold together can without any one of them."""
     firsts = [sort[0] for sort in sorts(rules)]
     return all(feasible([rule for rule in rules if rule is not first]) for first in firsts)

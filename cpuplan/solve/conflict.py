@@ -21,6 +21,10 @@ NOT_NARROWED = " (the search for a smaller conflict stopped at the limit: not al
 _UNKNOWN = object()
 
 
+#: In a conflict of so many statements for each call, calls find nothing smaller.
+_HOPELESS = 10
+
+
 class Conflict(NamedTuple, Generic[Statement]):
     """Statements that cannot hold together, and can without any one of them."""
 
@@ -60,11 +64,17 @@ def minimal(
         remaining = remaining[: most - 1]
 
 
+def each_alone(statements: Sequence[Statement], _: Sequence[Statement]) -> list[list[Statement]]:
+    """The statements as if none were like another one."""
+    return [[statement] for statement in statements]
+
+
 class Oracle(Generic[Statement]):
     """Answers which statements hold together, for a number of calls.
 
     `example` returns something for which the statements hold, or None; `holds` is whether a further
-    statement holds for it. `first_part` finds what `minimal` does.
+    statement holds for it. `first_part` finds what `minimal` does. `sorts` groups statements among
+    all of which as much holds without the one as without the other.
     """
 
     def __init__(
@@ -75,9 +85,12 @@ class Oracle(Generic[Statement]):
         first_part: Callable[
             [Sequence[Statement], Callable[[Sequence[Statement]], bool]], list[Statement]
         ] = minimal,
+        sorts: Callable[
+            [Sequence[Statement], Sequence[Statement]], list[list[Statement]]
+        ] = each_alone,
     ) -> None:
         self._example, self._holds = example, holds
-        self._minimal = first_part
+        self._minimal, self.sorts = first_part, sorts
         self.calls = calls
         self.is_cut = False  # the limit has ended
 
@@ -125,8 +138,13 @@ def smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conf
 
 def _smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conflict[Statement]:
     best = oracle.minimal(statements)
-    lacking: list[set[int]] = []  # without one of each of these, the others hold together
-    size = 0
+    # without one of each of these, the others hold together
+    lacking = _in_every_conflict(statements, best, oracle)
+    if len(lacking) == len(best):
+        return Conflict(best, is_smallest=True)
+    if len(best) >= _HOPELESS * max(oracle.calls, 1):
+        return Conflict(best, is_smallest=False)
+    size = len(lacking)
     while len(best) > 1:
         chosen = _hitting(lacking, size)
         if chosen is None:
@@ -141,6 +159,23 @@ def _smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Con
             return Conflict([statements[index] for index in sorted(chosen)], is_smallest=True)
         lacking.append(set(range(len(statements))) - _grown(statements, held, oracle))
     return Conflict(best, is_smallest=True)
+
+
+def _in_every_conflict(
+    statements: Sequence[Statement], best: Sequence[Statement], oracle: Oracle[Statement]
+) -> list[set[int]]:
+    """The indexes, each in a set of its own, of statements without which all others hold together.
+
+    Where one is not enough, there are further conflicts, and no other one is tried.
+    """
+    found: list[set[int]] = []
+    everything = set(range(len(statements)))
+    for sort in oracle.sorts(best, statements) if len(best) > 1 else []:
+        alone = [{statements.index(statement)} for statement in sort]
+        if oracle.calls <= 0 or oracle.holding(statements, everything - alone[0]) is None:
+            break
+        found += alone
+    return found
 
 
 def _grown(statements: Sequence[Statement], held: set[int], oracle: Oracle[Statement]) -> set[int]:

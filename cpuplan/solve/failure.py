@@ -37,7 +37,8 @@ def _explained(
     node_class: NodeClass, problem: Problem, locate: Locate, kin: Sequence[NodeClass]
 ) -> list[Diagnostic]:
     calls = feasibility.budget(problem)
-    conflicts = list(conflict.disjoint(problem.rules, feasibility.oracle(problem, calls)))
+    oracle = feasibility.oracle(problem, calls, unfit=problem.rules)
+    conflicts = list(conflict.disjoint(problem.rules, oracle))
     if any(len(each.statements) > _MOST and not each.is_irreducible for each in conflicts):
         raise UndecidedError
     statements = [each.statements for each in conflicts]
@@ -65,7 +66,8 @@ def _narrowed(problem: Problem, rules: Sequence[Rule]) -> list[Rule]:
 
     def feasible(parts: Sequence[Rule]) -> bool:
         try:
-            return model.feasible(problem.having((*whole, *parts)))
+            kept = feasibility.without_idle(problem.having((*whole, *parts)))
+            return model.feasible(kept)
         except UndecidedError:
             return True  # then the amount stays
 
@@ -161,6 +163,7 @@ def _left(problem: Problem, conflict: Sequence[Rule]) -> dict[Rule, int]:
         return left
     for sort in alike.sorts([rule for rule in conflict if rule.amounts], conflict):
         others = problem.having(other for other in conflict if other != sort[0])
+        others = feasibility.without_idle(others, sort[0].name)
         try:
             found = {model.most(others, amount) for amount in sort[0].amounts}
         except UndecidedError:

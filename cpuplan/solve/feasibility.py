@@ -5,15 +5,19 @@ takes long for a machine with many kinds of cores, so fewer are allowed.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 
 from cpuplan.solve import alike, model
 from cpuplan.solve.conflict import Oracle
+from cpuplan.solve.crowds import crowds
 from cpuplan.solve.layout import View
 from cpuplan.solve.rules.rule import Problem, Rule
 
 #: About a tenth of a millisecond each: a second for an explanation, and as much for its remedies.
 _EFFORT = 10_000
 _FEWEST = 8
+#: A conflict of fewer statements is found by search in as little time.
+_CROWD = 10
 
 
 def budget(problem: Problem) -> int:
@@ -21,17 +25,24 @@ def budget(problem: Problem) -> int:
     return max(_EFFORT // max(model.size(problem), 1), _FEWEST)
 
 
-def oracle(problem: Problem, calls: int) -> Oracle[Rule]:
-    """Answers which rules of a problem hold together; a layout answers for other rules too."""
+def oracle(problem: Problem, calls: int, unfit: Sequence[Rule] = ()) -> Oracle[Rule]:
+    """Answers which rules of a problem hold together; a layout answers for other rules too.
+
+    Of the rules `unfit` it is known that they do not.
+    """
     known: list[tuple[frozenset[Rule], View]] = []
+    refused = [frozenset(unfit)] if unfit else []
 
     def example(rules: Sequence[Rule]) -> View | None:
         chosen = frozenset(rules)
         for held, view in known:
             if chosen <= held:
                 return view
-        layout = model.example(problem.having(rules))
+        if any(chosen >= unfit for unfit in refused):
+            return None
+        layout = model.example(without_idle(problem.having(rules)))
         if layout is None:
+            refused.append(chosen)
             return None
         view = View(problem.topology, layout)
         known.append((frozenset(rule for rule in problem.rules if holds(rule, view)), view))
@@ -42,4 +53,33 @@ def oracle(problem: Problem, calls: int) -> Oracle[Rule]:
             return False
         return all(constraint.holds(view) for constraint in rule.constraints)
 
-    return Oracle(example, holds, calls, alike.minimal)
+    def first_part(rules: Sequence[Rule], feasible: alike.Feasible) -> list[Rule]:
+        for crowd in crowds(problem.topology, rules):
+            if len(crowd) >= _CROWD and _is_irreducible(crowd, rules, feasible):
+                return crowd
+        return alike.minimal(rules, feasible)
+
+    return Oracle(example, holds, calls, first_part, alike.sorts)
+
+
+def _is_irreducible(crowd: Sequence[Rule], rules: Sequence[Rule], feasible: alike.Feasible) -> bool:
+    """Whether rules of a crowd, which cannot hold together, can without any one of them.
+
+    Where all rules but this one hold together, so does the crowd, and more is known. Where one is
+    not enough for that, no other one is.
+    """
+    is_enough = [True]
+
+    def feasible_without(some: Sequence[Rule]) -> bool:
+        left = set(crowd).difference(some)
+        is_enough[0] = is_enough[0] and feasible([rule for rule in rules if rule not in left])
+        return is_enough[0] or feasible(some)
+
+    return alike.is_irreducible(crowd, feasible_without)
+
+
+def without_idle(problem: Problem, *kept: str) -> Problem:
+    """The problem without partitions of which no rule speaks: their pools can have their CPUs."""
+    named = {*kept, *chain.from_iterable(map(alike.names_of, problem.rules))}
+    names = tuple(name for name in problem.names if "." not in name or name in named)
+    return problem._replace(names=names)

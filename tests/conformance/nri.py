@@ -11,8 +11,8 @@ from cpuplan.kubelet.errors import PanicError
 from cpuplan.nri.balloons.balloon import Balloon
 from cpuplan.nri.balloons.config import BalloonType
 from cpuplan.nri.balloons.decoding import decode
-from cpuplan.nri.balloons.pods import Container, Pod, Resources, container
 from cpuplan.nri.balloons.policy import Policy
+from cpuplan.nri.common.pods import Container, Pod, Resources, container
 from cpuplan.nri.cpuallocator import allocator, priorities
 from cpuplan.nri.cpuallocator.request import Topology
 from cpuplan.nri.errors import NriError

@@ -37,6 +37,7 @@ BUILT_IN = {
     "ClusterRoleBinding": "clusterrolebindings",
     "ConfigMap": "configmaps",
     "DaemonSet": "daemonsets",
+    "DeviceClass": "deviceclasses",
     "Job": "jobs",
     "MutatingAdmissionPolicy": "mutatingadmissionpolicies",
     "MutatingAdmissionPolicyBinding": "mutatingadmissionpolicybindings",

@@ -2,8 +2,8 @@
 
 from cpuplan.kubelet.bits import bits_of, parse_cpus
 from cpuplan.nri.balloons.decoding import decode
-from cpuplan.nri.balloons.pods import Container, Pod, Resources, container
 from cpuplan.nri.balloons.policy import Policy
+from cpuplan.nri.common.pods import Container, Pod, Resources, container
 from cpuplan.nri.sysfs.files import (
     DATA,
     INSTRUCTION,

@@ -11,7 +11,7 @@ from cpuplan.check.cluster.objects import Absent
 from cpuplan.check.cluster.subject import Subject
 from cpuplan.components.dra import driver, slices
 from cpuplan.components.dra.names import CLASS_LABEL
-from cpuplan.dra.names import CAPACITY, DRIVER
+from cpuplan.dra.names import CAPACITY, CPU_ID, DRIVER
 from cpuplan.expected.answer import Answer, Heals
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.quantity import parse
@@ -169,7 +169,8 @@ def _problem(wanted: _Device, found: _Found | None) -> str:
     if found is None:
         return "is not published"
     device = found[2]
-    for key, value in wanted["attributes"].items():
+    # The number of the CPU says more than what follows from it.
+    for key, value in sorted(wanted["attributes"].items(), key=lambda item: item[0] != CPU_ID):
         other = _attribute(device, key)
         # Of several sockets the driver tells one, by chance.
         is_fixed = next(iter(value.values())) is not None
@@ -207,5 +208,5 @@ def _shown(value: Any) -> str:
 
 
 def _described(device: _Device) -> str:
-    cpu = _attribute(device, f"{DRIVER}/cpuID")
+    cpu = _attribute(device, CPU_ID)
     return f"CPU {_shown(cpu)}" if cpu else f"{_capacity(device) or 'no'} CPUs"

@@ -75,7 +75,7 @@ from cpuplan.text import counted
     default=KUBELET,
     show_default=True,
     help="Who gives out CPUs: the kubelet as planned (with mechanism balloons the NRI balloons "
-    "policy), or cpuplan's own dynamic policy, which moves "
+    "policy, with dra the DRA CPU driver), or cpuplan's own dynamic policy, which moves "
     "exclusive CPUs of running containers to make room. No kubelet has the dynamic policy.",
 )
 @click.option(
@@ -151,7 +151,8 @@ def command(
 def _items(chosen: Chosen, files: Sequence[Path]) -> tuple[list[Item], list[Diagnostic]]:
     """The pods of the files; without any, those of the workloads."""
     if files:
-        return manifests.read_pods(files)
+        has_claims = any(plan.node_class.target.has_dra for plan, _ in chosen)
+        return manifests.read_pods(files, with_claims=has_claims)
     return manifests.pods_of_workloads([plan for plan, _ in chosen]), []
 
 

@@ -1,5 +1,5 @@
 """Codes of single mechanisms that give CPUs to containers beside the kubelet."""
 
-from cpuplan.codes.mechanism import dra
+from cpuplan.codes.mechanism import dra, draclaims
 
-CODES = {**dra.CODES}
+CODES = {**dra.CODES, **draclaims.CODES}

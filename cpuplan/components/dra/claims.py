@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from cpuplan import yaml11
 from cpuplan.components.dra import classes, driver, names
-from cpuplan.cpuset import CpuSet
+from cpuplan.cpuset import CpuSet, union
 from cpuplan.dra.names import (
     CACHE_L3_ID,
     CAPACITY,
@@ -108,11 +108,22 @@ def most_cpus(plan: NodePlan, pool: str, cpus: int) -> int:
 
 
 def by_cores(plan: NodePlan, pool: str, cpus: int) -> bool:
-    """Whether claims ask for whole cores: where threads share cores, and both sides divide."""
+    """Whether claims ask for whole cores: where threads share cores, and there are enough."""
     threads = plan.topology.threads_per_core
     own = claimable(plan, pool)
-    whole = plan.topology.whole_cores(own) == own
-    return threads > 1 and cpus % threads == 0 and whole
+    whole = own - union(plan.topology.split_cores(own))
+    return threads > 1 and cpus % threads == 0 and len(whole) >= _claimed(plan, pool)
+
+
+def _claimed(plan: NodePlan, pool: str) -> int:
+    """The CPUs of all workloads of a pool, on as many NUMA nodes as there may be."""
+    nodes = len(plan.topology.numa_nodes)
+    return sum(
+        workload.pods * (nodes if workload.per == "numaNode" else 1) * demand.cpus
+        for workload in plan.spec.workloads
+        if workload.pool == pool
+        for demand in demands_of(workload)
+    )
 
 
 def claimable(plan: NodePlan, pool: str) -> CpuSet:

@@ -12,6 +12,18 @@ Resources = Mapping[str, Quantity]
 Manifest = Mapping[str, Any]
 
 
+class PodClaim(NamedTuple):
+    """An entry of spec.resourceClaims: the object that it names, or a template of one.
+
+    `spec` is what the object asks for, as whoever allocates devices reads it; None if nobody knows.
+    """
+
+    name: str
+    claim: str = ""
+    template: str = ""
+    spec: Any = None
+
+
 class Container(NamedTuple):
     """A container.
 
@@ -24,6 +36,7 @@ class Container(NamedTuple):
     is_init: bool = False
     is_restartable: bool = False
     env: tuple[str, ...] = ()  # `NAME=value`, as in an OCI spec
+    claims: tuple[str, ...] = ()  # entries of spec.resourceClaims
 
     @property
     def is_plain_init(self) -> bool:
@@ -47,6 +60,7 @@ class Pod(NamedTuple):
     runtime_class: str = ""
     labels: Mapping[str, str] = MappingProxyType({})
     priority_class: str = ""
+    claims: tuple[PodClaim, ...] = ()
 
     @property
     def all_containers(self) -> tuple[Container, ...]:
@@ -101,7 +115,13 @@ def read_pod(manifest: Manifest) -> Pod:
         runtime_class=spec.get("runtimeClassName") or "",
         labels=metadata.get("labels") or {},
         priority_class=spec.get("priorityClassName") or "",
+        claims=tuple(map(_read_claim, spec.get("resourceClaims") or ())),
     )
+
+
+def _read_claim(given: Manifest) -> PodClaim:
+    claim, template = given.get("resourceClaimName"), given.get("resourceClaimTemplateName")
+    return PodClaim(given["name"], claim or "", template or "")
 
 
 def _read_container(given: Manifest, *, is_init: bool) -> Container:
@@ -113,6 +133,7 @@ def _read_container(given: Manifest, *, is_init: bool) -> Container:
         is_init=is_init,
         is_restartable=is_init and given.get("restartPolicy") == "Always",
         env=tuple(map(_read_variable, given.get("env") or ())),
+        claims=tuple(dict.fromkeys(used["name"] for used in resources.get("claims") or ())),
     )
 
 

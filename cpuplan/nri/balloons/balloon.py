@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from cpuplan.nri.balloons.config import BalloonType, Config, LoadClass
 from cpuplan.nri.balloons.cputree import TreeNode
 from cpuplan.nri.balloons.memory import Memory
-from cpuplan.nri.balloons.pods import Container
 from cpuplan.nri.balloons.resizing import TreeAllocator
+from cpuplan.nri.common.pods import Container
 from cpuplan.nri.cpuallocator.request import Topology
 
 

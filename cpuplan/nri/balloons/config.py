@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from cpuplan.nri.balloons.expressions import Expression
+from cpuplan.nri.common.expressions import Expression
 from cpuplan.nri.cpuallocator import priorities
 from cpuplan.nri.cpuallocator.priorities import NONE
 

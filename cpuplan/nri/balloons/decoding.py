@@ -1,120 +1,30 @@
-"""Reading a BalloonsPolicy as `--config-file` does: strictly, in any letter case."""
+"""Reading a BalloonsPolicy."""
 
 from typing import Any
 
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.go.json import kind_of
-from cpuplan.kubelet.go.text import quote
-from cpuplan.kubelet.go.yaml import load
-from cpuplan.nri.balloons import frequencies
 from cpuplan.nri.balloons.config import Config, read_config
-from cpuplan.nri.balloons.schema import EMBEDDED, FREQUENCY, INTEGERS, STRINGS, STRUCTS
+from cpuplan.nri.balloons.schema import EMBEDDED, STRUCTS
 from cpuplan.nri.balloons.validation import validate_expressions
+from cpuplan.nri.common.decoding import Decoder, Json
 from cpuplan.nri.errors import NriError
 
-_REFUSED = "error unmarshaling JSON: while decoding JSON: "
-_LIMITS = {"int": (-(1 << 63), (1 << 63) - 1), "int64": (-(1 << 63), (1 << 63) - 1)}
-_UNSIGNED = (0, (1 << 64) - 1)
+_DECODER = Decoder("BalloonsPolicy", STRUCTS, EMBEDDED)
 
 
 def decode(text: str) -> Config:
     """The configuration of a file; NriError with the program's text."""
-    try:
-        data = _load(text)
-    except NriError as error:
-        raise NriError(f"decode: {error}") from None
-    return decode_object(data)
+    return _validated(_DECODER.text(text))
 
 
 def decode_object(data: Any) -> Config:
     """The configuration of an object; NriError with the program's text."""
-    try:
-        converted = _struct(data, "BalloonsPolicy", ())
-    except NriError as error:
-        raise NriError(f"decode: {error}") from None
-    config = read_config((converted or {}).get("spec") or {})
+    return _validated(_DECODER.object(data))
+
+
+def _validated(spec: Json) -> Config:
+    config = read_config(spec)
     try:
         validate_expressions(config)
     except NriError as error:
         raise NriError(f"validate: {error}") from None
     return config
-
-
-def _load(text: str) -> Any:
-    try:
-        document, duplicates = load(text, "found character that cannot start any token")
-    except KubeletError as error:
-        raise NriError(f"error converting YAML to JSON: {error}") from None
-    if duplicates:
-        lines = "\n  ".join(duplicates)
-        raise NriError(f"error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}")
-    return document
-
-
-def _refused(text: str) -> NriError:
-    return NriError(f"{_REFUSED}json: {text}")
-
-
-def _struct(value: Any, struct: str, path: tuple[str, ...]) -> Any:
-    """The fields of a struct in the order of their names; NriError for the first wrong one."""
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        raise _mismatch(kind_of(value), struct, struct, path)
-    fields = STRUCTS[struct]
-    spelt = {name.lower(): name for name in fields}
-    converted = {}
-    for key in sorted(value):
-        name = spelt.get(key.lower())
-        if name is None:
-            raise _refused(f"unknown field {quote(key)}")
-        embedded = ("Config",) if struct == "BalloonsPolicySpec" and name in EMBEDDED else ()
-        result = _value(value[key], fields[name], struct, (*path, *embedded, name))
-        if result is not None:
-            converted[name] = result
-    return converted
-
-
-def _value(value: Any, go_type: str, struct: str, path: tuple[str, ...]) -> Any:
-    if value is None or go_type == "any":
-        return value
-    if go_type in STRUCTS:
-        return _struct(value, go_type, path)
-    if go_type.startswith("[]"):
-        if not isinstance(value, list):
-            raise _mismatch(kind_of(value), go_type, struct, path)
-        return [_value(one, go_type[2:], struct, path) for one in value]
-    if go_type.startswith("map[string]"):
-        if not isinstance(value, dict):
-            raise _mismatch(kind_of(value), go_type, struct, path)
-        inner = go_type.removeprefix("map[string]")
-        return {key: _value(value[key], inner, struct, path) for key in sorted(value)}
-    return _scalar(value, go_type, struct, path)
-
-
-def _scalar(value: Any, go_type: str, struct: str, path: tuple[str, ...]) -> Any:
-    if go_type == FREQUENCY:
-        return _frequency(value)
-    kind = kind_of(value)
-    wanted = "string" if go_type in STRINGS else "number" if go_type in INTEGERS else "bool"
-    if kind != wanted:
-        raise _mismatch(kind, go_type, struct, path)
-    if go_type not in INTEGERS:
-        return value
-    number = int(value) if float(value).is_integer() else value
-    lowest, highest = _LIMITS.get(go_type, _UNSIGNED)
-    if not isinstance(number, int) or not lowest <= number <= highest:
-        raise _mismatch(f"number {number}", go_type, struct, path)
-    return number
-
-
-def _frequency(value: Any) -> int:
-    try:
-        return frequencies.read(value)
-    except NriError as error:
-        raise NriError(f"{_REFUSED}{error}") from None
-
-
-def _mismatch(kind: str, go_type: str, struct: str, path: tuple[str, ...]) -> NriError:
-    where = f"Go struct field {struct.rpartition('.')[2]}.{'.'.join(path)} of type {go_type}"
-    return _refused(f"cannot unmarshal {kind} into {where}")

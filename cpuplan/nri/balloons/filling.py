@@ -4,11 +4,11 @@ from cpuplan.kubelet.go.text import quote
 from cpuplan.nri.balloons import instances
 from cpuplan.nri.balloons.balloon import Balloon, State
 from cpuplan.nri.balloons.config import BalloonType
-from cpuplan.nri.balloons.expressions import expand, holds
-from cpuplan.nri.balloons.globs import matches
 from cpuplan.nri.balloons.instances import balloons_error
 from cpuplan.nri.balloons.pinning import share_idle, update_pinning
-from cpuplan.nri.balloons.pods import Container
+from cpuplan.nri.common.expressions import expand, holds
+from cpuplan.nri.common.globs import matches
+from cpuplan.nri.common.pods import Container
 from cpuplan.nri.errors import NriError
 from cpuplan.nri.names import BALLOON, DEFAULT
 

@@ -6,11 +6,11 @@ from cpuplan.kubelet.go.text import quote
 from cpuplan.nri.balloons import devices
 from cpuplan.nri.balloons.balloon import Balloon, State
 from cpuplan.nri.balloons.config import BalloonType
-from cpuplan.nri.balloons.memory import type_mask
 from cpuplan.nri.balloons.pinning import share_idle, update_pinning
 from cpuplan.nri.balloons.resizing import TreeAllocator
 from cpuplan.nri.cpuallocator.allocator import allocate, release
 from cpuplan.nri.errors import NriError
+from cpuplan.nri.libmem.nodes import type_mask
 
 
 def balloons_error(text: str) -> NriError:

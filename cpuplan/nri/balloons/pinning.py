@@ -7,8 +7,7 @@ from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.go.text import parse_bool
 from cpuplan.nri.balloons.balloon import Balloon, State
 from cpuplan.nri.balloons.cputree import TreeNode
-from cpuplan.nri.balloons.memory import type_mask
-from cpuplan.nri.balloons.pods import (
+from cpuplan.nri.common.pods import (
     HIDE_HYPERTHREADS,
     MEMORY_TYPE,
     PRESERVE_MEMORY,
@@ -16,6 +15,7 @@ from cpuplan.nri.balloons.pods import (
     shares_of,
 )
 from cpuplan.nri.errors import NriError
+from cpuplan.nri.libmem.nodes import type_mask
 
 
 def update_pinning(state: State, balloons: Iterable[Balloon]) -> None:

@@ -4,11 +4,11 @@ from cpuplan.nri.balloons import devices, filling, instances, setup
 from cpuplan.nri.balloons.balloon import Balloon, State
 from cpuplan.nri.balloons.config import Config
 from cpuplan.nri.balloons.cputree import build, split
-from cpuplan.nri.balloons.expressions import expand, holds
 from cpuplan.nri.balloons.instances import balloons_error
 from cpuplan.nri.balloons.memory import Memory
 from cpuplan.nri.balloons.pinning import update_pinning
-from cpuplan.nri.balloons.pods import PRESERVE_CPU, Container
+from cpuplan.nri.common.expressions import expand, holds
+from cpuplan.nri.common.pods import PRESERVE_CPU, Container
 from cpuplan.nri.cpuallocator.allocator import topology_of
 from cpuplan.nri.errors import NriError
 from cpuplan.nri.sysfs.discovery import discover

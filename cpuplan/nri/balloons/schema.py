@@ -1,23 +1,6 @@
-"""The Go types of a BalloonsPolicy: what its strict decoder takes.
+"""The Go types of a BalloonsPolicy: what its strict decoder takes."""
 
-A field is (name, type); `inline` fields have the name of the embedded struct in their path.
-"""
-
-STRINGS = frozenset(
-    {
-        "string",
-        "policy.Amount",
-        "policy.CPUTopologyLevel",
-        "policy.ComponentCreationStrategy",
-        "balloons.CPUPriority",
-        "resmgr.Operator",
-        "policy.SchedulingPolicy",
-        "policy.SchedulingFlag",
-        "policy.IOPriorityClass",
-    }
-)
-FREQUENCY = "policy.Frequency"
-INTEGERS = frozenset({"int", "uint", "uint64", "int64"})
+from cpuplan.nri.common.schema import COMMON, COMMON_SPEC
 
 _EXPRESSION = {"key": "string", "operator": "resmgr.Operator", "values": "[]string"}
 _POLICY = {
@@ -41,6 +24,7 @@ _POLICY = {
 #: Fields of the embedded struct `Config`.
 EMBEDDED = frozenset(_POLICY)
 STRUCTS: dict[str, dict[str, str]] = {
+    **COMMON,
     "BalloonsPolicy": {
         "apiVersion": "string",
         "kind": "string",
@@ -50,25 +34,8 @@ STRUCTS: dict[str, dict[str, str]] = {
     },
     "BalloonsPolicySpec": {
         **_POLICY,
-        "control": "control.Config",
-        "log": "log.Config",
-        "instrumentation": "any",
-        "agent": "AgentConfig",
+        **COMMON_SPEC,
     },
-    "control.Config": {"cpu": "cpu.Config", "rdt": "any", "blockio": "blockio.Config"},
-    "cpu.Config": {"classes": "map[string]Class"},
-    "Class": {
-        "minFreq": "uint",
-        "maxFreq": "uint",
-        "energyPerformancePreference": "uint",
-        "uncoreMinFreq": "uint",
-        "uncoreMaxFreq": "uint",
-        "freqGovernor": "string",
-        "disabledCstates": "[]string",
-    },
-    "blockio.Config": {"enable": "bool", "usePodQoSAsDefaultClass": "bool"},
-    "log.Config": {"debug": "[]string", "source": "bool", "klog": "any"},
-    "AgentConfig": {"nodeResourceTopology": "bool", "podResourceAPI": "bool"},
     "BalloonDef": {
         "name": "string",
         "components": "[]BalloonDefComponent",
@@ -107,33 +74,5 @@ STRUCTS: dict[str, dict[str, str]] = {
         "name": "string",
         "level": "policy.CPUTopologyLevel",
         "overloadsLevelInBalloon": "bool",
-    },
-    "SchedulingClass": {
-        "name": "string",
-        "policy": "policy.SchedulingPolicy",
-        "priority": "int",
-        "flags": "[]policy.SchedulingFlag",
-        "nice": "int",
-        "runtime": "uint64",
-        "deadline": "uint64",
-        "period": "uint64",
-        "ioClass": "policy.IOPriorityClass",
-        "ioPriority": "int",
-    },
-    "CPUClass": {
-        "name": "string",
-        "minFreq": FREQUENCY,
-        "maxFreq": FREQUENCY,
-        "energyPerformancePreference": "uint",
-        "uncoreMinFreq": FREQUENCY,
-        "uncoreMaxFreq": FREQUENCY,
-        "freqGovernor": "string",
-        "disabledCstates": "[]string",
-        "turboPriority": "int",
-        "pctPriority": "string",
-        "sstClosID": "int",
-        "pctMinFreq": FREQUENCY,
-        "pctMaxFreq": FREQUENCY,
-        "publishExtendedResource": "bool",
     },
 }

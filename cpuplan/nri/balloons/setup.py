@@ -5,14 +5,16 @@ from copy import deepcopy
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.bits import parse_cpus, to_text
 from cpuplan.kubelet.errors import KubeletError
-from cpuplan.nri.balloons import cpuclasses, devices, instances, memory, validation
+from cpuplan.nri.balloons import devices, instances, memory, validation
 from cpuplan.nri.balloons.balloon import State
 from cpuplan.nri.balloons.config import BalloonType, Config
-from cpuplan.nri.balloons.globs import compiled_pattern
 from cpuplan.nri.balloons.instances import balloons_error
 from cpuplan.nri.balloons.pinning import share_idle, update_pinning
+from cpuplan.nri.common import cpuclasses
+from cpuplan.nri.common.globs import compiled_pattern
 from cpuplan.nri.cpuallocator.priorities import LOW, NONE, NORMAL
 from cpuplan.nri.errors import NriError
+from cpuplan.nri.libmem import nodes as libmem
 from cpuplan.nri.names import DEFAULT, RESERVED, SYSTEM_NAMESPACE
 
 _CPUSET, _EXCLUDE = "cpuset:", "exclude-cpuset:"
@@ -46,7 +48,7 @@ def apply(state: State, written: Config) -> None:
     state.balloons = []
     state.free = state.allowed
     try:
-        memory.check(state.topology.system)
+        libmem.check(state.topology.system)
     except NriError as error:
         raise balloons_error(f"failed to create memory allocator: {error}") from None
     state.memory = memory.Memory(state.topology.system)

@@ -4,8 +4,8 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from cpuplan.nri.balloons.balloon import Balloon
-from cpuplan.nri.balloons.pods import Container
 from cpuplan.nri.balloons.policy import Policy
+from cpuplan.nri.common.pods import Container
 
 
 class _Kept(NamedTuple):

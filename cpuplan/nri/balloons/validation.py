@@ -1,11 +1,11 @@
 """What the policy refuses about a configuration."""
 
 from cpuplan.kubelet.go.text import quote
-from cpuplan.nri.balloons import cpuclasses, expressions
 from cpuplan.nri.balloons.config import BalloonType, Config
 from cpuplan.nri.balloons.instances import balloons_error
-from cpuplan.nri.balloons.memory import type_mask
+from cpuplan.nri.common import cpuclasses, expressions
 from cpuplan.nri.errors import NriError
+from cpuplan.nri.libmem.nodes import type_mask
 
 _CREATIONS = ("", "all", "balance-balloons")
 

@@ -5,8 +5,8 @@ from cpuplan.nri.errors import INDEX
 from cpuplan.nri.sysfs.files import Files, NodeFiles
 from cpuplan.nri.sysfs.system import DRAM, HBM, PMEM, Node
 
-#: A machine without nodes has the memory of /proc/meminfo; how much does not matter here.
-_SOME_MEMORY = 1 << 30
+#: A machine without nodes has the memory of /proc/meminfo, which nothing here tells: enough.
+_SOME_MEMORY = 1 << 40
 
 
 def discover(files: Files) -> dict[int, Node]:

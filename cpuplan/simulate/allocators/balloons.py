@@ -9,10 +9,11 @@ from cpuplan.kubelet.node import Node, StartError
 from cpuplan.kubelet.pods import pod as kubelet_pods
 from cpuplan.kubelet.pods.pod import CPU, Pod
 from cpuplan.kubelet.pods.qos import pod_qos
-from cpuplan.nri.balloons import pods, snapshot
+from cpuplan.nri.balloons import snapshot
 from cpuplan.nri.balloons.balloon import Balloon
-from cpuplan.nri.balloons.pods import Container, Resources
 from cpuplan.nri.balloons.policy import Policy
+from cpuplan.nri.common import pods
+from cpuplan.nri.common.pods import Container, Resources
 from cpuplan.nri.errors import NriError
 from cpuplan.nri.names import DEFAULT, SCOPE, SYSTEM_NAMESPACE
 from cpuplan.simulate import runtimes

@@ -86,6 +86,8 @@ class Remainder(NamedTuple):
     overlap: Overlap | None = None
     #: Who is refused when the kubelet restarts; None: the kubelet itself does not come up again.
     after_restart: tuple[tuple[Pod | None, Refusal], ...] = ()
+    #: What else is wrong: codes of diagnostics, each with an example.
+    findings: tuple[tuple[str, str], ...] = ()
 
 
 class Allocator(Protocol):

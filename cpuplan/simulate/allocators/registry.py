@@ -18,9 +18,13 @@ Start = Callable[[Planned, Node], Allocator]
 
 
 def start_planned(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008 - a constant
-    """What the nodes have: the kubelet alone, or with the NRI balloons policy or Koordinator."""
+    """What the nodes have: the kubelet alone, or with what the target's mechanism brings."""
     if facts.koordinator:
         return start_koordinator(facts, state)
+    if facts.dra:
+        from cpuplan.simulate.allocators.dra import DraAllocator  # for few plans
+
+        return DraAllocator(facts, state)
     return (BalloonsAllocator if facts.balloons else KubeletAllocator)(facts, state)
 
 

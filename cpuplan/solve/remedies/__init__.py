@@ -2,23 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TypeAlias
 
 from cpuplan.plan import NodeClass
-from cpuplan.solve import alike
 from cpuplan.solve.remedies.attempt import Attempt, fits
-from cpuplan.solve.remedies.changes import REST, other_changes
 from cpuplan.solve.remedies.edits import Change
-from cpuplan.solve.remedies.numbers import numbers
+from cpuplan.solve.remedies.several import settling, texts_of
+from cpuplan.solve.remedies.single import MOST_SHOWN, leaves_over
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 
-#: More remedies than these are not read.
-_MOST_SHOWN = 3
 #: More machines of an intent than these are not tried.
 _MOST_KIN = 8
-#: A sort of statements and one of its ways to change, and the changes of one statement.
-Alternatives: TypeAlias = tuple[tuple[int, int], Sequence[Change]]
+__all__ = ["leaves_over", "sentences"]
+
 _WITHOUT = "; tried without the conflicts that no single change resolves"
 
 
@@ -29,6 +25,8 @@ def sentences(
     kin: Sequence[NodeClass] = (),
 ) -> list[str]:
     """For each conflict the changes of one statement that settle it, smallest first.
+
+    Where no change of one statement does, it is one change of several.
 
     Each of several conflicts has one change: those that were tried together, with which there is a
     layout. Changes with which all `kin`, the classes of the intent, have layouts come before those
@@ -41,14 +39,14 @@ def sentences(
     for others in (machines, fitting) if len(fitting) < len(machines) else (machines,):
         attempt = Attempt(node_class, others, left)
         if len(conflicts) == 1:
-            changes = list(islice(_changes(attempt, conflicts[0]), _MOST_SHOWN))
+            changes = list(islice(settling(attempt, conflicts[0]), MOST_SHOWN))
             texts = dict.fromkeys(change.text for change in changes)
             if texts:
                 return [", or ".join(texts)]
         else:
             together = _together(attempt, conflicts, [])
             if together:
-                return [change.text for change in together]
+                return texts_of(together)
     return [attempt.nothing] if len(conflicts) == 1 else _one_by_one(attempt, conflicts)
 
 
@@ -74,7 +72,7 @@ def _next(here: Attempt, conflict: Sequence[Rule], chosen: Sequence[Change]) -> 
         # The chosen ones may have taken out a statement of this conflict, too.
         stated = {rule.field for rule in problem_of(here.node_class).rules}
         remaining = [rule for rule in conflict if rule.field in stated]
-        yield from islice(_changes(here, remaining), _MOST_SHOWN)
+        yield from islice(settling(here, remaining), MOST_SHOWN)
 
 
 def _one_by_one(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[str]:
@@ -95,44 +93,3 @@ def _one_by_one(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[s
 
 def _fields(conflicts: Iterable[Sequence[Rule]]) -> set[str]:
     return {rule.field for conflict in conflicts for rule in conflict}
-
-
-def _changes(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
-    """Changes of one statement of the conflict with which there is a layout, smallest first."""
-    sorts = alike.sorts(conflict, problem_of(attempt.node_class).rules)
-    sort_of = {rule: index for index, sort in enumerate(sorts) for rule in sort}
-    others: list[Alternatives] = []
-    for rule in conflict:
-        found = filter(None, other_changes(attempt.node_class, rule))
-        others += [((sort_of[rule], at), changes) for at, changes in enumerate(found)]
-    rests = [other for other in others if leaves_over(conflict) and REST in other[1][0].text]
-    yield from _fitting(attempt, rests)
-    fitting = [change for sort in sorts for change in _numbers(attempt, sort)]
-    fitting.sort(key=lambda change: (change[0], change[1].text))
-    yield from (change for _, change in fitting)
-    yield from _fitting(attempt, [other for other in others if other not in rests])
-
-
-def _numbers(attempt: Attempt, sort: Iterable[Rule]) -> Iterator[tuple[float, Change]]:
-    """Other numbers of statements of one sort: all of them fit, or none do."""
-    for rule in sorted(sort, key=lambda rule: rule.field)[:_MOST_SHOWN]:
-        found = list(numbers(attempt, rule))
-        if not found:
-            return
-        yield from found
-
-
-def _fitting(attempt: Attempt, alternatives: Iterable[Alternatives]) -> Iterator[Change]:
-    """The first change of each list with which there is a layout; of a sort, all have one."""
-    without: set[tuple[int, int]] = set()
-    for sort, changes in alternatives:
-        change = next(filter(attempt.fits, changes), None) if sort not in without else None
-        if change:
-            yield change
-        else:
-            without.add(sort)
-
-
-def leaves_over(rules: Sequence[Rule]) -> bool:
-    """Whether the rule that every CPU needs a pool is part of the conflict."""
-    return any(rule.reason.origin == "rule every-cpu" for rule in rules)

@@ -15,6 +15,8 @@ class Change(NamedTuple):
 
     text: str
     edit: Edit
+    field: str = ""  # of the number that it changes
+    parts: tuple["Change", ...] = ()  # of a change of several statements
 
 
 def setting(field: str, **update: Any) -> Edit:

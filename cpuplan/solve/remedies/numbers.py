@@ -6,11 +6,12 @@ from cpuplan.model.base import attributes
 from cpuplan.model.pools import Pool
 from cpuplan.plan import NodeClass
 from cpuplan.solve import model
+from cpuplan.solve.constraints import Amount
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.remedies.attempt import Attempt
 from cpuplan.solve.remedies.edits import Change, edited, setting, short
 from cpuplan.solve.rules import problem_of, workloads
-from cpuplan.solve.rules.rule import Rule, Statements, scopes_of
+from cpuplan.solve.rules.rule import Problem, Rule, Statements, scopes_of
 from cpuplan.solve.rules.sizes import size
 from cpuplan.solve.sets import SetSpec
 
@@ -19,6 +20,8 @@ _NUMBERS = ("count", "cores", "wholeCaches", "percent", "min", "max")
 _SEARCH = 3
 #: The rounds of searches for a number that fits all machines.
 _ROUNDS = 3
+#: So many numbers are worth a test of whether any of them fits.
+_MANY = 100
 
 #: The index of the first value, from one on, with which a class has a layout.
 Search = Callable[[int], int | None]
@@ -66,7 +69,8 @@ def _number(
         if firsts == {index}:
             verb = "raise" if values[index] > written else "lower"
             text = f"{verb} {short(path)}.{key} to {values[index]}"
-            change = Change(text, setting(path, **_update(key, values[index])))
+            edit = setting(path, **_update(key, values[index]))
+            change = Change(text, edit, f"{path}.{key}")
             if attempt.fits(change):
                 yield abs(values[index] - written) / max(written, 1), change
             return
@@ -83,20 +87,17 @@ def _search(
     values: Sequence[int],
     left_out: Container[str],
 ) -> Search:
-    path, key = field
-    options: list[Rule] = []
-    for value in values:
-        changed = Statements(edited(node_class, path, **_update(key, value)))
-        if key == "pods":
-            rules = workloads.workloads_fit(changed)
-        else:
-            rules = size(changed, changed.sets[rule.name])
-        options += [other for other in rules if other.name == rule.name]
     problem = problem_of(node_class)
     others = (other for other in problem.rules if other.field != rule.field)
     kept = problem.having(other for other in others if other.field not in left_out)
+    options: list[Rule] = []
 
     def first_from(start: int) -> int | None:
+        if not options:
+            if _is_in_vain(node_class, rule, field, values, kept):
+                return None
+            for value in values:
+                options.extend(_with(node_class, rule, field, value))
         if not options[start:]:
             return None
         try:
@@ -106,6 +107,40 @@ def _search(
         return None if index is None else start + index
 
     return first_from
+
+
+def _with(node_class: NodeClass, rule: Rule, field: tuple[str, str], value: int) -> Iterator[Rule]:
+    """The rule with another number in its field."""
+    path, key = field
+    changed = Statements(edited(node_class, path, **_update(key, value)))
+    if key == "pods":
+        rules = workloads.workloads_fit(changed)
+    else:
+        rules = size(changed, changed.sets[rule.name])
+    return (other for other in rules if other.name == rule.name)
+
+
+def _is_in_vain(
+    node_class: NodeClass,
+    rule: Rule,
+    field: tuple[str, str],
+    values: Sequence[int],
+    kept: Problem,
+) -> bool:
+    """Whether no number from the least to the greatest fits, by one test for all of many."""
+    if len(values) < _MANY:
+        return False
+    ends = [_with(node_class, rule, field, end(values)) for end in (min, max)]
+    for low, high in zip(*ends, strict=True):
+        if low.shares:
+            return False
+        between = [
+            least._replace(least=min(least.least, most.least), most=max(least.most, most.most))
+            for least, most in zip(low.amounts, high.amounts, strict=True)
+        ]
+        others = [one for one in low.constraints if not isinstance(one, Amount)]
+        kept = kept.having((*kept.rules, low._replace(constraints=(*between, *others))))
+    return not model.feasible(kept)
 
 
 def _values(node_class: NodeClass, spec: SetSpec, key: str, written: int) -> list[int]:

@@ -23,6 +23,10 @@ class Rule(NamedTuple):
     reason: Reason
     constraints: tuple[Constraint, ...]
 
+    def __hash__(self) -> int:
+        """Of the texts: constraints on many parts of a machine take long, and say no more."""
+        return hash((self.name, self.field, self.reason.text))
+
     @property
     def is_built_in(self) -> bool:
         """Whether no intent has it; an intent switches it in `rules`."""

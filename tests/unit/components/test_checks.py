@@ -48,6 +48,12 @@ BALLOONS: dict[str, Any] = {
     "version": "1.36",
     "target": {"mechanism": "balloons"},
 }
+DRA: dict[str, Any] = {
+    "platform": "kubernetes",
+    "version": "1.36",
+    "target": {"mechanism": "dra", "dra": {"mode": "individual"}},
+}
+IN_GROUPS: dict[str, Any] = {**DRA, "target": {"mechanism": "dra"}}
 ON_CONTAINERD: dict[str, Any] = {"runtime": "containerd"}
 
 
@@ -83,6 +89,20 @@ def renumbered(*numbers: int) -> Topology:
     )
 
 
+def dra(**fields: Any) -> dict[str, Any]:
+    """A target with these fields of the DRA CPU driver."""
+    return {"target": {"mechanism": "dra", "dra": {"mode": "individual", **fields}}}
+
+
+def claiming(cpus: int, **fields: Any) -> dict[str, Any]:
+    """The same, with a workload that claims CPUs."""
+    return {**dra(**fields), "spec": {"workloads": [{"name": "upf", "cpus": cpus}]}}
+
+
+WITHOUT_NODES = Topology(regular().cpus, kubelet=KubeletFacts(no_numa_nodes=True))
+WITHOUT_CACHES = Topology(regular().cpus, kubelet=KubeletFacts(unread_caches=regular().online))
+
+
 ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP590", {**BALLOONS, **kubelet(cpuManagerPolicy="static")}, ["kubelet.cpuManagerPolicy"]),
     ("CP590", {"target": {"mechanism": "balloons"}}, ["targets.0.platform"]),
@@ -114,6 +134,39 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP594", {**BALLOONS, "version": "1.33"}, ["1.33", "1.34"]),
     ("CP594", {**BALLOONS, "topology": WITHOUT_IDS, "architecture": "aarch64"}, ["without ids"]),
     ("CP594", {**BALLOONS, "target": {**ON_CONTAINERD, "mechanism": "balloons"}}, ["2.0", "2.2"]),
+    ("CP508", {"target": {"mechanism": "dra"}}, ["targets.0.platform"]),
+    ("CP508", {**DRA, "version": "1.33"}, ["targets.0.version", "1.34"]),
+    ("CP508", {**DRA, "shared": "2-3"}, ["pools.shared"]),
+    ("CP508", {**DRA, **kubelet(cpuManagerPolicy="static")}, ["kubelet.cpuManagerPolicy"]),
+    ("CP508", {**DRA, **kubelet(memoryManagerPolicy="Static")}, ["memoryManagerPolicy"]),
+    ("CP508", {**DRA, **kubelet(topologyManagerPolicy="restricted")}, ["align: numaNode"]),
+    ("CP508", {**DRA, **kubelet(dynamicResourceAllocation=True)}, ["leave it out"]),
+    ("CP508", {**DRA, "sets": {"bestEffort": "6-7"}}, ["qos.bestEffort"]),
+    ("CP508", {**IN_GROUPS, "sets": {"isolated.dpdk": "4-5"}}, ["isolated.partitions.dpdk"]),
+    ("CP508", {**DRA, "spec": {"isolation": {"domain": True}}}, ["isolation.domain", "2-7"]),
+    ("CP508", {**DRA, **dra(accounting="mapping", release="0.3")}, ["1.37"]),
+    ("CP508", {**DRA, **dra(align="cache", mode="grouped")}, ["align", "mode: individual"]),
+    ("CP508", {**DRA, **dra(namespaces={"db": ["a"]})}, ["namespaces.db", "no partition db"]),
+    ("CP534", {**IN_GROUPS, "topology": regular(sockets=2, cores=4)}, ["core_id 0 is of 2 cores"]),
+    ("CP534", {**IN_GROUPS, "topology": SMT, "offlined": "7"}, ["unequal numbers"]),
+    ("CP535", IN_GROUPS, ["ran-server", "run on all CPUs"]),
+    ("CP535", {**DRA, **dra(release="0.3")}, ["no container without a claim starts"]),
+    ("CP535", {**DRA, "sets": {"isolated.db": "2-7"}}, ["more CPUs than its partitions"]),
+    ("CP555", {**DRA, "topology": SMT, "reserved": "0,4", "sets": {"isolated.db": "1"}}, ["db"]),
+    ("CP555", {**DRA, "topology": SMT, "reserved": "0,4", **claiming(3)}, ["workload upf", "of 2"]),
+    (
+        "CP568",
+        {**DRA, "topology": regular(sockets=2, cores=20), **claiming(33, align="numaNode")},
+        ["2 claims of at most 32", "one NUMA node"],
+    ),
+    ("CP569", {**DRA, "topology": WITHOUT_NODES}, ["no NUMA nodes"]),
+    ("CP569", {**DRA, "topology": WITHOUT_CACHES}, ["no caches"]),
+    ("CP578", {**IN_GROUPS, "version": "1.35"}, ["DRAConsumableCapacity=true"]),
+    (
+        "CP579",
+        {**DRA, "target": {**ON_CONTAINERD, "mechanism": "dra"}},
+        ["2.0", "2.2"],
+    ),
     ("CP630", {"target": {"mechanism": "koordinator"}}, ["targets.0.platform"]),
     ("CP630", {**koordinator(), "shared": "1,9"}, ["pools.shared"]),
     ("CP630", {**koordinator(), "sets": {"isolated.dpdk": "4-5,12-13"}}, ["partitions.dpdk"]),
@@ -636,7 +689,7 @@ def test_each_finding(code: str, given: dict[str, Any], named: list[str]) -> Non
 
 
 def test_every_code_has_a_row() -> None:
-    from cpuplan.codes import components, kubelet, mechanisms, runtimes
+    from cpuplan.codes import components, kubelet, mechanism, mechanisms, runtimes
     from cpuplan.codes.koordinator import targets
 
     # Of backends (tests/unit/backends), of clusters (tests/unit/components/koordinator), of paused
@@ -664,6 +717,7 @@ def test_every_code_has_a_row() -> None:
         *targets.CODES,
         *kubelet.CODES,
         *mechanisms.CODES,
+        *(code for code in mechanism.CODES if code < "CP600"),
         *runtimes.CODES,
     }
     assert {code for code, *_ in ROWS} | elsewhere == known

@@ -32,7 +32,8 @@ def after(node: NodeClass, remedies: Sequence[str]) -> NodeClass:
     """The class whose intent was changed as the remedies say, read again as a document is."""
     spec = json.loads(node.spec.model_dump_json(by_alias=True, exclude_unset=True))
     for remedy in dict.fromkeys(remedies):
-        follow(spec, remedy)
+        for part in remedy.split(", and "):
+            follow(spec, part)
     policy = spec.get("kubelet", {}).get("cpuManagerPolicy", "static")
     further = {key: spec[key] for key in ("qos", "rules", "workloads", "objective") if key in spec}
     return node_class(node.topology, spec["pools"], policy, devices=DEVICES, **further)

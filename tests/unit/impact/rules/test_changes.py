@@ -5,6 +5,7 @@ from functools import cache
 import pytest
 
 from cpuplan.backends import BACKENDS
+from cpuplan.components.dra import claims, classes, driver, slices
 from cpuplan.components.koordinator import colocation, scheduler, slo
 from cpuplan.components.koordinator import node as koordinator_node
 from cpuplan.components.nri import balloons
@@ -30,6 +31,10 @@ PROVEN_ELSEWHERE = {
 #: Components of what gives CPUs to pods in place of the kubelet.
 OF_MECHANISMS = (
     balloons.NAME,
+    claims.NAME,
+    classes.NAME,
+    driver.NAME,
+    slices.NAME,
     colocation.NAME,
     koordinator_node.NAME,
     scheduler.NAME,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cpuplan.kubelet.go.text import quote
-from cpuplan.nri.balloons.globs import matches
+from cpuplan.nri.common.globs import matches
 from cpuplan.nri.errors import NriError
 
 _PLAIN_KEYS = ("id", "uid", "name", "namespace", "qosclass")

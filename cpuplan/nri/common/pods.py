@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.errors import KubeletError
-from cpuplan.nri.balloons.expressions import Lookup
+from cpuplan.nri.common.expressions import Lookup
 from cpuplan.nri.names import SCOPE
 
 HIDE_HYPERTHREADS = f"hide-hyperthreads.{SCOPE}"
@@ -35,18 +35,27 @@ class Pod(NamedTuple):
 
     def annotation(self, key: str, container: str) -> str | None:
         """The annotation that holds for a container: its own, the pod's, or without a scope."""
-        for scope in (f"/container.{container}", "/pod", ""):
-            if key + scope in self.annotations:
-                return self.annotations[key + scope]
-        return None
+        scope = self.scope(key, container)
+        return None if scope is None else self.annotations[key + scope]
+
+    def scope(self, key: str, container: str) -> str | None:
+        """The end of the key of that annotation; None if there is none."""
+        scopes = (f"/container.{container}", "/pod", "")
+        return next((scope for scope in scopes if key + scope in self.annotations), None)
 
 
 class Resources(NamedTuple):
-    """What the runtime tells the policy, not what the pod asks for."""
+    """What the runtime tells the policy, not what the pod asks for.
+
+    `memory` is the limit; `memory_request` is what the policy makes of a Burstable container's
+    OOM score.
+    """
 
     shares: int
     quota: int = 0
     period: int = 0
+    memory: int = 0
+    memory_request: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +73,8 @@ class Container:
     shares: int
     cpus: str = ""
     mems: str = ""
+    memory: int = 0
+    memory_request: int = 0
 
     @property
     def full_name(self) -> str:
@@ -87,7 +98,9 @@ def container(pod: Pod, name: str, resources: Resources) -> Container:
     annotated = _annotated(pod, name)
     if annotated is not None:
         request, limit = annotated
-    return Container(pod, name, request, limit, resources.shares)
+    wish = resources.memory if pod.qos == "Guaranteed" else resources.memory_request
+    shares = resources.shares
+    return Container(pod, name, request, limit, shares, "", "", resources.memory, wish)
 
 
 def shares_of(milli: int) -> int:

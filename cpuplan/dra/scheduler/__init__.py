@@ -1,0 +1,1 @@
+"""How the scheduler gives devices to claims (Kubernetes 1.36, dynamic-resource-allocation)."""

@@ -1,0 +1,1 @@
+"""What both resource policies make of containers, expressions and configuration files."""

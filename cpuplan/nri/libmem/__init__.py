@@ -1,0 +1,1 @@
+"""Memory nodes of containers with amounts (pkg/resmgr/lib/memory): offers and overcommitment."""

@@ -1,0 +1,1 @@
+"""Claims of the DRA CPU driver in simulations."""

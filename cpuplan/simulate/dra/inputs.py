@@ -1,0 +1,103 @@
+"""What the DRA CPU driver and the scheduler find on a planned node, and claims of workloads."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from cpuplan.components.dra import claims, classes, driver, names, pods, slices
+from cpuplan.cpuset import CpuSet
+from cpuplan.dra.config import Config
+from cpuplan.dra.devices import Device
+from cpuplan.dra.names import CAPACITY, DRIVER
+from cpuplan.dra.scheduler.requests import Constraint, Request, Spec
+from cpuplan.dra.topology import Topology, discover
+from cpuplan.kubelet.pods.pod import CPU, Container, Pod, PodClaim, read_resources
+from cpuplan.model.workloads import Workload
+from cpuplan.nri.sysfs.of_topology import files_of
+from cpuplan.plan import NodePlan
+from cpuplan.setting import plain
+
+#: The selector of the chart's DeviceClass.
+_GENERAL = f'device.driver == "{DRIVER}"'
+
+
+class Inputs(NamedTuple):
+    """The driver's machine and configuration, and the devices and classes that schedulers know.
+
+    `is_mapped`: claims count as CPUs of the pod for the scheduler and the kubelet.
+    """
+
+    topology: Topology
+    config: Config
+    devices: tuple[Device, ...]
+    classes: Mapping[str, tuple[str, ...]]
+    is_mapped: bool
+
+
+def inputs(plan: NodePlan) -> Inputs:
+    """Of a node of the plan's class."""
+    given = {setting.key: setting.value for setting in driver.settings(plan)}
+    config = Config(
+        reserved_cpus=str(driver.reserved(plan)),
+        cpu_device_mode=names.mode(plan),
+        group_by=plan.node_class.target.dra.group_by,
+        publish_node_allocatable_resource_mapping=bool(given.get(driver.MAPPING)),
+    )
+    machine = discover(files_of(plan.topology, CpuSet(), plan.pool("offlined").cpus))
+    known: dict[str, tuple[str, ...]] = {names.GENERAL: (_GENERAL,)}
+    for setting in classes.settings(plan):
+        selectors = classes.document(setting)["spec"]["selectors"]
+        known[setting.key] = tuple(each["cel"]["expression"] for each in selectors)
+    mapped = config.publish_node_allocatable_resource_mapping
+    return Inputs(machine, config, tuple(slices.of_plan(plan)), known, mapped)
+
+
+def with_claims(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
+    """A workload's pod with the claims, and the requests, of its compiled template."""
+    if pod.claims:
+        return pod
+    given = {setting.key: plain(setting.value) for setting in claims.settings(plan)}
+    template = pods.template(plan, workload)["spec"]
+    made = tuple(_claim(reference, given) for reference in template["resourceClaims"])
+    sides = {container["name"]: container["resources"] for container in template["containers"]}
+    containers = tuple(
+        _claiming(container, sides[container.name]) if container.name in sides else container
+        for container in pod.containers
+    )
+    own = template.get("resources")
+    if own is None:
+        return pod._replace(claims=made, containers=containers)
+    requests, limits = read_resources(own["requests"]), read_resources(own["limits"])
+    return pod._replace(claims=made, containers=containers, requests=requests, limits=limits)
+
+
+def _claim(reference: Mapping[str, str], specs: Mapping[str, Any]) -> PodClaim:
+    name = reference["resourceClaimTemplateName"]
+    return PodClaim(reference["name"], template=name, spec=_spec(specs[name]["devices"]))
+
+
+def _claiming(container: Container, side: Mapping[str, Any]) -> Container:
+    """The container with its claims, and CPUs as the template requests them, if it does."""
+    used = tuple(claim["name"] for claim in side["claims"])
+    requests, limits = (
+        {**{name: amount for name, amount in own.items() if name != CPU}, **read_resources(given)}
+        for own, given in (
+            (container.requests, side.get("requests")),
+            (container.limits, side.get("limits")),
+        )
+    )
+    return container._replace(claims=used, requests=requests, limits=limits)
+
+
+def _spec(devices: Mapping[str, Any]) -> Spec:
+    constraints = (
+        Constraint(given["matchAttribute"], tuple(given.get("requests", ())))
+        for given in devices.get("constraints", ())
+    )
+    return Spec(tuple(map(_request, devices["requests"])), tuple(constraints))
+
+
+def _request(given: Mapping[str, Any]) -> Request:
+    asked = given["exactly"]
+    amount = asked.get("capacity", {}).get("requests", {}).get(CAPACITY)
+    capacity = ((CAPACITY, str(amount)),) if amount else ()
+    return Request(given["name"], asked["deviceClassName"], (), asked.get("count", 1), capacity)

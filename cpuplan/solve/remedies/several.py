@@ -1,0 +1,96 @@
+"""Changes of several statements, where no change of one settles a conflict.
+
+A change that settles the conflict by itself leaves others, which have some of its statements. These
+are settled in turn.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain, islice
+
+from cpuplan.solve import faults, feasibility
+from cpuplan.solve.remedies.attempt import Attempt
+from cpuplan.solve.remedies.edits import Change, all_of
+from cpuplan.solve.remedies.single import changes_of
+from cpuplan.solve.rules import problem_of
+from cpuplan.solve.rules.rule import Rule
+
+#: Between changes that are all made.
+SEPARATOR = ", and "
+#: Who needs more changes than these writes the intent anew.
+_MOST_CHANGES = 4
+#: The changes of a conflict from which further ones are tried.
+_WIDTH = 2
+#: The tests that a search for the next conflict counts as.
+_SEARCH = 8
+
+
+def settling(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
+    """Changes of one statement of the conflict that settle it; without any, one of several."""
+    is_settled = False
+    for change in changes_of(attempt, conflict):
+        is_settled = True
+        yield change
+    if not is_settled:
+        changes = _chain(attempt, conflict, _MOST_CHANGES)
+        if changes:
+            yield _together(_needed(attempt, changes))
+
+
+def _chain(attempt: Attempt, conflict: Sequence[Rule], most: int) -> list[Change]:
+    """Changes, at most so many, after which there is a layout; none where such are not found."""
+    for change in _settling_alone(attempt, conflict, _WIDTH):
+        after = attempt.after(change, attempt.left_out)
+        if after.fits():
+            return [change]
+        following = _next_conflict(after) if most > 1 else []
+        further = _chain(after, following, most - 1) if following else []
+        if further:
+            return [change, *further]
+    return []
+
+
+def _settling_alone(attempt: Attempt, conflict: Sequence[Rule], most: int) -> Iterator[Change]:
+    """Changes with which the statements of a conflict hold together, whatever others say."""
+    fields = {rule.field for rule in conflict}
+    others = {rule.field for rule in problem_of(attempt.node_class).rules} - fields
+    alone = Attempt(attempt.node_class, (), attempt.tests)
+    alone.left_out = frozenset(others)
+    return islice(changes_of(alone, conflict), most)
+
+
+def _next_conflict(attempt: Attempt) -> list[Rule]:
+    """Statements that contradict each other; none where a test is too much, or all hold."""
+    attempt.tests[0] -= _SEARCH
+    if attempt.tests[0] < 0 or faults.errors_of(attempt.node_class):
+        return []
+    problem = problem_of(attempt.node_class)
+    rules = [rule for rule in problem.rules if rule.field not in attempt.left_out]
+    oracle = feasibility.oracle(problem, _SEARCH)
+    return [] if oracle.feasible(rules) else oracle.minimal(rules)
+
+
+def _needed(attempt: Attempt, changes: Sequence[Change]) -> list[Change]:
+    """Those of some changes that are needed: a later one may say more of the same statement."""
+    needed = list(changes)
+    for change in changes[:-1]:
+        others = [other for other in needed if other is not change]
+        if attempt.fits(_together(others)):
+            needed = others
+    return needed
+
+
+def _together(changes: Sequence[Change]) -> Change:
+    edits = [change.edit for change in changes]
+    text = SEPARATOR.join(change.text for change in changes)
+    return Change(text, partial(all_of, edits=edits), parts=tuple(changes))
+
+
+def texts_of(changes: Sequence[Change]) -> list[str]:
+    """Changes in words, where a later one may change a number again: all name its last value."""
+    parts = [change.parts or (change,) for change in changes]
+    last = {part.field: part.text for part in chain.from_iterable(parts) if part.field}
+    return [
+        SEPARATOR.join(dict.fromkeys(last.get(part.field, part.text) for part in own))
+        for own in parts
+    ]
