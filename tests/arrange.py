@@ -529,6 +529,13 @@ STEPS: dict[str, tuple[Step, ...]] = {
             "featureGates: {CustomCPUCFSQuotaPeriod: true}\n",
         ),
     ),
+    "CP687-reserved": (
+        _node,
+        _write(
+            "node/run/cdi/dra.k8s.io-cpu_claim-0d3c.json",
+            '{"devices": [{"containerEdits": {"env": ["DRA_CPUSET_0d3c=0-1,8-9"]}}]}',
+        ),
+    ),
     "CP842-other-limit": (_node, _replace(MIXED, "256", "25")),
     "CP860-no-drop-in": (_node, _remove(f"{SLICE}/99-cpuplan.conf")),
     "CP861-later-file": (_node, _write(f"{SLICE}/99-site.conf", "[Slice]\nAllowedCPUs=2-3\n")),
