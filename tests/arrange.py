@@ -273,6 +273,10 @@ spec:
 """
 
 STEPS: dict[str, tuple[Step, ...]] = {
+    "CP628-without-claims": (
+        _compiled,
+        _replace("intents/main.yaml", 'version: "1.36"', 'version: "1.36"\n    mechanism: dra'),
+    ),
     "CP681-no-pools": (
         _compiled,
         _write("out/.cpuplan/classes/lab/main-small.json", '{"version": 2}'),
