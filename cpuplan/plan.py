@@ -272,7 +272,7 @@ def once(
     known: WeakKeyDictionary[ConfiguredPlan, dict[object, _Made]] = WeakKeyDictionary()
 
     @wraps(make)
-    def ask(plan: ConfiguredPlan, *rest: _Rest.args, **named: _Rest.kwargs) -> _Made:
+    def ask(plan: ConfiguredPlan, /, *rest: _Rest.args, **named: _Rest.kwargs) -> _Made:
         made, key = known.setdefault(plan, {}), (rest, *named.items())
         if key not in made:
             made[key] = make(plan, *rest, **named)
