@@ -1,7 +1,8 @@
 """A node as it was compiled: what its kubelet finds, from the expected state of its class alone."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
 
 from cpuplan.components import derived, hugepages, kubelet
 from cpuplan.components.dra import driver
@@ -16,7 +17,6 @@ from cpuplan.kubelet.releases.policy_options import with_gates
 from cpuplan.model.topology import Topology
 from cpuplan.simulate.planned import Planned
 
-_T = TypeVar("_T")
 #: Pages of a NUMA node: (size in KiB, count).
 _Pages = tuple[tuple[int, int], ...]
 
@@ -40,20 +40,18 @@ def planned(expected: Expected) -> Planned:
     is_pinned = bool(expected.settings.of(pinning.NAME))
     fork = Fork(platform.forks_kubelet, platform.forks_kubelet and is_pinned)
     machine = machine._replace(cgroup_v1=is_v1)
-    own = _inputs(expected, balloons.NAME, balloons.inputs_of)
-    pools = _inputs(expected, topologyaware.NAME, topologyaware.inputs_of)
-    return Planned(config, machine, version, fork, balloons=own, pools=pools)
+    policies = {"balloons": _policy(expected, balloons), "pools": _policy(expected, topologyaware)}
+    return Planned(config, machine, version, fork, **policies)
 
 
-def _inputs(expected: Expected, component: str, made: Callable[..., _T]) -> _T | None:
-    """What an NRI policy starts with, where it gives CPUs to containers."""
-    given = expected.settings.of(component)
+def _policy(expected: Expected, policy: ModuleType) -> Any:
+    """What an NRI policy starts with, where it gives CPUs to containers; else None."""
+    given = expected.settings.of(policy.NAME)
     if not given:
         return None
     isolated = expected.facts[derived.UNBALANCED]
-    offlined = expected.pool("offlined").cpus
-    isolated = isolated if isinstance(isolated, CpuSet) else CpuSet()
-    return made(expected.topology, isolated, offlined, given)
+    apart = isolated if isinstance(isolated, CpuSet) else CpuSet()
+    return policy.inputs_of(expected.topology, apart, expected.pool("offlined").cpus, given)
 
 
 def _pages(topology: Topology, facts: Mapping[str, Any]) -> dict[int, _Pages]:

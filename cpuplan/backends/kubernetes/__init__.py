@@ -34,7 +34,7 @@ from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.expected import stamp
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, once
 from cpuplan.source import Locate
 
 #: In the order in which they are printed.
@@ -111,6 +111,7 @@ def on_node(plan: ConfiguredPlan) -> Mapping[str, NodeFile]:
     return node.of(plan).files
 
 
+@once
 def stamped(plan: ConfiguredPlan) -> NodeTree:
     """The tree with the file that says whose it is."""
     text = stamp.render(stamp.of(state.of(plan, on_node)))

@@ -20,7 +20,7 @@ from cpuplan.nrt.crd import DEFINITIONS
 from cpuplan.nrt.exporters.podresources import Zone
 from cpuplan.nrt.scheduler.leastnuma import score_of
 from cpuplan.nrt.scheduler.topologymanager import SINGLE, TopologyManager
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, once
 from cpuplan.source import Locate
 from cpuplan.text import counted
 
@@ -118,9 +118,15 @@ def _unlike(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnos
             )
 
 
+@once
+def _zones(plan: ConfiguredPlan) -> list[Zone]:
+    """The zones of a class, which is compared with each other one of its intent."""
+    return exporters.zones(plan)
+
+
 def _difference(first: ConfiguredPlan, second: ConfiguredPlan) -> str:
     """The first difference between zones of two classes; empty where there is none."""
-    ours, theirs = exporters.zones(first), exporters.zones(second)
+    ours, theirs = _zones(first), _zones(second)
     names = first.node_class.hardware, second.node_class.hardware
     if len(ours) != len(theirs):
         have = [counted(len(zones), "zone") for zones in (ours, theirs)]
