@@ -277,6 +277,10 @@ spec:
 """
 
 STEPS: dict[str, tuple[Step, ...]] = {
+    "CP628-without-claims": (
+        _compiled,
+        _replace("intents/main.yaml", 'version: "1.36"', 'version: "1.36"\n    mechanism: dra'),
+    ),
     "CP681-no-pools": (
         _compiled,
         _write("out/.cpuplan/classes/lab/main-small.json", '{"version": 2}'),
@@ -531,6 +535,13 @@ STEPS: dict[str, tuple[Step, ...]] = {
             f"{KUBELET_DROP_INS}/99-site.conf",
             f"{KUBELET_HEAD}cpuCFSQuotaPeriod: 10ms\n"
             "featureGates: {CustomCPUCFSQuotaPeriod: true}\n",
+        ),
+    ),
+    "CP687-reserved": (
+        _node,
+        _write(
+            "node/run/cdi/dra.k8s.io-cpu_claim-0d3c.json",
+            '{"devices": [{"containerEdits": {"env": ["DRA_CPUSET_0d3c=0-1,8-9"]}}]}',
         ),
     ),
     "CP842-other-limit": (_node, _replace(MIXED, "256", "25")),

@@ -1,4 +1,4 @@
-"""The DRA CPU driver: CP508, CP534, CP535, CP555, CP568, CP569, CP578, CP579 and CP684 to CP686."""
+"""The DRA CPU driver: CP508, CP534, CP535, CP555, CP568, CP569, CP578, CP579 and CP684 to CP687."""
 
 from cpuplan.codes.code import Code
 
@@ -96,5 +96,14 @@ CODES = {
         "node {node}: the driver publishes {device}, which is not planned: {found}",
         "compare the driver's configuration on the node with out/clusters/<cluster>/dra; it is read when the driver starts",
         "Reserved CPUs are not published. A device too many is a reserved CPU that claims can get, or another mode.",
+    ),
+    "CP687": Code(
+        "claim with CPUs of others",
+        "claim {claim} has CPUs {found}: {problem}",
+        "delete the pod of the claim, after the driver has started with the configuration of "
+        "out/clusters/<cluster>/dra",
+        "The driver writes a file of CDI for each claim that is prepared. Claims with reserved CPUs are of a driver "
+        "with another configuration. Two claims with one CPU are of a driver that has started anew while a claim had no "
+        "running container, and has forgotten it (dra-driver-cpu #318).",
     ),
 }

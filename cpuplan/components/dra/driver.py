@@ -10,10 +10,10 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.dra.names import GROUPED, INDIVIDUAL
 from cpuplan.emit import to_yaml
+from cpuplan.kubelet.releases.features import Gates
 from cpuplan.nri.names import TOLERATION
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
-from cpuplan.versions import Version
 
 NAME = "dra-driver"
 EFFECT: Effect | None = Effect("kubectl get resourceslices -o yaml", Cost.NOTHING)
@@ -21,9 +21,7 @@ MODE, GROUP_BY, RESERVED = "cpuDeviceMode", "groupBy", "reservedCPUs"
 MAPPING = "publishNodeAllocatableResourceMapping"
 #: The first release that reads a file; the charts before have no nodeSelector either.
 FILE_SINCE = "0.3"
-#: Gates by the first Kubernetes version that has them on.
 CONSUMABLE, ALLOCATABLE = "DRAConsumableCapacity", "DRANodeAllocatableResources"
-_ON_SINCE: Version = (1, 36)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -82,11 +80,12 @@ def gates(plan: NodePlan) -> dict[str, str]:
     if not target.has_dra or version is None:
         return {}
     needed: dict[str, str] = {}
-    if names.mode(plan) == GROUPED and version < _ON_SINCE:
+    if names.mode(plan) == GROUPED:
         needed[CONSUMABLE] = "claims take a part of a device"
     if target.dra.accounting == "mapping":
         needed[ALLOCATABLE] = "claims count as CPUs of pods"
-    return needed
+    by_default = Gates({}, version)
+    return {gate: why for gate, why in needed.items() if not by_default.enabled(gate)}
 
 
 def values(plan: NodePlan, settings: Sequence[Setting]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from cpuplan.model.workloads import Workload
 from cpuplan.plan import NodePlan
 
 #: Only the QoS class: the claim counts as CPUs already.
-_OF_CLASS = "1m"
+OF_CLASS = "1m"
 
 
 def template(plan: NodePlan, workload: Workload) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def _container(plan: NodePlan, workload: Workload, demand: Demand) -> dict[str, 
     accounting = plan.node_class.target.dra.accounting
     resources: dict[str, Any] = {}
     if accounting != "podResources":
-        amount = str(demand.cpus) if accounting == "requests" else _OF_CLASS
+        amount = str(demand.cpus) if accounting == "requests" else OF_CLASS
         resources = {"requests": {CPU: amount}, "limits": {CPU: amount}}
     used = [{"name": each["name"]} for each in _references(plan, workload, demand)]
     return {"name": demand.container, "resources": {**resources, "claims": used}}

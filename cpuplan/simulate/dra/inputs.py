@@ -70,6 +70,38 @@ def with_claims(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
     return pod._replace(claims=made, containers=containers, requests=requests, limits=limits)
 
 
+def claiming(plan: NodePlan, pod: Pod) -> Pod:
+    """A pod with a claim for each container that requests whole CPUs, as workloads have them.
+
+    Its requests stay, which is how CPUs of claims are counted; with the driver's mapping the claim
+    counts, and the container requests next to nothing.
+    """
+    is_mapped = plan.node_class.target.dra.accounting == "mapping"
+    made: list[PodClaim] = []
+    containers = []
+    for container in pod.containers:
+        names_of, own = _claims_of(plan, container)
+        made += own
+        counted = container._replace(claims=names_of) if own else container
+        containers.append(_mapped(counted) if own and is_mapped else counted)
+    return pod._replace(claims=tuple(made), containers=tuple(containers))
+
+
+def _claims_of(plan: NodePlan, container: Container) -> tuple[tuple[str, ...], list[PodClaim]]:
+    cpus = claims.whole_cpus(container)
+    found = []
+    for number, share in enumerate(claims.chunks(plan, "", cpus) if cpus else (), start=1):
+        name = container.name if number == 1 else f"{container.name}-{number}"
+        found.append(PodClaim(name, spec=_spec(claims.spec_of(plan, "", share)["devices"])))
+    return tuple(claim.name for claim in found), found
+
+
+def _mapped(container: Container) -> Container:
+    least = read_resources({CPU: pods.OF_CLASS})
+    requests, limits = ({**own, **least} for own in (container.requests, container.limits))
+    return container._replace(requests=requests, limits=limits)
+
+
 def _claim(reference: Mapping[str, str], specs: Mapping[str, Any]) -> PodClaim:
     name = reference["resourceClaimTemplateName"]
     return PodClaim(reference["name"], template=name, spec=_spec(specs[name]["devices"]))

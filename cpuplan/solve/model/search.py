@@ -35,7 +35,7 @@ def easy(cp_model: Any, model: Any) -> Any | None:
     limit = effort.current()
     if limit.is_over:
         return None
-    status, solver = _run(cp_model, model, limit, _EASY, _CUTS[-1])
+    status, solver = _run(cp_model, model, limit, min(_EASY, limit.left), _CUTS[-1])
     return solver if status in (cp_model.FEASIBLE, cp_model.OPTIMAL) else None
 
 

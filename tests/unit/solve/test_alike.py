@@ -57,6 +57,8 @@ def test_the_message_names_every_tenant() -> None:
         solver.solve(tenants(17, 16), locate)
     (found,) = caught.value.diagnostics
     assert found.code == "CP401"
+    assert conflict.IN_ITSELF not in found.message  # no smaller one exists
+    assert found.remedy == "remove isolated.partitions.t1.apart.isolated.t0"  # one of 136
     assert all(f"isolated.t{index}" in found.message for index in range(17))
 
 

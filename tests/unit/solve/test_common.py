@@ -40,7 +40,7 @@ def test_a_common_layout_is_found_if_there_is_one_and_it_is_the_best(
         codes = {problem.code for problem in raised.value.diagnostics}
         assert codes == {"CP403"} if mine and theirs else codes <= {"CP401", "CP402"}
         return
-    found = common.solve(classes, locate)
+    found = common.solve(classes, locate)[0].layout
     assert {name: cpus.bits for name, cpus in found.items()} in allowed
     assert all(solver.verify(each, found) for each in classes)
     aims = common_aims(classes, None, common.joint(classes)[1])
@@ -81,7 +81,7 @@ def test_layouts(
     first: Topology, second: Topology, pools: dict[str, Any], layout: dict[str, str]
 ) -> None:
     node = node_class(first, pools)
-    found = common.solve([node, on(node, second, "spr")], locate)
+    found = common.solve([node, on(node, second, "spr")], locate)[0].layout
     assert found == {name: CpuSet.parse(cpus) for name, cpus in layout.items()}
 
 

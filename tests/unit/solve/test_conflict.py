@@ -55,11 +55,37 @@ def test_smallest(numbers: list[int], found: list[int]) -> None:
     assert smallest(numbers, oracle(1000)) == Conflict(found, is_smallest=True)
 
 
+def test_where_all_others_hold_without_any_one_it_is_the_only_conflict() -> None:
+    """A call for each statement of the conflict is enough, however many others there are."""
+    numbers = [0] * 300 + [6, 5] + [0] * 300
+    few = oracle(2)
+    assert smallest(numbers, few) == Conflict([6, 5], is_smallest=True)
+    assert few.calls == 0
+
+
+def test_of_statements_that_are_alike_one_is_tried() -> None:
+    words = ["aaaa", "bbbb", "cccc"]
+
+    def example(some: Sequence[str]) -> int | None:
+        length = len("".join(some))
+        return length if length <= 10 else None
+
+    one = Oracle(example, lambda _word, _room: False, 1, sorts=lambda some, _: [list(some)])
+    assert smallest(words, one) == Conflict(words, is_smallest=True)
+    assert smallest(words, Oracle(example, lambda _word, _room: False, 1)).is_smallest is False
+
+
+def test_a_large_conflict_is_not_searched_with_few_calls() -> None:
+    few = oracle(1)
+    numbers = [1] * 12 + [10]
+    assert not smallest(numbers, few).is_smallest
+
+
 @given(st.lists(st.integers(0, 9), max_size=9))
 def test_no_smaller_set_contradicts_itself(numbers: list[int]) -> None:
     if fits(numbers):
         return
-    found, is_smallest = smallest(numbers, oracle(1000))
+    found, is_smallest, _ = smallest(numbers, oracle(1000))
     assert is_smallest
     assert not fits(found)
     assert all(fits(some) for some in combinations(numbers, len(found) - 1))

@@ -97,6 +97,18 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"reserved": {"count": 3}, "shared": {"count": 5}, "isolcpus": {"cores": 40, "sockets": 0}},
         ["lower isolcpus.cores to 31", "raise reserved.count to 4", "raise shared.count to 6"],
     ),
+    "no single change": (
+        {"reserved": {"cores": 40, "sockets": 0}, "shared": {"cores": 40, "sockets": 0}},
+        ["lower reserved.cores to 24, and lower shared.cores to 8"],
+    ),
+    "a number that a later change says again": (
+        {"reserved": {"count": 3, "numaNodes": 1}, "isolated": {"cores": 70}},
+        [
+            "lower isolated.cores to 62",
+            "raise reserved.count to 4, and lower isolated.cores to 62",
+            "move reserved to NUMA node 0",
+        ],
+    ),
     "a bound beside a share": (
         {"reserved": {"percent": 50, "max": 1}},
         ["raise reserved.max to 2, or write wholeCores: false under reserved"],
