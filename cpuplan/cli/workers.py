@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import click
+
 from cpuplan.cli.output import settings
 from cpuplan.perclass.cache import Cache
 from cpuplan.perclass.making import Making
@@ -19,5 +21,14 @@ def making() -> Iterator[Making]:
 
 @contextmanager
 def workers() -> Iterator[Workers]:
-    """Processes of this machine."""
-    yield Workers(settings().jobs or cores())
+    """Processes of this machine, or the workers of a scheduler."""
+    given = settings()
+    if given.dask is None:
+        yield Workers(given.jobs or cores())
+        return
+    if given.jobs is not None:
+        raise click.UsageError("--dask and --jobs exclude each other")
+    from cpuplan.workers.dask import scheduler
+
+    with scheduler(given.dask) as who:
+        yield who
