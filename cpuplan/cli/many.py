@@ -11,6 +11,7 @@ from cpuplan.cli.statements import Statements
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.expected.folder import found_files, load
 from cpuplan.expected.state import Expected
+from cpuplan.progress import follow
 from cpuplan.render.answers.fleet import Checked
 
 #: What a root has at its top, one of them at least.
@@ -55,7 +56,7 @@ def check_roots(
         raise CpuplanError([diagnose("CP878", path=place)])
     checked: list[Checked] = []
     problems: list[Diagnostic] = []
-    for root in roots:
+    for root in follow("nodes", len(roots), roots, lambda _: ""):
         try:
             state, name = _node(root, states)
         except CpuplanError as error:

@@ -15,8 +15,14 @@ from cpuplan.workers.cores import cores
 @contextmanager
 def making() -> Iterator[Making]:
     """Processes of this machine, and the cache of the user."""
+    cache = Cache.of_user() if settings().cache else None
     with workers() as who:
-        yield Making(who, Cache.of_user() if settings().cache else None)
+        try:
+            yield Making(who, cache)
+        except KeyboardInterrupt:
+            if cache and cache.folder:
+                settings().kept = "; layouts that were finished are kept for the next run"
+            raise
 
 
 @contextmanager

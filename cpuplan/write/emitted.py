@@ -12,6 +12,7 @@ from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.config import schema as kubelet_schema
+from cpuplan.progress import follow
 from cpuplan.resources import resource
 from cpuplan.write.fits import Check, compiled
 from cpuplan.write.readers import inside, reader_of
@@ -33,7 +34,7 @@ def check(files: Mapping[str, bytes]) -> list[Diagnostic]:
     """CP570 for each file that cannot be read back, or not as what it was made from."""
     seen: set[tuple[str, bytes]] = set()
     diagnostics: list[Diagnostic] = []
-    for path, data in sorted(files.items()):
+    for path, data in follow("files", len(files), sorted(files.items()), lambda item: item[0]):
         folder, _, file = path.rpartition("/")
         name = (file.rpartition(".")[0] or file).encode()
         like = folder, data.replace(b"name: " + name + b"\n", b"name:\n", 1)
