@@ -36,9 +36,9 @@ def test_work_that_fails_ends() -> None:
 
     def broken() -> Iterator[int]:
         yield 1
-        raise ValueError
+        raise ValueError("broken")
 
-    with watched(told), pytest.raises(ValueError):
+    with watched(told), pytest.raises(ValueError, match="broken"):
         list(follow("pieces", 2, broken(), str))
     assert told.events == [("pieces", 2), ("1",), ()]
 
