@@ -5,7 +5,7 @@ from typing import Any
 
 from cpuplan.components import derived, hugepages, kubelet
 from cpuplan.components.dra import driver
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.nri.balloons import PolicyInputs
 from cpuplan.components.openshift import pinning
 from cpuplan.cpuset import CpuSet
@@ -23,6 +23,8 @@ _Pages = tuple[tuple[int, int], ...]
 
 def given_out_by(expected: Expected) -> str:
     """What gives CPUs to containers, and cannot be simulated from this alone; else empty."""
+    if expected.settings.of(topologyaware.NAME):
+        return f"the NRI {topologyaware.NAME} policy"
     if expected.settings.of(driver.NAME):
         return "the DRA CPU driver"
     return "Koordinator" if expected.facts.get(derived.KOORDLET) else ""

@@ -18,5 +18,5 @@ def test_both_find_the_same(name: str) -> None:
         assert found.config == wanted.config
         assert found[1:4] == wanted[1:4]  # machine, version, fork
         assert bool(compiled.given_out_by(expected)) == bool(
-            wanted.balloons or wanted.dra or wanted.koordinator
+            node.node_class.target.has_other_mechanism
         )
