@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, repeat
 from math import ceil
+from threading import Event, Thread
 from typing import Any, NamedTuple
 
 from cpuplan.solve import effort
@@ -114,6 +115,7 @@ def new_solver(cp_model: Any) -> Any:
     solver.parameters.random_seed = 0
     # Models are small and solved often: symmetries cost more than they save.
     solver.parameters.symmetry_level = 0
+    solver.parameters.catch_sigint_signal = False
     return solver
 
 
@@ -124,12 +126,36 @@ def _run(cp_model: Any, model: Any, limit: Effort, time: float, way: Way) -> tup
     solver.parameters.cut_level = way.cuts
     solver.parameters.cp_model_probing_level = way.probing
     solver.parameters.max_deterministic_time = time
-    status = solver.solve(model)
+    status = _solve(solver, model)
     made = _MADE * (len(model.proto.variables) + len(model.proto.constraints))
     limit.spend(made + solver.response_proto.deterministic_time)
     if status == cp_model.MODEL_INVALID:
         raise RuntimeError(f"the solver refuses its model: {model.validate()}")
     return status, solver
+
+
+def _solve(solver: Any, model: Any) -> Any:
+    """Solve in another thread, for which this one waits: it still gets signals, such as Ctrl-C.
+
+    The solver would take Ctrl-C for a wish to have what was found so far.
+    """
+    statuses: list[Any] = []
+    ended = Event()  # a thread that was waited for in vain cannot be joined again
+
+    def work() -> None:
+        try:
+            statuses.append(solver.solve(model))
+        finally:
+            ended.set()
+
+    Thread(target=work, daemon=True).start()
+    try:
+        ended.wait()
+    except BaseException:
+        solver.stop_search()
+        ended.wait()
+        raise
+    return statuses[0]
 
 
 def _least(solver: Any) -> int:
