@@ -9,7 +9,9 @@ import fcntl
 import gzip
 import io
 import json
+import multiprocessing
 import os
+import signal
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -273,6 +275,10 @@ spec:
 """
 
 STEPS: dict[str, tuple[Step, ...]] = {
+    "CP628-without-claims": (
+        _compiled,
+        _replace("intents/main.yaml", 'version: "1.36"', 'version: "1.36"\n    mechanism: dra'),
+    ),
     "CP681-no-pools": (
         _compiled,
         _write("out/.cpuplan/classes/lab/main-small.json", '{"version": 2}'),
@@ -529,6 +535,13 @@ STEPS: dict[str, tuple[Step, ...]] = {
             "featureGates: {CustomCPUCFSQuotaPeriod: true}\n",
         ),
     ),
+    "CP687-reserved": (
+        _node,
+        _write(
+            "node/run/cdi/dra.k8s.io-cpu_claim-0d3c.json",
+            '{"devices": [{"containerEdits": {"env": ["DRA_CPUSET_0d3c=0-1,8-9"]}}]}',
+        ),
+    ),
     "CP842-other-limit": (_node, _replace(MIXED, "256", "25")),
     "CP860-no-drop-in": (_node, _remove(f"{SLICE}/99-cpuplan.conf")),
     "CP861-later-file": (_node, _write(f"{SLICE}/99-site.conf", "[Slice]\nAllowedCPUs=2-3\n")),
@@ -637,7 +650,26 @@ def _judged_by_cost(_project: Path) -> AbstractContextManager[object]:
     return patch("cpuplan.impact.rules.steps", by_cost.steps)
 
 
+@contextmanager
+def _killed_workers(_project: Path) -> Iterator[None]:
+    """Little work is divided too, and what it is given to kills itself."""
+    here = os.getpid()
+
+    def end(*_: object, **__: object) -> None:
+        assert os.getpid() != here
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    copy = multiprocessing.get_context("fork")  # it has the patches, too
+    with (
+        patch("cpuplan.workers.divide._MANY", 0),
+        patch("cpuplan.workers.processes._context", lambda: copy),
+        patch("cpuplan.perclass.batch.make", end),
+    ):
+        yield
+
+
 CONTEXTS: dict[str, Context] = {
+    "CP622-killed": _killed_workers,
     "CP683-reboot": _judged_by_cost,
     "CP611-edited-meanwhile": _edited_meanwhile,
     "CP112-names": _few_names,

@@ -81,7 +81,13 @@ PROFILES = """koordinator:
 """
 
 
-@pytest.mark.parametrize(("mechanism", "more"), [("balloons", ""), ("koordinator", PROFILES)])
+CLAIMS = "workloads: [{name: upf, cpus: 2, pool: isolated.dpdk}]\n"
+PARTITIONS = "isolated: {rest: true, partitions: {dpdk: {cores: 2}}}"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "more"), [("balloons", ""), ("dra", CLAIMS), ("koordinator", PROFILES)]
+)
 def test_objects_of_other_mechanisms_stay(
     tmp_path: Path, capsys: Capture, mechanism: str, more: str
 ) -> None:
@@ -89,6 +95,8 @@ def test_objects_of_other_mechanisms_stay(
     add_class(tmp_path, "du", target=target)
     edit(tmp_path, "intents/du.yaml", "    shared: {cores: 1}\n", "")
     edit(tmp_path, "intents/du.yaml", "pools:", f"{more}  pools:" if more else "pools:")
+    if mechanism == "dra":
+        edit(tmp_path, "intents/du.yaml", "isolated: rest", PARTITIONS)
     assert run_in(tmp_path, ["compile"], capsys)[0] == 0
     before = objects(tmp_path)
     assert [path for path in before if "/manifests/20-" in path]

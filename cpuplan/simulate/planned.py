@@ -3,11 +3,11 @@
 import json
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuplan import versions
 from cpuplan.components import cgroups, hugepages, kubelet
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.nri.balloons import PolicyInputs
 from cpuplan.components.published.exporters import exporter_of
 from cpuplan.kubelet import quantity
@@ -20,9 +20,11 @@ from cpuplan.kubelet.pods.pod import Resources
 from cpuplan.kubelet.releases.features import LATEST
 from cpuplan.kubelet.releases.policy_options import with_gates
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate.dra import inputs as claims
 from cpuplan.simulate.koordinator.inputs import Inputs, inputs
 from cpuplan.simulate.runtimes import Runtime, runtime_of
+
+if TYPE_CHECKING:
+    from cpuplan.simulate.dra.inputs import Inputs as DraInputs
 
 #: Resources that every kubelet checks and no inventory contains: they stop no pod.
 _NOT_CHECKED = {EPHEMERAL_STORAGE: quantity.of(1 << 60, quantity.BINARY)}
@@ -31,8 +33,8 @@ _NOT_CHECKED = {EPHEMERAL_STORAGE: quantity.of(1 << 60, quantity.BINARY)}
 class Planned(NamedTuple):
     """All that a kubelet starts with, except its state files.
 
-    `balloons`, `dra` or `koordinator` is what gives CPUs to containers in its place, if anything
-    does.
+    `balloons`, `pools`, `dra` or `koordinator` is what gives CPUs to containers in its place, if
+    anything does.
     """
 
     config: dict[str, Any]
@@ -43,8 +45,9 @@ class Planned(NamedTuple):
     #: Allocatable amounts that the inventory does not contain.
     resources: Resources = MappingProxyType({})
     balloons: PolicyInputs | None = None
+    pools: topologyaware.PolicyInputs | None = None
     koordinator: Inputs | None = None
-    dra: claims.Inputs | None = None
+    dra: "DraInputs | None" = None
     #: What publishes the node's NodeResourceTopology.
     exporter: str = ""
 
@@ -88,10 +91,17 @@ def planned(plan: ConfiguredPlan) -> Planned:
         fork,
         runtime_of(plan),
         balloons=own,
+        pools=topologyaware.policy_inputs(plan) if target.has_topology_aware else None,
         koordinator=theirs,
-        dra=claims.inputs(plan) if target.has_dra else None,
+        dra=_dra(plan) if target.has_dra else None,
         exporter=exporter_of(plan),
     )
+
+
+def _dra(plan: ConfiguredPlan) -> "DraInputs":
+    from cpuplan.simulate.dra.inputs import inputs as of_plan  # for few plans
+
+    return of_plan(plan)
 
 
 def _pages(plan: ConfiguredPlan) -> dict[int, tuple[tuple[int, int], ...]]:

@@ -17,7 +17,6 @@ from cpuplan.simulate import admission, orders
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import Allocator, Restarting
 from cpuplan.simulate.allocators.probes import probe
-from cpuplan.simulate.dra import inputs as dra
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules import demand
 from cpuplan.solve.rules.rule import Statements
@@ -47,7 +46,9 @@ def _pods(plan: NodePlan) -> Iterator[tuple[Pod, int]]:
 def _annotated(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
     """The pod as what gives it CPUs knows it: by its claims, its balloon or its QoS class."""
     if plan.node_class.target.has_dra:
-        return dra.with_claims(plan, workload, pod)
+        from cpuplan.simulate.dra.inputs import with_claims  # for few plans
+
+        return with_claims(plan, workload, pod)
     if plan.node_class.target.has_koordinator:
         labels = {QOS: qos.LSR}
         return pod._replace(labels=labels, priority_class=qos.PROD)

@@ -100,11 +100,12 @@ class Oracle(Generic[Statement]):
 
     def _ask(self, statements: Sequence[Statement]) -> object | None:
         """An example; what the limit leaves open counts as held together, so that all is proven."""
-        try:
-            return self._example(statements)
-        except UndecidedError:
-            self.calls, self.is_cut = 0, True
-            return _UNKNOWN
+        if not self.is_cut:
+            try:
+                return self._example(statements)
+            except UndecidedError:
+                self.calls, self.is_cut = 0, True
+        return _UNKNOWN
 
     def minimal(self, statements: Sequence[Statement]) -> list[Statement]:
         """A minimal part of statements that cannot hold together, which cannot either."""
@@ -172,6 +173,8 @@ def smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conf
 
 def _smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conflict[Statement]:
     best = oracle.minimal(statements)
+    if oracle.is_cut:
+        return Conflict(best, is_smallest=False)
     # without one of each of these, the others hold together
     lacking = _in_every_conflict(statements, best, oracle)
     if len(lacking) == len(best):

@@ -39,7 +39,8 @@ def _explained(
     calls = feasibility.budget(problem)
     oracle = feasibility.oracle(problem, calls, unfit=problem.rules)
     conflicts = list(conflict.disjoint(problem.rules, oracle))
-    if any(len(each.statements) > _MOST and not each.is_irreducible for each in conflicts):
+    vague = [each for each in conflicts if not each.is_irreducible]
+    if not conflicts or any(len(each.statements) > _MOST for each in vague):
         raise UndecidedError
     statements = [each.statements for each in conflicts]
     changes = remedies.sentences(node_class, statements, calls, kin)

@@ -172,7 +172,7 @@ list_written() {
     etc/rancher/rke2/config.yaml etc/rancher/rke2/config.yaml.d etc/nri etc/irqbalance etc/kernel/cmdline.d \
     etc/eks/kubelet etc/dracut.conf.d run/systemd/system run/systemd/transient run/systemd/system.control \
     run/systemd/system.attached run/systemd/system.conf.d run/systemd/generator run/systemd/generator.early \
-    run/systemd/generator.late run/tuned run/sysctl.d run/tmpfiles.d run/udev/rules.d \
+    run/systemd/generator.late run/cdi run/tuned run/sysctl.d run/tmpfiles.d run/udev/rules.d \
     run/cpuplan-unmovable-interrupts usr/lib/systemd/system lib/systemd/system usr/local/lib/systemd/system \
     usr/lib/systemd/system.conf.d usr/local/lib/systemd/system.conf.d usr/local/lib/sysctl.d var/lib/ocp-tuned \
     usr/lib/sysctl.d usr/lib/tuned usr/lib/tmpfiles.d/cpuplan.conf usr/lib/crio usr/share/containers/oci/hooks.d \

@@ -1,6 +1,6 @@
 """What is checked of container runtimes, in the order of the answers."""
 
-from cpuplan.check.runtimes import containerd, crio, handlers, mixedcpus, running
+from cpuplan.check.runtimes import claims, containerd, crio, handlers, mixedcpus, running
 
 STEPS = (
     running.runs,
@@ -10,5 +10,6 @@ STEPS = (
     containerd.traps,
     handlers.programs,
     mixedcpus.limit,
+    claims.given_out,
     running.restarted,
 )

@@ -1,11 +1,11 @@
-"""The DRA CPU driver: CP508, CP534, CP535, CP555, CP568, CP569, CP578, CP579 and CP684 to CP686."""
+"""The DRA CPU driver: CP508, CP534, CP535, CP555, CP568, CP569, CP578, CP579 and CP684 to CP687."""
 
 from cpuplan.codes.code import Code
 
 CODES = {
     "CP508": Code(
         "statement that the DRA CPU driver cannot keep",
-        "{field} cannot hold with mechanism dra: {problem}",
+        "{field} cannot hold with mechanism {mechanism}: {problem}",
         "{hint}",
         "The driver (kubernetes-sigs/dra-driver-cpu) gives CPUs to containers with a claim, whatever their QoS class, and "
         "the rest to all others. It has no fixed sets beside reservedCPUs, manages no memory, gives the kubelet no hints, "
@@ -96,5 +96,14 @@ CODES = {
         "node {node}: the driver publishes {device}, which is not planned: {found}",
         "compare the driver's configuration on the node with out/clusters/<cluster>/dra; it is read when the driver starts",
         "Reserved CPUs are not published. A device too many is a reserved CPU that claims can get, or another mode.",
+    ),
+    "CP687": Code(
+        "claim with CPUs of others",
+        "claim {claim} has CPUs {found}: {problem}",
+        "delete the pod of the claim, after the driver has started with the configuration of "
+        "out/clusters/<cluster>/dra",
+        "The driver writes a file of CDI for each claim that is prepared. Claims with reserved CPUs are of a driver "
+        "with another configuration. Two claims with one CPU are of a driver that has started anew while a claim had no "
+        "running container, and has forgotten it (dra-driver-cpu #318).",
     ),
 }

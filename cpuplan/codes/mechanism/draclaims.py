@@ -5,7 +5,7 @@ from cpuplan.codes.code import Code
 CODES = {
     "CP716": Code(
         "claim that cannot be read",
-        "{object} {problem}",
+        "{object}: {problem}",
         "correct it; `kubectl explain resourceclaim.spec.devices` has the fields",
         "ResourceClaims, their templates and DeviceClasses (resource.k8s.io) are read beside the pods of the files, where "
         "the target has mechanism dra. A ResourceClaim that is allocated in its status keeps these devices.",

@@ -19,6 +19,7 @@ from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
 
 if TYPE_CHECKING:
     from cpuplan.dra.devices import Device
+    from cpuplan.dra.topology import Topology as Machine
 
 NAME = "resource-slices"
 EFFECT: Effect | None = Effect("kubectl get resourceslices -o yaml", Cost.NOTHING)
@@ -55,8 +56,6 @@ def devices(topology: Topology, offlined: CpuSet, settings: Mapping[str, Value])
     # For few plans, and it takes a while to load.
     from cpuplan.dra.config import Config
     from cpuplan.dra.devices import build
-    from cpuplan.dra.topology import discover
-    from cpuplan.nri.sysfs.of_topology import files_of
 
     config = Config(
         reserved_cpus=str(settings.get(driver.RESERVED, "")),
@@ -64,8 +63,15 @@ def devices(topology: Topology, offlined: CpuSet, settings: Mapping[str, Value])
         group_by=str(settings.get(driver.GROUP_BY, "numanode")),
         publish_node_allocatable_resource_mapping=bool(settings.get(driver.MAPPING)),
     )
-    machine = discover(files_of(topology, CpuSet(), offlined))
-    return [_known(topology, device) for device in build(machine, config)]
+    return [_known(topology, device) for device in build(machine(topology, offlined), config)]
+
+
+def machine(topology: Topology, offlined: CpuSet) -> "Machine":
+    """The machine as the driver sees it when it starts."""
+    from cpuplan.dra.topology import discover
+    from cpuplan.nri.sysfs.of_topology import files_of
+
+    return discover(files_of(topology, CpuSet(), offlined))
 
 
 def _known(topology: Topology, device: "Device") -> "Device":

@@ -9,7 +9,7 @@ from cpuplan.solve import effort
 from cpuplan.solve.goals import Gap, Moved, Parts, Smallest, SplitCores, Total, aims_of
 from cpuplan.solve.layout import Layout, View
 from cpuplan.source import Locate
-from cpuplan.text import counted, joined
+from cpuplan.text import counted
 
 
 def limited(
@@ -55,7 +55,7 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP322 for a layout that no search has proven best, solved now or locked before."""
     if plan.limited is None:
         return
-    facts = joined([_words(goal) for goal in plan.limited.goals])
+    facts = "; ".join(_words(goal) for goal in plan.limited.goals)
     yield _of_limit("CP322", plan.node_class, locate, plan.limited.seconds, facts=facts)
 
 
@@ -84,10 +84,10 @@ def _of_limit(
 
 
 def _words(unproven: Unproven) -> str:
-    """`locality: shared is on 3 NUMA nodes, and perhaps 2 are enough`."""
+    """`locality: shared is on 3 NUMA nodes, and perhaps 2 would do`."""
     goal, name, part, found, bound = unproven
-    more = "and nothing is known of fewer" if bound is None else f"and perhaps {bound} are enough"
-    most = "and nothing is known of more" if bound is None else f"and perhaps {bound} are possible"
+    more = "and nothing is known of fewer" if bound is None else f"and perhaps {bound} would do"
+    most = "and nothing is known of more" if bound is None else f"and perhaps {bound} is possible"
     match goal:
         case "fewest-moved":
             return f"{goal}: {counted(found, 'CPU')} would move, {more}"
@@ -102,4 +102,4 @@ def _words(unproven: Unproven) -> str:
         case "smallest-range":
             return f"{goal}: {name} has {counted(found, 'CPU')}, {more}"
         case _:
-            return "which of the layouts that reach all goals equally well is the canonical one"
+            return f"{goal}: which of the layouts that reach all goals equally well comes first"

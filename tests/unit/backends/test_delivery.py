@@ -55,11 +55,13 @@ def test_the_project_allows_what_is_written_and_no_more() -> None:
         if folder.name == "manifests"
         for data in objects(folder)
     }
-    # The sample has no pool in mode performanceProfile, no hosted cluster, no balloons, and no such
-    # deliveries; test_cases.py has them.
+    # The sample has no pool in mode performanceProfile, no hosted cluster, no balloons, no claims,
+    # and no such deliveries; test_cases.py has them.
     others = {
         ("config.nri", "BalloonsPolicy"),
+        ("config.nri", "TopologyAwarePolicy"),
         ("performance.openshift.io", "PerformanceProfile"),
+        ("resource.k8s.io", "DeviceClass"),
         ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
         ("skyhook.nvidia.com", "Skyhook"),
     }

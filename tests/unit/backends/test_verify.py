@@ -246,7 +246,7 @@ def test_the_job_may_read_every_kind_that_is_compared() -> None:
                 version="1.34",
                 target={"mechanism": mechanism},
             )
-            for mechanism in ("balloons", "koordinator")
+            for mechanism in ("balloons", "dra", "koordinator")
         ),
     ]
     rules = access.reading(arrival.reads(every))

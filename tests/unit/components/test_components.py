@@ -79,6 +79,19 @@ PLANS: dict[str, ConfiguredPlan] = {
         target={"mechanism": "balloons"},
         sets={"isolated.dpdk": "8-15,24-31", "isolated.web": "2-3,18-19"},
     ),
+    "kubernetes with claims": plan(
+        TWO_SOCKETS,
+        reserved="0-1,16-17",
+        platform="kubernetes",
+        version="1.37",
+        target={
+            "mechanism": "dra",
+            "dra": {"release": "0.3", "mode": "individual", "accounting": "mapping"},
+        },
+        sets={"isolated.dpdk": "8-15,24-31", "isolated.web": "2-3,18-19"},
+        facts={"controlPlaneFeatureGates": ["DRANodeAllocatableResources"]},
+        spec={"workloads": [{"name": "upf", "cpus": 4, "pool": "isolated.dpdk"}]},
+    ),
     "kubernetes with koordinator": plan(
         TWO_SOCKETS,
         reserved="0-1,16-17",

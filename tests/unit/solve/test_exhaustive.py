@@ -312,7 +312,9 @@ def test_conflicts_are_the_smallest(node: NodeClass) -> None:
         return model.feasible(problem.having(rules))
 
     remaining = list(problem.rules)
-    for rules, is_smallest in conflict.disjoint(problem.rules, feasibility.oracle(problem, 10_000)):
+    for rules, is_smallest, _ in conflict.disjoint(
+        problem.rules, feasibility.oracle(problem, 10_000)
+    ):
         assert is_smallest
         assert not feasible(rules)
         for rule in rules:

@@ -186,7 +186,7 @@ def test_whole_caches_of_unlike_machines() -> None:
     with pytest.raises(CpuplanError, match="no layout of pool"):
         common.solve(classes, locate)
     fitting = [node_class(machine(16, caches=4, sockets=sockets), pools) for sockets in (1, 2)]
-    assert common.solve(fitting, locate)["isolcpus"] == CpuSet.parse("12-15")
+    assert common.solve(fitting, locate)[0].layout["isolcpus"] == CpuSet.parse("12-15")
 
 
 def test_pods_that_exceed_the_machine_are_named() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cpuplan.components.dra import claims, classes, driver, names
+from cpuplan.components.dra import claims, classes, driver, names, slices
 from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.dra.names import GROUPED
@@ -27,22 +27,13 @@ def _check_core_ids(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 
 
 def core_problem(plan: NodePlan) -> str:
-    """Why the driver may take CPUs of another core; empty where it counts right.
+    """Why the driver may take CPUs of another core; empty where it counts right."""
+    from cpuplan.dra.topology import repeating_cores  # for few plans
 
-    Of machines whose cores have one thread, a repeated id is the core's only CPU in each socket:
-    those are taken together too.
-    """
-    topology = plan.topology
-    online = topology.online - plan.pool("offlined").cpus
-    by_id: dict[int, set[int]] = {}
-    for cpu in topology.cpus:
-        if cpu.cpu in online:
-            by_id.setdefault(cpu.core_id, set()).add(cpu.core)
-    repeated = sorted(number for number, cores in by_id.items() if len(cores) > 1)
-    if repeated:
-        return f"core_id {repeated[0]} is of {len(by_id[repeated[0]])} cores"
-    sizes = {len(cpus & online) for cpus in topology.cores.values() if cpus & online}
-    if len(sizes) > 1:
+    machine = slices.machine(plan.topology, plan.pool("offlined").cpus)
+    if repeated := repeating_cores(machine):
+        return f"core_id {repeated[0]} is of several cores"
+    if machine.num_cores and machine.num_cpus % machine.num_cores:
         return "its cores have unequal numbers of online threads"
     return ""
 

@@ -1,0 +1,83 @@
+"""Pods that claim other CPUs than they request."""
+
+from typing import Any
+
+import pytest
+
+from cpuplan.dra.names import CAPACITY
+from cpuplan.dra.scheduler.requests import Request, Spec
+from cpuplan.kubelet.pods.pod import Pod, PodClaim, read_pod
+from cpuplan.kubelet.releases.features import Gates
+from cpuplan.simulate.dra.checking import Given, check
+from cpuplan.simulate.dra.inputs import inputs
+from tests.machines.plans import plan, regular
+
+MACHINE = regular(sockets=2, cores=4, threads=2)
+
+
+def node(mode: str = "individual", accounting: str = "requests") -> Any:
+    dra = {"mode": mode, "accounting": accounting, "release": "0.3"}
+    target = {"mechanism": "dra", "dra": dra}
+    given = plan(MACHINE, platform="kubernetes", version="1.37", target=target, reserved="0,8")
+    return inputs(given)
+
+
+def claiming(resources: Any, *requests: Request, own: Any = None) -> Pod:
+    spec = {"containers": [{"name": "main", "resources": resources}]}
+    pod = read_pod({"metadata": {}, "spec": spec | ({"resources": own} if own else {})})
+    containers = tuple(one._replace(claims=("c",)) for one in pod.containers)
+    claim = PodClaim("c", template="t", spec=Spec(requests))
+    return pod._replace(containers=containers, claims=(claim,))
+
+
+def same(cpus: str) -> Any:
+    return {"requests": {"cpu": cpus, "memory": "1Gi"}, "limits": {"cpu": cpus, "memory": "1Gi"}}
+
+
+TWO = Request("r", "dra.cpu", number=2)
+PART = Request("r", "dra.cpu", capacity=((CAPACITY, "2"),))
+
+
+@pytest.mark.parametrize(
+    ("given", "facts", "messages"),
+    [
+        (claiming(same("2"), TWO), node(), []),
+        (claiming(same("2"), PART), node("grouped"), []),
+        (claiming({}, TWO, own=same("2")), node(), []),
+        (
+            claiming({}, TWO),
+            node(),
+            ["p claims 2 CPUs but requests 0: the scheduler and the kubelet count only"],
+        ),
+        (
+            claiming(same("1"), PART, own=same("2")),
+            node("grouped"),
+            ["container main of p claims 2 CPUs but has a limit of 1: its quota throttles it"],
+        ),
+        (claiming(same("1m"), TWO), node("individual", "mapping"), []),
+        (
+            claiming(same("2"), TWO),
+            node("individual", "mapping"),
+            ["container main of p claims 2 CPUs and requests 2 as well: with the driver's"],
+        ),
+        (claiming({}, Request("r", "dra.cpu")), node("grouped"), []),  # all of a device
+        (claiming({}, TWO._replace(number=None)), node(), []),
+        (claiming({}, Request("r", alternatives=(TWO,))), node(), []),
+    ],
+)
+def test_claims_and_requests(given: Pod, facts: Any, messages: list[str]) -> None:
+    found = list(check([Given(given, "p", None)], facts, Gates()))
+    assert [one.code for one in found] == ["CP718"] * len(messages)
+    assert all(one.message.startswith(text) for one, text in zip(found, messages, strict=True))
+
+
+def test_pods_of_the_static_policy_share_cpus() -> None:
+    pod = claiming(same("2"))._replace(claims=())
+    pod = pod._replace(containers=tuple(one._replace(claims=()) for one in pod.containers))
+    pods = [Given(pod, f"upf-{number}", None) for number in (1, 2)]
+    (found,) = check(pods, node(), Gates())  # one for each workload
+    assert (found.code, "2 CPUs" in found.message) == ("CP719", True)
+    half = read_pod(
+        {"metadata": {}, "spec": {"containers": [{"name": "a", "resources": same("1500m")}]}}
+    )
+    assert not list(check([Given(half, "p", None)], node(), Gates()))
