@@ -141,7 +141,7 @@ def unlike(cpus: int) -> list[NodeClass]:
         "shared": {"count": cpus // 16},
         "isolated": {"rest": True, "partitions": partitions},
         "isolcpus": {"count": cpus // 16},
-        "offlined": {"percent": 5},
+        "offlined": {"count": cpus // 16},
     }
     first = node_class(machines[0], pools)
     return [
