@@ -40,6 +40,9 @@ class Wanted(NamedTuple):
     policy: str
     scheduler: str
     ending: tuple[str, ...]
+    #: Mechanisms to put side by side, and whether pods get what each wants.
+    beside: str | None = None
+    adapt: bool = False
 
 
 class Run(NamedTuple):

@@ -9,7 +9,9 @@ from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import workloads
+from cpuplan.simulate.allocators.base import Allocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
+from cpuplan.simulate.allocators.registry import start_planned
 from cpuplan.simulate.compiled import given_out_by, planned
 
 #: More pods of one workload are not tried.
@@ -54,6 +56,9 @@ def exclusive(expected: Expected) -> int | None:
     allocator = _start(expected)
     if isinstance(allocator, str):
         return None
+    if not isinstance(allocator, KubeletAllocator):
+        left = allocator.remainder().left
+        return left.cpus.bit_count() if left else 0
     policy = allocator.kubelet.cpus.policy
     return policy.allocatable.bit_count() if policy else 0
 
@@ -64,7 +69,7 @@ def capacity(expected: Expected | None) -> Capacity:
     allocator = _start(expected)
     if isinstance(allocator, str):
         return Capacity(unknown=allocator)
-    left = allocator.left()
+    left = allocator.remainder().left
     if left is None:
         return Capacity()
     nodes = (
@@ -90,7 +95,7 @@ def _first_pods(plan: NodePlan) -> Mapping[str, Pod]:
     return {pod.name: pod for pod in workloads.pods_of(plan)}
 
 
-def _number(allocator: KubeletAllocator | str, pod: Pod) -> int | None:
+def _number(allocator: Allocator | str, pod: Pod) -> int | None:
     """How many pods of a kind are admitted, one after the other."""
     if isinstance(allocator, str):
         return None
@@ -105,13 +110,13 @@ def _number(allocator: KubeletAllocator | str, pod: Pod) -> int | None:
     return number
 
 
-def _start(expected: Expected | None) -> KubeletAllocator | str:
-    """The kubelet of an empty node, or why there is none."""
+def _start(expected: Expected | None) -> Allocator | str:
+    """What gives out the CPUs of an empty node, or why nobody knows what it does."""
     if expected is None:
         return "an earlier release of cpuplan compiled it"
     if other := given_out_by(expected):
         return f"{other} gives out the CPUs"
     try:
-        return KubeletAllocator(planned(expected))
+        return start_planned(planned(expected))
     except (KubeletError, HangError, PanicError) as error:
         return f"the kubelet does not start: {error}"

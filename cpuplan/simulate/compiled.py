@@ -6,7 +6,9 @@ from typing import Any
 from cpuplan.components import derived, hugepages, kubelet
 from cpuplan.components.dra import driver
 from cpuplan.components.nri import balloons
+from cpuplan.components.nri.balloons import PolicyInputs
 from cpuplan.components.openshift import pinning
+from cpuplan.cpuset import CpuSet
 from cpuplan.expected.state import Expected
 from cpuplan.kubelet.cpu.policy_static import Fork
 from cpuplan.kubelet.machineinfo import machine_of, without
@@ -20,9 +22,7 @@ _Pages = tuple[tuple[int, int], ...]
 
 
 def given_out_by(expected: Expected) -> str:
-    """What gives CPUs to containers; empty for the kubelet."""
-    if expected.settings.of(balloons.NAME):
-        return "the NRI balloons policy"
+    """What gives CPUs to containers, and cannot be simulated from this alone; else empty."""
     if expected.settings.of(driver.NAME):
         return "the DRA CPU driver"
     return "Koordinator" if expected.facts.get(derived.KOORDLET) else ""
@@ -39,7 +39,19 @@ def planned(expected: Expected) -> Planned:
     is_v1 = expected.facts.get(derived.CGROUPS) == "v1"
     is_pinned = bool(expected.settings.of(pinning.NAME))
     fork = Fork(platform.forks_kubelet, platform.forks_kubelet and is_pinned)
-    return Planned(config, machine._replace(cgroup_v1=is_v1), version, fork)
+    machine = machine._replace(cgroup_v1=is_v1)
+    return Planned(config, machine, version, fork, balloons=_balloons(expected))
+
+
+def _balloons(expected: Expected) -> PolicyInputs | None:
+    """What the NRI balloons policy starts with, where it gives CPUs to containers."""
+    given = expected.settings.of(balloons.NAME)
+    if not given:
+        return None
+    isolated = expected.facts[derived.UNBALANCED]
+    offlined = expected.pool("offlined").cpus
+    isolated = isolated if isinstance(isolated, CpuSet) else CpuSet()
+    return balloons.inputs_of(expected.topology, isolated, offlined, given)
 
 
 def _pages(topology: Topology, facts: Mapping[str, Any]) -> dict[int, _Pages]:

@@ -44,6 +44,7 @@ def under_koordinator(facts: Planned) -> Planned:
     return facts._replace(
         config={**bare, "cpuManagerPolicy": "none"},
         balloons=None,
+        dra=None,
         koordinator=Inputs(labels, annotations),
     )
 

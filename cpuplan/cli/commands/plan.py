@@ -17,16 +17,20 @@ from cpuplan.cli.output import (
     time_limit_option,
     today,
     use_colour,
+    work_options,
 )
 from cpuplan.text import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.impact.comparison import Comparison
     from cpuplan.impact.sides import Side
     from cpuplan.impact.trees import Tree
     from cpuplan.pipeline import Compiled, Project
     from cpuplan.render.plan.report import PlanReport
+    from cpuplan.simulate.manifests import Item
 
 #: Of --max-impact, from the least to the worst.
 _IMPACTS = ("none", "live", "restart", "drain", "reboot", "reinstall")
@@ -81,16 +85,27 @@ def _limit(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     help="How long a node is away when it reboots, pods that leave first included: the plan then "
     "says how long each rollout takes.",
 )
+@click.option(
+    "--pods",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Manifests of pods that run on the nodes: where the mechanism changes, those that lose "
+    "CPUs of their own are named; may be repeated.",
+)
 @document_options
 @filter_options
 @time_limit_option
-def command(
+@work_options
+def command(  # noqa: PLR0913, PLR0917 - the options of the command
     ref: str | None,
     folder: Path | None,
     max_impact: str | None,
     exit_code: bool,
     max_unavailable: str,
     minutes: int | None,
+    files: tuple[Path, ...],
     output_format: str,
 ) -> int:
     """Show what a change costs: which CPUs, settings and objects change, and what nodes bear.
@@ -109,16 +124,22 @@ def command(
     if ref and folder:
         raise click.UsageError("--against and --against-folder exclude each other")
     from cpuplan import pipeline
+    from cpuplan.cli.workers import making
     from cpuplan.diagnostics import errors
 
     before = _tree(ref, folder)
     project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
-    compiled = pipeline.compile_project(project, allow_removal=True, settle=True)
+    with making() as how:
+        compiled = pipeline.compile_project(project, allow_removal=True, settle=True, making=how)
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, "text")
         return 1
-    report = _report(project, compiled, before, max_unavailable)
+    items, problems = _pods(files)
+    if errors(problems):
+        print_diagnostics(problems, "text")
+        return 1
+    report = _report(project, compiled, before, max_unavailable, items)
     whole = report.comparison
     _print(_narrowed(report._replace(minutes=minutes)), output_format)
     if excess := _excess(project, compiled, whole, max_impact):
@@ -134,7 +155,20 @@ def _tree(ref: str | None, folder: Path | None) -> "Tree":
     return trees.of_folder(folder) if folder else trees.of_commit(settings().root, ref)
 
 
-def _report(project: "Project", compiled: "Compiled", before: "Tree", limit: str) -> "PlanReport":
+def _pods(files: tuple[Path, ...]) -> "tuple[list[Item], list[Diagnostic]]":
+    """The pods of manifests, with their claims."""
+    from cpuplan.cli import manifests
+
+    return manifests.read_pods(files, with_claims=True) if files else ([], [])
+
+
+def _report(
+    project: "Project",
+    compiled: "Compiled",
+    before: "Tree",
+    limit: str,
+    items: "Sequence[Item]",
+) -> "PlanReport":
     from cpuplan.impact import comparison, rollout, trees
     from cpuplan.impact.sides import Side
     from cpuplan.render.plan.report import PlanReport
@@ -148,15 +182,20 @@ def _report(project: "Project", compiled: "Compiled", before: "Tree", limit: str
         before.source,
         rollout.rounds(found, compiled.plan, (old, new), limit),
         verbose=settings().verbose,
-        findings=_findings(project, compiled, old, found),
+        findings=_findings(project, compiled, old, found, items),
     )
 
 
 def _findings(
-    project: "Project", compiled: "Compiled", old: "Side", found: "Comparison"
+    project: "Project",
+    compiled: "Compiled",
+    old: "Side",
+    found: "Comparison",
+    items: "Sequence[Item]",
 ) -> "tuple[Diagnostic, ...]":
-    """State files of kubelets that ran before, which those of the new plan would refuse."""
+    """State files that kubelets of the new plan would refuse, and pods that lose their CPUs."""
     from cpuplan.diagnostics import Findings, as_of
+    from cpuplan.impact import losing
     from cpuplan.pipeline import described
     from cpuplan.plan import Plan
     from cpuplan.simulate import statefiles
@@ -169,6 +208,9 @@ def _findings(
     for node in compiled.plan.nodes:
         of_class = statefiles.check(was, Plan((node,)), project.locate)
         findings.add(of_class, [node.node_class.full_name])
+    plans = {node.node_class.key: node for node in compiled.plan.nodes}
+    for problem, name in losing.check(found.changes, old, plans, items):
+        findings.add([problem], [name])
     of_today = as_of(described(project, findings.all()), today())
     return tuple(each for each in of_today if not each.waiver)
 

@@ -88,6 +88,20 @@ from cpuplan.text import counted
     "scheduler with NodeResourceTopologyMatch, which sends pods to the best node.",
 )
 @click.option(
+    "--with",
+    "beside",
+    metavar="MECHANISM,...",
+    help="Put mechanisms side by side on the same layout: static, dra, balloons, topology-aware, "
+    "koordinator, or all. Where each pod runs, what is left, what a mechanism cannot keep, and "
+    "what it promises.",
+)
+@click.option(
+    "--adapt",
+    is_flag=True,
+    help="With --with: give pods that have CPUs of their own under the static policy what other "
+    "mechanisms want beside their shape, such as labels or claims.",
+)
+@click.option(
     "--svg",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the picture to this SVG file.",
@@ -118,8 +132,11 @@ def command(
     first node, in the order of their names, that admits it, or the one that topology-aware ranks
     highest; with --each, every node gets all pods.
 
-    Exit code 0: all pods are admitted (with --any-order, in every order); 1: a pod is refused, or
-    the proof failed.
+    With --with, the layout stays as it is, and each mechanism gets the pods in turn. Other files
+    than out/ would then be compiled, and none is written here.
+
+    Exit code 0: all pods are admitted (with --any-order, in every order; with --with, under every
+    mechanism); 1: a pod is refused, or the proof failed.
     """
     loaded = load_plan(settings().root)
     if loaded is None:
@@ -127,14 +144,18 @@ def command(
     project, plan = loaded
     first, files = (names[0], names[1:]) if not Path(names[0]).exists() else (None, names)
     chosen = find_nodes(plan, first, project)
-    items, diagnostics = _items(chosen, [Path(name) for name in files])
+    wanted = Wanted(ending=ending, **flags)
+    items, diagnostics = _items(chosen, [Path(name) for name in files], wanted)
     traps = findings.of_plans([plan for plan, _ in chosen], project.locate)
     diagnostics += [trap for trap in traps if trap.code in findings.NOT_STARTED]
     if errors(diagnostics):
         print_diagnostics(diagnostics)
         return 1
-    wanted = Wanted(ending=ending, **flags)
     run = Run(project, chosen, items, wanted, starter(chosen, wanted, states, amounts))
+    if wanted.beside is not None or wanted.adapt:
+        from cpuplan.cli.simulating import sidebyside
+
+        return sidebyside.run(run, svg, output_format, of_workloads=not files)
     outcome = outcome_of(run, diagnostics, traps)
     shown = outcome.shown()
     if output_format == "json":
@@ -148,10 +169,15 @@ def command(
     return 0 if outcome.is_fine else 1
 
 
-def _items(chosen: Chosen, files: Sequence[Path]) -> tuple[list[Item], list[Diagnostic]]:
+def _items(
+    chosen: Chosen, files: Sequence[Path], wanted: Wanted
+) -> tuple[list[Item], list[Diagnostic]]:
     """The pods of the files; without any, those of the workloads."""
     if files:
+        from cpuplan.cli.simulating import sidebyside
+
         has_claims = any(plan.node_class.target.has_dra for plan, _ in chosen)
+        has_claims = has_claims or sidebyside.has_claims(wanted.beside)
         return manifests.read_pods(files, with_claims=has_claims)
     return manifests.pods_of_workloads([plan for plan, _ in chosen]), []
 

@@ -31,4 +31,13 @@ CODES = {
         "`cpuplan plan` fails with exit code 4 if a node would need more than the option `--max-impact`, or the rollout "
         "of its intent, allows: nothing, live, restart, drain, reboot, reinstall, from the least to the worst.",
     ),
+    "CP628": Code(
+        "pod that loses CPUs of its own",
+        "pod {pod} has CPUs of its own with {before}, and shared ones with {after}",
+        "give the pod {wanted}, or let these nodes keep {before}",
+        "Each mechanism goes by something else: the kubelet's static policy and the NRI policies by the shape of a pod "
+        "(Guaranteed, whole CPUs), the DRA CPU driver by resource claims, Koordinator by the label of a QoS class. A pod "
+        "without it runs, and nothing says that its CPUs are shared now.",
+        "warning",
+    ),
 }

@@ -60,7 +60,7 @@ def demands_of(workload: Workload) -> list[Demand]:
     return [
         Demand(container.name, cpus)
         for container in containers_of(workload)
-        if (cpus := _whole_cpus(container))
+        if (cpus := whole_cpus(container))
     ]
 
 
@@ -72,7 +72,8 @@ def containers_of(workload: Workload) -> Sequence[Container]:
         return ()  # a manifest that is wrong has a diagnostic of its own
 
 
-def _whole_cpus(container: Container) -> int:
+def whole_cpus(container: Container) -> int:
+    """The CPUs of a container that requests whole ones; 0 for fractions, and for none."""
     amount = container.requests.get(CPU) or container.limits.get(CPU)
     return amount.value if amount and amount.milli % 1000 == 0 else 0
 
@@ -82,7 +83,7 @@ def templates(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """(name, spec) of the templates for a container: several where a claim has too few devices."""
     for number, cpus in enumerate(chunks(plan, workload.pool, demand.cpus), start=1):
-        yield template_name(plan, workload, demand, number), _spec(plan, workload.pool, cpus)
+        yield template_name(plan, workload, demand, number), spec_of(plan, workload.pool, cpus)
 
 
 def template_name(plan: NodePlan, workload: Workload, demand: Demand, number: int) -> str:
@@ -143,7 +144,8 @@ def _of_core(plan: NodePlan) -> list[str]:
     return [CORE_ID, SOCKET_ID] if len(plan.topology.sockets) > 1 else [CORE_ID]
 
 
-def _spec(plan: NodePlan, pool: str, cpus: int) -> dict[str, Any]:
+def spec_of(plan: NodePlan, pool: str, cpus: int) -> dict[str, Any]:
+    """What one claim for CPUs of a pool asks for; "" is any pool."""
     if names.mode(plan) == GROUPED:
         return {"devices": {"requests": list(_of_groups(plan, cpus))}}
     devices: dict[str, Any] = {"requests": list(_of_cpus(plan, pool, cpus))}

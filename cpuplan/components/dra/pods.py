@@ -15,7 +15,7 @@ from cpuplan.model.workloads import Workload
 from cpuplan.plan import NodePlan
 
 #: Only the QoS class: the claim counts as CPUs already.
-_OF_CLASS = "1m"
+OF_CLASS = "1m"
 #: What a pod calls its claims, numbered.
 _CLAIM = "cpus"
 
@@ -44,7 +44,7 @@ def _container(plan: NodePlan, demand: Demand, used: Iterable[str]) -> dict[str,
     accounting = plan.node_class.target.dra.accounting
     resources: dict[str, Any] = {}
     if accounting != "podResources":
-        amount = str(demand.cpus) if accounting == "requests" else _OF_CLASS
+        amount = str(demand.cpus) if accounting == "requests" else OF_CLASS
         resources = {"requests": {CPU: amount}, "limits": {CPU: amount}}
     own = [{"name": name} for name in used]
     return {"name": demand.container, "resources": {**resources, "claims": own}}

@@ -13,6 +13,7 @@ from cpuplan.components.nri import types
 from cpuplan.components.reasons import of_mechanism
 from cpuplan.cpuset import CpuSet
 from cpuplan.emit import to_yaml
+from cpuplan.model.topology import Topology
 from cpuplan.model.words import PARTITION
 from cpuplan.nri.names import BALLOON, RESERVED, SYSTEM_NAMESPACE
 from cpuplan.plan import NodePlan
@@ -76,13 +77,19 @@ class PolicyInputs(NamedTuple):
 
 def policy_inputs(plan: NodePlan) -> PolicyInputs:
     """The planned machine, and the object as it is written: the API server adds nothing to it."""
+    offlined = plan.pool("offlined").cpus
+    return inputs_of(plan.topology, types.isolated(plan), offlined, tuple(settings(plan)))
+
+
+def inputs_of(
+    topology: Topology, isolated: CpuSet, offlined: CpuSet, given: Sequence[Setting]
+) -> PolicyInputs:
+    """The machine with kernel-isolated CPUs and without offlined ones, and the settings' object."""
     # For few plans, and it takes a while to load.
     from cpuplan.nri.balloons.decoding import decode_object
     from cpuplan.nri.sysfs.of_topology import files_of
 
-    offlined = plan.pool("offlined").cpus
-    files = files_of(plan.topology, types.isolated(plan), offlined)
-    return PolicyInputs(files, decode_object(document(tuple(settings(plan)))))
+    return PolicyInputs(files_of(topology, isolated, offlined), decode_object(document(given)))
 
 
 def document(settings: Sequence[Setting]) -> dict[str, Any]:

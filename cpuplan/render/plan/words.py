@@ -165,6 +165,11 @@ def capacity(sides: tuple[Capacity, Capacity]) -> list[tuple[str, str, str]]:
     ]
     before, after = ({node.number: node for node in side.numa_nodes} for side in sides)
     numbers = sorted(before.keys() | after.keys())
+    if bool(before) != bool(after) and old.exclusive and new.exclusive:
+        # One of two mechanisms does not tell them apart.
+        was, now = ("by NUMA node" if numa else "as a whole" for numa in (before, after))
+        rows.append(("exclusive CPUs are known", was, now))
+        numbers = []
     for number in numbers if len(numbers) > 1 else ():
         none = NumaNode(number, 0, None)
         rows += _of_node(before.get(number, none), after.get(number, none))

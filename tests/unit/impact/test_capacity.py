@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from cpuplan.backends import of, state
+from cpuplan.components.nri import types
 from cpuplan.expected.state import Expected
 from cpuplan.impact.capacity import Capacity, NumaNode, Room, capacity, exclusive, rooms
 from cpuplan.plan import ConfiguredPlan
@@ -40,10 +41,16 @@ def test_fewer_pods_of_a_workload_fit() -> None:
 
 
 def test_who_else_gives_out_cpus_is_told() -> None:
-    for case, who in (("balloons", "NRI balloons policy"), ("koordinator", "Koordinator")):
-        node = named_cases.compiled(case).plan.nodes[0]
-        assert who in capacity(expected(node)).unknown
-        assert exclusive(expected(node)) is None
+    node = named_cases.compiled("koordinator").plan.nodes[0]
+    assert "Koordinator" in capacity(expected(node)).unknown
+    assert exclusive(expected(node)) is None
+
+
+def test_the_balloons_policy_is_asked() -> None:
+    """What no partition and no QoS set has is for containers of their own."""
+    node = named_cases.compiled("balloons").plan.nodes[0]
+    own = types.unassigned(node)
+    assert capacity(expected(node)).exclusive == exclusive(expected(node)) == len(own) > 0
 
 
 def test_a_class_of_an_earlier_release_and_a_kubelet_that_does_not_start() -> None:

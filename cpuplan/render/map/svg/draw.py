@@ -1,5 +1,7 @@
 """A map as a self-contained SVG 1.1 picture: no fonts or scripts, dark on dark screens."""
 
+from collections.abc import Sequence
+
 from cpuplan.printable import printable_values
 from cpuplan.render.map.boxes import Entry, Map, Table
 from cpuplan.render.map.svg.boxes import box_picture, machine_picture, notes_picture
@@ -34,16 +36,22 @@ _FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
 def draw_svg(drawn: Map) -> str:
     """The picture of a map: header, sockets, what has no place in them, legend."""
-    drawn = printable_values(drawn)
-    picture = grid(_parts(drawn), 1, 22)
+    return draw_svgs(drawn.about, [drawn])
+
+
+def draw_svgs(about: str, maps: Sequence[Map]) -> str:
+    """The pictures of several maps, one below the other; `about` is what all are of."""
+    about, maps = printable_values((about, tuple(maps)))
+    picture = grid([grid(_parts(drawn), 1, 22) for drawn in maps], 1, 3 * MARGIN)
+    styles = [entry.mark.style for drawn in maps for entry in drawn.legend]
     width, height = picture.width + 2 * MARGIN, picture.height + 2 * MARGIN
     size = f'width="{width}" height="{height}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}" '
         f'role="img"\nfont-family="{_FONT}" fill="{INK}">\n'
-        f"<title>{escaped(drawn.about)}</title>\n"
+        f"<title>{escaped(about)}</title>\n"
         f"{style()}"
-        f"{pattern_definitions(entry.mark.style for entry in drawn.legend)}"
+        f"{pattern_definitions(dict.fromkeys(styles))}"
         f'<rect {size} fill="{GROUND}"/>\n'
         f"{at(MARGIN, MARGIN, picture.body)}</svg>\n"
     )

@@ -313,7 +313,7 @@ def test_nodes_that_come_out_alike_are_told_once(project: Path, capsys: Capture)
         "worker-00, worker-01, worker-02: 4 pods admitted each\n"
         "as on worker-00; the others have pods"
     )
-    assert "worker-04, worker-05, worker-06, worker-07 and 12 more: 1 pod admitted each\n" in out
+    assert "worker-[04-19]: 1 pod admitted each\n" in out
     assert out.endswith("\n20 nodes: 31 pods admitted\n")
     assert len(out.splitlines()) < 40
     data = json.loads(run_in(project, ["simulate", "pods.yaml", "--format", "json"], capsys)[1])
@@ -562,6 +562,10 @@ _LSR = _PLAIN.replace(
 )
 
 
+_OWN = (
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: dpdk}\nspec:\n  containers:\n"
+    "  - {name: c, resources: {limits: {cpu: 4, memory: 1Gi}}}\n"
+)
 _NOT_PLANNED = (
     "note: main-small is not planned for Koordinator: it is simulated with cpuManagerPolicy none, "
     "and with labels for the kubelet's policies"
@@ -594,17 +598,90 @@ def test_side_by_side(project: Path, capsys: Capture) -> None:
     arguments = ["simulate", "worker-0", "both.yaml", "--scheduler", "both"]
     code, out, err = run_in(project, arguments, capsys)
     assert (code, err) == (0, f"{_NOT_PLANNED}\n")
-    table = out.partition("\nPOD             KUBELET")[2]
+    table = out.partition("\nPOD             STATIC")[2]
     assert table.splitlines()[1:4] == [
         "default/dpdk-0  1-2,9-10              1-2,9-10",
         "default/dpdk-1  5-6,13-14             5-6,13-14",
         "system/agent    (0,3-4,7-8,11-12,15)  (1-3,5-7,9-11,13-15)",
     ]
-    assert "\nwhole cores                  full-pcpus-only  " in table
+    assert re.search(r"\nwhole cores +yes: full-pcpus-only  ", table)
     code, out, _ = run_in(project, [*arguments, "--format", "json"], capsys)
     data = json.loads(out)
     assert data["kubelet"][0]["pods"][0]["containers"][0]["cpus"] == "1-2,9-10"
     assert data["nodes"][0]["pods"][0]["containers"][0]["cpus"] == "1-2,9-10"
+
+
+def test_mechanisms_side_by_side(project: Path, capsys: Capture) -> None:
+    (project / "own.yaml").write_text(_OWN)
+    arguments = ["simulate", "worker-0", "own.yaml", "--with"]
+    code, out, _ = run_in(project, [*arguments, "static,koordinator"], capsys)
+    assert code == 0
+    rows = [line.split(maxsplit=2) for line in out.splitlines() if line.startswith("default/dpdk")]
+    assert rows == [["default/dpdk", "1-2,9-10", "(12 CPUs)"]]
+    assert "no CPUs of their own for default/dpdk; they need the labels" in out
+    assert re.search(r"\nCPUs of its own +yes  +yes\n", out)
+    assert re.search(r"\nnamed partitions +no  +no\n", out)
+    code, out, _ = run_in(project, [*arguments, "static,koordinator", "--adapt"], capsys)
+    assert re.search(r"\ndefault/dpdk  +1-2,9-10  +1-2,9-10\n", out)
+    assert "no CPUs of their own" not in out
+
+
+def test_mechanisms_for_programs(project: Path, capsys: Capture) -> None:
+    (project / "own.yaml").write_text(_OWN)
+    arguments = ["simulate", "worker-0", "own.yaml", "--with", "koordinator,static"]
+    code, out, _ = run_in(project, [*arguments, "--format", "json"], capsys)
+    data = json.loads(out)
+    assert code == 0
+    first, second = data["mechanisms"]
+    assert (first["mechanism"], first["planned"], first["losing"]) == (
+        "koordinator",
+        False,
+        ["default/dpdk"],
+    )
+    assert (second["mechanism"], second["planned"], second["losing"]) == ("static", True, [])
+    assert second["nodes"][0]["pods"][0]["containers"][0]["cpus"] == "1-2,9-10"
+    held = {promise["name"]: promise["held"]["static"]["answer"] for promise in data["promises"]}
+    assert (held["exclusive"], held["cache"], held["qos"]) == ("yes", "preferred", "no")
+
+
+def test_a_mechanism_that_refuses_a_pod_fails(project: Path, capsys: Capture) -> None:
+    (project / "own.yaml").write_text(_OWN.replace("cpu: 4", "cpu: 14"))
+    arguments = ["simulate", "worker-0", "own.yaml", "--with", "static"]
+    code, out, _ = run_in(project, arguments, capsys)
+    assert code == 1
+    assert "refused: " in out
+
+
+def test_mechanisms_in_one_picture(project: Path, capsys: Capture) -> None:
+    (project / "own.yaml").write_text(_OWN)
+    arguments = ["simulate", "worker-0", "own.yaml", "--with", "static,koordinator", "--adapt"]
+    code, _, _ = run_in(project, [*arguments, "--svg", "own.svg"], capsys)
+    picture = (project / "own.svg").read_text()
+    assert code == 0
+    assert ">static: worker-0<" in picture
+    assert ">koordinator: worker-0<" in picture
+    assert picture.count(">default/dpdk c<") == 2
+    code, _, err = run_in(project, ["simulate", *arguments[2:], "--svg", "own.svg"], capsys)
+    assert code == 2
+    assert "--svg needs a single node" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--with", "statik"], "there is no mechanism 'statik'"),
+        (["--with", ","], "--with needs mechanisms"),
+        (["--with", "static", "--scheduler", "both"], "--with and --scheduler exclude each other"),
+        (["--with", "static", "--any-order"], "--with and --any-order exclude each other"),
+        (["--adapt"], "--adapt is for --with"),
+    ],
+)
+def test_what_does_not_go_side_by_side(
+    arguments: list[str], message: str, project: Path, capsys: Capture
+) -> None:
+    code, _, err = run_in(project, ["simulate", "worker-0", "pods.yaml", *arguments], capsys)
+    assert code == 2
+    assert message in err
 
 
 def test_a_policy_is_the_kubelets(project: Path, capsys: Capture) -> None:

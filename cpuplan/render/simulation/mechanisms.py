@@ -1,0 +1,195 @@
+"""The same pods under several mechanisms, side by side: where they run, and what is promised."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuplan.diagnostics import Diagnostic
+from cpuplan.kubelet.bits import to_text
+from cpuplan.render.simulation.data import to_data
+from cpuplan.render.tables import table
+from cpuplan.simulate import alike
+from cpuplan.simulate.admission import Outcome
+from cpuplan.simulate.allocators.base import Left
+from cpuplan.simulate.fleet import Result, Simulated
+from cpuplan.simulate.mechanisms import adapted
+from cpuplan.simulate.mechanisms.compared import Under
+from cpuplan.simulate.mechanisms.promises import KUBELET, PROMISES, RELEASES, Promise
+from cpuplan.simulate.names import full_name, listed
+from cpuplan.text import counted
+
+#: The names of mechanisms for users who choose between them.
+TITLES = {KUBELET: "static"}
+#: Of a list of shared CPUs in a column.
+_MOST_LETTERS = 16
+
+
+def title(mechanism: str) -> str:
+    """The name that `--with` takes."""
+    return TITLES.get(mechanism, mechanism)
+
+
+def text(compared: Sequence[Under], *, whole: bool = False) -> str:
+    """A line for each pod, what is left, what cannot be kept, and the promises.
+
+    Shared CPUs are counted and promises have one word, unless the `whole` is asked for.
+    """
+    results = {under.mechanism: under.result for under in compared}
+    heads = _heads(results)
+    blocks = [pods_text(results, whole=whole)]
+    blocks.append(table([("LEFT", *heads), *_left_rows(compared)]))
+    blocks += map(_problems, compared)
+    blocks.append(promises_text(list(results), whole=whole))
+    return "\n".join(filter(None, blocks))
+
+
+def pods_text(results: Mapping[str, Result | None], *, whole: bool) -> str:
+    """A line for each pod, with the mechanisms' results from left to right."""
+    text = table([("POD", *_heads(results)), *_rows(results.values(), whole=whole)])
+    return text + "CPUs in brackets are shared with other containers\n" * ("(" in text)
+
+
+def _heads(mechanisms: Iterable[str]) -> list[str]:
+    return [title(mechanism).upper() for mechanism in mechanisms]
+
+
+def promises_text(mechanisms: Sequence[str], *, whole: bool) -> str:
+    """How far each mechanism holds what users count on, and the releases that this is for."""
+    rows = [(promise.title, *_held(promise, mechanisms, whole=whole)) for promise in PROMISES]
+    releases = ", ".join(dict.fromkeys(RELEASES[mechanism] for mechanism in mechanisms))
+    more = "" if whole else "; -v says for whom, and by what"
+    return f"{table([('PROMISE', *_heads(mechanisms)), *rows])}as of {releases}{more}\n"
+
+
+def _held(promise: Promise, mechanisms: Iterable[str], *, whole: bool) -> Iterator[str]:
+    for mechanism in mechanisms:
+        held = promise.held[mechanism]
+        yield held.text if whole else str(held.answer)
+
+
+def _rows(results: Iterable[Result | None], *, whole: bool) -> Iterator[tuple[str, ...]]:
+    cells = [dict(_cells(result, whole=whole)) for result in results]
+    for name in dict.fromkeys(name for found in cells for name in found):
+        yield (name, *(found.get(name, "does not start") for found in cells))
+
+
+def _cells(result: Result | None, *, whole: bool) -> Iterator[tuple[str, str]]:
+    """(pod, its CPUs or why it is refused), with its nodes where there are several."""
+    if result is None:
+        return
+    several = sum(len(node.nodes) for node in result.nodes) > 1
+    cells: dict[str, list[str]] = {}
+    for node in alike.alike(result.nodes, across_classes=False):
+        where = f"{listed(node.nodes)}: " if several else ""
+        for outcome in node.outcome.outcomes:
+            cells.setdefault(full_name(outcome.pod), []).append(where + cell(outcome, whole=whole))
+    for refused in result.nowhere:
+        cells.setdefault(full_name(refused.outcome.pod), []).append(
+            cell(refused.outcome, whole=whole)
+        )
+    for name, found in cells.items():
+        yield name, "; ".join(found)
+
+
+def cell(outcome: Outcome, *, whole: bool) -> str:
+    """The CPUs of a pod: its own, and in brackets those that it shares; or why it is refused."""
+    if outcome.refused:
+        return f"refused: {outcome.refused.reason}"
+    own = [container.cpus for container in outcome.containers if container.is_exclusive]
+    shared = [container.cpus for container in outcome.containers if not container.is_exclusive]
+    texts = [to_text(cpus) for cpus in dict.fromkeys(own)]
+    texts += [f"({_shared(cpus, whole=whole)})" for cpus in dict.fromkeys(shared)]
+    return " ".join(texts)
+
+
+def _shared(cpus: int, *, whole: bool) -> str:
+    """A list that fits into a column, else how many there are."""
+    listed_cpus = to_text(cpus)
+    is_short = whole or len(listed_cpus) <= _MOST_LETTERS
+    return listed_cpus if is_short else counted(cpus.bit_count(), "CPU")
+
+
+def _left_rows(compared: Sequence[Under]) -> Iterator[tuple[str, ...]]:
+    """What is left on each group of nodes that come out alike under the first mechanism."""
+    lefts = [dict(_lefts(under.result)) for under in compared]
+    for name in dict.fromkeys(name for found in lefts for name in found):
+        yield (name, *(found.get(name, "") for found in lefts))
+
+
+def _lefts(result: Result | None) -> Iterator[tuple[str, str]]:
+    """By class: nodes of a class may differ, and the one with the least room speaks for all."""
+    classes: dict[str, list[Simulated]] = {}
+    for node in result.nodes if result else ():
+        classes.setdefault(node.plan.node_class.full_name, []).append(node)
+    for name, nodes in classes.items():
+        node = min(nodes, key=_room)
+        more = f" (the fullest of {counted(_count(nodes), 'node')})" if _count(nodes) > 1 else ""
+        yield name, f"{_left_text(node.outcome.remainder.left)}{more}"
+
+
+def _count(nodes: Iterable[Simulated]) -> int:
+    return sum(len(node.nodes) for node in nodes)
+
+
+def _room(node: Simulated) -> int:
+    left = node.outcome.remainder.left
+    return left.largest if left else -1
+
+
+def _left_text(left: Left | None) -> str:
+    if left is None:
+        return "no container has CPUs of its own"
+    free = counted(left.cpus.bit_count(), "CPU")
+    return f"{free}, at most {left.largest} for a container"
+
+
+def _problems(under: Under) -> str:
+    """What the mechanism cannot keep, and which pods lose their own CPUs, below its name."""
+    lines = [*map(_problem, under.problems), *_losing(under)]
+    return "\n".join([f"with {title(under.mechanism)}:", *lines]) + "\n" if lines else ""
+
+
+def _losing(under: Under) -> Iterator[str]:
+    if under.losing:
+        what = adapted.wanted(under.mechanism)
+        remedy = f"; they need {what} (--adapt gives them that)" if what else ""
+        yield f"  no CPUs of their own for {listed(under.losing)}{remedy}"
+
+
+def _problem(problem: Diagnostic) -> str:
+    place = f" ({problem.position})" if problem.position else ""
+    return f"  {problem.severity.value}[{problem.code}]: {problem.message}{place}"
+
+
+def data(compared: Sequence[Under]) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "version": 1,
+        "mechanisms": [_under_data(under) for under in compared],
+        "promises": [_promise_data(promise, compared) for promise in PROMISES],
+    }
+
+
+def _under_data(under: Under) -> dict[str, Any]:
+    simulated = to_data(under.result) if under.result else {"nodes": [], "refused": []}
+    return {
+        "mechanism": title(under.mechanism),
+        "release": RELEASES[under.mechanism],
+        "planned": under.is_planned,
+        "starts": under.result is not None,
+        "nodes": simulated["nodes"],
+        "refused": simulated["refused"],
+        "losing": list(under.losing),
+        "problems": [_problem_data(problem) for problem in under.problems],
+    }
+
+
+def _problem_data(problem: Diagnostic) -> dict[str, Any]:
+    return {"code": problem.code, "severity": problem.severity.value, "message": problem.message}
+
+
+def _promise_data(promise: Promise, compared: Sequence[Under]) -> dict[str, Any]:
+    held = {}
+    for under in compared:
+        one = promise.held[under.mechanism]
+        held[title(under.mechanism)] = {"answer": one.answer, "by": one.by, "source": one.source}
+    return {"name": promise.name, "title": promise.title, "held": held}
