@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 #: The highest CPU number of systemd, the strictest reader of CPU lists (252, CPU_AFFINITY).
 MAX_CPU = 8191
@@ -203,10 +204,17 @@ class CpuSet:
         return hash((self.bits, self.bits.bit_length()))
 
     def __str__(self) -> str:
-        return ",".join(f"{a}-{b}" if b > a else f"{a}" for a, b in self.ranges())
+        return _text(self.bits)
 
     def __repr__(self) -> str:
         return f"CpuSet.parse({str(self)!r})"
+
+
+@lru_cache(maxsize=1 << 12)
+def _text(bits: int) -> str:
+    """A list; the same sets are printed in many files and messages."""
+    ranges = CpuSet.from_bits(bits).ranges()
+    return ",".join(f"{a}-{b}" if b > a else f"{a}" for a, b in ranges)
 
 
 def of_bits(bits: int) -> CpuSet:

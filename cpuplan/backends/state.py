@@ -1,8 +1,6 @@
 """The expected state of each class: all that `check` reads of a plan."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
 from typing import TypeAlias
 
 from cpuplan import versions
@@ -10,13 +8,13 @@ from cpuplan.backends.base import Backend, Facts, Files, Key
 from cpuplan.backends.tree import NodeFile as TreeFile
 from cpuplan.components import containerd, derived, kubelet
 from cpuplan.expected.state import FOLDER, Device, Expected, NodeFile, Release, render
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, once
 
 #: A backend's `on_node`.
 OnNode: TypeAlias = Callable[[ConfiguredPlan], Mapping[str, TreeFile]]
 
 
-@lru_cache(maxsize=256)
+@once
 def of(plan: ConfiguredPlan, on_node: OnNode) -> Expected:
     """What the nodes of a class must show, with the files that a backend gives."""
     node_class = plan.node_class
@@ -44,8 +42,7 @@ def _file(file: TreeFile) -> NodeFile:
 
 def text(plan: ConfiguredPlan, backend: Backend, of_cluster: Facts | None = None) -> str:
     """The file of a class; `of_cluster` are facts that the cluster's other classes decide too."""
-    expected = of(plan, backend.on_node)
-    return render(replace(expected, facts={**expected.facts, **(of_cluster or {})}))
+    return render(of(plan, backend.on_node), of_cluster or {})
 
 
 def _release(plan: ConfiguredPlan) -> Release:

@@ -1,8 +1,9 @@
 """JSON in printable ASCII."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring_ascii as json_text
+from typing import Any
 
 from cpuplan.emit.values import Flow
 
@@ -29,33 +30,58 @@ def to_json(data: object, *, sort_keys: bool = True) -> str:
 
 def _write_json(put: Callable[[str], None], data: object, line_end: str, sort_keys: bool) -> None:
     """`line_end` is a line feed and the indentation of the line on which the value begins."""
-    if isinstance(data, Flow):
-        data = data.data
-    inner = line_end + "  "
-    if isinstance(data, str):
-        put(json_text(data))
-    elif isinstance(data, dict) and data:
-        lead = "{" + inner
-        for key in sorted(data) if sort_keys else data:
-            value = data[key]
-            if isinstance(value, str):  # as most are: a third of the time
-                put(f"{lead}{json_text(key)}: {json_text(value)}")
-            elif isinstance(value, Encoded):
-                text = value.text.replace("\n", inner)
-                put(f"{lead}{json_text(key)}: {text}")
-            else:
-                put(f"{lead}{json_text(key)}: ")
-                _write_json(put, value, inner, sort_keys)
-            lead = "," + inner
-        put(line_end + "}")
+    if isinstance(data, dict) and data:
+        _write_object(put, data, line_end, sort_keys)
     elif isinstance(data, list | tuple) and data:
-        lead = "[" + inner
-        for item in data:
-            put(lead)
-            _write_json(put, item, inner, sort_keys)
-            lead = "," + inner
-        put(line_end + "]")
+        _write_array(put, data, line_end, sort_keys)
+    elif isinstance(data, Flow):
+        _write_json(put, data.data, line_end, sort_keys)
     elif isinstance(data, Encoded):
         put(data.text.replace("\n", line_end))
     else:
         put(json.dumps(data))
+
+
+def _write_object(
+    put: Callable[[str], None], data: dict[str, Any], line_end: str, sort_keys: bool
+) -> None:
+    inner = line_end + "  "
+    lead = "{" + inner
+    for key in sorted(data) if sort_keys else data:
+        value = data[key]
+        write = _PLAIN.get(type(value))
+        if write:  # as most are: a third of the time
+            put(f"{lead}{json_text(key)}: {write(value)}")
+        else:
+            put(f"{lead}{json_text(key)}: ")
+            _write_json(put, value, inner, sort_keys)
+        lead = "," + inner
+    put(line_end + "}")
+
+
+def _write_array(
+    put: Callable[[str], None],
+    data: list[Any] | tuple[Any, ...],
+    line_end: str,
+    sort_keys: bool,
+) -> None:
+    inner = line_end + "  "
+    lead = "[" + inner
+    for value in data:
+        write = _PLAIN.get(type(value))
+        if write:
+            put(f"{lead}{write(value)}")
+        else:
+            put(lead)
+            _write_json(put, value, inner, sort_keys)
+        lead = "," + inner
+    put(line_end + "]")
+
+
+#: How values of these types, and not of types made of them, are written.
+_PLAIN: Mapping[type, Callable[[Any], str]] = {
+    str: json_text,
+    int: str,
+    bool: lambda value: "true" if value else "false",
+    type(None): lambda _: "null",
+}

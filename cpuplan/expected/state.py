@@ -3,14 +3,14 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from cpuplan import platforms
 from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.emit import to_json
+from cpuplan.emit import Encoded, to_json
 from cpuplan.expected import machine, values
 from cpuplan.model.topology import Topology
 from cpuplan.plan import Pool
@@ -100,10 +100,10 @@ class Expected:
         return _digest(self)
 
 
-def render(expected: Expected) -> str:
-    """The file of an expected state."""
+def render(expected: Expected, facts: Mapping[str, Value] | None = None) -> str:
+    """The file of an expected state; `facts` are further ones, which the digest is not about."""
     head = {"form": FORM, "digest": expected.digest, "inputs": expected.inputs}
-    return to_json({**head, "nodes": list(expected.nodes), **_plan(expected)})
+    return to_json({**head, "nodes": list(expected.nodes), **_plan(expected, facts or {})})
 
 
 def _digest(expected: Expected) -> str:
@@ -117,21 +117,27 @@ def _digest(expected: Expected) -> str:
     return sha256(to_json(data).encode()).hexdigest()
 
 
-def _plan(expected: Expected) -> dict[str, Any]:
-    release = expected.release
+def _plan(expected: Expected, facts: Mapping[str, Value]) -> dict[str, Any]:
+    release, all_facts = expected.release, {**expected.facts, **facts}
     return {
         "cluster": expected.cluster,
         "class": expected.name,
         "intent": expected.intent,
         "hardware": expected.hardware,
         "release": {**release._asdict(), "kubernetes": release.kubernetes},
-        "machine": machine.encode(expected.topology),
+        "machine": _machine(expected.topology),
         "devices": list(map(_device, expected.devices)),
         "pools": {name: _pool(pool) for name, pool in expected.pools.items()},
         "settings": list(map(_setting, expected.settings)),
         "files": {path: _file(file) for path, file in expected.files.items()},
-        "facts": {name: values.encode(value) for name, value in expected.facts.items()},
+        "facts": {name: values.encode(value) for name, value in all_facts.items()},
     }
+
+
+@lru_cache(maxsize=64)
+def _machine(topology: Topology) -> Encoded:
+    """The machine, a third of a file: many classes have the same."""
+    return Encoded(machine.encode(topology))
 
 
 def _device(device: Device) -> dict[str, Any]:
@@ -142,8 +148,10 @@ def _pool(pool: Pool) -> dict[str, Any]:
     return {"cpus": str(pool.cpus), "because": _because(pool.because)}
 
 
-def _because(reasons: tuple[Reason, ...]) -> list[dict[str, str]]:
-    return [{"text": reason.text, "origin": reason.origin} for reason in reasons]
+@lru_cache(maxsize=1 << 12)
+def _because(reasons: tuple[Reason, ...]) -> Encoded:
+    """Reasons: most settings have the same in all classes."""
+    return Encoded([{"text": reason.text, "origin": reason.origin} for reason in reasons])
 
 
 def _file(file: NodeFile) -> dict[str, Any]:

@@ -45,6 +45,7 @@ def under_koordinator(facts: Planned) -> Planned:
         config={**bare, "cpuManagerPolicy": "none"},
         balloons=None,
         dra=None,
+        pools=None,
         koordinator=Inputs(labels, annotations),
     )
 

@@ -143,7 +143,7 @@ def digest_of(out: Path) -> str:
         is_whole = known.is_current and all(_is_file(before, path) for path in known.owned)
         if not is_whole or _left_over(out, before, _foreign(before, known)):
             return ""
-        return tree_digest(render_written({path: read(out / path) for path in known.owned}))
+        return tree_digest(render_written({path: read(f"{out}/{path}") for path in known.owned}))
     except (OSError, CpuplanError):
         return ""
 
@@ -263,6 +263,7 @@ def _states(
     """The state of each wanted or owned path, sorted, and the SHA-256 of lost own files."""
     states: dict[str, str] = {}
     replaced: dict[str, str] = {}
+    folder = str(out)  # a Path for each file takes a fifth of the time
     for path in sorted({*files, *owned}):
         wanted, entry = files.get(path), before.get(path)
         if entry is None or entry.kind == FOLDER:
@@ -270,7 +271,7 @@ def _states(
             continue
         content = None
         if entry.kind == FILE and (path in owned or entry.size == len(wanted or b"")):
-            content = read(out / path)
+            content = read(f"{folder}/{path}")
         if content is not None and content == wanted:
             states[path] = "unchanged"
             continue

@@ -1,7 +1,7 @@
 """Read output files again before they are written, and check them against their schemas.
 
-Only new and changed files are checked, and only one of several files that differ in nothing but
-their own name. A problem here is a mistake in cpuplan (CP570): nothing is written.
+Only new and changed files are checked, and only one of several files of a kind that differ in
+nothing but their own name. A problem here is a mistake in cpuplan (CP570): nothing is written.
 """
 
 import json
@@ -14,7 +14,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.config import schema as kubelet_schema
 from cpuplan.resources import resource
 from cpuplan.write.fits import Check, compiled
-from cpuplan.write.readers import inside, reader_of
+from cpuplan.write.readers import Reader, inside, reader_of
 
 #: Where what lays down files has them, and in each its content.
 _CARRIERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -31,15 +31,18 @@ _OBJECTS_AS_TEXT = ("tuning", "koord-scheduler-config")
 
 def check(files: Mapping[str, bytes]) -> list[Diagnostic]:
     """CP570 for each file that cannot be read back, or not as what it was made from."""
-    seen: set[tuple[str, bytes]] = set()
+    seen: set[tuple[Reader, bytes]] = set()
     diagnostics: list[Diagnostic] = []
     for path, data in sorted(files.items()):
-        folder, _, file = path.rpartition("/")
+        reader = reader_of(path)
+        if reader is None:
+            continue
+        file = path.rpartition("/")[2]
         name = (file.rpartition(".")[0] or file).encode()
-        like = folder, data.replace(b"name: " + name + b"\n", b"name:\n", 1)
+        like = reader, data.replace(b"name: " + name + b"\n", b"name:\n", 1)
         if like not in seen:
             seen.add(like)
-            diagnostics += [_wrong(path, *problem) for problem in _problems(path, data)]
+            diagnostics += [_wrong(path, *problem) for problem in _read(reader, data)]
     return diagnostics
 
 
@@ -51,8 +54,12 @@ def _wrong(path: str, field: str, problem: str) -> Diagnostic:
 def _problems(path: str, data: bytes) -> Iterator[tuple[str, str]]:
     """(field, problem) of one file."""
     reader = reader_of(path)
-    if reader is None:
-        return
+    if reader:
+        yield from _read(reader, data)
+
+
+def _read(reader: Reader, data: bytes) -> Iterator[tuple[str, str]]:
+    """(field, problem) of what a reader makes of one file."""
     try:
         name, (value, is_canonical) = reader(data)
     except ValueError as error:

@@ -16,7 +16,7 @@ from cpuplan.components.host import (
     tuned,
     workqueue,
 )
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, once
 
 #: The name sorts after the vendor's, since handlers replace each other whole.
 CRIO_DROP_IN = "/etc/crio/crio.conf.d/99-zz-cpuplan.conf"
@@ -24,6 +24,7 @@ CRIO_DROP_IN = "/etc/crio/crio.conf.d/99-zz-cpuplan.conf"
 _FLATCAR_BIN = "/opt/bin"
 
 
+@once
 def of(plan: ConfiguredPlan) -> NodeTree:
     """The content of the nodes of a plan, from its settings."""
     settings = plan.settings

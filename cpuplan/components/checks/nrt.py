@@ -7,14 +7,20 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.components import chosen, kubelet, memory
 from cpuplan.components.published import exporters
-from cpuplan.components.published.exporters import EXPORTERS, KOORDLET, can_have_zones, exporter_of
+from cpuplan.components.published.exporters import (
+    EXPORTERS,
+    KOORDLET,
+    NRI,
+    can_have_zones,
+    exporter_of,
+)
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.model.base import has_key
 from cpuplan.nrt.crd import DEFINITIONS
 from cpuplan.nrt.exporters.podresources import Zone
 from cpuplan.nrt.scheduler.leastnuma import score_of
 from cpuplan.nrt.scheduler.topologymanager import SINGLE, TopologyManager
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, once
 from cpuplan.source import Locate
 from cpuplan.text import counted
 
@@ -32,8 +38,9 @@ def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[D
     if not has_key(plans[0].node_class.cluster_facts, "nodeResourceTopology"):
         return
     yield from _unserved(plans, locate)
-    # Koordinator's scheduler reads what koordlet writes, and has policies of its own.
-    read = [plan for plan in plans if exporter_of(plan) != KOORDLET]
+    # Koordinator's scheduler reads what koordlet writes, and has policies of its own; zones of NRI
+    # policies are read by nobody.
+    read = [plan for plan in plans if exporter_of(plan) not in (KOORDLET, NRI)]
     for plan in read:
         yield from _without_amounts(plan, locate)
         yield from _beyond_count(plan, locate)
@@ -111,9 +118,15 @@ def _unlike(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnos
             )
 
 
+@once
+def _zones(plan: ConfiguredPlan) -> list[Zone]:
+    """The zones of a class, which is compared with each other one of its intent."""
+    return exporters.zones(plan)
+
+
 def _difference(first: ConfiguredPlan, second: ConfiguredPlan) -> str:
     """The first difference between zones of two classes; empty where there is none."""
-    ours, theirs = exporters.zones(first), exporters.zones(second)
+    ours, theirs = _zones(first), _zones(second)
     names = first.node_class.hardware, second.node_class.hardware
     if len(ours) != len(theirs):
         have = [counted(len(zones), "zone") for zones in (ours, theirs)]

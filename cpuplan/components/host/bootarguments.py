@@ -31,7 +31,12 @@ def booted(settings: Iterable[Setting], topology: Topology) -> Booted:
     """What Linux makes of the arguments of a plan."""
     words = (cmdline.words(setting.key, setting.value) for setting in settings)
     line = " ".join(cmdline.quote(word) for each in words for word in each)
-    return boot(Line(line), machine_of(topology))
+    return _booted(line, machine_of(topology))
+
+
+@lru_cache(maxsize=1 << 10)
+def _booted(line: str, machine: Hardware) -> Booted:
+    return boot(Line(line), machine)
 
 
 def with_evidence(settings: list[Setting], topology: Topology) -> Iterator[Setting]:

@@ -20,6 +20,7 @@ from cpuplan.kubelet.config import schema as kubelet_schema
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.write import emitted
+from cpuplan.write.readers import Reader
 from tests import named_cases
 from tests.machines.plans import plan, regular
 from tests.projects import REPOSITORY, make_project, run_in
@@ -240,17 +241,18 @@ def test_what_a_machine_config_carries_is_read_too(monkeypatch: pytest.MonkeyPat
 
 def test_equal_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     count = 0
-    problems = emitted._problems
+    read = emitted._read
 
-    def counted(path: str, data: bytes) -> Iterator[tuple[str, str]]:
+    def counted(reader: Reader, data: bytes) -> Iterator[tuple[str, str]]:
         nonlocal count
         count += 1
-        return problems(path, data)
+        return read(reader, data)
 
-    monkeypatch.setattr(emitted, "_problems", counted)
+    monkeypatch.setattr(emitted, "_read", counted)
     nodes = {
-        f"clusters/a/expected/nrt/n-{number}.yaml": f"kind: X\nname: n-{number}\n".encode()
+        f"clusters/{cluster}/manifests/n-{number}.yaml": f"kind: X\nname: n-{number}\n".encode()
         for number in range(9)
+        for cluster in "ab"
     }
     emitted.check(nodes)
     assert count == 1
