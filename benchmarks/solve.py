@@ -17,7 +17,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.model.topology import UNKNOWN, Cpu, Topology
 from cpuplan.plan import NodeClass
-from cpuplan.solve import model, solver
+from cpuplan.solve import common, model, solver
 from cpuplan.solve.rules import problem_of
 from tests.unit.solve.problems import locate, machine, node_class
 
@@ -115,6 +115,66 @@ ALIKE = {
 }
 
 
+def unlike(cpus: int) -> list[NodeClass]:
+    """Machines with the same CPUs, which number siblings and divide NUMA nodes in unlike ways."""
+    machines = [
+        machine(cpus // 2, 2, sockets=2, numa_nodes=2, caches=8),
+        machine(cpus // 2, 2, sockets=2, numa_nodes=8, caches=32),
+        machine(cpus, 1, sockets=2, numa_nodes=4, caches=16),
+        machine(cpus // 2, 2, sockets=1, numa_nodes=4, caches=16),
+    ]
+    partitions = {"dpdk": {"count": cpus // 8}, "ai": {"count": cpus // 8}}
+    pools = {
+        "reserved": {"count": cpus // 16},
+        "shared": {"count": cpus // 16},
+        "isolated": {"rest": True, "partitions": partitions},
+        "isolcpus": {"count": cpus // 16},
+        "offlined": {"percent": 5},
+    }
+    first = node_class(machines[0], pools)
+    return [
+        NodeClass(**(vars(first) | {"topology": topology, "hardware": f"hw{number}"}))
+        for number, topology in enumerate(machines)
+    ]
+
+
+def over_demanded(topology: Topology) -> dict[str, dict[str, Any]]:
+    """Pools that do not fit a machine, in the ways in which people get them wrong."""
+    cores, caches = len(topology.cores), len(topology.uncore_caches)
+    return {
+        "too many cores": {"reserved": {"cores": 2}, "isolated": {"cores": cores}},
+        "a tenant more than caches": tenants([1] * (caches + 1)),
+        "a tenant more than NUMA nodes": tenants([1] * (len(topology.numa_nodes) + 1), "numaNode"),
+        "siblings": {
+            "reserved": {"cores": 1},
+            "isolated": {"count": cores + cores // 2 + 1, "sibling": "idle"},
+            "shared": "rest",
+        },
+        "several conflicts": {
+            "reserved": {"count": 3},
+            "shared": {"count": 5},
+            "offlined": {"count": 7},
+            "isolated": {"percent": 90},
+        },
+    }
+
+
+def explained(nodes: Sequence[NodeClass]) -> None:
+    """One line for each way to want too much: the median of the machines, and the slowest one."""
+    for name in over_demanded(LARGE):
+        each = []
+        for node in nodes:
+            wanted = node_class(node.topology, over_demanded(node.topology)[name])
+            if not model.feasible(problem_of(wanted)):
+                each.append(seconds(partial(refused, wanted), 1))
+        middle = (
+            statistics.median(cpu for cpu, _ in each),
+            statistics.median(wall for _, wall in each),
+        )
+        row(f"{name}, explained on {len(each)} machines, median", middle, 2)
+        row("the slowest of them", max(each), 2)
+
+
 def row(name: str, found: tuple[float, float], limit: float) -> None:
     """One line of the table, in milliseconds."""
     cpu, wall = (1000 * number for number in found)
@@ -147,7 +207,11 @@ def main() -> None:
     too_many = node_class(CACHES, tenants([1] * 33))
     row("33 tenants on 32 caches, refused", seconds(lambda: unfit(too_many), runs), 2)
     row("the same, explained", seconds(lambda: refused(too_many), 1), 2)
+    for cpus in (256, 896):
+        work = partial(common.solve, unlike(cpus), locate)
+        row(f"one layout for 4 unlike machines of {cpus} CPUs", seconds(work, runs), 1)
     if nodes := corpus():
+        explained(nodes)
         each = [seconds(partial(solver.solve, node, locate), 1) for node in nodes]
         middle = (
             statistics.median(cpu for cpu, _ in each),

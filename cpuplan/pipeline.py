@@ -15,16 +15,16 @@ from cpuplan.fleet import classes as fleet
 from cpuplan.fleet.before import Before, Key
 from cpuplan.model.inventory import HardwareSpec
 from cpuplan.perclass import unplaced
-from cpuplan.perclass.batch import Batch
-from cpuplan.perclass.unit import Made, Unit, check_node
+from cpuplan.perclass.making import PLAIN, Making, batch_of
+from cpuplan.perclass.unit import check_node
 from cpuplan.plan import ConfiguredPlan, NodeClass, Plan
 from cpuplan.profiles import project
 from cpuplan.read import inputs, places, waivers
 from cpuplan.read.documents import Documents
 from cpuplan.read.inputs import LOCK_PATH, Inputs
 from cpuplan.simulate import statefiles
-from cpuplan.solve import layouts, smallest
 from cpuplan.solve import moves as of_class
+from cpuplan.solve import smallest
 from cpuplan.solve.moves import Move
 from cpuplan.source import Locate, Position
 
@@ -118,52 +118,52 @@ class _Solved(NamedTuple):
 
 
 def solve(
-    project: Project, *, resolve: bool = False, settle: bool = False
+    project: Project,
+    *,
+    resolve: bool = False,
+    settle: bool = False,
+    making: Making = PLAIN,
 ) -> tuple[Plan, list[Diagnostic]]:
     """A plan with settings for every class: the locked layout where it holds, else a new one.
 
     `resolve` solves all classes afresh; `settle` takes the lock also where it has both sides of a
     merge. Classes without a layout are left out and said so in the diagnostics.
     """
-    solved = _solve(project, resolve=resolve, settle=settle, checked=False)
+    solved = _solve(project, making, resolve=resolve, settle=settle, checked=False)
     return solved.plan, solved.diagnostics
 
 
-def _solve(project: Project, *, resolve: bool, settle: bool, checked: bool) -> _Solved:
+def _solve(
+    project: Project,
+    making: Making,
+    *,
+    resolve: bool,
+    settle: bool,
+    checked: bool,
+) -> _Solved:
     of_lock = [
         problem
         for problem in project.lock_diagnostics
         if not (resolve or (settle and problem.code == lock.UNSETTLED))
     ]
-    units = _units(project, lock.Starts({}, {}, ()) if resolve else starts(project))
+    known = lock.Starts({}, {}, ()) if resolve else starts(project)
+    batch = batch_of(
+        project.classes,
+        known,
+        project.documents.by_name,
+        checked=checked,
+        seconds=project.seconds,
+    )
     findings = Findings()
     plans: list[ConfiguredPlan] = []
     found: dict[Key, Sequence[Diagnostic]] = {}
-    for unit, made in zip(units, _made(project, units, checked=checked), strict=True):
+    for unit, made in making.of(batch):
         findings.add(unplaced.placed(made.problems, project.locate), unit.names)
         plans += made.plans
         for plan, problems in zip(made.plans, made.found, strict=checked):
             found[plan.node_class.key] = unplaced.placed(problems, project.locate)
     plans.sort(key=lambda plan: plan.node_class.key)
     return _Solved(_with_kept(project, plans), _once(of_lock, findings.all()), found)
-
-
-def _units(project: Project, known: lock.Starts) -> list[Unit]:
-    """The classes by layout, with the layouts that they start from."""
-    return [
-        Unit(tuple(members), tuple(tuple(known.of(member)) for member in members))
-        for members in layouts.together(project.classes)
-    ]
-
-
-def _made(project: Project, units: Sequence[Unit], *, checked: bool) -> Iterator[Made]:
-    """What is made of each unit, in their order."""
-    kin: dict[str, list[NodeClass]] = {}
-    for node_class in project.classes:
-        kin.setdefault(node_class.intent, []).append(node_class)
-    documents = frozenset(project.documents.by_name)
-    batch = Batch(tuple(units), kin, documents, checked, project.seconds)
-    return iter(batch.made())
 
 
 def _with_kept(project: Project, configured: Iterable[ConfiguredPlan]) -> Plan:
@@ -282,10 +282,15 @@ def described(
 
 
 def judge(
-    project: Project, *, resolve: bool = False, allow_removal: bool = False, settle: bool = False
+    project: Project,
+    *,
+    resolve: bool = False,
+    allow_removal: bool = False,
+    settle: bool = False,
+    making: Making = PLAIN,
 ) -> tuple[Plan, list[Diagnostic]]:
     """The plan, and all that `validate` and `compile` have to say of it: both ask this."""
-    solved = _solve(project, resolve=resolve, settle=settle, checked=True)
+    solved = _solve(project, making, resolve=resolve, settle=settle, checked=True)
     plan = solved.plan
     found = _check(project, plan, solved.found)
     diagnostics = [*project.diagnostics, *solved.diagnostics, *found]
@@ -324,12 +329,19 @@ def compile_project(
     allow_removal: bool = False,
     prune: bool = False,
     settle: bool = False,
+    making: Making = PLAIN,
 ) -> Compiled:
     """Run all stages; with errors in `diagnostics` there are no files.
 
     `prune` keeps no layouts of what is gone.
     """
-    plan, diagnostics = judge(project, resolve=resolve, allow_removal=allow_removal, settle=settle)
+    plan, diagnostics = judge(
+        project,
+        resolve=resolve,
+        allow_removal=allow_removal,
+        settle=settle,
+        making=making,
+    )
     if errors(diagnostics):
         return Compiled(plan, [], {}, "", tuple(diagnostics))
     known = starts(project)

@@ -106,7 +106,7 @@ class NodeClass:
         kubelet, target = self.spec.kubelet, self.target
         if target.has_koordinator and not has_key(kubelet, "cpuManagerPolicy"):
             return "none"
-        is_left = target.has_balloons or target.has_dra
+        is_left = target.has_nri_policy or target.has_dra
         return "none" if is_left else kubelet.cpu_manager_policy
 
     @property

@@ -9,7 +9,9 @@ import fcntl
 import gzip
 import io
 import json
+import multiprocessing
 import os
+import signal
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -648,7 +650,26 @@ def _judged_by_cost(_project: Path) -> AbstractContextManager[object]:
     return patch("cpuplan.impact.rules.steps", by_cost.steps)
 
 
+@contextmanager
+def _killed_workers(_project: Path) -> Iterator[None]:
+    """Little work is divided too, and what it is given to kills itself."""
+    here = os.getpid()
+
+    def end(*_: object, **__: object) -> None:
+        assert os.getpid() != here
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    copy = multiprocessing.get_context("fork")  # it has the patches, too
+    with (
+        patch("cpuplan.workers.divide._MANY", 0),
+        patch("cpuplan.workers.processes._context", lambda: copy),
+        patch("cpuplan.perclass.batch.make", end),
+    ):
+        yield
+
+
 CONTEXTS: dict[str, Context] = {
+    "CP622-killed": _killed_workers,
     "CP683-reboot": _judged_by_cost,
     "CP611-edited-meanwhile": _edited_meanwhile,
     "CP112-names": _few_names,

@@ -26,7 +26,7 @@ from cpuplan.backends.managed import Managed, of_manifests
 from cpuplan.components.base import Component
 from cpuplan.components.checks import nrt as nrt_checks
 from cpuplan.components.dra import slices
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import policies
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.emit import to_json, to_yaml
@@ -265,7 +265,7 @@ def _labels(node_class: NodeClass) -> dict[str, str]:
     """Those of a split pool, of what gives CPUs to pods, and of deliveries."""
     if node_class.mixed_hardware == "split":
         return roles.node_selector(node_class.target)
-    labels = {balloons.GROUP_LABEL: node_class.name} if node_class.target.has_balloons else {}
+    labels = {policies.GROUP_LABEL: node_class.name} if node_class.target.has_nri_policy else {}
     return labels | dra.node_labels(node_class) | deliveries.node_labels(node_class)
 
 

@@ -8,7 +8,7 @@ from cpuplan.backends.openshift import predicted
 from cpuplan.components import kubelet, mixedcpus, runtimeclass
 from cpuplan.components.dra import classes
 from cpuplan.components.koordinator import colocation, scheduler, slo
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.openshift import performanceprofile, pool, tuned
 from cpuplan.diagnostics import Reason
 from cpuplan.expected.objects import FOLDER, Compiled, file_of, render
@@ -22,6 +22,7 @@ _COMPONENTS: dict[str, tuple[str, ...]] = {
     "PerformanceProfile": (performanceprofile.NAME,),
     "Tuned": (tuned.NAME,),
     "BalloonsPolicy": (balloons.NAME,),
+    "TopologyAwarePolicy": (topologyaware.NAME,),
     "DeviceClass": (classes.NAME,),
     "ClusterColocationProfile": (colocation.NAME,),
     "ConfigMap": (slo.NAME, scheduler.NAME),

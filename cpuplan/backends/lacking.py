@@ -7,7 +7,7 @@ from cpuplan.backends.tree import NodeFile
 from cpuplan.components import mixedcpus, units
 from cpuplan.components.base import Component
 from cpuplan.components.dra import claims, classes, driver, slices
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.reasons import DEFAULT, is_written
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.plan import ConfiguredPlan, NodePlan
@@ -15,7 +15,7 @@ from cpuplan.setting import Setting
 from cpuplan.source import Locate
 
 #: Of mechanisms that other codes refuse as a whole: CP590 and CP508.
-_REFUSED = {balloons.NAME, driver.NAME, classes.NAME, claims.NAME, slices.NAME}
+_REFUSED = {balloons.NAME, topologyaware.NAME, driver.NAME, classes.NAME, claims.NAME, slices.NAME}
 #: Fields of `runtime` that CRI-O alone reads; mixedCpus goes with the shared pool.
 _OF_CRIO = (
     "handler",

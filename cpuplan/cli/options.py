@@ -1,5 +1,6 @@
 """The options that hold for every command, before its name or after it."""
 
+import os
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,10 @@ class Settings:
         self.given_root: Path | None = None
         self.colour: bool | None = None  # None: only on a terminal
         self.quiet = False
+        #: Processes that much work is divided among; None: as many as there are cores.
+        self.jobs: int | None = None
+        #: Whether results of classes may come from earlier runs.
+        self.cache = True
         self.verbose = False
         #: What each layout may take, in seconds of work; None for the default.
         self.time_limit: int | None = None
@@ -142,3 +147,31 @@ def filters(*, by_node: bool = True) -> list[click.Option]:
         callback=keep,
     )
     return [cluster, node] if by_node else [cluster]
+
+
+def work() -> list[click.Option]:
+    """`--jobs`, for commands that do much work on many classes or nodes."""
+    jobs = click.Option(
+        ["-j", "--jobs"],
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Divide much work among N processes; with 1, this process does it all. The result is "
+        "the same with every number.  [default: the cores that this process may use]",
+        expose_value=False,
+        callback=keep,
+    )
+    no_cache = click.Option(
+        ["--no-cache", "cache"],
+        flag_value=False,
+        default=True,
+        help="Take nothing from earlier runs: make everything anew, and keep nothing. Also with "
+        "CPUPLAN_NO_CACHE=1 in the environment.",
+        expose_value=False,
+        callback=_keep_cache,
+    )
+    return [jobs, no_cache]
+
+
+def _keep_cache(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:
+    context.ensure_object(Settings).cache = value and not os.environ.get("CPUPLAN_NO_CACHE")
+    return value

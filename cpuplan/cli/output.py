@@ -121,6 +121,13 @@ def filter_options(command: Command) -> Command:
     return command
 
 
+def work_options(command: Command) -> Command:
+    """`--jobs`, for commands whose work can be divided."""
+    for option in reversed(options.work()):
+        _add(command, option)
+    return command
+
+
 def cluster_option(command: Command) -> Command:
     """`--cluster`, for commands of one node."""
     for option in options.filters(by_node=False):

@@ -4,19 +4,21 @@ from cpuplan.codes.code import Code
 
 CODES = {
     "CP590": Code(
-        "statement that balloons cannot keep",
-        "{field} cannot hold with mechanism balloons: {problem}",
+        "statement that an NRI policy cannot keep",
+        "{field} cannot hold with mechanism {mechanism}: {problem}",
         "{hint}",
-        "The NRI balloons policy replaces the kubelet's static policy: both would write the CPUs of containers. It "
-        "gives a container the CPUs of one balloon, and a CPU is in one balloon at most.",
+        "The NRI policies replace the kubelet's static policy: both would write the CPUs of containers. Balloons gives "
+        "a container the CPUs of one balloon, and a CPU is in one balloon at most. Topology-aware has pools after the "
+        "machine, none by name: Guaranteed containers that ask for whole CPUs have them alone, and all others share "
+        "what is left.",
     ),
     "CP591": Code(
-        "balloons that differ from the plan",
+        "NRI policy that differs from the plan",
         "class {name}: {problem}",
         "{hint}",
-        "The policy has no CPU lists. cpuplan names devices that stand for cores and NUMA nodes, and asks its port of "
+        "Balloons has no CPU lists. cpuplan names devices that stand for cores and NUMA nodes, and asks its port of "
         "the policy which CPUs the balloons of the planned machine get; the policy itself would take others without "
-        "a word. It does not start on machines whose NUMA nodes are not numbered from 0 without gaps.",
+        "a word. Neither policy starts on machines whose NUMA nodes are not numbered from 0 without gaps.",
     ),
     "CP592": Code(
         "partition that nothing enforces",
@@ -30,19 +32,19 @@ CODES = {
     ),
     "CP593": Code(
         "no CPU for other pods",
-        "class {name} leaves no CPU to pods of no partition and no namespace of reserved CPUs",
-        "make a partition smaller, so that the isolated pool has more CPUs than its partitions",
-        "The balloons policy refuses a container for which no CPU is free (CreateContainerError), and the kubelet "
+        "class {name} leaves no CPU to {pods}",
+        "{hint}",
+        "The NRI policies refuse a container for which no CPU is free (CreateContainerError), and the kubelet "
         "tries again. Pods of the namespace kube-system run on the reserved CPUs.",
         "warning",
     ),
     "CP594": Code(
-        "nodes on which balloons may not hold",
+        "nodes on which an NRI policy may not hold",
         "{problem}",
         "{hint}",
         "NRI plugins are reached over a socket: one that has not started, has crashed or was too slow is passed over. "
         "From CRI-O 1.34 and containerd 2.2 on, the default validator refuses containers without the plugins that it "
-        "requires. The balloons plugin does not start where the kernel gives caches no ids, as many do that are not for "
+        "requires. The plugins do not start where the kernel gives caches no ids, as many do that are not for "
         "x86.",
         "warning",
     ),

@@ -42,7 +42,11 @@ SHARED_HOOK = "cpu-shared.crio.io"
 MIN_GOMAXPROCS = 4
 #: The names by which plugins register (nri-plugins, pkg/resmgr/flags.go; dra-driver-cpu,
 #: cmd/dracpu), by mechanism.
-PLUGINS: Mapping[str, str] = {"balloons": "resource-manager", "dra": "dra.cpu"}
+PLUGINS: Mapping[str, str] = {
+    "balloons": "resource-manager",
+    "topology-aware": "resource-manager",
+    "dra": "dra.cpu",
+}
 #: Keys that the node tuning operator writes, by release.
 _OPERATORS: dict[str, Feature] = {
     "crio.default_annotations": "crio.default_annotations",

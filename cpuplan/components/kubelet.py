@@ -114,7 +114,7 @@ def _cpu_manager(plan: NodePlan) -> Iterator[Setting]:
     policy = plan.node_class.cpu_manager_policy
     text = "pods get exclusive CPUs" if policy == "static" else "no pod gets exclusive CPUs"
     target = plan.node_class.target
-    if target.has_balloons:
+    if target.has_nri_policy:
         yield Setting(NAME, "cpuManagerPolicy", policy, (of_mechanism(plan),))
     elif target.has_dra:
         because = of_mechanism(plan, "the DRA CPU driver gives CPUs to containers")

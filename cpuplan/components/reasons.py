@@ -37,10 +37,9 @@ def of_mode(plan: NodePlan, text: str) -> Reason:
     return plan.node_class.reason(text, plan.node_class.target_field("mode"))
 
 
-def of_mechanism(
-    plan: NodePlan, text: str = "the NRI balloons policy gives CPUs to containers"
-) -> Reason:
-    """What follows from the target's mechanism."""
+def of_mechanism(plan: NodePlan, text: str = "") -> Reason:
+    """What follows from the target's mechanism; by default that an NRI policy gives CPUs."""
+    text = text or f"the NRI {plan.node_class.target.mechanism} policy gives CPUs to containers"
     return plan.node_class.reason(text, plan.node_class.target_field("mechanism"))
 
 

@@ -140,7 +140,8 @@ def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]
     for profile in _profiles(record, node_class):
         names.add(f"{cluster}/manifests/20-clustercolocationprofile-{profile}.yaml")
         names.add(f"{cluster}/koordinator/pods/{profile}.yaml")
-    names |= {f"{cluster}/manifests/20-balloonspolicy-{node_class.name}.yaml"}
+    for kind in ("balloonspolicy", "topologyawarepolicy"):
+        names.add(f"{cluster}/manifests/20-{kind}-{node_class.name}.yaml")
     names |= {
         f"{cluster}/manifests/20-deviceclass-{name}.yaml"
         for name in _keys(record, "device-classes")

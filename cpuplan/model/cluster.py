@@ -218,13 +218,15 @@ class NodeDisruptionPolicy(Model):
 class NodeResourceTopology(Model):
     """What publishes NodeResourceTopology objects in a cluster, and what its API server takes."""
 
-    exporter: Literal["resource-topology-exporter", "node-feature-discovery", "koordlet"] | None = (
-        Field(
-            default=None,
-            description="what writes the objects. Default: koordlet for nodes with mechanism "
-            "koordinator, the resource-topology-exporter of the NUMA Resources Operator on "
-            "openshift, else node-feature-discovery (its topology updater)",
-        )
+    exporter: (
+        Literal["resource-topology-exporter", "node-feature-discovery", "koordlet", "nri-policy"]
+        | None
+    ) = Field(
+        default=None,
+        description="what writes the objects. nri-policy: the plugins of mechanisms balloons and "
+        "topology-aware. Default: koordlet for nodes with mechanism koordinator, the "
+        "resource-topology-exporter of the NUMA Resources Operator on openshift, else "
+        "node-feature-discovery (its topology updater)",
     )
     crd: Literal["noderesourcetopology-api", "scheduler-plugins", "koordinator-1.6"] = Field(
         default="noderesourcetopology-api",

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cpuplan import platforms
-from cpuplan.model.base import Model
+from cpuplan.model.base import Model, matching
 from cpuplan.model.document import (
     FeatureSet,
     Listed,
@@ -36,6 +36,14 @@ from cpuplan.model.tuning import (
 from cpuplan.model.verify import Verify
 from cpuplan.model.workloads import Workloads
 
+NamespacePattern = Annotated[
+    str,
+    matching(
+        r"^[a-z0-9*]([-a-z0-9*]{0,61}[a-z0-9*])?$",
+        "the name of a namespace, in which * stands for any text",
+        "infra-*",
+    ),
+]
 #: How files reach nodes that no operator configures; each but the tree is a module of
 #: `backends/deliveries/`.
 Delivery = Literal["tree", "ansible", "butane", "cloudInit", "clusterApi", "ignition", "nodeWright"]
@@ -87,10 +95,12 @@ class Target(Model):
         description="kubernetes, rke2, k3s: the forms in which nodes get their files; see "
         "docs/delivery.md",
     )
-    mechanism: Literal["kubelet", "balloons", "dra", "koordinator"] = Field(
+    mechanism: Literal["kubelet", "balloons", "topology-aware", "dra", "koordinator"] = Field(
         default="kubelet",
         description="what gives CPUs to containers. kubelet: its CPU manager; balloons: "
         "kubernetes, the NRI balloons policy, which keeps pods to partitions and QoS sets; "
+        "topology-aware: kubernetes, the NRI policy of that name, which gives integer Guaranteed "
+        "containers exclusive CPUs of one part of the machine, see docs/nri.md; "
         "dra: kubernetes, the DRA CPU driver, for claims of pods, see docs/dra.md; "
         "koordinator: kubernetes, its scheduler and node agent, see docs/koordinator.md",
     )
@@ -98,6 +108,12 @@ class Target(Model):
         default="1.8",
         description="with mechanism koordinator: its release in the cluster. proposal: the names "
         "of its proposal of 2022, which no release reads in full",
+    )
+    reserved_namespaces: Annotated[tuple[NamespacePattern, ...], Listed] = Field(
+        default=(),
+        description="with mechanism balloons or topology-aware: namespaces whose pods run on the "
+        "reserved CPUs, beside kube-system; * stands for any text",
+        examples=[["infra-*"]],
     )
     dra: Dra = Field(default_factory=Dra.model_construct)
     runtime: Literal["crio", "containerd"] = Field(
@@ -169,6 +185,16 @@ class Target(Model):
     def has_balloons(self) -> bool:
         """Whether the NRI balloons policy gives CPUs to containers."""
         return self.mechanism == "balloons"
+
+    @property
+    def has_topology_aware(self) -> bool:
+        """Whether the NRI topology-aware policy gives CPUs to containers."""
+        return self.mechanism == "topology-aware"
+
+    @property
+    def has_nri_policy(self) -> bool:
+        """Whether a resource policy of the NRI plugins does."""
+        return self.has_balloons or self.has_topology_aware
 
     @property
     def has_dra(self) -> bool:

@@ -1,31 +1,77 @@
 """Units that are made together, with all that this needs: one value that can be sent anywhere."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from cpuplan.perclass import unplaced
+from cpuplan.perclass.packed import pack, unpack
 from cpuplan.perclass.unit import Made, Unit, make
 from cpuplan.plan import NodeClass
 from cpuplan.solve import effort
 
 
-class Batch(NamedTuple):
-    """Units, and what is known beside them: classes by intent, and which documents there are."""
+class Batch:
+    """Units, and what is known beside them: classes by intent, and which documents there are.
 
-    units: tuple[Unit, ...]
-    kin: Mapping[str, Sequence[NodeClass]]
-    documents: frozenset[unplaced.Name]
-    #: Whether `check_node` is asked too.
-    checked: bool
-    #: The limit for each layout, in seconds of work; None for the default.
-    seconds: float | None = None
+    `checked` asks for what `check_node` finds, too; `seconds` of work is the limit for each layout,
+    or None for the default.
+    """
 
-    def made(self) -> list[Made]:
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        kin: Mapping[str, Sequence[NodeClass]],
+        documents: frozenset[unplaced.Name],
+        *,
+        checked: bool,
+        seconds: float | None = None,
+    ) -> None:
+        self.units = units
+        self.kin = kin
+        self.documents = documents
+        self.checked = checked
+        self.seconds = seconds
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def part(self, chosen: slice) -> "Batch":
+        """Some of the units, with the classes of their intents."""
+        return self.of(self.units[chosen])
+
+    def of(self, units: Sequence[Unit]) -> "Batch":
+        """These units of it."""
+        intents = {unit.members[0].intent for unit in units}
+        kin = {intent: self.kin[intent] for intent in intents if intent in self.kin}
+        return Batch(units, kin, self.documents, checked=self.checked, seconds=self.seconds)
+
+    def results(self) -> list[Made]:
         """What is made of each unit, with places that have no lines yet."""
-        return [self._made(unit) for unit in self.units]
+        return list(map(self._made, self.units))
+
+    def packed(self) -> bytes:
+        """The same as bytes."""
+        return pack(self.results())
+
+    def unpacked(self, data: bytes) -> list[Made]:
+        """What `packed` made, for the classes of this batch."""
+        members = (unit.members for unit in self.units)
+        return unpack(data, {each.key: each for group in members for each in group})
+
+    def documents_of(self, unit: Unit) -> frozenset[unplaced.Name]:
+        """The documents that findings on a unit may point at."""
+        own: set[unplaced.Name] = set()
+        for member in unit.members:
+            own.add(("Intent", member.intent))
+            own.add(("Hardware", member.hardware))
+            own.add(("Cluster", member.cluster))
+        return self.documents & own
+
+    def beside(self, unit: Unit) -> tuple[object, ...]:
+        """What the result of a unit depends on beside itself, if it has a layout."""
+        return (sorted(self.documents_of(unit)), self.checked, self.seconds)
 
     def _made(self, unit: Unit) -> Made:
         kin = self.kin.get(unit.members[0].intent, ())
-        locate = unplaced.locate_in(self.documents)
+        locate = unplaced.locate_in(self.documents_of(unit))
         with effort.limited(self.seconds):
             return make(unit, kin, locate, checked=self.checked)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cpuplan import backends
 from cpuplan.components import checks
 from cpuplan.diagnostics import CpuplanError, Diagnostic, errors
-from cpuplan.fleet.lock import Start
+from cpuplan.fleet.lock import Locked, Start
 from cpuplan.model.rulebook import EXPERT_RULES
 from cpuplan.plan import ConfiguredPlan, NodeClass
 from cpuplan.simulate import traps
@@ -26,6 +26,12 @@ class Unit(NamedTuple):
     def names(self) -> list[str]:
         """The classes, by `cluster/name`."""
         return [member.full_name for member in self.members]
+
+    @property
+    def first(self) -> Locked | None:
+        """The locked layout that is kept if it satisfies every rule, whatever the others are."""
+        ordered = layouts.in_order(self.starts)
+        return ordered[0].locked if ordered else None
 
 
 class Made(NamedTuple):

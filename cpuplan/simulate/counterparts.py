@@ -44,6 +44,8 @@ def under_koordinator(facts: Planned) -> Planned:
     return facts._replace(
         config={**bare, "cpuManagerPolicy": "none"},
         balloons=None,
+        dra=None,
+        pools=None,
         koordinator=Inputs(labels, annotations),
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from cpuplan import text
 from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.name_ranges import fold_names
 
 #: Names in a line before the others are only counted.
 _MOST_NAMES = 4
@@ -15,5 +16,7 @@ def full_name(pod: Pod) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """`a, b, c, d and 9 more`."""
-    return text.listed(names, _MOST_NAMES)
+    """`a, b, c, d and 9 more`, in the order of the names; of many names, ranges: `w[0-99]`."""
+    if len(names) <= _MOST_NAMES:
+        return text.listed(names, _MOST_NAMES)
+    return text.listed(fold_names(names), _MOST_NAMES)

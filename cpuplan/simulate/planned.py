@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuplan import versions
 from cpuplan.components import cgroups, hugepages, kubelet
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.nri.balloons import PolicyInputs
 from cpuplan.components.published.exporters import exporter_of
 from cpuplan.kubelet import quantity
@@ -33,8 +33,8 @@ _NOT_CHECKED = {EPHEMERAL_STORAGE: quantity.of(1 << 60, quantity.BINARY)}
 class Planned(NamedTuple):
     """All that a kubelet starts with, except its state files.
 
-    `balloons`, `dra` or `koordinator` is what gives CPUs to containers in its place, if anything
-    does.
+    `balloons`, `pools`, `dra` or `koordinator` is what gives CPUs to containers in its place, if
+    anything does.
     """
 
     config: dict[str, Any]
@@ -45,6 +45,7 @@ class Planned(NamedTuple):
     #: Allocatable amounts that the inventory does not contain.
     resources: Resources = MappingProxyType({})
     balloons: PolicyInputs | None = None
+    pools: topologyaware.PolicyInputs | None = None
     koordinator: Inputs | None = None
     dra: "DraInputs | None" = None
     #: What publishes the node's NodeResourceTopology.
@@ -90,6 +91,7 @@ def planned(plan: ConfiguredPlan) -> Planned:
         fork,
         runtime_of(plan),
         balloons=own,
+        pools=topologyaware.policy_inputs(plan) if target.has_topology_aware else None,
         koordinator=theirs,
         dra=_dra(plan) if target.has_dra else None,
         exporter=exporter_of(plan),

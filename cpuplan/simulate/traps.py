@@ -39,8 +39,8 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     except (PanicError, HangError) as error:
         return [_not_started(plan, f"it crashes: {error}")]
     policy = allocator.kubelet.cpus.policy
-    if facts.balloons:
-        return _check_balloons(plan, locate, facts)
+    if facts.balloons or facts.pools:
+        return _check_nri_policy(plan, locate, facts)
     if facts.dra:
         from cpuplan.simulate.allocators.dra import DraAllocator  # for few plans
 
@@ -56,12 +56,13 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     return problems or list(workloads.check(plan, locate, allocator))
 
 
-def _check_balloons(plan: ConfiguredPlan, locate: Locate, facts: Planned) -> list[Diagnostic]:
-    """Workloads for which the balloons policy finds no CPUs; where it does not start is CP591."""
+def _check_nri_policy(plan: ConfiguredPlan, locate: Locate, facts: Planned) -> list[Diagnostic]:
+    """Workloads for which the policy finds no CPUs; where it does not start is CP591."""
     from cpuplan.simulate.allocators.balloons import BalloonsAllocator  # for few plans
+    from cpuplan.simulate.allocators.nripools import PoolsAllocator
 
     try:
-        allocator = BalloonsAllocator(facts)
+        allocator = PoolsAllocator(facts) if facts.pools else BalloonsAllocator(facts)
     except StartError as error:
         return [_not_started(plan, str(error))]
     return list(workloads.check(plan, locate, allocator))

@@ -1,7 +1,8 @@
 """One layout for unlike machines: the same CPU numbers, correct on each of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import combinations
 from typing import NamedTuple
 
 from cpuplan.cpuset import cpus_text, union
@@ -9,10 +10,10 @@ from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose, error
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import conflict, effort, feasibility, goals, model, solver, statements
-from cpuplan.solve.conflict import Conflict, Oracle
+from cpuplan.solve.conflict import Conflict, Memory, Oracle
 from cpuplan.solve.constraints import Cores, on_cores
 from cpuplan.solve.effort import UndecidedError, proof
-from cpuplan.solve.layout import Layout
+from cpuplan.solve.layout import Layout, View
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule
 from cpuplan.source import Locate
@@ -55,13 +56,49 @@ def solve(
         return [solver.explain(node_class, best.layout, unproven) for node_class in classes]
     for node_class in classes:
         with suppress(UndecidedError):
-            solver.solve(node_class, locate)  # raises for what is wrong with this class by itself
+            if not model.feasible(problem_of(node_class)):
+                solver.solve(node_class, locate)  # raises for what is wrong with this class alone
+    raise CpuplanError([_no_layout(classes, _conflict(classes, problem, rules), locate)])
 
-    def feasible(some: Iterable[HardwareRule]) -> bool | None:
-        return model.feasible(problem.having(hardware_rule.rule for hardware_rule in some)) or None
 
-    tests = Oracle(feasible, lambda _rule, _example: False, feasibility.budget(problem))
-    raise CpuplanError([_no_layout(classes, conflict.smallest(rules, tests), locate)])
+def _conflict(
+    classes: Sequence[NodeClass], problem: Problem, rules: Sequence[HardwareRule]
+) -> Conflict[HardwareRule]:
+    """A smallest conflict of unlike machines, of two of them if these contradict each other.
+
+    The cores of many unlike machines have so many threads in common that each question takes long.
+    Each machine has a layout, so that no conflict has fewer than two statements.
+    """
+    for pair in combinations(classes, 2) if len(classes) > 2 else ():
+        names = {node_class.hardware for node_class in pair}
+        some = [statement for statement in rules if not names.isdisjoint(statement.hardware)]
+        part = Problem(joint(pair)[0], problem.names, tuple(rule for rule, _ in some))
+        if not model.feasible(part):
+            found = conflict.smallest(some, _oracle(pair, part, some))
+            return found if len(found.statements) <= 2 else found._replace(is_smallest=False)
+    return conflict.smallest(rules, _oracle(classes, problem, rules))
+
+
+def _oracle(
+    classes: Sequence[NodeClass], problem: Problem, rules: Sequence[HardwareRule]
+) -> Oracle[HardwareRule]:
+    """Answers which rules of unlike machines hold together; all of them do not."""
+
+    def example(some: Sequence[HardwareRule]) -> Layout | None:
+        return model.example(problem.having(rule for rule, _ in some))
+
+    def holds(statement: HardwareRule, layout: object) -> bool:
+        """On each of its machines; a layout has the same CPUs on all of them."""
+        if not isinstance(layout, Mapping):
+            return False
+        return all(
+            feasibility.holds(statement.rule, View(node_class.topology, layout))
+            for node_class in classes
+            if node_class.hardware in statement.hardware
+        )
+
+    memory = Memory(rules, example, holds, unfit=rules)
+    return Oracle(memory.example, holds, feasibility.budget(problem))
 
 
 def joint(classes: Sequence[NodeClass]) -> tuple[Topology, tuple[Cores, ...]]:

@@ -125,6 +125,40 @@ class Oracle(Generic[Statement]):
         return chosen | holding
 
 
+class Memory(Generic[Statement]):
+    """Remembers of which statements there was an example, and of which there is none.
+
+    An example answers for all statements that hold for it.
+    """
+
+    def __init__(
+        self,
+        statements: Sequence[Statement],
+        example: Callable[[Sequence[Statement]], object | None],
+        holds: Callable[[Statement, object], bool],
+        unfit: Sequence[Statement] = (),
+    ) -> None:
+        self._statements, self._example, self._holds = statements, example, holds
+        self._held: list[tuple[frozenset[Statement], object]] = []
+        self._unfit = [frozenset(unfit)] if unfit else []
+
+    def example(self, statements: Sequence[Statement]) -> object | None:
+        """Something for which the statements hold, or None."""
+        chosen = frozenset(statements)
+        for held, known in self._held:
+            if chosen <= held:
+                return known
+        if any(chosen >= unfit for unfit in self._unfit):
+            return None
+        found = self._example(statements)
+        if found is None:
+            self._unfit.append(chosen)
+        else:
+            holding = filter(lambda statement: self._holds(statement, found), self._statements)
+            self._held.append((chosen | frozenset(holding), found))
+        return found
+
+
 def smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conflict[Statement]:
     """As few as possible of statements that cannot hold together, which cannot either.
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from cpuplan.solve import alike, model
-from cpuplan.solve.conflict import Oracle
+from cpuplan.solve.conflict import Memory, Oracle
 from cpuplan.solve.crowds import crowds
 from cpuplan.solve.layout import View
 from cpuplan.solve.rules.rule import Problem, Rule
@@ -30,28 +30,12 @@ def oracle(problem: Problem, calls: int, unfit: Sequence[Rule] = ()) -> Oracle[R
 
     Of the rules `unfit` it is known that they do not.
     """
-    known: list[tuple[frozenset[Rule], View]] = []
-    refused = [frozenset(unfit)] if unfit else []
 
     def example(rules: Sequence[Rule]) -> View | None:
-        chosen = frozenset(rules)
-        for held, view in known:
-            if chosen <= held:
-                return view
-        if any(chosen >= unfit for unfit in refused):
-            return None
         layout = model.example(without_idle(problem.having(rules)))
-        if layout is None:
-            refused.append(chosen)
-            return None
-        view = View(problem.topology, layout)
-        known.append((frozenset(rule for rule in problem.rules if holds(rule, view)), view))
-        return view
+        return None if layout is None else View(problem.topology, layout)
 
-    def holds(rule: Rule, view: object) -> bool:
-        if not isinstance(view, View):
-            return False
-        return all(constraint.holds(view) for constraint in rule.constraints)
+    memory = Memory(problem.rules, example, holds, unfit)
 
     def first_part(rules: Sequence[Rule], feasible: alike.Feasible) -> list[Rule]:
         for crowd in crowds(problem.topology, rules):
@@ -59,7 +43,14 @@ def oracle(problem: Problem, calls: int, unfit: Sequence[Rule] = ()) -> Oracle[R
                 return crowd
         return alike.minimal(rules, feasible)
 
-    return Oracle(example, holds, calls, first_part, alike.sorts)
+    return Oracle(memory.example, holds, calls, first_part, alike.sorts)
+
+
+def holds(rule: Rule, view: object) -> bool:
+    """Whether the rule holds for a layout."""
+    if not isinstance(view, View):
+        return False
+    return all(constraint.holds(view) for constraint in rule.constraints)
 
 
 def _is_irreducible(crowd: Sequence[Rule], rules: Sequence[Rule], feasible: alike.Feasible) -> bool:

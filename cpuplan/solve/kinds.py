@@ -1,7 +1,7 @@
 """Kinds of cores that rules and goals do not distinguish, and the ways in which a core is used."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice, product
+from itertools import combinations, groupby, islice, product
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import CpuSet
@@ -15,7 +15,6 @@ from cpuplan.solve.constraints import (
     OneOf,
     Within,
     binds_cores,
-    slots_by_core,
 )
 from cpuplan.solve.layout import Slot
 
@@ -126,19 +125,17 @@ class Ways:
     def of(self, kind: Kind) -> list[Pattern]:
         """The patterns that the rules allow a kind, those preferred for the lowest cores first."""
         choices = tuple(self._allowed(cpu) for cpu in kind.sample)
+        if self._divided:
+            return self._of_divided(kind, choices)
         key = (choices, kind.groups)
         if key not in self._known:
             self._known[key] = list(self._patterns(choices, kind.groups))
-        patterns = self._known[key]
-        threads = CpuSet(kind.sample)
-        for constraint in self._divided:
-            cores = tuple(siblings for siblings in constraint.cores if siblings & threads)
-            patterns = [
-                pattern
-                for pattern in patterns
-                if all(map(constraint.allows, slots_by_core(cores, kind.sample, pattern)))
-            ]
-        return patterns
+        return self._known[key]
+
+    def _of_divided(self, kind: Kind, choices: Sequence[Sequence[Slot]]) -> list[Pattern]:
+        """The patterns of cores that unlike machines divide into cores of their own."""
+        parts = _Parts(self._divided, kind.sample, self._slots)
+        return list(filter(parts.allow, self._patterns(choices, kind.groups, parts)))
 
     def _allowed(self, cpu: int) -> tuple[Slot, ...]:
         """The slots that a CPU may have."""
@@ -148,7 +145,10 @@ class Ways:
         return tuple(slots)
 
     def _patterns(
-        self, choices: Sequence[Sequence[Slot]], groups: Sequence[int]
+        self,
+        choices: Sequence[Sequence[Slot]],
+        groups: Sequence[int],
+        parts: "_Parts | None" = None,
     ) -> Iterator[Pattern]:
         firsts = {sum(groups[:index]) for index in range(len(groups))}
 
@@ -163,10 +163,56 @@ class Ways:
             start = 0 if thread in firsts else latest
             for index in range(start, len(choices[thread])):
                 slot = choices[thread][index]
+                if parts and not parts.may_follow(chosen, slot):
+                    continue
                 if all(self._may_meet[slot, other] for other in chosen):
                     yield from extend((*chosen, slot), index)
 
         return extend((), 0)
+
+
+class _Parts:
+    """What rules allow threads that are on one core of some machine.
+
+    Most ways to use a core end with its first two threads, and need not be tried to their end.
+    """
+
+    def __init__(
+        self, constraints: Sequence[CoreConstraint], threads: Sequence[int], slots: Sequence[Slot]
+    ) -> None:
+        self._others: list[tuple[CoreConstraint, list[int]]] = []
+        pairs: dict[tuple[int, int], dict[CoreConstraint, None]] = {}
+        for constraint in constraints:
+            anywhere = constraint._replace(cores=())
+            for core in constraint.cores:
+                inside = [index for index, cpu in enumerate(threads) if cpu in core]
+                if not isinstance(constraint, PAIRWISE):
+                    self._others += [(anywhere, inside)] if inside else []
+                    continue
+                for pair in combinations(inside, 2):
+                    pairs.setdefault(pair, {})[anywhere] = None
+        tables: dict[tuple[CoreConstraint, ...], set[tuple[Slot, Slot]]] = {}
+        self._before: list[list[tuple[int, set[tuple[Slot, Slot]]]]] = [[] for _ in threads]
+        for (one, other), same in pairs.items():
+            key = tuple(same)
+            if key not in tables:
+                tables[key] = {
+                    (slot, next_slot)
+                    for slot, next_slot in product(slots, repeat=2)
+                    if all(constraint.allows((slot, next_slot)) for constraint in key)
+                }
+            self._before[other].append((one, tables[key]))
+
+    def may_follow(self, chosen: Sequence[Slot], slot: Slot) -> bool:
+        """Whether the next thread can have a slot after those of the others."""
+        return all((chosen[one], slot) in met for one, met in self._before[len(chosen)])
+
+    def allow(self, pattern: Pattern) -> bool:
+        """Whether the rules that are not about pairs of threads allow a pattern."""
+        return all(
+            constraint.allows([pattern[index] for index in inside])
+            for constraint, inside in self._others
+        )
 
 
 def place(kind: Kind, used: Iterable[tuple[Pattern, int]]) -> dict[int, Slot]:

@@ -1,6 +1,6 @@
 """The layout of each class: the locked one while it satisfies every rule, else one near it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose
@@ -29,6 +29,14 @@ def layouts(
     return [_layout(members[0], starts[0], locate, kin)]
 
 
+def in_order(starts: Iterable[Sequence[Start]]) -> list[Start]:
+    """The layouts that classes may start from together: first those that they had themselves."""
+    several = list(starts)
+    if len(several) == 1:
+        return list(several[0])
+    return sorted(chain.from_iterable(several), key=lambda start: not start.is_own)
+
+
 def together(classes: Sequence[NodeClass]) -> list[list[NodeClass]]:
     """The classes by layout: those of one intent, and so pool, share one that is `common`."""
     groups: dict[tuple[str, ...], list[NodeClass]] = {}
@@ -47,7 +55,7 @@ def _common_layout(
 
     A new class in the pool starts from the layout of the others, and a renamed one from its own.
     """
-    starts = sorted(chain.from_iterable(own_starts), key=lambda start: not start.is_own)
+    starts = in_order(own_starts)
     for start in starts:
         if not any(_breach(node_class, start.locked.pools) for node_class in classes):
             return _kept(classes, start.locked, locate)

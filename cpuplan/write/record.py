@@ -7,17 +7,14 @@ after every file there was looked at.
 
 import json
 import os
-import sys
-from collections.abc import Iterator
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, Label, Severity, Waiver
-from cpuplan.files import Unreadable, read_regular
+from cpuplan.files import Unreadable, cached, read_regular
+from cpuplan.program import program_digest
 from cpuplan.read.inputs import Inputs
-from cpuplan.resources import resource
 from cpuplan.source import Position
 
 #: Records that are kept; the oldest go first.
@@ -73,23 +70,19 @@ def save(inputs: Inputs, record: Record) -> None:
     if len(text) > _MAX_BYTES:
         return
     try:
-        os.makedirs(place.parent, mode=0o700, exist_ok=True)
-        draft = place.with_suffix(f".{os.getpid()}")
-        draft.write_bytes(text)
-        os.replace(draft, place)
-        _prune(place.parent)
+        if cached.write(place, text):
+            _prune(place.parent)
     except OSError:
         return
 
 
 def _place(inputs: Inputs) -> Path | None:
     """The file of the record of `inputs`; None without a home folder."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    home = Path(given) if os.path.isabs(given) else Path(os.path.expanduser("~"), ".cache")
-    if not home.is_absolute():
+    folder = cached.folder()
+    if folder is None:
         return None
     name = sha256(f"{program_digest()} {inputs.digest()}".encode()).hexdigest()
-    return home / "cpuplan" / f"{name}.json"
+    return folder / f"{name}.json"
 
 
 def _prune(folder: Path) -> None:
@@ -110,38 +103,3 @@ def _diagnostic(data: dict[str, Any]) -> Diagnostic:
         severity=Severity(data["severity"]),
         waiver=Waiver(*waiver) if waiver else None,
     )
-
-
-@cache
-def program_digest() -> str:
-    """A digest of the program's files, of the releases installed beside it, and of Python's."""
-    digest = sha256(sys.version.encode())
-    for name in _releases():
-        digest.update(name.encode() + b"\0")
-    for folder in (Path(__file__).parents[1], resource("templates"), resource("schemas")):
-        for path in sorted(_files_below(str(folder))):
-            # A wheel has the templates inside the package, a checkout beside it: the same names in
-            # both.
-            digest.update(path.removeprefix(str(folder)).encode() + b"\0")
-            # some hundred files: a Path would cost more than reading
-            with open(path, "rb", buffering=0) as file:
-                digest.update(file.read())
-    return digest.hexdigest()
-
-
-def _releases() -> list[str]:
-    """The packages that are installed beside the program, as `name-version.dist-info`."""
-    releases = []
-    for folder in filter(os.path.isdir, sys.path):
-        releases += [name for name in os.listdir(folder) if name.endswith(".dist-info")]
-    return sorted(releases)
-
-
-def _files_below(folder: str) -> Iterator[str]:
-    """The files that are read, without what Python and a wheel's builder put beside them."""
-    for entry in os.scandir(folder):
-        if entry.is_dir():
-            if entry.name not in ("__pycache__", "data"):
-                yield from _files_below(entry.path)
-        else:
-            yield entry.path

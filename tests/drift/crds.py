@@ -63,6 +63,7 @@ CUSTOM = {
     "PrometheusRule": "prometheusrules",
     "SecurityContextConstraints": "securitycontextconstraints",
     "Skyhook": "skyhooks",
+    "TopologyAwarePolicy": "topologyawarepolicies",
     "Tuned": "tuneds",
 }
 #: Fields with a default, by API version and kind; `[]` stands for each item of a list.
@@ -75,6 +76,15 @@ _DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
         "spec.pinCPU": True,
         "spec.pinMemory": True,
         "spec.turboDomain": "package",
+    },
+    ("config.nri/v1alpha1", "TopologyAwarePolicy"): {
+        "spec.agent": {"nodeResourceTopology": True},
+        "spec.controllableInterrupts": ["*"],
+        "spec.defaultCPUPriority": "none",
+        "spec.pinCPU": True,
+        "spec.pinMemory": True,
+        "spec.preferIsolatedCPUs": True,
+        "spec.unlimitedBurstable": "package",
     },
     ("skyhook.nvidia.com/v1alpha1", "Skyhook"): {
         "spec.autoTaintNewNodes": False,

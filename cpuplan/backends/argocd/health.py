@@ -11,6 +11,7 @@ from cpuplan.resources import resource
 #: The kinds whose objects get a status from somebody, by API group; each has a script.
 CHECKED = (
     ("config.nri", "BalloonsPolicy"),
+    ("config.nri", "TopologyAwarePolicy"),
     ("machineconfiguration.openshift.io", "KubeletConfig"),
     ("machineconfiguration.openshift.io", "MachineConfigPool"),
     ("performance.openshift.io", "PerformanceProfile"),

@@ -4,6 +4,7 @@ NAMESPACED_KINDS = (
     ("", "ConfigMap"),
     ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
     ("config.nri", "BalloonsPolicy"),
+    ("config.nri", "TopologyAwarePolicy"),
     ("tuned.openshift.io", "Tuned"),
 )
 CLUSTER_KINDS = (

@@ -61,6 +61,10 @@ _CHECKS: dict[tuple[str, str], tuple[str, str]] = {
         _nodes("Failure", "exists"),
         _nodes("Success", "all"),
     ),
+    ("config.nri/v1alpha1", "TopologyAwarePolicy"): (
+        _nodes("Failure", "exists"),
+        _nodes("Success", "all"),
+    ),
     (_MACHINE_CONFIG, "KubeletConfig"): (_last("Failure"), _last("Success")),
     (_MACHINE_CONFIG, "MachineConfigPool"): (_DEGRADED, f"{_PAUSED} || ({_UPDATED})"),
     ("performance.openshift.io/v2", "PerformanceProfile"): (

@@ -30,7 +30,7 @@ from cpuplan.components.host import (
 )
 from cpuplan.components.koordinator import colocation, scheduler, slo
 from cpuplan.components.koordinator import node as koordinator_node
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.expected import stamp
@@ -44,6 +44,7 @@ COMPONENTS: tuple[Component, ...] = (
     crio,
     containerd,
     balloons,
+    topologyaware,
     driver,
     classes,
     claims,
@@ -87,12 +88,13 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
         data = runtimeclass.document(settings)
         data["metadata"] = metadata(f"performance-{intent}", NODE_WAVE)
         yield Manifest(f"10-runtimeclass-{intent}.yaml", data)
-    if settings := plan.settings.of(balloons.NAME):
-        data = balloons.document(settings)
-        name = data["metadata"]["name"]
-        made = metadata(name, NODE_WAVE, options=MAY_BE_MISSING)
-        data["metadata"] = {**data["metadata"], **made}
-        yield Manifest(f"20-balloonspolicy-{plan.node_class.name}.yaml", data)
+    for policy in (balloons, topologyaware):
+        if settings := plan.settings.of(policy.NAME):
+            data = policy.document(settings)
+            name = data["metadata"]["name"]
+            made = metadata(name, NODE_WAVE, options=MAY_BE_MISSING)
+            data["metadata"] = {**data["metadata"], **made}
+            yield Manifest(f"20-{policy.KIND.lower()}-{plan.node_class.name}.yaml", data)
     yield from dra.manifests(plan)
     yield from koordinator.manifests(plan)
 

@@ -36,7 +36,7 @@ _OF_KOORDINATOR: Reads = (
     ("", ("configmaps", "pods")),
     ("config.koordinator.sh", ("clustercolocationprofiles",)),
 )
-_OF_BALLOONS: Reads = (("config.nri", ("balloonspolicies",)),)
+_OF_NRI: Reads = (("config.nri", ("balloonspolicies", "topologyawarepolicies")),)
 _OF_DRA: Reads = (("resource.k8s.io", ("deviceclasses", "resourceslices")),)
 _OF_OPENSHIFT: Reads = (
     (
@@ -78,7 +78,7 @@ def reads(plans: Sequence[NodePlan]) -> Reads:
     return (
         *READS,
         *(_OF_KOORDINATOR if any(target.has_koordinator for target in targets) else ()),
-        *(_OF_BALLOONS if any(target.has_balloons for target in targets) else ()),
+        *(_OF_NRI if any(target.has_nri_policy for target in targets) else ()),
         *(_OF_DRA if any(target.has_dra for target in targets) else ()),
         *(_OF_OPENSHIFT if any(plan.node_class.platform.has_pools for plan in plans) else ()),
     )

@@ -33,6 +33,7 @@ KINDS = {
     "BalloonsPolicy": Kind("config.nri", "balloonspolicies", is_namespaced=True),
     "DeviceClass": Kind("resource.k8s.io", "deviceclasses"),
     "ResourceSlice": Kind("resource.k8s.io", "resourceslices"),
+    "TopologyAwarePolicy": Kind("config.nri", "topologyawarepolicies", is_namespaced=True),
     "ClusterColocationProfile": Kind("config.koordinator.sh", "clustercolocationprofiles"),
     "NodeResourceTopology": Kind("topology.node.k8s.io", "noderesourcetopologies"),
 }

@@ -15,6 +15,7 @@ from cpuplan.components.published.document import (
     ZONES,
     settings_of,
 )
+from cpuplan.components.published.nripolicy import EXCESS, ISOLATED, SHARED
 from cpuplan.expected.answer import Answer, Heals
 from cpuplan.kubelet.pods.pod import MEMORY
 from cpuplan.nrt.crd import DEFINITIONS, admit
@@ -23,8 +24,8 @@ from cpuplan.simulate.koordinatorfiles.objects import NRT, Object
 from cpuplan.source import Field
 
 _COMPARED = (ATTRIBUTES, POLICIES, ZONES)
-#: Pods change it.
-_AVAILABLE = "available"
+#: Pods change these: amounts, and attributes of the zones of NRI policies.
+_CHANGING = ("available", SHARED, ISOLATED, EXCESS)
 _CAPACITY = "capacity"
 _MEMORY = "of memory an inventory has what the machine's maker says"
 _OTHERS = "the object has what its exporter supports"
@@ -81,7 +82,7 @@ def _fixed(value: Value) -> Any:
     """A value without what pods change."""
     data = plain(value)
     if isinstance(data, Mapping):
-        return {key: item for key, item in data.items() if key != _AVAILABLE}
+        return {key: item for key, item in data.items() if key not in _CHANGING}
     return data
 
 

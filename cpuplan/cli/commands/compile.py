@@ -14,6 +14,7 @@ from cpuplan.cli.output import (
     print_diagnostics,
     settings,
     time_limit_option,
+    work_options,
 )
 from cpuplan.read import inputs
 from cpuplan.text import counted, joined
@@ -85,6 +86,7 @@ class _Run(NamedTuple):
 @format_option
 @filter_options
 @time_limit_option
+@work_options
 def command(  # noqa: PLR0913, PLR0917 - the options of the command
     check: bool,
     force: bool,
@@ -122,14 +124,21 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
         note("nothing has changed: out/ is up to date")
         return 1 if fails(known.diagnostics, strict=strict) else 0
     from cpuplan import pipeline
+    from cpuplan.cli.workers import making
     from cpuplan.diagnostics import errors
     from cpuplan.write.manifest import render_written
 
     project = pipeline.load(root, seconds=settings().time_limit)
     narrow_to(project)
-    compiled = pipeline.compile_project(
-        project, resolve=resolve, allow_removal=allow_removal, prune=prune, settle=not check
-    )
+    with making() as how:
+        compiled = pipeline.compile_project(
+            project,
+            resolve=resolve,
+            allow_removal=allow_removal,
+            prune=prune,
+            settle=not check,
+            making=how,
+        )
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, output_format, strict=strict)
         return 1

@@ -17,6 +17,7 @@ from cpuplan.cli.output import (
     time_limit_option,
     today,
     use_colour,
+    work_options,
 )
 from cpuplan.text import counted
 
@@ -96,6 +97,7 @@ def _limit(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 @document_options
 @filter_options
 @time_limit_option
+@work_options
 def command(  # noqa: PLR0913, PLR0917 - the options of the command
     ref: str | None,
     folder: Path | None,
@@ -122,12 +124,14 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     if ref and folder:
         raise click.UsageError("--against and --against-folder exclude each other")
     from cpuplan import pipeline
+    from cpuplan.cli.workers import making
     from cpuplan.diagnostics import errors
 
     before = _tree(ref, folder)
     project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
-    compiled = pipeline.compile_project(project, allow_removal=True, settle=True)
+    with making() as how:
+        compiled = pipeline.compile_project(project, allow_removal=True, settle=True, making=how)
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, "text")
         return 1

@@ -74,8 +74,8 @@ from cpuplan.text import counted
     type=click.Choice(list(ALLOCATORS)),
     default=KUBELET,
     show_default=True,
-    help="Who gives out CPUs: the kubelet as planned (with mechanism balloons the NRI balloons "
-    "policy, with dra the DRA CPU driver), or cpuplan's own dynamic policy, which moves "
+    help="Who gives out CPUs: the kubelet as planned (with mechanism balloons or topology-aware "
+    "that NRI policy, with dra the DRA CPU driver), or cpuplan's own dynamic policy, which moves "
     "exclusive CPUs of running containers to make room. No kubelet has the dynamic policy.",
 )
 @click.option(

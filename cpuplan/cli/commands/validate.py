@@ -15,6 +15,7 @@ from cpuplan.cli.output import (
     print_diagnostics,
     settings,
     time_limit_option,
+    work_options,
 )
 from cpuplan.read import inputs
 from cpuplan.text import counted, joined
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @format_option
 @filter_options
+@work_options
 @click.option("--strict", is_flag=True, help="Treat warnings as errors, except waived ones.")
 @click.option(
     "--target",
@@ -137,10 +139,12 @@ def _judge(
 ) -> "tuple[Plan, list[Diagnostic]]":
     """The plan, and what is wrong with the project beside what is `refused` already."""
     from cpuplan import pipeline
+    from cpuplan.cli.workers import making
     from cpuplan.diagnostics import errors
     from cpuplan.write.files import check_tree
 
-    plan, findings = pipeline.judge(project)
+    with making() as how:
+        plan, findings = pipeline.judge(project, making=how)
     # What `compile` refuses to write over is nothing to call valid.
     diagnostics = [*findings, *check_tree(project.root / "out")]
     if not errors([*refused, *diagnostics]):

@@ -5,7 +5,7 @@ from cpuplan.codes.code import Code
 CODES = {
     "CP508": Code(
         "statement that the DRA CPU driver cannot keep",
-        "{field} cannot hold with mechanism dra: {problem}",
+        "{field} cannot hold with mechanism {mechanism}: {problem}",
         "{hint}",
         "The driver (kubernetes-sigs/dra-driver-cpu) gives CPUs to containers with a claim, whatever their QoS class, and "
         "the rest to all others. It has no fixed sets beside reservedCPUs, manages no memory, gives the kubelet no hints, "

@@ -2,7 +2,6 @@
 
 from cpuplan.components import admission, hugepages, mixedcpus
 from cpuplan.components.checks import (
-    balloons,
     booted,
     caches,
     containerd,
@@ -13,6 +12,7 @@ from cpuplan.components.checks import (
     koordinator,
     kubelet,
     kubelet_view,
+    nri,
     nrt,
     partitions,
     releases,
@@ -38,7 +38,7 @@ CHECKS = (
     kernel.check,
     booted.check,
     nrt.check,
-    balloons.check,
+    nri.check,
     dra.check,
     koordinator.check,
     containerd.check,

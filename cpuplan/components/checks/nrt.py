@@ -8,7 +8,13 @@ from collections.abc import Iterator, Sequence
 from cpuplan.components import chosen, kubelet, memory
 from cpuplan.components.base import once
 from cpuplan.components.published import exporters
-from cpuplan.components.published.exporters import EXPORTERS, KOORDLET, can_have_zones, exporter_of
+from cpuplan.components.published.exporters import (
+    EXPORTERS,
+    KOORDLET,
+    NRI,
+    can_have_zones,
+    exporter_of,
+)
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.model.base import has_key
 from cpuplan.nrt.crd import DEFINITIONS
@@ -33,8 +39,9 @@ def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[D
     if not has_key(plans[0].node_class.cluster_facts, "nodeResourceTopology"):
         return
     yield from _unserved(plans, locate)
-    # Koordinator's scheduler reads what koordlet writes, and has policies of its own.
-    read = [plan for plan in plans if exporter_of(plan) != KOORDLET]
+    # Koordinator's scheduler reads what koordlet writes, and has policies of its own; zones of NRI
+    # policies are read by nobody.
+    read = [plan for plan in plans if exporter_of(plan) not in (KOORDLET, NRI)]
     for plan in read:
         yield from _without_amounts(plan, locate)
         yield from _beyond_count(plan, locate)

@@ -10,6 +10,7 @@ from cpuplan.dra.names import (
     CACHE_L3_ID,
     CAPACITY,
     CORE_ID,
+    DRIVER,
     GROUPED,
     NUMA_NODE_ID,
     SOCKET_ID,
@@ -26,6 +27,9 @@ from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
 NAME = "resource-claims"
 EFFECT: Effect | None = Effect("kubectl get resourceclaims -A -o yaml", Cost.NOTHING)
 KIND = "ResourceClaimTemplate"
+#: Grouped devices alone: of a device without the capacity, as nodes of mode individual have, the
+#: scheduler makes an error that ends its attempt (consumable_capacity.go, KEP-5075).
+_HAS_CAPACITY = f'device.driver == "{DRIVER}" && "numCPUs" in device.attributes["{DRIVER}"]'
 #: The container of a workload that is a number of CPUs.
 _MAIN = "main"
 _CLAIM = "cpus"
@@ -86,7 +90,8 @@ def template_name(plan: NodePlan, workload: Workload, demand: Demand, number: in
     """The name of a template, in the namespace of the workload."""
     parts = [plan.node_class.name, workload.name]
     parts += [demand.container] if workload.cpus is None else []
-    return "-".join([*parts, *([str(number)] if number > 1 else [])])
+    # No workload or container has a dot in its name: no other template is called the same.
+    return ".".join([*parts, *([str(number)] if number > 1 else [])])
 
 
 def chunks(plan: NodePlan, pool: str, cpus: int) -> list[int]:
@@ -157,13 +162,18 @@ def spec_of(plan: NodePlan, pool: str, cpus: int) -> dict[str, Any]:
 
 
 def _of_groups(plan: NodePlan, cpus: int) -> Iterator[dict[str, Any]]:
-    """A request for a part of a device, or several where no device has so many CPUs."""
-    most = largest_group(plan)
-    count = -(-cpus // most) if most else 1
+    """A request for a part of a device, or several where no device has so many CPUs: of whole
+    cores, if they divide.
+    """
+    threads = plan.topology.threads_per_core
+    unit = threads if cpus % threads == 0 else 1
+    units, most = cpus // unit, largest_group(plan) // unit
+    count = -(-units // most) if most else 1
     for number in range(count):
-        share = cpus // count + (number < cpus % count)
+        share = (units // count + (number < units % count)) * unit
         capacity = {"requests": {CAPACITY: str(share)}}
-        asked = {"deviceClassName": names.GENERAL, "capacity": capacity}
+        selectors = [{"cel": {"expression": _HAS_CAPACITY}}]
+        asked = {"deviceClassName": names.GENERAL, "selectors": selectors, "capacity": capacity}
         name = _CLAIM if count == 1 else f"{_CLAIM}-{number + 1}"
         yield {"name": name, "exactly": asked}
 

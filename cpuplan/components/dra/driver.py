@@ -73,19 +73,24 @@ def reads_file(plan: NodePlan) -> bool:
     return versions.from_text(plan.node_class.target.dra.release) >= versions.from_text(FILE_SINCE)
 
 
-def gates(plan: NodePlan) -> dict[str, str]:
-    """Feature gates that are off by default in the target's release, each with what needs it."""
+def needed(plan: NodePlan) -> dict[str, str]:
+    """The feature gates that the driver needs, each with what needs it."""
     target = plan.node_class.target
-    version = versions.kubernetes_version(target)
-    if not target.has_dra or version is None:
+    found: dict[str, str] = {}
+    if target.has_dra and names.mode(plan) == GROUPED:
+        found[CONSUMABLE] = "claims take a part of a device"
+    if target.has_dra and target.dra.accounting == "mapping":
+        found[ALLOCATABLE] = "claims count as CPUs of pods"
+    return found
+
+
+def gates(plan: NodePlan) -> dict[str, str]:
+    """Those that are off by default in the target's release; none for an unknown release."""
+    version = versions.kubernetes_version(plan.node_class.target)
+    if version is None:
         return {}
-    needed: dict[str, str] = {}
-    if names.mode(plan) == GROUPED:
-        needed[CONSUMABLE] = "claims take a part of a device"
-    if target.dra.accounting == "mapping":
-        needed[ALLOCATABLE] = "claims count as CPUs of pods"
     by_default = Gates({}, version)
-    return {gate: why for gate, why in needed.items() if not by_default.enabled(gate)}
+    return {gate: why for gate, why in needed(plan).items() if not by_default.enabled(gate)}
 
 
 def values(plan: NodePlan, settings: Sequence[Setting]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Without the driver's mapping (KEP-5517) neither the scheduler nor the kubelet co
 claims: containers, or the pod, request and limit as many.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from cpuplan.components.dra import claims, driver, names
@@ -15,6 +16,8 @@ from cpuplan.plan import NodePlan
 
 #: Only the QoS class: the claim counts as CPUs already.
 OF_CLASS = "1m"
+#: What a pod calls its claims, numbered.
+_CLAIM = "cpus"
 
 
 def template(plan: NodePlan, workload: Workload) -> dict[str, Any]:
@@ -27,32 +30,40 @@ def template(plan: NodePlan, workload: Workload) -> dict[str, Any]:
         total = _milli(workload)
         amounts = {CPU: str(total // 1000) if total % 1000 == 0 else f"{total}m"}
         spec["resources"] = {"requests": amounts, "limits": dict(amounts)}
-    spec["containers"] = [_container(plan, workload, demand) for demand in demands]
-    references = [each for demand in demands for each in _references(plan, workload, demand)]
-    spec["resourceClaims"] = references
+    used = _claims_by_container(plan, workload)
+    spec["containers"] = [_container(plan, demand, used[demand.container]) for demand in demands]
+    spec["resourceClaims"] = [
+        {"name": name, "resourceClaimTemplateName": template}
+        for templates in used.values()
+        for name, template in templates.items()
+    ]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": workload.name}, "spec": spec}
 
 
-def _container(plan: NodePlan, workload: Workload, demand: Demand) -> dict[str, Any]:
+def _container(plan: NodePlan, demand: Demand, used: Iterable[str]) -> dict[str, Any]:
     accounting = plan.node_class.target.dra.accounting
     resources: dict[str, Any] = {}
     if accounting != "podResources":
         amount = str(demand.cpus) if accounting == "requests" else OF_CLASS
         resources = {"requests": {CPU: amount}, "limits": {CPU: amount}}
-    used = [{"name": each["name"]} for each in _references(plan, workload, demand)]
-    return {"name": demand.container, "resources": {**resources, "claims": used}}
+    own = [{"name": name} for name in used]
+    return {"name": demand.container, "resources": {**resources, "claims": own}}
 
 
-def _references(plan: NodePlan, workload: Workload, demand: Demand) -> list[dict[str, str]]:
-    """The claims of a container: no claim may be used by two containers."""
-    count = len(claims.chunks(plan, workload.pool, demand.cpus))
-    return [
-        {
-            "name": demand.container if number == 1 else f"{demand.container}-{number}",
-            "resourceClaimTemplateName": claims.template_name(plan, workload, demand, number),
-        }
-        for number in range(1, count + 1)
-    ]
+def _claims_by_container(plan: NodePlan, workload: Workload) -> dict[str, dict[str, str]]:
+    """The templates of each container by the names that the pod has for its claims.
+
+    No claim may be used by two containers: the driver refuses the second.
+    """
+    found: dict[str, dict[str, str]] = {}
+    number = 0
+    for demand in claims.demands_of(workload):
+        own = found.setdefault(demand.container, {})
+        for part in range(1, len(claims.chunks(plan, workload.pool, demand.cpus)) + 1):
+            number += 1
+            name = claims.template_name(plan, workload, demand, part)
+            own[f"{_CLAIM}-{number}"] = name
+    return found
 
 
 def _milli(workload: Workload) -> int:

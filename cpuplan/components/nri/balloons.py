@@ -1,58 +1,44 @@
 """BalloonsPolicy (config.nri/v1alpha1): the configuration of the NRI balloons policy for the nodes
 of a class.
-
-The plugin of a node with the label `config.nri/group` reads `group.<its value>`, and no other
-object but one of the node's own name.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuplan import yaml11
-from cpuplan.components.nri import types
+from cpuplan.components.nri import policies, types
 from cpuplan.components.reasons import of_mechanism
 from cpuplan.cpuset import CpuSet
-from cpuplan.emit import to_yaml
 from cpuplan.model.topology import Topology
 from cpuplan.model.words import PARTITION
-from cpuplan.nri.names import BALLOON, RESERVED, SYSTEM_NAMESPACE
+from cpuplan.nri.names import BALLOON, RESERVED
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.setting import Cost, Effect, Setting, Value
 
 if TYPE_CHECKING:
     from cpuplan.nri.balloons.config import Config
+    from cpuplan.nri.balloons.policy import Policy
     from cpuplan.nri.sysfs.files import Files
 
 NAME = "balloons"
 EFFECT: Effect | None = Effect("kubectl get balloonspolicies -A -o yaml", Cost.NOTHING)
-API_VERSION, KIND = "config.nri/v1alpha1", "BalloonsPolicy"
-#: Where the plugin's chart is installed by default, and where it reads its configuration.
-NAMESPACE = "kube-system"
-GROUP_LABEL = "config.nri/group"
+KIND = "BalloonsPolicy"
 #: The annotation of pods by which they come to a balloon, for all of their containers.
 ANNOTATION = BALLOON
-_CPUSET = "cpuset:"
-_TYPES = "balloonTypes."
-_AMOUNTS = ("availableResources", "reservedResources")
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Fields of the object; those of a type together."""
     if not plan.node_class.target.has_balloons:
         return
-    because = (of_mechanism(plan),)
-    yield Setting(NAME, "metadata.name", f"group.{plan.node_class.name}", because)
-    yield Setting(NAME, "availableResources.cpu", types.available(plan), because)
-    reserved = plan.pool("reserved")
-    amount: Value = reserved.cpus or "0"
-    yield Setting(NAME, "reservedResources.cpu", amount, (*reserved.because, *because))
-    yield Setting(NAME, "pinCPU", True, because)
+    yield from policies.settings(plan, NAME)
     only_cpus = of_mechanism(plan, "it gives out CPUs only: memory stays the kernel's")
     yield Setting(NAME, "pinMemory", False, (only_cpus,))
-    exporter = of_mechanism(plan, "the NodeResourceTopology of a node stays its exporter's")
-    yield Setting(NAME, "agent.nodeResourceTopology", False, (exporter,))
+    yield policies.agent(plan, NAME)
+    because = of_mechanism(plan)
     for known in types.of_plan(plan):
-        yield Setting(NAME, f"{_TYPES}{known.name}", known.fields, (*known.because, *because))
+        key = f"balloonTypes.{known.name}"
+        yield Setting(NAME, key, known.fields, (*known.because, because))
 
 
 def pods_text(plan: NodePlan, name: str) -> str:
@@ -62,7 +48,7 @@ def pods_text(plan: NodePlan, name: str) -> str:
     if name.startswith(PARTITION):
         return f"those with the annotation {ANNOTATION}: {name}"
     others = {
-        RESERVED: f"those of the namespace {SYSTEM_NAMESPACE}",
+        RESERVED: f"those of {policies.reserved_namespaces_text(plan)}",
         types.BEST_EFFORT: "BestEffort pods, except those of partitions",
     }
     return others.get(name, "")
@@ -78,7 +64,7 @@ class PolicyInputs(NamedTuple):
 def policy_inputs(plan: NodePlan) -> PolicyInputs:
     """The planned machine, and the object as it is written: the API server adds nothing to it."""
     offlined = plan.pool("offlined").cpus
-    return inputs_of(plan.topology, types.isolated(plan), offlined, tuple(settings(plan)))
+    return inputs_of(plan.topology, policies.isolated(plan), offlined, tuple(settings(plan)))
 
 
 def inputs_of(
@@ -92,53 +78,23 @@ def inputs_of(
     return PolicyInputs(files_of(topology, isolated, offlined), decode_object(document(given)))
 
 
+def started(plan: NodePlan) -> "Policy":
+    """The policy on the planned machine; NriError or PanicError where it does not start."""
+    from cpuplan.nri.balloons.policy import Policy  # for few plans
+
+    return Policy(*policy_inputs(plan))
+
+
 def document(settings: Sequence[Setting]) -> dict[str, Any]:
     """The settings as an object."""
-    values = {setting.key: setting.value for setting in settings}
-    spec: dict[str, Any] = {}
-    for key, value in values.items():
-        field, _, rest = key.partition(".")
-        if field == "balloonTypes":
-            spec.setdefault(field, []).append({"name": rest, **plain(value)})
-        elif field in _AMOUNTS:
-            prefix = _CPUSET if isinstance(value, CpuSet) else ""
-            spec[field] = {rest: f"{prefix}{value}"}
-        elif field == "agent":
-            spec[field] = {rest: value}
-        elif field != "metadata":
-            spec[field] = value
-    return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "metadata": {"name": values["metadata.name"], "namespace": NAMESPACE},
-        "spec": spec,
-    }
+    return policies.document(settings, KIND)
 
 
 def render(settings: Sequence[Setting]) -> str:
     """The object's YAML; empty without settings."""
-    return to_yaml(document(settings)) if settings else ""
+    return policies.render(settings, KIND)
 
 
 def parse(text: str) -> dict[str, Value]:
     """The same fields of an object's YAML."""
-    data = next(yaml11.load(text))
-    found: dict[str, Value] = {"metadata.name": data["metadata"]["name"]}
-    for field, value in data["spec"].items():
-        if field == "balloonTypes":
-            found |= {f"{_TYPES}{given['name']}": _type(given) for given in value}
-        elif isinstance(value, dict):
-            found |= {f"{field}.{key}": _amount(item) for key, item in value.items()}
-        else:
-            found[field] = from_plain(value)
-    return found
-
-
-def _type(given: Mapping[str, Any]) -> Value:
-    return from_plain({key: value for key, value in given.items() if key != "name"})
-
-
-def _amount(value: Any) -> Value:
-    if isinstance(value, str) and value.startswith(_CPUSET):
-        return CpuSet.parse(value.removeprefix(_CPUSET))
-    return from_plain(value)
+    return policies.fields(next(yaml11.load(text)))

@@ -8,8 +8,7 @@ composite of balloons at such devices has exactly these CPUs (vectors/nri).
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cpuplan.components import isolation
-from cpuplan.components.reasons import of_mechanism
+from cpuplan.components.nri.policies import available, isolated
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
 from cpuplan.model.words import PARTITION
@@ -34,11 +33,6 @@ class Fixed(NamedTuple):
     name: str
     cpus: CpuSet
     because: tuple[Reason, ...]
-
-
-def available(plan: NodePlan) -> CpuSet:
-    """The CPUs that balloons may have: not those that are off or kept from pods."""
-    return plan.topology.online - plan.pool("isolcpus").cpus - plan.pool("offlined").cpus
 
 
 def fixed(plan: NodePlan) -> list[Fixed]:
@@ -100,12 +94,6 @@ def _of_others(plan: NodePlan) -> Iterator[BalloonType]:
         "shareIdleCPUsInSame": "system",
     }
     yield BalloonType(DEFAULT, idle, rest.because)
-
-
-def isolated(plan: NodePlan) -> CpuSet:
-    """The CPUs without load balancing, which the plugin reads as isolated by the kernel."""
-    apart = isolation.kept_off(plan, "domain", of_mechanism(plan))
-    return apart.cpus | plan.pool("isolcpus").cpus
 
 
 def _of_fixed(plan: NodePlan, one: Fixed) -> Iterator[BalloonType]:

@@ -1,5 +1,6 @@
 """A NodeResourceTopology as settings, and settings as the object."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ from cpuplan.setting import Setting, Value
 LABELS, ANNOTATIONS, ATTRIBUTES = "labels.", "annotations.", "attributes."
 VERSION, POLICIES, ZONES = "apiVersion", "topologyPolicies", "zones."
 _RESOURCES = "resources."
+#: Of a zone that is no NUMA node: its type and parent, and its attributes.
+PLACE, OF_ZONE = "place", "attributes"
+_ZONE_FIELD = re.compile(r"(?P<zone>.+?)\.(?P<field>costs|place|attributes|resources\..+)")
 
 
 def document(settings: Sequence[Setting]) -> dict[str, Any]:
@@ -16,7 +20,7 @@ def document(settings: Sequence[Setting]) -> dict[str, Any]:
     values = {setting.key: setting.value for setting in settings}
     zones: dict[str, dict[str, Any]] = {}
     for key, value in _below(values, ZONES).items():
-        name, _, field = key.partition(".")
+        name, field = zone_field(key)
         zone = zones.setdefault(name, {"name": name, "type": NODE, "costs": [], "resources": []})
         if isinstance(value, dict):
             _add(zone, field, value)
@@ -37,6 +41,14 @@ def document(settings: Sequence[Setting]) -> dict[str, Any]:
     }
 
 
+def zone_field(key: str) -> tuple[str, str]:
+    """The name of a zone and the field, from a key after the prefix: names may have points."""
+    found = _ZONE_FIELD.fullmatch(key)
+    if found is None:
+        raise ValueError(f"no field of a zone: {key}")
+    return found["zone"], found["field"]
+
+
 def _below(values: Mapping[str, Value], prefix: str) -> dict[str, Value]:
     return {
         key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)
@@ -49,8 +61,10 @@ def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _add(zone: dict[str, Any], field: str, value: Mapping[str, Value]) -> None:
-    if field == "costs":
-        zone["costs"] = [{"name": name, "value": cost} for name, cost in value.items()]
+    if field in ("costs", OF_ZONE):
+        zone[field] = [{"name": name, "value": one} for name, one in value.items()]
+    elif field == PLACE:
+        zone |= value
     else:
         resource = {"name": field.removeprefix(_RESOURCES), **value}
         zone["resources"] = sorted([*zone["resources"], resource], key=_name)
@@ -77,6 +91,11 @@ def settings_of(data: Mapping[str, Any]) -> dict[str, Value]:
 
 def _of_zone(key: str, zone: Mapping[str, Any]) -> dict[str, Value]:
     found: dict[str, Value] = {}
+    if zone.get("type", NODE) != NODE:
+        place: dict[str, Value] = {"type": zone["type"]}
+        found[f"{key}.{PLACE}"] = place | ({"parent": zone["parent"]} if "parent" in zone else {})
+    if zone.get(OF_ZONE):
+        found[f"{key}.{OF_ZONE}"] = {one["name"]: one["value"] for one in zone[OF_ZONE]}
     if zone.get("costs"):
         found[f"{key}.costs"] = {cost["name"]: cost["value"] for cost in zone["costs"]}
     for item in zone.get("resources") or ():

@@ -16,6 +16,8 @@ from cpuplan.nrt.names import V1ALPHA1, V1ALPHA2
 from cpuplan.plan import NodePlan
 
 RTE, NFD, KOORDLET = "resource-topology-exporter", "node-feature-discovery", "koordlet"
+#: The plugin of an NRI resource policy: its zones are pools or balloons, and none of type Node.
+NRI = "nri-policy"
 #: The scheduler plugin counts in a mask of 64 bits (scheduler-plugins, pkg/noderesourcetopology).
 MAX_ZONES = 64
 
@@ -32,6 +34,7 @@ EXPORTERS = {
     RTE: Exporter(V1ALPHA2, has_attributes=True, has_policies=False),
     NFD: Exporter(V1ALPHA2, has_attributes=True, has_policies=True),
     KOORDLET: Exporter(V1ALPHA1, has_attributes=False, has_policies=True),
+    NRI: Exporter(V1ALPHA2, has_attributes=False, has_policies=False),
 }
 
 
@@ -58,8 +61,8 @@ def can_have_zones(plan: NodePlan) -> bool:
 
 
 def zones(plan: NodePlan) -> list[Zone]:
-    """The zones of a node as its exporter publishes them; none that crash readers."""
-    if not can_have_zones(plan):
+    """The NUMA nodes as the exporter publishes them; none that crash readers."""
+    if not can_have_zones(plan) or exporter_of(plan) == NRI:
         return []
     match exporter_of(plan):
         case "koordlet":

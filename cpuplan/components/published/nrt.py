@@ -13,6 +13,8 @@ from cpuplan.components.published.document import (
     ANNOTATIONS,
     ATTRIBUTES,
     LABELS,
+    OF_ZONE,
+    PLACE,
     POLICIES,
     VERSION,
     ZONES,
@@ -43,8 +45,25 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     yield from _topology_manager(plan, exporter)
     if exporter_of(plan) == exporters.KOORDLET:
         yield from _of_koordlet(plan)
+    if exporter_of(plan) == exporters.NRI:
+        yield from _of_nri_policy(plan)
     for zone in exporters.zones(plan):
         yield from _zone(plan, zone)
+
+
+def _of_nri_policy(plan: NodePlan) -> Iterator[Setting]:
+    """What the plugin of a resource policy writes of itself, and its zones."""
+    from cpuplan.components.published import nripolicy  # for few plans
+
+    because = (_because(plan),)
+    yield Setting(NAME, f"{ATTRIBUTES}TopologyPolicy", plan.node_class.target.mechanism, because)
+    for zone in nripolicy.zones(plan):
+        key = f"{ZONES}{zone.name}"
+        yield Setting(NAME, f"{key}.{PLACE}", zone.place, because)
+        if zone.attributes:
+            yield Setting(NAME, f"{key}.{OF_ZONE}", zone.attributes, because)
+        for name, amounts in zone.resources.items():
+            yield Setting(NAME, f"{key}.resources.{name}", amounts, because)
 
 
 def _because(plan: NodePlan) -> Reason:

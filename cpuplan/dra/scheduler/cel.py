@@ -4,60 +4,35 @@ Literals, operators, lists, fields, `in`, `has` and the comparison of quantities
 refused when an expression is read, never guessed.
 """
 
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from cpuplan.dra.devices import Device
 from cpuplan.dra.names import DRIVER
+from cpuplan.dra.scheduler import nodes
+from cpuplan.dra.scheduler.nodes import Node
 from cpuplan.kubelet import quantity
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.quantity import Quantity
 
 #: What an expression is made of.
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+(?![0-9A-Za-z_.]))|(?P<text>\"[^\"\\\n]*\"|'[^'\\\n]*')"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign>&&|\|\||[=!<>]=|[-+*%/<>!?:.,()\[\]]))"
 )
-_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_COMPARISONS = ("==", "!=", "in", *_ORDERS)
+_COMPARISONS = ("==", "!=", "in", *nodes.ORDERS)
 _LITERALS: Mapping[str, Any] = {"true": True, "false": False, "null": None}
-_METHODS: dict[str, Callable[[int, int], Any]] = {
-    "compareTo": lambda left, right: (left > right) - (left < right),
-    "isGreaterThan": operator.gt,
-    "isLessThan": operator.lt,
-}
 _MOST_TOKENS = 5000
 _MOST_DEPTH = 50
-Scope = Mapping[str, Any]
-Node = Callable[[Scope], Any]
 
 
 class SyntaxCelError(Exception):
     """An expression that is wrong, or that cpuplan does not evaluate."""
 
 
-class CelError(Exception):
-    """An expression that fails on a device; the text is that of the evaluator."""
-
-
 class _Token(NamedTuple):
     kind: str
     text: str
-
-
-class _Attributes(dict[str, Any]):
-    """Attributes by domain: those of an unknown domain are none."""
-
-    def __missing__(self, domain: str) -> dict[str, Any]:
-        return {}
 
 
 def matches(expression: str, device: Device) -> bool:
@@ -69,11 +44,11 @@ def matches(expression: str, device: Device) -> bool:
 
 
 def _scope(device: Device) -> dict[str, Any]:
-    attributes: dict[str, Any] = _Attributes()
+    attributes: dict[str, Any] = nodes.Domains()
     for name, value in device.attributes.items():
         domain, _, short = name.rpartition("/")
         attributes.setdefault(domain, {})[short] = value
-    capacity: dict[str, Any] = _Attributes()
+    capacity: dict[str, Any] = nodes.Domains()
     if device.capacity is not None:
         capacity[DRIVER] = {"cpu": quantity.of(device.capacity)}
     return {
@@ -142,36 +117,36 @@ class _Reader:
         yes = self.ternary(depth + 1)
         self._need(":")
         no = self.ternary(depth + 1)
-        return lambda scope: (yes if _truth(condition(scope)) else no)(scope)
+        return lambda scope: (yes if nodes.truth(condition(scope)) else no)(scope)
 
     def _either(self, depth: int) -> Node:
         node = self._both(depth)
         while self._take("||"):
-            node = _logical(node, self._both(depth), decisive=True)
+            node = nodes.logical(node, self._both(depth), decisive=True)
         return node
 
     def _both(self, depth: int) -> Node:
         node = self._comparison(depth)
         while self._take("&&"):
-            node = _logical(node, self._comparison(depth), decisive=False)
+            node = nodes.logical(node, self._comparison(depth), decisive=False)
         return node
 
     def _comparison(self, depth: int) -> Node:
         node = self._sum(depth)
         while sign := self._take(*_COMPARISONS):
-            node = _compared(sign, node, self._sum(depth))
+            node = nodes.compared(sign, node, self._sum(depth))
         return node
 
     def _sum(self, depth: int) -> Node:
         node = self._product(depth)
         while sign := self._take("+", "-"):
-            node = _arithmetic(sign, node, self._product(depth))
+            node = nodes.arithmetic(sign, node, self._product(depth))
         return node
 
     def _product(self, depth: int) -> Node:
         node = self._unary(depth)
         while sign := self._take("*", "/", "%"):
-            node = _arithmetic(sign, node, self._unary(depth))
+            node = nodes.arithmetic(sign, node, self._unary(depth))
         return node
 
     def _unary(self, depth: int) -> Node:
@@ -179,34 +154,36 @@ class _Reader:
             raise SyntaxCelError(f"nested deeper than {_MOST_DEPTH}")
         if self._take("!"):
             inner = self._unary(depth + 1)
-            return lambda scope: not _truth(inner(scope))
+            return lambda scope: not nodes.truth(inner(scope))
         if self._take("-"):
             number = self._unary(depth + 1)
-            return lambda scope: -_number(number(scope))
+            return lambda scope: -nodes.number(number(scope))
         return self._member(depth)
 
     def _member(self, depth: int) -> Node:
         node = self._primary(depth)
         while sign := self._take(".", "["):
             if sign == "[":
-                node = _indexed(node, self.ternary(depth + 1))
+                node = nodes.indexed(node, self.ternary(depth + 1))
                 self._need("]")
                 continue
             name = self.next()
             if name.kind != "name":
                 raise SyntaxCelError(f"cannot evaluate {name.text!r}")
             node = (
-                self._method(node, name.text, depth) if self._take("(") else _field(node, name.text)
+                self._method(node, name.text, depth)
+                if self._take("(")
+                else nodes.field(node, name.text)
             )
         return node
 
     def _method(self, node: Node, name: str, depth: int) -> Node:
-        call = _METHODS.get(name)
+        call = nodes.METHODS.get(name)
         if call is None:
             raise SyntaxCelError(f"cannot evaluate the function {name}")
         argument = self.ternary(depth + 1)
         self._need(")")
-        return lambda scope: call(_amount(node(scope)), _amount(argument(scope)))
+        return lambda scope: call(nodes.amount(node(scope)), nodes.amount(argument(scope)))
 
     def _primary(self, depth: int) -> Node:
         if self._take("("):
@@ -217,13 +194,13 @@ class _Reader:
             return self._list(depth)
         token = self.next()
         if token.kind == "number":
-            return _constant(int(token.text))
+            return nodes.constant(int(token.text))
         if token.kind == "text":
-            return _constant(token.text[1:-1])
+            return nodes.constant(token.text[1:-1])
         if token.kind == "name" and self._take("("):
             return self._function(token.text, depth)
         if token.text in _LITERALS:
-            return _constant(_LITERALS[token.text])
+            return nodes.constant(_LITERALS[token.text])
         if token.text != "device":
             raise SyntaxCelError(f"cannot evaluate {token.text!r}")
         return lambda scope: scope["device"]
@@ -240,129 +217,7 @@ class _Reader:
         argument = self.ternary(depth + 1)
         self._need(")")
         if name == "has":
-            return _has(argument)
+            return nodes.has(argument)
         if name != "quantity":
             raise SyntaxCelError(f"cannot evaluate the function {name}")
-        return lambda scope: _quantity(argument(scope))
-
-
-def _constant(value: Any) -> Node:
-    return lambda scope: value
-
-
-def _logical(left: Node, right: Node, *, decisive: bool) -> Node:
-    """One side is enough where it decides, even if the other one fails."""
-
-    def evaluate(scope: Scope) -> bool:
-        try:
-            if _truth(left(scope)) is decisive:
-                return decisive
-        except CelError:
-            if _truth(right(scope)) is decisive:
-                return decisive
-            raise
-        return _truth(right(scope))
-
-    return evaluate
-
-
-def _compared(sign: str, left: Node, right: Node) -> Node:
-    if sign == "in":
-        return lambda scope: _is_in(left(scope), right(scope))
-    if sign in ("==", "!="):
-        return lambda scope: _equal(left(scope), right(scope)) is (sign == "==")
-    order = _ORDERS[sign]
-    return lambda scope: order(*_alike(left(scope), right(scope)))
-
-
-def _equal(left: Any, right: Any) -> bool:
-    return type(left) is type(right) and bool(left == right)
-
-
-def _is_in(item: Any, container: Any) -> bool:
-    if not isinstance(container, list | dict):
-        raise CelError("no such overload")
-    return any(_equal(item, each) for each in container)
-
-
-def _alike(left: Any, right: Any) -> tuple[Any, Any]:
-    if type(left) is not type(right) or not isinstance(left, int | str):
-        raise CelError("no such overload")
-    return left, right
-
-
-def _arithmetic(sign: str, left: Node, right: Node) -> Node:
-    def evaluate(scope: Scope) -> Any:
-        one, other = left(scope), right(scope)
-        if sign == "+" and isinstance(one, str) and isinstance(other, str):
-            return one + other
-        one, other = _number(one), _number(other)
-        if sign in "/%" and not other:
-            raise CelError("division by zero" if sign == "/" else "modulus by zero")
-        if sign in "/%":  # towards zero
-            whole = abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)
-            return whole if sign == "/" else one - whole * other
-        return one + other if sign == "+" else one - other if sign == "-" else one * other
-
-    return evaluate
-
-
-def _number(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise CelError("no such overload")
-    return value
-
-
-def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise CelError("no such overload")
-    return value
-
-
-def _amount(value: Any) -> int:
-    if not isinstance(value, Quantity):
-        raise CelError("no such overload")
-    return value.nano
-
-
-def _quantity(value: Any) -> Quantity:
-    try:
-        return quantity.parse(value)
-    except (KubeletError, TypeError) as error:
-        raise CelError(str(error)) from None
-
-
-class _MissingError(CelError):
-    """A key that is not there, which `has` asks about."""
-
-
-def _field(node: Node, name: str) -> Node:
-    return lambda scope: _value_of(node(scope), name)
-
-
-def _indexed(node: Node, key: Node) -> Node:
-    return lambda scope: _value_of(node(scope), key(scope))
-
-
-def _value_of(container: Any, key: Any) -> Any:
-    if isinstance(container, _Attributes) and isinstance(key, str):
-        return container[key]
-    if not isinstance(container, dict):
-        raise CelError("no such overload")
-    if key not in container:
-        raise _MissingError(f"no such key: {key}")
-    value = container[key]
-    if value is None:
-        raise CelError(f"attribute {key}: a random one of several values")
-    return value
-
-
-def _has(node: Node) -> Node:
-    def evaluate(scope: Scope) -> bool:
-        try:
-            node(scope)
-        except _MissingError:
-            return False
-        return True
-
-    return evaluate
+        return lambda scope: nodes.read_quantity(argument(scope))

@@ -5,24 +5,22 @@ best fit and no scoring. Combinations that cannot be the first solution are left
 not as slow as in the scheduler, which gives up after ten seconds.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cpuplan.dra.claims import Result
 from cpuplan.dra.devices import Attribute, Device
 from cpuplan.dra.names import CAPACITY
-from cpuplan.dra.scheduler import cel
+from cpuplan.dra.scheduler.matching import Matching, SchedulerError
 from cpuplan.dra.scheduler.requests import Constraint, Request, Spec
 from cpuplan.kubelet import quantity
 
 #: Devices of one claim (AllocationResultsMaxSize).
 MOST_DEVICES = 32
 #: Devices that are tried for the claims of one pod.
-_MOST_TRIED = 50_000
-
-
-class SchedulerError(Exception):
-    """Why the scheduler does not even search, or stops; the message is its text."""
+_MOST_TRIED = 10_000
 
 
 class StoppedError(SchedulerError):
@@ -59,12 +57,11 @@ class Search:
     def __init__(
         self, devices: Sequence[Device], usage: Usage, classes: Mapping[str, tuple[str, ...]]
     ) -> None:
-        self._devices, self._classes = devices, classes
+        self._devices, self._matching = devices, Matching(devices, classes)
         self._used = set(usage.devices)
         self._consumed = dict(usage.consumed)
         self._found: list[_Slot] = []
         self._tried = 0
-        self._matches: dict[tuple[Request, int], bool] = {}
 
     def allocate(self, specs: Sequence[Spec]) -> list[tuple[Result, ...]] | None:
         """The devices of each claim; None if there are not enough, SchedulerError as the text."""
@@ -93,39 +90,8 @@ class Search:
             raise SchedulerError(f"{number} exceeds the claim limit of {MOST_DEVICES}")
 
     def _count(self, request: Request) -> int:
-        self._selectors(request)
-        return len(self._all(request)) if request.number is None else request.number
-
-    def _all(self, request: Request) -> list[int]:
-        """The devices that are meant, whether they are free or not."""
-        return [at for at in range(len(self._devices)) if self._is_meant(request, at)]
-
-    def _selectors(self, request: Request) -> tuple[str, ...]:
-        own = request.class_selectors
-        known = self._classes.get(request.device_class) if own is None else own
-        if known is None:
-            name = request.device_class
-            raise SchedulerError(
-                f"request {request.name}: could not retrieve device class {name}: "
-                f'deviceclass.resource.k8s.io "{name}" not found'
-            )
-        return (*known, *request.selectors)
-
-    def _is_meant(self, request: Request, at: int) -> bool:
-        key = (request, at)
-        if key not in self._matches:
-            self._matches[key] = self._selects(request, self._devices[at])
-        return self._matches[key]
-
-    def _selects(self, request: Request, device: Device) -> bool:
-        for number, selector in enumerate(self._selectors(request)):
-            try:
-                if not cel.matches(selector, device):
-                    return False
-            except (cel.CelError, cel.SyntaxCelError) as error:
-                problem = f"selector #{number}: CEL runtime error: {error}"
-                raise SchedulerError(f"request {request.name}: {problem}") from None
-        return True
+        self._matching.selectors(request)
+        return len(self._matching.meant(request)) if request.number is None else request.number
 
     def _next(self, claim: int, position: int, of: _Turn | None = None) -> bool:
         """Choose one more device, and all that follow, for a request or for one that is begun."""
@@ -147,20 +113,60 @@ class Search:
             position, of = position + 1, None
         return True
 
+    def _has_enough(self, claim: int, position: int, of: _Turn, needed: int) -> bool:
+        """Whether a row of equal requests, with nothing behind it, can have enough devices at all.
+
+        Each takes its devices from those that have the attributes in common that it asks for.
+        """
+        spec, requests = self._specs[claim], self._specs[claim].requests
+        following = range(position + 1, len(requests))
+        if not all(_are_equal(spec, at - 1, at) for at in following):
+            return True
+        own = [
+            each.attribute
+            for each in spec.constraints
+            if each.requests == (of.request.name,) and not each.is_distinct
+        ]
+        groups: Counter[tuple[Attribute, ...]] = Counter()
+        for at in self._candidates(claim, of):
+            device = self._devices[at]
+            if device.capacity is not None:
+                return True
+            if device.name not in self._used:
+                groups[tuple(device.attributes.get(name) for name in own)] += 1
+        return sum(number // needed for number in groups.values()) >= len(requests) - position
+
     def _choose(self, claim: int, position: int, of: _Turn, needed: int) -> bool:
         """Try one device after the other; of all devices the next one must be free."""
         if sum(slot.claim == claim for slot in self._found) + needed - of.taken > MOST_DEVICES:
             return False
-        candidates: Iterable[int] = range(of.start, len(self._devices))
-        if of.request.number is None:
-            candidates = self._all(of.request)[of.taken : of.taken + 1]
-        for at in candidates:
+        if of.request.number and not of.taken and not self._has_enough(claim, position, of, needed):
+            return False
+        for at in self._candidates(claim, of):
             if not self._take(claim, of.request, at):
                 continue
             if self._next(claim, position, _Turn(of.request, of.taken + 1, at + 1)):
                 return True
             self._give_back()
         return False
+
+    def _candidates(self, claim: int, of: _Turn) -> Sequence[int]:
+        """The devices to look at: those that are meant, with the attribute that the others have.
+
+        All, where a selector fails on one of them: the scheduler stops when it comes to that one.
+        """
+        if of.request.number is None:
+            return self._matching.meant(of.request)[of.taken : of.taken + 1]
+        try:
+            meant = self._matching.meant(of.request)
+        except SchedulerError:
+            return range(of.start, len(self._devices))
+        for constraint in self._specs[claim].constraints:
+            applies = constraint.is_for(of.request.name) and not constraint.is_distinct
+            if applies and (values := self._values(claim, constraint)):
+                meant = self._matching.meant(of.request, constraint.attribute, values[0])
+                break
+        return meant[bisect_left(meant, of.start) :]
 
     def _first(self, claim: int, position: int) -> int:
         """The first device to look at: of equal requests the first one has the first device.
@@ -175,13 +181,13 @@ class Search:
         return (own[0].device + (not shared)) if own else 0
 
     def _take(self, claim: int, request: Request, at: int) -> bool:
+        device = self._devices[at]
+        if device.name in self._used or not self._matching.is_meant(request, at):
+            return False
         self._tried += 1
         if self._tried > _MOST_TRIED:
             tried = f"after {_MOST_TRIED:,} devices were tried for the pod"
             raise StoppedError(f"the search was stopped {tried}; the scheduler gives up after 10 s")
-        device = self._devices[at]
-        if device.name in self._used or not self._is_meant(request, at):
-            return False
         amount = _capacity(request, device)
         if amount is None or not self._has_room(device, amount):
             return False

@@ -39,6 +39,7 @@ ELSEWHERE = frozenset(
         "PerformanceProfile",
         "RuntimeClass",
         "Skyhook",
+        "TopologyAwarePolicy",
         "Tuned",
         "ClusterRole",
         "ClusterRoleBinding",

@@ -19,7 +19,7 @@ from cpuplan.components.host import (
     workqueue,
 )
 from cpuplan.components.koordinator import colocation, node, scheduler, slo
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.published import nrt
 from cpuplan.impact.impact import Step
 from cpuplan.impact.rules.differences import Changed, Half, listed, origin_of, told, unequal
@@ -45,6 +45,7 @@ BY_COMPONENT: Mapping[str, str | None] = {
     partitions.NAME: "partition",
     runtimeclass.NAME: "runtime-class",
     balloons.NAME: "balloons-policy",
+    topologyaware.NAME: "topology-aware-policy",
     driver.NAME: "dra-driver",
     classes.NAME: "device-classes",
     claims.NAME: None,
@@ -60,6 +61,7 @@ OF_API = frozenset(
     {
         runtimeclass.NAME,
         balloons.NAME,
+        topologyaware.NAME,
         driver.NAME,
         classes.NAME,
         claims.NAME,

@@ -1,5 +1,7 @@
 """Offers of memory, and taking one."""
 
+from collections.abc import Hashable
+from dataclasses import replace
 from typing import NamedTuple
 
 from cpuplan.nri.errors import NriError
@@ -7,6 +9,14 @@ from cpuplan.nri.libmem.nodes import Mask, Nodes
 from cpuplan.nri.libmem.requests import Request
 from cpuplan.nri.libmem.zones import Zones
 from cpuplan.nri.sysfs.system import System
+
+
+class Moment(NamedTuple):
+    """The requests with the zones that they have, and all zones, unused ones too."""
+
+    requests: dict[str, Request]
+    zones: tuple[Mask, ...]
+    born: int
 
 
 class Offer(NamedTuple):
@@ -75,6 +85,22 @@ class Allocator:
         if request is not None:
             self._zones.remove(request)
             self._zones.clean()
+
+    def take(self) -> Moment:
+        """This moment, for `restore`."""
+        requests = {owner: replace(request) for owner, request in self._requests.items()}
+        return Moment(requests, self._zones.known(), self._born)
+
+    def restore(self, moment: Moment) -> None:
+        """Go back to a moment; it can be restored again."""
+        self._requests = {owner: replace(request) for owner, request in moment.requests.items()}
+        self._zones = Zones(self.nodes, moment.zones, self._requests.values())
+        self._born = moment.born
+
+    def key(self) -> Hashable:
+        """What further offers depend on, as far as it matters whose a request is."""
+        requests = self._requests.values()
+        return tuple(sorted((one.zone, one.amount, one.priority) for one in requests))
 
     def _find_zone(self, request: Request) -> None:
         """The wished nodes and the closest of missing types; of them those of the types."""

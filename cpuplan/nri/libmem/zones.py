@@ -1,5 +1,6 @@
 """Zones: sets of nodes with the requests in them, and what to do when one has too many."""
 
+from collections.abc import Iterable
 from functools import cmp_to_key
 
 from cpuplan.kubelet.bits import to_text
@@ -14,11 +15,19 @@ _EXTRA_TYPES = (0, type_mask(["DRAM"]), type_mask(["PMEM"]), type_mask(["HBM"]))
 class Zones:
     """The zones in use. One that has lost its requests stays until the next `clean`."""
 
-    def __init__(self, nodes: Nodes) -> None:
+    def __init__(
+        self, nodes: Nodes, known: Iterable[Mask] = (), requests: Iterable[Request] = ()
+    ) -> None:
         self._nodes = nodes
-        self._zones: dict[Mask, dict[str, Request]] = {}
+        self._zones: dict[Mask, dict[str, Request]] = {zone: {} for zone in known}
+        for request in requests:
+            self._zones[request.zone][request.owner] = request
         #: Requests that were moved or added since `watch`: (zone before, zone now), 0 for none.
         self._moves: dict[str, tuple[Mask, Mask]] | None = None
+
+    def known(self) -> tuple[Mask, ...]:
+        """All zones, in the order in which they came."""
+        return tuple(self._zones)
 
     def watch(self) -> None:
         self._moves = {}

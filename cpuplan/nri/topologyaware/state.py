@@ -67,9 +67,10 @@ class State:
         """What no pool above has promised either; 1 less if something asks for nothing."""
         chain = (pool, *pool.ancestors())
         free = min(1000 * one.free_sharable.bit_count() - one.subtree_granted() for one in chain)
-        return free - any(self._has_zero_request(below) for below in pool.subtree())
+        return free - any(self.has_zero_request(below) for below in pool.subtree())
 
-    def _has_zero_request(self, pool: Pool) -> bool:
+    def has_zero_request(self, pool: Pool) -> bool:
+        """Whether a container of the pool asks for no CPU."""
         for grant in self.on(pool):
             qos = grant.container.pod.qos
             if grant.cpu_type == RESERVED and pool.reserved:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.components.dra import classes
 from cpuplan.components.koordinator import node as koordinator
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.cpuset import CpuSet
 from cpuplan.model.topology import UNKNOWN, Topology
 from cpuplan.plan import NodePlan, Pool
@@ -59,7 +59,9 @@ def explain_pool(
     lines = [f"{name} of {node} has no CPU."]
     if pool.cpus:
         parts = list(_parts(plan.topology, pool.cpus))
-        texts = (each.pods_text(plan, name) for each in (balloons, classes, koordinator))
+        texts = (
+            each.pods_text(plan, name) for each in (balloons, topologyaware, classes, koordinator)
+        )
         parts += [("pods", text) for text in texts if text]
         lines = [f"{name} of {node} has {_sized(pool)}.", "", *table(parts)]
     lines += [*because(pool.because, locate), *_holding(settings)]

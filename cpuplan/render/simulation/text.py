@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.kubelet.bits import to_text
-from cpuplan.render.simulation import runtime
+from cpuplan.render.simulation import classes, runtime
 from cpuplan.render.tables import table
 from cpuplan.simulate import alike, runtimes
 from cpuplan.simulate.admission import Outcome
@@ -16,12 +16,15 @@ from cpuplan.text import counted
 _HEAD = ("POD", "CONTAINER", "QOS", "CPUS", "MEMORY OF NODES")
 #: Groups of nodes that are printed one by one.
 _MOST_BLOCKS = 20
+#: The same where a table has a line for each class, too.
+_FEW_BLOCKS = 3
 
 
 def report(result: Result, *, one_by_one: bool = False) -> str:
     """Nodes with the same result together: their pods, refusals and what is left; and a sum."""
     nodes = result.nodes if one_by_one else alike.alike(result.nodes, across_classes=True)
-    shown = nodes if one_by_one else _most_telling(nodes)
+    overview = "" if one_by_one else classes.by_class(result)
+    shown = nodes if one_by_one else _most_telling(nodes, _FEW_BLOCKS if overview else _MOST_BLOCKS)
     told = set(map(id, result.nodes))
     blocks = ["\n".join(_node(node, is_example=id(node) not in told)) + "\n" for node in shown]
     if rest := _count(nodes) - _count(shown):
@@ -32,6 +35,8 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
     if result.nowhere:
         refused = list(map(alike.Refused, result.nowhere)) if one_by_one else alike.refused(result)
         blocks.append("\n".join(_nowhere(refused, len(result.nowhere))) + "\n")
+    if overview:
+        blocks.append(overview)
     if _count(nodes) > 1:
         blocks.append(_sum(result))
     return "\n".join(blocks)
@@ -41,9 +46,9 @@ def _count(nodes: Iterable[Simulated]) -> int:
     return sum(len(node.nodes) for node in nodes)
 
 
-def _most_telling(nodes: Sequence[Simulated]) -> Sequence[Simulated]:
+def _most_telling(nodes: Sequence[Simulated], most: int) -> Sequence[Simulated]:
     """As many as somebody reads, those that refuse something before others; in their order."""
-    chosen = sorted(range(len(nodes)), key=lambda at: not _refuses(nodes[at]))[:_MOST_BLOCKS]
+    chosen = sorted(range(len(nodes)), key=lambda at: not _refuses(nodes[at]))[:most]
     return [nodes[at] for at in sorted(chosen)]
 
 

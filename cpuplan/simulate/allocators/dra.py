@@ -5,15 +5,16 @@ places containers as they are created. A pod that is refused is taken away again
 waits, and the kubelet tries again.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.dra import names
 from cpuplan.dra.claims import Claim, Result
 from cpuplan.dra.driver import Container, Driver, Moment
 from cpuplan.dra.errors import DraError
+from cpuplan.dra.scheduler.matching import SchedulerError
 from cpuplan.dra.scheduler.requests import Request, Spec
-from cpuplan.dra.scheduler.search import MOST_DEVICES, SchedulerError, Search, StoppedError, Usage
+from cpuplan.dra.scheduler.search import MOST_DEVICES, Search, StoppedError, Usage
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.bits import to_text
 from cpuplan.kubelet.node import Node
@@ -106,6 +107,10 @@ class DraAllocator:
     def _allocate(self, pod: Pod) -> dict[str, Claim]:
         """The pod's claims that are not allocated yet, with their devices, by their names."""
         asked = {_uid(pod, claim): claim for claim in pod.claims}
+        for uid in asked if self.inputs.is_mapped else ():
+            if uid in self._held:
+                text = f"node allocatable resource claim {uid} has a mapped device"
+                raise SchedulerError(f"{text} and cannot be shared across pods")
         asked = {uid: claim for uid, claim in asked.items() if uid not in self._held}
         specs = [_spec_of(claim) for claim in asked.values()]
         search = Search(self.inputs.devices, self._usage(), self.inputs.classes)
@@ -280,11 +285,23 @@ class DraAllocator:
 
     def _forgotten(self) -> Iterator[tuple[str, str]]:
         """Claims that no running container has: a restart of the driver gives their CPUs away."""
-        used = {uid for uid, owner in self.driver.owners.owners.items() if owner in self._running}
+        left = self._restarted()
         for uid, cpus in self.driver.store.claims.items():
-            if uid not in used:
+            if uid not in left:
                 text = f"no running container has claim {uid}: when the driver restarts, its CPUs "
                 yield "CP723", f"{text}{to_text(cpus)} are others' as well"
+
+    def _restarted(self) -> Collection[str]:
+        """The claims that the driver knows after it has restarted."""
+        moment, owners = self.driver.take(), self.driver.owners.owners
+        containers = [
+            _container(key, self.driver.environment(uid for uid in owners if owners[uid] == key))
+            for key in self._running
+        ]
+        self.driver.synchronize(containers)
+        left = set(self.driver.store.claims)
+        self.driver.restore(moment)
+        return left
 
     def restart(self) -> list[tuple[Pod | None, Refusal]]:
         """Nobody: no container is created again when the driver restarts."""

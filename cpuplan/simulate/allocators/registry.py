@@ -25,7 +25,16 @@ def start_planned(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B
         from cpuplan.simulate.allocators.dra import DraAllocator  # for few plans
 
         return DraAllocator(facts, state)
+    if facts.pools:
+        return start_pools(facts, state)
     return (BalloonsAllocator if facts.balloons else KubeletAllocator)(facts, state)
+
+
+def start_pools(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008 - a constant
+    """The kubelet with the NRI topology-aware policy."""
+    from cpuplan.simulate.allocators.nripools import PoolsAllocator  # for few plans
+
+    return PoolsAllocator(facts, state)
 
 
 def start_koordinator(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008

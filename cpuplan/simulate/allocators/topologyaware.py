@@ -85,6 +85,8 @@ class TopologyAwareAllocator(KubeletAllocator):
                 return written(compute_zones(known, KoordletNode(), huge_pages=False))
             case "resource-topology-exporter":
                 return rte.zones(machine, free, list(_pods(kubelet)))
+            case "nri-policy":
+                return []  # its zones are of no NUMA node
         return nfd.zones(machine, free, list(_pods(kubelet)))
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.components.dra import claims, classes, driver, names, pods, slices
+from cpuplan.components.dra import claims, classes, driver, pods, slices
+from cpuplan.components.dra.names import GENERAL
 from cpuplan.cpuset import CpuSet
-from cpuplan.dra.config import Config
+from cpuplan.dra.config import Config, resolve
 from cpuplan.dra.devices import Device
 from cpuplan.dra.names import CAPACITY, DRIVER
 from cpuplan.dra.scheduler.requests import Constraint, Request, Spec
@@ -34,16 +35,10 @@ class Inputs(NamedTuple):
 
 
 def inputs(plan: NodePlan) -> Inputs:
-    """Of a node of the plan's class."""
-    given = {setting.key: setting.value for setting in driver.settings(plan)}
-    config = Config(
-        reserved_cpus=str(driver.reserved(plan)),
-        cpu_device_mode=names.mode(plan),
-        group_by=plan.node_class.target.dra.group_by,
-        publish_node_allocatable_resource_mapping=bool(given.get(driver.MAPPING)),
-    )
+    """Of a node of the plan's class, with the driver's own reading of its configuration."""
+    config = resolve(driver.render(list(driver.settings(plan))))
     machine = discover(files_of(plan.topology, CpuSet(), plan.pool("offlined").cpus))
-    known: dict[str, tuple[str, ...]] = {names.GENERAL: (_GENERAL,)}
+    known: dict[str, tuple[str, ...]] = {GENERAL: (_GENERAL,)}
     for setting in classes.settings(plan):
         selectors = classes.document(setting)["spec"]["selectors"]
         known[setting.key] = tuple(each["cel"]["expression"] for each in selectors)
@@ -52,10 +47,17 @@ def inputs(plan: NodePlan) -> Inputs:
 
 
 def with_claims(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
-    """A workload's pod with the claims, and the requests, of its compiled template."""
-    if pod.claims:
-        return pod
+    """A workload's pod with the claims, and the requests, of its compiled template.
+
+    A manifest that names compiled templates itself is as it is; its claims of other drivers, of
+    which the intent has no objects, are left out.
+    """
     given = {setting.key: plain(setting.value) for setting in claims.settings(plan)}
+    own = [claim for claim in pod.claims if claim.template in given]
+    if own:
+        known = (claim._replace(spec=_spec(given[claim.template]["devices"])) for claim in own)
+        return _only(pod, tuple(known))
+    pod = _only(pod, ())
     template = pods.template(plan, workload)["spec"]
     made = tuple(_claim(reference, given) for reference in template["resourceClaims"])
     sides = {container["name"]: container["resources"] for container in template["containers"]}
@@ -68,6 +70,19 @@ def with_claims(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
         return pod._replace(claims=made, containers=containers)
     requests, limits = read_resources(own["requests"]), read_resources(own["limits"])
     return pod._replace(claims=made, containers=containers, requests=requests, limits=limits)
+
+
+def _only(pod: Pod, known: tuple[PodClaim, ...]) -> Pod:
+    """The pod with these claims alone."""
+    names = {claim.name for claim in known}
+    init, containers = (
+        tuple(
+            own._replace(claims=tuple(name for name in own.claims if name in names))
+            for own in group
+        )
+        for group in (pod.init_containers, pod.containers)
+    )
+    return pod._replace(claims=known, init_containers=init, containers=containers)
 
 
 def claiming(plan: NodePlan, pod: Pod) -> Pod:

@@ -118,6 +118,6 @@ def _counts(
     everything = [*constraints, *structure]
     for constraint in everything:
         demand(counts, constraint)
-    bounds = Bounds(counts)
+    bounds = Bounds(counts, everything)
     keep_apart(counts, bounds, everything)
     return counts, bounds

@@ -6,6 +6,7 @@ from cpuplan.cpuset import union
 from cpuplan.solve.constraints import slots_by_core
 from cpuplan.solve.goals import Aim, Gap, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.kinds import Pattern
+from cpuplan.solve.layout import Scope
 from cpuplan.solve.model.bounds import Bounds
 from cpuplan.solve.model.counts import Counts, Expression, Reached
 
@@ -27,7 +28,12 @@ def reach(counts: Counts, bounds: Bounds, aims: Sequence[Aim]) -> list[Gap] | No
     if not counts.solve_near(bounded):
         return None
     gaps = []
-    for aim, expression, least in zip(aims, measured, leasts, strict=True):
+    parts: dict[tuple[str, tuple[Scope, ...]], int] = {}
+    for aim, expression, known in zip(aims, measured, leasts, strict=True):
+        least = known
+        if isinstance(aim, Smallest):  # places that are settled by now say more of it
+            least = -bounds.most_of_each(aim.name, aim.scopes, parts)
+            counts.model.add(expression >= least)
         value = counts.value(expression)
         reached = Reached(value, value)
         if least is None or value > least:
@@ -38,6 +44,7 @@ def reach(counts: Counts, bounds: Bounds, aims: Sequence[Aim]) -> list[Gap] | No
             gaps.append(Gap(aim, _higher(least, reached.least)))
         if isinstance(aim, Parts):
             _fill(counts, aim, reached.value)
+            parts[aim.name, aim.scopes] = reached.value
     return gaps
 
 

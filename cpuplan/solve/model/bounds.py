@@ -1,19 +1,29 @@
 """What sizes and the ways to use cores say of places, by arithmetic: bounds that need no search."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from cpuplan.cpuset import union
-from cpuplan.solve.constraints import Amount
+from cpuplan.model.pools import POOLS
+from cpuplan.solve.constraints import Amount, Constraint
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.model.counts import Counts
 from cpuplan.solve.model.demands import units
+from cpuplan.solve.portions import InOne
+
+#: On how many of some scopes a set is at most.
+Parts: TypeAlias = Mapping[tuple[str, tuple[Scope, ...]], int]
 
 
 class Bounds:
     """Bounds that hold for every layout that satisfies the constraints."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: Counts, constraints: Iterable[Constraint] = ()) -> None:
         self._counts = counts
+        self._one_part: dict[tuple[str, tuple[Scope, ...]], int] = {}
+        for constraint in constraints:
+            if isinstance(constraint, InOne):
+                self._one_part[constraint.name, constraint.scopes] = 1
         self._known: dict[tuple[str, tuple[Scope, ...]], int] = {}
 
     def fewest(self, name: str, scopes: Sequence[Scope]) -> int:
@@ -43,3 +53,36 @@ class Bounds:
         """The most of an amount's unit that the set can have of the amount's scope and this one."""
         both = scope.cpus & amount.scope.cpus
         return self._counts.most(units(amount._replace(scope=Scope("", both))), both)
+
+    def most_of_each(self, name: str, scopes: tuple[Scope, ...], parts: Parts) -> int:
+        """No layout has more CPUs of a pool on each of the scopes, which do not overlap.
+
+        `parts` says on how many of which scopes other sets are at most: one of these scopes has at
+        least the mean of such a set.
+        """
+        most = min(self._left(name, scope, {}) for scope in scopes)
+        for other in POOLS:
+            number = self._one_part.get((other, scopes), parts.get((other, scopes)))
+            if other != name and number:
+                mean = self._mean(other, scopes, number)
+                rooms = [
+                    self._left(name, scope, {other: mean})
+                    for scope in scopes
+                    if self._counts.room(other, scope.cpus) >= mean
+                ]
+                most = min(most, max(rooms, default=most))
+        return most
+
+    def _mean(self, name: str, scopes: Sequence[Scope], number: int) -> int:
+        """What a set has at least of one of the scopes, if it is on so many of them at most."""
+        outside = self._counts.everything - union(scope.cpus for scope in scopes)
+        inside = self._counts.least(name) - self._counts.room(name, outside)
+        return -(-inside // number)
+
+    def _left(self, name: str, scope: Scope, held: Mapping[str, int]) -> int:
+        """What other pools leave of a scope to this one, where they have at least what is held."""
+        left = len(scope.cpus & self._counts.everything)
+        for other in POOLS:
+            if other != name:
+                left -= max(self._counts.least(other, scope.cpus), held.get(other, 0), 0)
+        return left

@@ -5,12 +5,14 @@ the one whose first kinds have more cores in their first patterns.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import place
 from cpuplan.solve.layout import Slot, slots_of
 from cpuplan.solve.model.counts import Counts, Expression
+from cpuplan.solve.model.search import PROOFS
 
 
 def canonical(counts: Counts, names: Sequence[str]) -> tuple[dict[str, CpuSet], bool]:
@@ -18,10 +20,14 @@ def canonical(counts: Counts, names: Sequence[str]) -> tuple[dict[str, CpuSet], 
 
     The aims are reached before.
     """
-    reached = counts.minimise(_places(counts, names))
+    places = _places(counts, names)
+    reached = counts.minimise(places, PROOFS)
     is_proven = reached is not None and reached.value == reached.least
     values = [counts.value(variable) for variable in counts.variables]
     try:
+        if not (other := _solved(counts, _others(counts, places, values))):
+            return placed(counts, names, values), is_proven
+        values = max(values, other)
         while better := _before(counts, values):
             values = better
     except UndecidedError:
@@ -48,6 +54,37 @@ def _places(counts: Counts, names: Sequence[str]) -> Expression:
     for index, patterns in enumerate(counts.ways):
         weights += [-index * sum(map(rank.__getitem__, pattern)) for pattern in patterns]
     return counts.cp_model.LinearExpr.weighted_sum(counts.variables, weights)
+
+
+def _others(counts: Counts, places: Expression, values: Sequence[int]) -> Any:
+    """The model of all other layouts that are as good: mostly there is none.
+
+    Their sum of places is no better, and so no aim, but its bound is what rules them out soonest.
+    """
+    model = counts.model.clone()
+    model.clear_hints()
+    numbers = iter(values)
+    differences: list[Expression] = []
+    for kind, used in zip(counts.kinds, counts.used, strict=True):
+        taken = [(variable, value) for variable in used if (value := next(numbers))]
+        if len(taken) == 1:
+            differences.append(len(kind.cores) - taken[0][0])
+            continue
+        for variable, value in taken:  # one of them is smaller where another one is larger
+            is_less = model.new_bool_var("")
+            model.add(variable <= value - 1).only_enforce_if(is_less)
+            differences.append(is_less)
+    model.add(counts.sum(differences) >= 1)
+    model.minimize(places)
+    return model
+
+
+def _solved(counts: Counts, model: Any) -> list[int] | None:
+    """The values of the best solution of a model; None if there is none."""
+    found = counts.find(model, ways=PROOFS)
+    if found is None:
+        return None
+    return [int(found.solver.value(variable)) for variable in counts.variables]
 
 
 def _before(counts: Counts, values: Sequence[int]) -> list[int] | None:
@@ -82,7 +119,4 @@ def _before(counts: Counts, values: Sequence[int]) -> list[int] | None:
     model.add_exactly_one(larger)
     index = counts.cp_model.LinearExpr.weighted_sum(larger, range(len(larger)))
     model.minimize(index * (len(counts.everything) + 1) - gain)
-    found = counts.find(model)
-    if found is None:
-        return None
-    return [int(found.solver.value(variable)) for variable in counts.variables]
+    return _solved(counts, model)

@@ -11,7 +11,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import Kind, Pattern
-from cpuplan.solve.model.search import SHARE, Found, easy, search
+from cpuplan.solve.model.search import SHARE, WAYS, Found, Way, easy, search
 
 #: A sum over the solver's variables.
 Expression: TypeAlias = Any
@@ -155,10 +155,12 @@ class Counts:
             self._rooms[key] = room
         return self._rooms[key]
 
-    def least(self, name: str) -> int:
-        """At most as many CPUs as the set has."""
+    def least(self, name: str, scope: CpuSet | None = None) -> int:
+        """At most as many CPUs as the set has of a scope, or of all CPUs."""
         least = 0
         for size in self._sizes_of(name):
+            if scope is not None and not size.scope.cpus <= scope:
+                continue
             is_whole = size.unit == "cores" and not size.cores
             width = min(self._widths_of(name), default=1) if is_whole else 1
             least = max(least, size.least * width)
@@ -186,7 +188,7 @@ class Counts:
         else:
             self.model.add_linear_constraint(expression, least, most)
 
-    def minimise(self, expression: Expression) -> Reached | None:
+    def minimise(self, expression: Expression, ways: Sequence[Way] = WAYS) -> Reached | None:
         """Make an expression as small as possible; None if the rules contradict each other.
 
         Where the limit ends before, it stays as small as the best solution so far has it.
@@ -194,7 +196,7 @@ class Counts:
         self.model.minimize(expression)
         least: int | None = None
         try:
-            found = self.find(self.model, SHARE)
+            found = self.find(self.model, SHARE, ways)
         except UndecidedError:
             if self.solver is None:
                 raise
@@ -210,9 +212,9 @@ class Counts:
         self._keep_hints()
         return Reached(value, least)
 
-    def find(self, model: Any, share: float = 1) -> Found | None:
+    def find(self, model: Any, share: float = 1, ways: Sequence[Way] = WAYS) -> Found | None:
         """The best solution of a model with these variables that the limit allows to find."""
-        return search(self.cp_model, model, share) if all(self.ways) else None
+        return search(self.cp_model, model, share, ways) if all(self.ways) else None
 
     def _keep_hints(self) -> None:
         """The last solution satisfies whatever the next objective starts from."""

@@ -1,8 +1,9 @@
 """Where CP-SAT runs: every search starts here, and ends with the limit of its layout."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, repeat
 from math import ceil
+from threading import Event, Thread
 from typing import Any, NamedTuple
 
 from cpuplan.solve import effort
@@ -11,9 +12,28 @@ from cpuplan.solve.effort import Effort, UndecidedError
 #: The deterministic time for an attempt whose failure says nothing: about half a second.
 _EASY = 0.3
 #: The deterministic time of the first turn of each way to search, and how much longer the next is.
-_TURN, _LONGER = 0.5, 4
-#: Levels of cutting planes: most models are so tight that these cost more than they save.
-_CUTS = (0, 1)
+_TURN, _LONGER = 0.1, 4
+#: How much longer the first turn is for each unknown: what it takes to begin.
+_BEGIN = 3e-5
+
+
+class Way(NamedTuple):
+    """How the solver searches: the levels of three of its parameters.
+
+    Most models are small and so tight that cutting planes and probing cost more than they save.
+    """
+
+    sums: int = 2  # over many kinds: branching alone does not bound them
+    cuts: int = 0
+    probing: int = 0
+
+
+#: A solution with all aims at their bounds is found sooner without a linear program.
+_EASILY = Way(sums=0)
+#: Parts that nothing distinguishes are proven by probing: what holds of none of them holds.
+WAYS = (Way(), Way(probing=2), Way(cuts=1, probing=2))
+#: The same where the proof is the work, because the first solution is nearly the best one.
+PROOFS = (Way(probing=2), Way(sums=1, probing=2), Way(), Way(cuts=1, probing=2))
 #: The share of what is left that one aim may take: something must be left for those after it.
 SHARE = 0.5
 #: What each unknown and each constraint of a model costs before the search: making the model.
@@ -35,11 +55,11 @@ def easy(cp_model: Any, model: Any) -> Any | None:
     limit = effort.current()
     if limit.is_over:
         return None
-    status, solver = _run(cp_model, model, limit, min(_EASY, limit.left), _CUTS[-1])
+    status, solver = _run(cp_model, model, limit, min(_EASY, limit.left), _EASILY)
     return solver if status in (cp_model.FEASIBLE, cp_model.OPTIMAL) else None
 
 
-def search(cp_model: Any, model: Any, share: float = 1) -> Found | None:
+def search(cp_model: Any, model: Any, share: float = 1, ways: Sequence[Way] = WAYS) -> Found | None:
     """The best solution within a share of what is left of the limit; None if there is none.
 
     The solver's ways to search take turns, in deterministic time, so that the answer comes the same
@@ -48,25 +68,35 @@ def search(cp_model: Any, model: Any, share: float = 1) -> Found | None:
     limit = effort.current()
     reserve = limit.left * (1 - share)
     best: Found | None = None
-    for time, cuts in _turns():
+    for time, way in _turns(model, ways):
         left = limit.left - reserve
         if left <= 0:
             break
-        status, solver = _run(cp_model, model, limit, min(time, left), cuts)
+        status, solver = _run(cp_model, model, limit, min(time, left), way)
         if status == cp_model.INFEASIBLE:
             return None
         if status == cp_model.OPTIMAL:
             return Found(solver, is_best=True, least=_least(solver))
         if status == cp_model.FEASIBLE:
             best = _better(best, Found(solver, is_best=False, least=_least(solver)))
+            _start_from(model, best.solver)
     if best is None:
         raise UndecidedError
     return best
 
 
-def _turns() -> Iterator[tuple[float, int]]:
-    for time in accumulate(repeat(_TURN), lambda turn, _: turn * _LONGER):
-        yield from ((time, cuts) for cuts in _CUTS)
+def _turns(model: Any, ways: Sequence[Way]) -> Iterator[tuple[float, Way]]:
+    first = _TURN + _BEGIN * len(model.proto.variables)
+    for time in accumulate(repeat(first), lambda turn, _: turn * _LONGER):
+        yield from ((time, way) for way in ways)
+
+
+def _start_from(model: Any, solver: Any) -> None:
+    """Let the next turn begin with the values of a solution."""
+    values = solver.response_proto.solution
+    model.clear_hints()
+    model.proto.solution_hint.vars.extend(range(len(values)))
+    model.proto.solution_hint.values.extend(values)
 
 
 def new_solver(cp_model: Any) -> Any:
@@ -74,25 +104,49 @@ def new_solver(cp_model: Any) -> Any:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
-    # sums over many kinds: branching alone does not bound them
-    solver.parameters.linearization_level = 2
-    # Models are small and solved often: symmetries and probing cost more than they save.
-    solver.parameters.cp_model_probing_level = 0
+    # Models are small and solved often: symmetries cost more than they save.
     solver.parameters.symmetry_level = 0
+    solver.parameters.catch_sigint_signal = False
     return solver
 
 
-def _run(cp_model: Any, model: Any, limit: Effort, time: float, cuts: int) -> tuple[Any, Any]:
+def _run(cp_model: Any, model: Any, limit: Effort, time: float, way: Way) -> tuple[Any, Any]:
     """The status of one run, which is counted, and the solver with what it found."""
     solver = new_solver(cp_model)
-    solver.parameters.cut_level = cuts
+    solver.parameters.linearization_level = way.sums
+    solver.parameters.cut_level = way.cuts
+    solver.parameters.cp_model_probing_level = way.probing
     solver.parameters.max_deterministic_time = time
-    status = solver.solve(model)
+    status = _solve(solver, model)
     made = _MADE * (len(model.proto.variables) + len(model.proto.constraints))
     limit.spend(made + solver.response_proto.deterministic_time)
     if status == cp_model.MODEL_INVALID:
         raise RuntimeError(f"the solver refuses its model: {model.validate()}")
     return status, solver
+
+
+def _solve(solver: Any, model: Any) -> Any:
+    """Solve in another thread, for which this one waits: it still gets signals, such as Ctrl-C.
+
+    The solver would take Ctrl-C for a wish to have what was found so far.
+    """
+    statuses: list[Any] = []
+    ended = Event()  # a thread that was waited for in vain cannot be joined again
+
+    def work() -> None:
+        try:
+            statuses.append(solver.solve(model))
+        finally:
+            ended.set()
+
+    Thread(target=work, daemon=True).start()
+    try:
+        ended.wait()
+    except BaseException:
+        solver.stop_search()
+        ended.wait()
+        raise
+    return statuses[0]
 
 
 def _least(solver: Any) -> int:

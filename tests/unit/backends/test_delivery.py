@@ -59,6 +59,7 @@ def test_the_project_allows_what_is_written_and_no_more() -> None:
     # and no such deliveries; test_cases.py has them.
     others = {
         ("config.nri", "BalloonsPolicy"),
+        ("config.nri", "TopologyAwarePolicy"),
         ("performance.openshift.io", "PerformanceProfile"),
         ("resource.k8s.io", "DeviceClass"),
         ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),

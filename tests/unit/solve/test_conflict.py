@@ -85,10 +85,10 @@ def test_a_large_conflict_is_not_searched_with_few_calls() -> None:
 def test_no_smaller_set_contradicts_itself(numbers: list[int]) -> None:
     if fits(numbers):
         return
-    found, is_smallest, _ = smallest(numbers, oracle(1000))
-    assert is_smallest
-    assert not fits(found)
-    assert all(fits(some) for some in combinations(numbers, len(found) - 1))
+    found = smallest(numbers, oracle(1000))
+    assert found.is_smallest
+    assert not fits(found.statements)
+    assert all(fits(some) for some in combinations(numbers, len(found.statements) - 1))
 
 
 def test_where_tests_end_it_is_smallest_in_itself() -> None:

@@ -9,7 +9,7 @@ from cpuplan.source import Locate
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Statements that cannot hold, else machines without devices, else what may go wrong."""
     if not plan.node_class.target.has_dra:
-        return []
+        return list(layout.check_unread(plan, locate))
     refused = list(layout.check(plan, locate))
     blind = refused or list(machine.check(plan, locate))
     return blind or [*runtime.check(plan, locate), *traps.check(plan, locate)]

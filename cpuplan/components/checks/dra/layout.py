@@ -26,7 +26,23 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     for find in (_of_target, _of_driver, _of_kubelet, _of_pools, _of_partitions, _of_kernel):
         for field, problem, hint in find(plan):
             position = locate(plan.node_class.place(field))
-            yield diagnose("CP508", position, field=field, problem=problem, hint=hint)
+            yield diagnose(
+                "CP508", position, field=field, mechanism="dra", problem=problem, hint=hint
+            )
+
+
+def check_unread(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP508 for words for the driver where something else gives out CPUs."""
+    target, field = plan.node_class.target, plan.node_class.target_field("dra")
+    if is_written(plan, field):
+        yield diagnose(
+            "CP508",
+            locate(plan.node_class.place(field, of_key=True)),
+            field=field,
+            mechanism=target.mechanism,
+            problem="only the DRA CPU driver reads it",
+            hint="let the target have mechanism: dra, or leave it out",
+        )
 
 
 def _of_target(plan: NodePlan) -> Iterator[Problem]:
@@ -83,6 +99,11 @@ def _of_kubelet(plan: NodePlan) -> Iterator[Problem]:
     if kubelet.dynamic_resource_allocation:
         text = "it is for drivers that cpuplan knows nothing of"
         yield "kubelet.dynamicResourceAllocation", text, "leave it out"
+    gates = kubelet.configuration.get("featureGates") or {}
+    for gate in driver.needed(plan):
+        if gates.get(gate) is False:
+            field = f"kubelet.configuration.featureGates.{gate}"
+            yield field, f"the driver needs {gate}", "use true, or leave it out"
     if kubelet.memory_manager_policy == "Static":
         text = "memory would be pinned to NUMA nodes that the CPUs of claims do not follow"
         yield "kubelet.memoryManagerPolicy", text, f"use None, {_KUBELET}"

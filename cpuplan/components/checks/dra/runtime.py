@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from cpuplan import versions
-from cpuplan.components.checks.balloons import validator
+from cpuplan.components.checks.nri.shared import validator
 from cpuplan.components.dra import driver
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan import NodePlan

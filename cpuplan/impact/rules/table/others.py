@@ -123,6 +123,14 @@ RULES = (
         "kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation",
     ),
     Rule(
+        "topology-aware-policy",
+        Impact.LIVE,
+        "the NRI topology-aware policy keeps what containers have, or gives them CPUs anew",
+        "The policy takes a changed object while it runs. What every container has is kept if that "
+        "is still possible; else all are placed again, as near to their pools as they can be.",
+        "containers/nri-plugins cmd/plugins/topology-aware/policy/cache.go",
+    ),
+    Rule(
         "koordinator-node",
         Impact.LIVE,
         "koord-scheduler and koordlet read the labels and annotations of the node",

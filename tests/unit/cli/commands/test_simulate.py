@@ -313,7 +313,7 @@ def test_nodes_that_come_out_alike_are_told_once(project: Path, capsys: Capture)
         "worker-00, worker-01, worker-02: 4 pods admitted each\n"
         "as on worker-00; the others have pods"
     )
-    assert "worker-04, worker-05, worker-06, worker-07 and 12 more: 1 pod admitted each\n" in out
+    assert "worker-[04-19]: 1 pod admitted each\n" in out
     assert out.endswith("\n20 nodes: 31 pods admitted\n")
     assert len(out.splitlines()) < 40
     data = json.loads(run_in(project, ["simulate", "pods.yaml", "--format", "json"], capsys)[1])

@@ -12,6 +12,7 @@ from cpuplan.setting import plain
 from tests.machines.plans import regular
 from tests.unit.components.dra.test_driver import planned
 
+HAS_CAPACITY = 'device.driver == "dra.cpu" && "numCPUs" in device.attributes["dra.cpu"]'
 LARGE = regular(sockets=2, cores=24, threads=2)
 
 
@@ -32,12 +33,13 @@ def pod(node: ConfiguredPlan) -> dict[str, Any]:
 
 def test_a_group_gives_a_part_of_its_capacity() -> None:
     assert specs(claiming(4)) == {
-        "ran-server-upf": {
+        "ran-server.upf": {
             "requests": [
                 {
                     "name": "cpus",
                     "exactly": {
                         "deviceClassName": "dra.cpu",
+                        "selectors": [{"cel": {"expression": HAS_CAPACITY}}],
                         "capacity": {"requests": {"dra.cpu/cpu": "4"}},
                     },
                 }
@@ -46,7 +48,7 @@ def test_a_group_gives_a_part_of_its_capacity() -> None:
     }
 
 
-@pytest.mark.parametrize(("group_by", "shares"), [("numanode", ["5", "5"]), ("socket", ["5", "5"])])
+@pytest.mark.parametrize(("group_by", "shares"), [("numanode", ["6", "4"]), ("socket", ["6", "4"])])
 def test_no_device_has_so_many(group_by: str, shares: list[str]) -> None:
     (devices,) = specs(claiming(10, groupBy=group_by)).values()
     asked = [each["exactly"]["capacity"]["requests"]["dra.cpu/cpu"] for each in devices["requests"]]
@@ -101,7 +103,7 @@ def test_a_claim_has_32_devices_and_conditions_at_most(
     assert [sum(each) for each in counts] == sizes
     assert all(len(devices.get("constraints", [])) <= 32 for devices in found)
     used = [each["name"] for each in pod(node)["containers"][0]["resources"]["claims"]]
-    assert used == [each["name"] for each in pod(node)["resourceClaims"]] == ["main", "main-2"]
+    assert used == [each["name"] for each in pod(node)["resourceClaims"]] == ["cpus-1", "cpus-2"]
     named = [each["resourceClaimTemplateName"] for each in pod(node)["resourceClaims"]]
     assert named == list(specs(node))
 
@@ -158,7 +160,7 @@ def test_accounting(fields: dict[str, str], own: dict[str, Any], of_pod: Any) ->
     spec = pod(claiming(4, **fields))
     assert spec.get("resources") == of_pod
     (container,) = spec["containers"]
-    assert container["resources"] == {**own, "claims": [{"name": "main"}]}
+    assert container["resources"] == {**own, "claims": [{"name": "cpus-1"}]}
     assert "nodeSelector" not in spec
 
 
@@ -180,7 +182,7 @@ def test_containers_of_a_manifest_with_whole_cpus_claim_them() -> None:
     }
     given = {"name": "upf", "manifest": manifest}
     node = planned(spec={"workloads": [given]}, accounting="podResources")
-    assert list(specs(node)) == ["ran-server-upf-fast"]
+    assert list(specs(node)) == ["ran-server.upf.fast"]
     assert pod(node)["resources"]["requests"] == {"cpu": "4500m"}
     assert [each["name"] for each in pod(node)["containers"]] == ["fast"]
 

@@ -5,6 +5,7 @@ import pytest
 from cpuplan.dra.config import Config
 from cpuplan.dra.devices import build
 from cpuplan.dra.scheduler import cel
+from cpuplan.dra.scheduler.nodes import CelError
 from cpuplan.dra.topology import discover
 from tests.machines.nrifiles import regular
 
@@ -54,7 +55,7 @@ def test_quantities_of_a_node() -> None:
     ],
 )
 def test_failures(expression: str, message: str) -> None:
-    with pytest.raises(cel.CelError, match=message):
+    with pytest.raises(CelError, match=message):
         cel.matches(expression, CPU)
 
 

@@ -1,12 +1,16 @@
 """Which devices claims get."""
 
+import random
+from itertools import combinations
+
 import pytest
 
 from cpuplan.dra.config import Config
 from cpuplan.dra.devices import Device, build
 from cpuplan.dra.names import CAPACITY, CORE_ID, NUMA_NODE_ID, SOCKET_ID
+from cpuplan.dra.scheduler.matching import SchedulerError
 from cpuplan.dra.scheduler.requests import Constraint, Request, Spec
-from cpuplan.dra.scheduler.search import SchedulerError, Search, StoppedError, Usage
+from cpuplan.dra.scheduler.search import Search, StoppedError, Usage
 from cpuplan.dra.topology import discover
 from tests.machines.nrifiles import regular
 
@@ -114,3 +118,61 @@ def test_a_search_that_takes_too_long_is_stopped() -> None:
     requests = (asked("a", 14), asked("b", 16), asked("c", 1, "", "false"))
     with pytest.raises(StoppedError):
         found(many, Spec(requests))
+
+
+def _naive(devices: list[Device], specs: list[Spec], taken: set[int]) -> list[list[int]] | None:
+    """The first solution by trying all: devices of a request ascend, others are free to choose."""
+    wanted = [(at, one) for at, spec in enumerate(specs) for one in spec.requests]
+
+    def keeps(spec: Spec, chosen: list[tuple[str, int]]) -> bool:
+        for constraint in spec.constraints:
+            own = [at for name, at in chosen if constraint.is_for(name)]
+            if len({devices[at].attributes[constraint.attribute] for at in own}) > 1:
+                return False
+        return True
+
+    def search(
+        position: int, chosen: list[tuple[int, str, int]]
+    ) -> list[tuple[int, str, int]] | None:
+        if position == len(wanted):
+            return chosen
+        claim, request = wanted[position]
+        for group in combinations(range(len(devices)), request.number or 0):
+            used = taken | {at for _, _, at in chosen}
+            made = [*chosen, *((claim, request.name, at) for at in group)]
+            own = [(name, at) for of, name, at in made if of == claim]
+            if not used & set(group) and keeps(specs[claim], own):
+                found = search(position + 1, made)
+                if found is not None:
+                    return found
+        return None
+
+    found = search(0, [])
+    if found is None:
+        return None
+    return [[at for of, _, at in found if of == claim] for claim in range(len(specs))]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_first_solution_is_that_of_trying_all(seed: int) -> None:
+    """What the search leaves out is never the first solution."""
+    chance = random.Random(seed)  # noqa: S311
+    machine = discover(regular(2, 2, chance.choice((1, 2))))
+    devices = build(machine, Config(cpu_device_mode="individual"))
+    taken = set(chance.sample(range(len(devices)), chance.randrange(3)))
+    specs = []
+    for _ in range(chance.choice((1, 1, 2))):
+        names = [f"r{at}" for at in range(chance.randint(1, 3))]
+        count = chance.randint(1, 2)
+        requests = tuple(asked(name, chance.choice((count, count, 1))) for name in names)
+        keys = chance.sample([CORE_ID, SOCKET_ID, NUMA_NODE_ID], 2)
+        own = [Constraint(keys[0], (name,)) for name in names if chance.random() < 0.8]
+        shared = [Constraint(keys[1])] * chance.choice((0, 1))
+        specs.append(Spec(requests, (*own, *shared)))
+    usage = Usage(frozenset(devices[at].name for at in taken))
+    results = Search(devices, usage, CLASSES).allocate(specs)
+    naive = _naive(devices, specs, taken)
+    numbers = {device.name: at for at, device in enumerate(devices)}
+    assert naive == (
+        results if results is None else [[numbers[one.device] for one in own] for own in results]
+    )

@@ -8,7 +8,7 @@ from cpuplan.backends import BACKENDS
 from cpuplan.components.dra import claims, classes, driver, slices
 from cpuplan.components.koordinator import colocation, scheduler, slo
 from cpuplan.components.koordinator import node as koordinator_node
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.emit import to_json
 from cpuplan.impact.rules.table import RULES
 from tests.unit.impact.rules import projects
@@ -31,6 +31,7 @@ PROVEN_ELSEWHERE = {
 #: Components of what gives CPUs to pods in place of the kubelet.
 OF_MECHANISMS = (
     balloons.NAME,
+    topologyaware.NAME,
     claims.NAME,
     classes.NAME,
     driver.NAME,
@@ -66,7 +67,7 @@ def test_each_component_of_each_platform_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("platform", ["rke2", "k3s"])
-@pytest.mark.parametrize("mechanism", ["balloons", "koordinator"])
+@pytest.mark.parametrize("mechanism", ["balloons", "topology-aware", "koordinator"])
 def test_only_kubernetes_takes_other_mechanisms(platform: str, mechanism: str) -> None:
     patch = {"spec": {"target": {"mechanism": mechanism, "koordinator": "1.8"}}}
     with pytest.raises(AssertionError, match=f"cannot hold with mechanism {mechanism}"):

@@ -136,6 +136,16 @@ def test_a_claim_of_several_pods_belongs_to_one_container() -> None:
     assert not allocator.admit(claiming("two", amount("2"), shared="all")).refused
 
 
+def test_with_the_mapping_pods_share_no_claim() -> None:
+    allocator = node_of(version="1.37", dra={"accounting": "mapping", "release": "0.3"})
+    assert not allocator.admit(claiming("one", amount("2"), shared="all")).refused
+    refused = refusal(allocator, claiming("two", amount("2"), shared="all"))
+    assert refused.message == (
+        "node allocatable resource claim default/all has a mapped device and cannot be shared "
+        "across pods"
+    )
+
+
 def test_an_init_container_keeps_the_claim() -> None:
     made = named("p", pod(container(), init=(container(),)))
     given = made._replace(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.kubelet.bits import to_text
+from cpuplan.kubelet.pods.pod import PodClaim
 from cpuplan.simulate.dra.inputs import inputs, with_claims
 from cpuplan.simulate.workloads import pods_of
 from tests.machines.plans import plan, regular
@@ -53,3 +54,17 @@ def test_what_workloads_request_beside_their_claims(
     assert str(upf.containers[0].requests.get("cpu", "")) == container
     assert str((upf.requests or {}).get("cpu", "")) == pod
     assert with_claims(made, made.spec.workloads[0], upf) == upf
+
+
+def test_a_manifest_with_claims_of_its_own() -> None:
+    """Claims of other drivers are left out; those of compiled templates are not added twice."""
+    made = configured()
+    (upf,) = pods_of(made)
+    (claim,) = upf.claims
+    other = PodClaim("gpu", template="gpu")
+    (container,) = upf.containers
+    both = container._replace(claims=("gpu", claim.name))
+    given = upf._replace(claims=(other, claim._replace(spec=None)), containers=(both,))
+    assert with_claims(made, made.spec.workloads[0], given) == upf
+    only = upf._replace(claims=(other,), containers=(container._replace(claims=("gpu",)),))
+    assert with_claims(made, made.spec.workloads[0], only) == upf

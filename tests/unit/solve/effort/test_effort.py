@@ -1,6 +1,9 @@
 """The limit on the work for a layout: what is found then, what is said, and that it is the same."""
 
-from time import process_time
+import os
+import signal
+from threading import Timer
+from time import monotonic, process_time
 
 import pytest
 
@@ -122,3 +125,13 @@ def test_of_a_conflict_that_is_not_narrowed_down_nothing_is_claimed() -> None:
             assert is_same or is_open, problem.message
             texts.add(problem.message)
     assert len(texts) > 1
+
+
+def test_ctrl_c_ends_a_search_at_once_and_is_no_limit() -> None:
+    """The solver itself would take it for a wish to have what was found so far."""
+    timer = Timer(1, os.kill, (os.getpid(), signal.SIGINT))
+    before = monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        solved(exact(), 600)
+    assert monotonic() - before < 20

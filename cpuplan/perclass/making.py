@@ -1,0 +1,48 @@
+"""How what belongs to classes is made: by whom, and what is taken from earlier runs."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from cpuplan.fleet import lock
+from cpuplan.perclass import unplaced
+from cpuplan.perclass.batch import Batch
+from cpuplan.perclass.cache import Cache
+from cpuplan.perclass.unit import Made, Unit
+from cpuplan.plan import NodeClass
+from cpuplan.solve import layouts
+from cpuplan.workers import HERE, Workers, results
+
+
+class Making(NamedTuple):
+    """The workers, and the cache of earlier results, if any. No result depends on them."""
+
+    workers: Workers = HERE
+    cache: Cache | None = None
+
+    def of(self, batch: Batch) -> Iterator[tuple[Unit, Made]]:
+        """Each unit with what is made of it, in their order."""
+        made = self.cache.results(batch, self.workers) if self.cache else None
+        return zip(batch.units, made or results(batch, self.workers), strict=True)
+
+
+#: In this process, from nothing.
+PLAIN = Making()
+
+
+def batch_of(
+    classes: Sequence[NodeClass],
+    known: lock.Starts,
+    documents: Iterable[unplaced.Name],
+    *,
+    checked: bool,
+    seconds: float | None,
+) -> Batch:
+    """The classes by layout, with the layouts that they start from; see `Batch`."""
+    units = [
+        Unit(tuple(members), tuple(tuple(known.of(member)) for member in members))
+        for members in layouts.together(classes)
+    ]
+    kin: dict[str, list[NodeClass]] = {}
+    for node_class in classes:
+        kin.setdefault(node_class.intent, []).append(node_class)
+    return Batch(units, kin, frozenset(documents), checked=checked, seconds=seconds)

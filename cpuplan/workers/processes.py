@@ -1,0 +1,122 @@
+"""Processes of this machine, started for some work and gone after it."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing.connection import wait
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.workers.work import Work
+
+#: When a process ends before its work, what is left is done by new ones; as often as this.
+_TRIES = 2
+
+
+def each(work: Work[Any], slices: Sequence[slice], jobs: int) -> Iterator[bytes]:
+    """The packed results of each part of `work`, in their order.
+
+    Raises CP622 where processes end again and again.
+    """
+    left = dict(enumerate(slices))
+    waiting: dict[int, bytes] = {}
+    told = 0
+    for _ in range(_TRIES):
+        for index, data in _finished(work, left, jobs):
+            waiting[index] = data
+            while told in waiting:
+                yield waiting.pop(told)
+                told += 1
+        left = {index: left[index] for index in left if index >= told and index not in waiting}
+        if not left:
+            return
+    raise CpuplanError([diagnose("CP622", number=len(left), of=len(slices))])
+
+
+def _finished(work: Work[Any], left: dict[int, slice], jobs: int) -> Iterator[tuple[int, bytes]]:
+    """Parts as they are done; not all where a process ends."""
+    with _pool(min(jobs, len(left)), work) as pool:
+        futures: dict[Future[bytes], int] = {}
+        try:
+            with _uninterrupted():
+                futures = {pool.submit(_do, chosen): index for index, chosen in left.items()}
+        except BrokenProcessPool:
+            return
+        for future in as_completed(futures):
+            if not isinstance(future.exception(), BrokenProcessPool):
+                yield futures[future], future.result()
+
+
+@contextmanager
+def _pool(number: int, work: Work[Any]) -> Iterator[ProcessPoolExecutor]:
+    """Processes that know `work`. Whatever goes wrong here ends them at once."""
+    others = multiprocessing.active_children()
+    pool = ProcessPoolExecutor(number, _context(), initializer=_start, initargs=(work,))
+    try:
+        yield pool
+    except BaseException:
+        _kill(child for child in multiprocessing.active_children() if child not in others)
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _kill(children: Iterable[BaseProcess]) -> None:
+    for child in children:
+        child.kill()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Processes that start here never see Ctrl-C: who started them ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _context() -> BaseContext:
+    """A copy of this process, which has all modules and the work; a new one if it has threads.
+
+    A thread, such as one of the solver, could hold a lock that nobody releases in the copy.
+    """
+    is_alone = threading.active_count() == 1 and _threads() == 1
+    return multiprocessing.get_context("fork" if is_alone else "spawn")
+
+
+def _threads() -> int:
+    """The threads of this process, as the kernel counts them."""
+    if sys.platform != "linux":
+        return 2  # elsewhere copies are not safe anyway
+    return len(os.listdir("/proc/self/task"))
+
+
+#: In a process that was started for it.
+_work: Work[Any] | None = None
+
+
+def _start(work: Work[Any]) -> None:
+    global _work  # noqa: PLW0603 - what an initializer of a pool is for
+    _work = work
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _do(chosen: slice) -> bytes:
+    assert _work is not None  # noqa: S101 - `_start` comes first
+    return _work.part(chosen).packed()

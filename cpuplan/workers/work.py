@@ -1,0 +1,24 @@
+"""Work that can be divided."""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+Result = TypeVar("Result")
+
+
+class Work(Protocol[Result]):
+    """Equal pieces of work, which do not depend on each other; a value that can be sent."""
+
+    def __len__(self) -> int: ...
+
+    def part(self, chosen: slice) -> "Work[Result]":
+        """Some of the pieces, with what they need."""
+
+    def results(self) -> list[Result]:
+        """Do it: a result for each piece, in their order."""
+
+    def packed(self) -> bytes:
+        """Do it elsewhere: the results as they are sent back."""
+
+    def unpacked(self, data: bytes) -> Sequence[Result]:
+        """The results of `packed` of this work, read by who sent it."""
