@@ -16,6 +16,7 @@ from cpuplan.expected.answer import Answer
 from cpuplan.expected.folder import found_files, load
 from cpuplan.expected.state import Expected
 from cpuplan.perclass import unplaced
+from cpuplan.progress import follow
 from cpuplan.render.answers.fleet import Checked
 from cpuplan.source import Locate
 from cpuplan.workers import HERE, Workers, results
@@ -94,7 +95,8 @@ def check_places(
     checked: list[Checked] = []
     unread: list[Diagnostic] = []
     strange: list[Diagnostic] = []
-    for place, answered in zip(places, results(work, workers), strict=True):
+    made = zip(places, results(work, workers), strict=True)
+    for place, answered in follow("nodes", len(places), made, lambda _: ""):
         if place.is_given and answered.unread:
             raise CpuplanError(answered.unread)
         checked += (_placed(each, statements.locate) for each in answered.checked)

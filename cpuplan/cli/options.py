@@ -36,6 +36,8 @@ class Settings:
         self.scope: Any = None
         #: Files of which no line is shown: those of a node may hold secrets.
         self.private: frozenset[str] = frozenset()
+        #: What is said of finished work after Ctrl-C.
+        self.kept = ""
         #: Whether the report has been written: what goes wrong afterwards is told as text.
         self.reported = False
 

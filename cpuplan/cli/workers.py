@@ -20,8 +20,14 @@ def making() -> "Iterator[Making]":
     from cpuplan.perclass.cache import Cache
     from cpuplan.perclass.making import Making
 
+    cache = Cache.of_user() if settings().cache else None
     with workers() as who:
-        yield Making(who, Cache.of_user() if settings().cache else None)
+        try:
+            yield Making(who, cache)
+        except KeyboardInterrupt:
+            if cache and cache.folder:
+                settings().kept = "; layouts that were finished are kept for the next run"
+            raise
 
 
 @contextmanager
