@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cpuplan.cli.output import echo_result, fails, note, print_diagnostics, settings
-from cpuplan.render.answers.fleet import Checked, coverage, findings, groups, sentence
+from cpuplan.render.answers.fleet import (
+    Checked,
+    by_class,
+    coverage,
+    findings,
+    groups,
+    sentence,
+)
 
 if TYPE_CHECKING:
     from cpuplan.cli.statements import Statements
@@ -43,5 +50,7 @@ def report(
         print_diagnostics(listed, output_format)
     if with_coverage and output_format == "text":
         echo_result(coverage(checked))
+    if output_format == "text" and (classes := by_class(checked)):
+        echo_result(classes)
     note(sentence(checked))
     return 1 if fails(listed, strict=True) else 0

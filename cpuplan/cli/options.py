@@ -153,7 +153,7 @@ def filters(*, by_node: bool = True) -> list[click.Option]:
     return [cluster, node] if by_node else [cluster]
 
 
-def work() -> list[click.Option]:
+def work(*, with_cache: bool = True) -> list[click.Option]:
     """`--jobs` and what else says how much work on many classes or nodes is done."""
     jobs = click.Option(
         ["-j", "--jobs"],
@@ -181,7 +181,7 @@ def work() -> list[click.Option]:
         expose_value=False,
         callback=keep,
     )
-    return [jobs, dask, no_cache]
+    return [jobs, dask, no_cache] if with_cache else [jobs, dask]
 
 
 def _keep_cache(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:

@@ -2,19 +2,24 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 from cpuplan.cli.output import settings
-from cpuplan.perclass.cache import Cache
-from cpuplan.perclass.making import Making
 from cpuplan.workers import Workers
 from cpuplan.workers.cores import cores
 
+if TYPE_CHECKING:
+    from cpuplan.perclass.making import Making
+
 
 @contextmanager
-def making() -> Iterator[Making]:
+def making() -> "Iterator[Making]":
     """Processes of this machine, and the cache of the user."""
+    from cpuplan.perclass.cache import Cache
+    from cpuplan.perclass.making import Making
+
     cache = Cache.of_user() if settings().cache else None
     with workers() as who:
         try:

@@ -11,7 +11,8 @@ CODES = {
         "smaller number of statements conflicts. If the search for a smaller conflict would take too long, the message "
         "calls the set irreducible: without any one of its statements, an assignment exists. The change in the remedy "
         "was tried. If a class has several conflicts, the remedies were tried together, and after all of them there is "
-        "a layout. If no change of a single statement resolves a conflict, the remedy says so.",
+        "a layout. If no change of a single statement resolves a conflict, the remedy names several that do together. If the "
+        "search for these would take too long, the remedy says so.",
     ),
     "CP402": Code(
         "CPUs without a pool",

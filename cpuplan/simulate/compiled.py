@@ -1,12 +1,12 @@
 """A node as it was compiled: what its kubelet finds, from the expected state of its class alone."""
 
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 from cpuplan.components import derived, hugepages, kubelet
 from cpuplan.components.dra import driver
 from cpuplan.components.nri import balloons, topologyaware
-from cpuplan.components.nri.balloons import PolicyInputs
 from cpuplan.components.openshift import pinning
 from cpuplan.cpuset import CpuSet
 from cpuplan.expected.state import Expected
@@ -23,8 +23,6 @@ _Pages = tuple[tuple[int, int], ...]
 
 def given_out_by(expected: Expected) -> str:
     """What gives CPUs to containers, and cannot be simulated from this alone; else empty."""
-    if expected.settings.of(topologyaware.NAME):
-        return f"the NRI {topologyaware.NAME} policy"
     if expected.settings.of(driver.NAME):
         return "the DRA CPU driver"
     return "Koordinator" if expected.facts.get(derived.KOORDLET) else ""
@@ -42,18 +40,18 @@ def planned(expected: Expected) -> Planned:
     is_pinned = bool(expected.settings.of(pinning.NAME))
     fork = Fork(platform.forks_kubelet, platform.forks_kubelet and is_pinned)
     machine = machine._replace(cgroup_v1=is_v1)
-    return Planned(config, machine, version, fork, balloons=_balloons(expected))
+    policies = {"balloons": _policy(expected, balloons), "pools": _policy(expected, topologyaware)}
+    return Planned(config, machine, version, fork, **policies)
 
 
-def _balloons(expected: Expected) -> PolicyInputs | None:
-    """What the NRI balloons policy starts with, where it gives CPUs to containers."""
-    given = expected.settings.of(balloons.NAME)
+def _policy(expected: Expected, policy: ModuleType) -> Any:
+    """What an NRI policy starts with, where it gives CPUs to containers; else None."""
+    given = expected.settings.of(policy.NAME)
     if not given:
         return None
     isolated = expected.facts[derived.UNBALANCED]
-    offlined = expected.pool("offlined").cpus
-    isolated = isolated if isinstance(isolated, CpuSet) else CpuSet()
-    return balloons.inputs_of(expected.topology, isolated, offlined, given)
+    apart = isolated if isinstance(isolated, CpuSet) else CpuSet()
+    return policy.inputs_of(expected.topology, apart, expected.pool("offlined").cpus, given)
 
 
 def _pages(topology: Topology, facts: Mapping[str, Any]) -> dict[int, _Pages]:

@@ -111,13 +111,12 @@ def joint(classes: Sequence[NodeClass]) -> tuple[Topology, tuple[Cores, ...]]:
     divisions = tuple(tuple(node_class.topology.cores.values()) for node_class in classes)
     if len(set(map(frozenset, divisions))) == 1:
         return topology, ()
-    cores = dict.fromkeys(topology.cores.values())
+    core_of = {cpu: core for core in topology.cores.values() for cpu in core}
     for division in divisions[1:]:
         for siblings in division:
-            touched = [core for core in cores if core & siblings]
-            for core in touched:
-                del cores[core]
-            cores[union(touched)] = None
+            whole = union({core_of[cpu] for cpu in siblings})
+            core_of.update(dict.fromkeys(whole, whole))
+    cores = dict.fromkeys(core_of.values())
     lowest = {cpu: core.first for core in cores for cpu in core}
     return Topology(cpu._replace(core=lowest[cpu.cpu]) for cpu in topology.cpus), divisions
 

@@ -171,6 +171,12 @@ class Ways:
         return extend((), 0)
 
 
+def _together(cores: Cores, threads: Sequence[int]) -> list[list[int]]:
+    """The indexes of threads, by core."""
+    inside = ([index for index, cpu in enumerate(threads) if cpu in core] for core in cores)
+    return list(filter(None, inside))
+
+
 class _Parts:
     """What rules allow threads that are on one core of some machine.
 
@@ -182,12 +188,15 @@ class _Parts:
     ) -> None:
         self._others: list[tuple[CoreConstraint, list[int]]] = []
         pairs: dict[tuple[int, int], dict[CoreConstraint, None]] = {}
+        divided: dict[int, list[list[int]]] = {}  # by machine: its rules share one tuple of cores
+        for constraint in constraints:
+            if id(constraint.cores) not in divided:
+                divided[id(constraint.cores)] = _together(constraint.cores, threads)
         for constraint in constraints:
             anywhere = constraint._replace(cores=())
-            for core in constraint.cores:
-                inside = [index for index, cpu in enumerate(threads) if cpu in core]
+            for inside in divided[id(constraint.cores)]:
                 if not isinstance(constraint, PAIRWISE):
-                    self._others += [(anywhere, inside)] if inside else []
+                    self._others.append((anywhere, inside))
                     continue
                 for pair in combinations(inside, 2):
                     pairs.setdefault(pair, {})[anywhere] = None

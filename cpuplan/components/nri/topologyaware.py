@@ -9,6 +9,8 @@ from cpuplan import yaml11
 from cpuplan.components import memory
 from cpuplan.components.nri import policies
 from cpuplan.components.reasons import of_mechanism
+from cpuplan.cpuset import CpuSet
+from cpuplan.model.topology import Topology
 from cpuplan.model.words import PARTITION
 from cpuplan.nri.names import RESERVED
 from cpuplan.plan import NodePlan
@@ -71,13 +73,19 @@ class PolicyInputs(NamedTuple):
 
 def policy_inputs(plan: NodePlan) -> PolicyInputs:
     """The planned machine, and the object as it is written: the API server adds nothing to it."""
+    offlined = plan.pool("offlined").cpus
+    return inputs_of(plan.topology, policies.isolated(plan), offlined, tuple(settings(plan)))
+
+
+def inputs_of(
+    topology: Topology, isolated: CpuSet, offlined: CpuSet, given: Sequence[Setting]
+) -> PolicyInputs:
+    """The machine with kernel-isolated CPUs and without offlined ones, and the settings' object."""
     # For few plans, and it takes a while to load.
     from cpuplan.nri.sysfs.of_topology import files_of
     from cpuplan.nri.topologyaware.config import decode_object
 
-    offlined = plan.pool("offlined").cpus
-    files = files_of(plan.topology, policies.isolated(plan), offlined)
-    return PolicyInputs(files, decode_object(document(tuple(settings(plan)))))
+    return PolicyInputs(files_of(topology, isolated, offlined), decode_object(document(given)))
 
 
 def started(plan: NodePlan) -> "Policy":

@@ -1,13 +1,14 @@
 """The answers on many nodes, grouped by what differs: no node has lines of its own."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.expected.answer import Answer, Heals, Verdict
 from cpuplan.name_ranges import fold_names
-from cpuplan.render.answers.summary import counts, why
+from cpuplan.render.answers.summary import by_verdict, counts, why
+from cpuplan.render.tables import table
 from cpuplan.text import counted
 
 #: Names and ranges of nodes in a message.
@@ -120,6 +121,37 @@ def sentence(checked: Sequence[Checked]) -> str:
         f"{len(holding)} of {counted(len(nodes), 'node')} {verb} what was compiled "
         f"({held} facts held, {differ} differ, {unknown} not verifiable here)"
     )
+
+
+def by_class(checked: Sequence[Checked]) -> str:
+    """A line for each of several classes: how many nodes hold, and which of them differ."""
+    classes: dict[str, dict[str, list[Checked]]] = {}
+    for each in checked:
+        if each.is_node:
+            own = classes.setdefault(f"{each.cluster}/{each.class_name}", {})
+            own.setdefault(each.name, []).append(each)
+    if len(classes) < 2:
+        return ""
+    head = ("CLASS", "NODES", "HOLD", "DIFFER", "NOT VERIFIABLE", "NODES THAT DIFFER")
+    return table([head, *(_class_row(name, nodes) for name, nodes in classes.items())])
+
+
+def _class_row(name: str, nodes: Mapping[str, Sequence[Checked]]) -> tuple[str, ...]:
+    """Facts that cannot be verified are counted once, on however many nodes that is."""
+    differing = [
+        node
+        for node, checks in nodes.items()
+        if any(answer.finding for each in checks for answer in each.answers)
+    ]
+    unknown = {
+        fact
+        for checks in nodes.values()
+        for each in checks
+        for fact in by_verdict(each.answers)[Verdict.UNVERIFIABLE]
+    }
+    which = told(differing, list(nodes)) if differing else ""
+    held = str(len(nodes) - len(differing))
+    return name, str(len(nodes)), held, str(len(differing)), counted(len(unknown), "fact"), which
 
 
 class Unverified(NamedTuple):

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from cpuplan.components.nri.balloons import started
 from cpuplan.components.nri import balloons
+from cpuplan.components.nri.balloons import started
 from cpuplan.cpuset import CpuSet
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.setting import plain
