@@ -43,6 +43,10 @@ EIGHT_POOLS: dict[str, Any] = {
 TOO_MANY = EIGHT_POOLS | {"isolcpus": {"cores": 221, "sockets": "1"}}
 #: Two sockets of 192 cores with two threads, 32 caches, NPS4.
 CACHES = machine(384, 2, sockets=2, numa_nodes=8, caches=32)
+#: Two sockets of 480 cores with two threads, 120 caches, NPS4.
+LARGEST = machine(960, 2, sockets=2, numa_nodes=8, caches=120)
+#: Two sockets of 256 cores with two threads, 64 caches, NPS4.
+MIDDLE = machine(512, 2, sockets=2, numa_nodes=8, caches=64)
 #: For machines of all sizes.
 COMMON: dict[str, Any] = {"reserved": {"percent": 10}, "shared": {"percent": 5}}
 
@@ -112,6 +116,14 @@ ALIKE = {
     "896 CPUs, 2 tenants apart by NUMA node": node_class(LARGE, tenants([100, 120], "numaNode")),
     "896 CPUs, 64 caches, 12 tenants": node_class(LARGE, tenants([4] * 12)),
     "896 CPUs, 64 caches, 24 tenants": node_class(LARGE, tenants([4] * 24)),
+    "1,024 CPUs, 64 caches, 4 tenants of 64 cores": node_class(MIDDLE, tenants([64] * 4)),
+    "1,024 CPUs, 64 caches, 4 tenants of 60 to 90 cores": node_class(
+        MIDDLE, tenants([60, 70, 80, 90])
+    ),
+    "1,920 CPUs, 120 caches, 2 tenants": node_class(LARGEST, tenants([200, 240])),
+    "1,920 CPUs, 2 tenants apart by NUMA node": node_class(
+        LARGEST, tenants([200, 240], "numaNode")
+    ),
 }
 
 

@@ -5,11 +5,10 @@ Models are imported where one is needed: what reads settings alone loads none (`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import copy
-from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cpuplan import platforms
 from cpuplan.cpuset import EMPTY, CpuSet
@@ -256,29 +255,6 @@ class ConfiguredPlan(NodePlan):
         self.settings = settings
         #: Of a paused class, what stays; None of others, and where an edit leaves it unknown.
         self.kept: Kept | None = None
-
-
-_Rest = ParamSpec("_Rest")
-_Made = TypeVar("_Made")
-
-
-def once(
-    make: Callable[Concatenate[ConfiguredPlan, _Rest], _Made],
-) -> Callable[Concatenate[ConfiguredPlan, _Rest], _Made]:
-    """A function that is asked once for each plan, whose settings never change, while that lives.
-
-    A cache of fixed size would forget the first of many classes before the next stage asks.
-    """
-    known: WeakKeyDictionary[ConfiguredPlan, dict[object, _Made]] = WeakKeyDictionary()
-
-    @wraps(make)
-    def ask(plan: ConfiguredPlan, /, *rest: _Rest.args, **named: _Rest.kwargs) -> _Made:
-        made, key = known.setdefault(plan, {}), (rest, *named.items())
-        if key not in made:
-            made[key] = make(plan, *rest, **named)
-        return made[key]
-
-    return ask
 
 
 class Plan:

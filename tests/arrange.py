@@ -15,6 +15,7 @@ import signal
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from cpuplan import pipeline
 from cpuplan.cli.main import run
 from cpuplan.kubelet import checkpoint
 from cpuplan.kubelet.cpu import state
+from cpuplan.workers import Workers
 from tests import arrange_git, arrange_pods
 from tests.hosts import CPU, make_root
 from tests.unit.impact import by_cost
@@ -668,7 +670,32 @@ def _killed_workers(_project: Path) -> Iterator[None]:
         yield
 
 
+def _soon_unreachable(_project: Path) -> AbstractContextManager[object]:
+    return patch("cpuplan.workers.dask._ANSWERS", 1)
+
+
+@contextmanager
+def _older_workers(_project: Path) -> Iterator[None]:
+    """A scheduler whose workers have an earlier release."""
+    own, other = "0.1.0 (6b0c7d21a5e9, Python 3.11)", "0.0.9 (1f3a94c0d2b7, Python 3.11)"
+    with (
+        ThreadPoolExecutor(1) as executor,
+        patch("cpuplan.workers.dask.scheduler") as scheduler,
+        patch("cpuplan.workers.remote.edition", side_effect=[own, other]),
+    ):
+        scheduler.return_value = nullcontext(Workers(1, executor))
+        yield
+
+
+def _without_dask(_project: Path) -> AbstractContextManager[object]:
+    missing = ImportError("No module named 'distributed'")
+    return patch("cpuplan.workers.dask.import_module", side_effect=missing)
+
+
 CONTEXTS: dict[str, Context] = {
+    "CP623-no-scheduler": _soon_unreachable,
+    "CP624-older-worker": _older_workers,
+    "CP625-without-the-extra": _without_dask,
     "CP622-killed": _killed_workers,
     "CP683-reboot": _judged_by_cost,
     "CP611-edited-meanwhile": _edited_meanwhile,

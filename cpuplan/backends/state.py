@@ -7,8 +7,9 @@ from cpuplan import versions
 from cpuplan.backends.base import Backend, Facts, Files, Key
 from cpuplan.backends.tree import NodeFile as TreeFile
 from cpuplan.components import containerd, derived, kubelet
+from cpuplan.components.base import once
 from cpuplan.expected.state import FOLDER, Device, Expected, NodeFile, Release, render
-from cpuplan.plan import ConfiguredPlan, once
+from cpuplan.plan import ConfiguredPlan
 
 #: A backend's `on_node`.
 OnNode: TypeAlias = Callable[[ConfiguredPlan], Mapping[str, TreeFile]]

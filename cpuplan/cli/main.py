@@ -16,6 +16,7 @@ import click
 from cpuplan import __version__
 from cpuplan.cli import options
 from cpuplan.cli.options import Settings
+from cpuplan.progress import Progress, watched
 from cpuplan.text import nearest
 
 #: Commands in the order of their use: name -> what the overview says. The module is
@@ -134,12 +135,15 @@ def run(arguments: list[str]) -> int:
     output = sys.stdout
     settings = Settings(_say)
     try:
-        result = cli.main(args=arguments, prog_name="cpuplan", standalone_mode=False, obj=settings)
+        with watched(_line(settings)):
+            result = cli.main(
+                args=arguments, prog_name="cpuplan", standalone_mode=False, obj=settings
+            )
         return result if isinstance(result, int) else 0
     except (click.Abort, KeyboardInterrupt):
         from cpuplan.cli.output import note
 
-        note("interrupted; existing files are unchanged")
+        note(f"interrupted; existing files are unchanged{settings.kept}")
         return 130
     except SystemExit as end:
         # click ends by itself after a completion, and where the reader of our output has seen
@@ -154,6 +158,15 @@ def run(arguments: list[str]) -> int:
 
         name = next((word for word in arguments if word in COMMANDS), "cpuplan")
         return report(error, arguments, settings, name)
+
+
+def _line(settings: Settings) -> Progress | None:
+    """Who is told of progress; nobody unless standard error is a terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    from cpuplan.cli.progress import Line, is_wanted
+
+    return Line(settings) if is_wanted() else None
 
 
 def _say(text: str) -> None:

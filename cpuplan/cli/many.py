@@ -1,7 +1,10 @@
 """Checks of many nodes at once: roots that each name their node by its host name."""
 
+import pickle
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from cpuplan.check.host import check
 from cpuplan.check.roots.root import Root
@@ -9,34 +12,66 @@ from cpuplan.check.roots.sources import node_of, roots_at
 from cpuplan.cli.output import settings
 from cpuplan.cli.statements import Statements
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.expected.answer import Answer
 from cpuplan.expected.folder import found_files, load
 from cpuplan.expected.state import Expected
+from cpuplan.perclass import unplaced
+from cpuplan.progress import follow
 from cpuplan.render.answers.fleet import Checked
+from cpuplan.source import Locate
+from cpuplan.workers import HERE, Workers, results
 
 #: What a root has at its top, one of them at least.
 _MARKS = ("proc", "sys", "etc")
 
 
-def find_roots(paths: Sequence[Path]) -> tuple[list[Root], list[Diagnostic]]:
-    """The roots at some paths, and those in a folder that is none; with what is no root.
+class Place(NamedTuple):
+    """A path with roots, and whether it was given itself: then it must have some."""
+
+    path: Path
+    is_given: bool
+
+
+class Answered(NamedTuple):
+    """What was checked at a place, what could not be read, and which roots are of no node."""
+
+    checked: tuple[Checked, ...] = ()
+    unread: tuple[Diagnostic, ...] = ()
+    strange: tuple[Diagnostic, ...] = ()
+
+
+def find_places(paths: Sequence[Path]) -> list[Place]:
+    """The paths, and instead of a folder that is no root what lies in it.
+
+    CpuplanError (CP807, CP808) for a folder that is given itself and cannot be read.
+    """
+    found: list[Place] = []
+    for path in paths:
+        children: list[Path] = []
+        if path.is_dir():
+            roots = roots_at(path)
+            if len(roots) == 1 and _is_empty(roots[0]):
+                children = sorted(child for child in path.iterdir() if child.name[:1] != ".")
+        found += [Place(child, is_given=False) for child in children]
+        if not children:
+            found.append(Place(path, is_given=True))
+    return found
+
+
+def find_roots(places: Sequence[Place]) -> tuple[list[Root], list[Diagnostic]]:
+    """The roots at some places, with what is no root.
 
     CpuplanError (CP807, CP808) for a path that is given itself.
     """
     found: list[Root] = []
     problems: list[Diagnostic] = []
-    for path in paths:
-        roots = roots_at(path)
-        if not (path.is_dir() and len(roots) == 1 and _is_empty(roots[0])):
-            found += roots
-            continue
-        children = sorted(child for child in path.iterdir() if not child.name.startswith("."))
-        if not children:
-            found += roots
-        for child in children:
-            try:
-                found += roots_at(child)
-            except CpuplanError as error:
-                problems += error.diagnostics
+    for place in places:
+        try:
+            found += roots_at(place.path)
+        except CpuplanError as error:
+            if place.is_given:
+                raise
+            problems += error.diagnostics
     return found, problems
 
 
@@ -44,26 +79,90 @@ def _is_empty(root: Root) -> bool:
     return not any(root.names(mark) for mark in _MARKS)
 
 
-def check_roots(
-    roots: Sequence[Root], place: Path, statements: Statements
+def check_places(
+    places: Sequence[Place], compiled: Path, statements: Statements, workers: Workers = HERE
 ) -> tuple[list[Checked], list[Diagnostic]]:
-    """The answers on each root's node; CP809, CP889 and CP250 for roots of no planned node."""
+    """The answers on the node of each root; CP809, CP889 and CP250 for roots of no planned node.
+
+    CpuplanError (CP807, CP808) for a path that is given itself.
+    """
     clusters = settings().clusters
-    states = [load(file) for file in found_files(place)]
+    states = [load(file) for file in found_files(compiled)]
     states = [state for state in states if not clusters or state.cluster in clusters]
     if not states:
-        raise CpuplanError([diagnose("CP878", path=place)])
+        raise CpuplanError([diagnose("CP878", path=compiled)])
+    work = Snapshots(tuple(places), tuple(states), frozenset(statements.sources))
     checked: list[Checked] = []
-    problems: list[Diagnostic] = []
-    for root in roots:
+    unread: list[Diagnostic] = []
+    strange: list[Diagnostic] = []
+    made = zip(places, results(work, workers), strict=True)
+    for place, answered in follow("nodes", len(places), made, lambda _: ""):
+        if place.is_given and answered.unread:
+            raise CpuplanError(answered.unread)
+        checked += (_placed(each, statements.locate) for each in answered.checked)
+        unread += answered.unread
+        strange += answered.strange
+    checked.sort(key=lambda each: (each.cluster, each.name))
+    return checked, [*unread, *strange]
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """Places to check against the states of classes; `documents` are those that findings name."""
+
+    places: tuple[Place, ...]
+    states: tuple[Expected, ...]
+    documents: frozenset[unplaced.Name]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def part(self, chosen: slice) -> "Snapshots":
+        """Some of the places; whoever checks them has the same files."""
+        return replace(self, places=self.places[chosen])
+
+    def results(self) -> list[Answered]:
+        """What is found at each place, with places of statements that have no lines yet."""
+        return list(map(self._answered, self.places))
+
+    def packed(self) -> bytes:
+        """The same as bytes."""
+        return pickle.dumps(self.results())
+
+    def unpacked(self, data: bytes) -> list[Answered]:
+        """What `packed` made."""
+        found: list[Answered] = pickle.loads(data)  # noqa: S301 - of workers that were sent this
+        return found
+
+    def _answered(self, place: Place) -> Answered:
         try:
-            state, name = _node(root, states)
+            roots = roots_at(place.path)
         except CpuplanError as error:
-            problems += error.diagnostics
-            continue
-        answers = tuple(check(root, state, name, statements.locate))
-        checked.append(Checked(name, state.cluster, state.name, state.digest, answers))
-    return sorted(checked, key=lambda each: (each.cluster, each.name)), problems
+            return Answered(unread=error.diagnostics)
+        checked: list[Checked] = []
+        strange: list[Diagnostic] = []
+        locate = unplaced.locate_in(self.documents)
+        for root in roots:
+            try:
+                state, name = _node(root, self.states)
+            except CpuplanError as error:
+                strange += error.diagnostics
+                continue
+            answers = tuple(check(root, state, name, locate))
+            checked.append(Checked(name, state.cluster, state.name, state.digest, answers))
+        return Answered(tuple(checked), strange=tuple(strange))
+
+
+def _placed(checked: Checked, locate: Locate) -> Checked:
+    """The same with the lines of its findings."""
+
+    def of(answer: Answer) -> Answer:
+        if answer.finding is None:
+            return answer
+        (finding,) = unplaced.placed([answer.finding], locate)
+        return answer._replace(finding=finding)
+
+    return checked._replace(answers=tuple(map(of, checked.answers)))
 
 
 def _node(root: Root, states: Sequence[Expected]) -> tuple[Expected, str]:

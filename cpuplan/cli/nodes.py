@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cpuplan import pipeline
 from cpuplan.cli.output import narrow_to, print_diagnostics, settings
+from cpuplan.cli.workers import making
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.pipeline import Project
 from cpuplan.plan import ConfiguredPlan, Plan
@@ -21,7 +22,8 @@ def load_plan(root: Path) -> tuple[Project, Plan] | None:
 
 def solve_plan(project: Project) -> Plan | None:
     """The plan of a project that is read; None, with the errors printed, if it has any."""
-    plan, problems = pipeline.solve(project)
+    with making() as how:
+        plan, problems = pipeline.solve(project, making=how)
     findings = pipeline.described(project, [*project.diagnostics, *problems])
     if errors(findings):
         print_diagnostics(findings)

@@ -19,6 +19,8 @@ class Settings:
         self.quiet = False
         #: Processes that much work is divided among; None: as many as there are cores.
         self.jobs: int | None = None
+        #: The address of a scheduler of Dask, whose workers do the work.
+        self.dask: str | None = None
         #: Whether results of classes may come from earlier runs.
         self.cache = True
         self.verbose = False
@@ -34,6 +36,8 @@ class Settings:
         self.scope: Any = None
         #: Files of which no line is shown: those of a node may hold secrets.
         self.private: frozenset[str] = frozenset()
+        #: What is said of finished work after Ctrl-C.
+        self.kept = ""
         #: Whether the report has been written: what goes wrong afterwards is told as text.
         self.reported = False
 
@@ -149,8 +153,8 @@ def filters(*, by_node: bool = True) -> list[click.Option]:
     return [cluster, node] if by_node else [cluster]
 
 
-def work() -> list[click.Option]:
-    """`--jobs`, for commands that do much work on many classes or nodes."""
+def work(*, with_cache: bool = True) -> list[click.Option]:
+    """`--jobs` and what else says how much work on many classes or nodes is done."""
     jobs = click.Option(
         ["-j", "--jobs"],
         metavar="N",
@@ -169,7 +173,15 @@ def work() -> list[click.Option]:
         expose_value=False,
         callback=_keep_cache,
     )
-    return [jobs, no_cache]
+    dask = click.Option(
+        ["--dask"],
+        metavar="ADDRESS",
+        help="Give the work to the scheduler of Dask at this address, such as "
+        "tcp://scheduler:8786, whose workers have the same cpuplan. Needs the extra `dask`.",
+        expose_value=False,
+        callback=keep,
+    )
+    return [jobs, dask, no_cache] if with_cache else [jobs, dask]
 
 
 def _keep_cache(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:

@@ -128,6 +128,13 @@ def work_options(command: Command) -> Command:
     return command
 
 
+def divided_option(command: Command) -> Command:
+    """`--jobs` and `--dask`, for commands that keep no results."""
+    for option in reversed(options.work(with_cache=False)):
+        _add(command, option)
+    return command
+
+
 def cluster_option(command: Command) -> Command:
     """`--cluster`, for commands of one node."""
     for option in options.filters(by_node=False):

@@ -34,8 +34,8 @@ CODES = {
         "layout not decided",
         "whether class {name} of cluster {cluster} ({nodes}) has a layout is not known: within the limit of {limit} of work, "
         "none was found, and none was ruled out",
-        "give it longer with --time-limit, or state less: give the largest pool a list of CPUs or a NUMA node, or remove "
-        "some of the statements apart, together and per",
+        "give it longer with --time-limit, or state less: give the largest pool a list of CPUs or a NUMA node, and "
+        "state apart, together and per of fewer pools",
         "The solver searches for a layout until it has found one, or has proven that there is none. It stops at the limit "
         "(`--time-limit`), which is counted in its steps and not by a clock. This says nothing about the statements: they may "
         "fit or contradict each other. Layouts are hard to find where very many parts of a machine are equal and pools "

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan.components import derived
 from cpuplan.components.dra import driver
-from cpuplan.components.nri import balloons
+from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.expected.state import Expected
 from cpuplan.fleet.before import Key
@@ -16,7 +16,11 @@ from cpuplan.simulate.mechanisms import adapted, promises
 from cpuplan.simulate.names import full_name
 
 #: What gives out CPUs, by the component whose settings say so.
-_BY_COMPONENT = {balloons.NAME: promises.BALLOONS, driver.NAME: promises.DRA}
+_BY_COMPONENT = {
+    balloons.NAME: promises.BALLOONS,
+    topologyaware.NAME: promises.TOPOLOGY_AWARE,
+    driver.NAME: promises.DRA,
+}
 
 
 def check(

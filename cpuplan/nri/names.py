@@ -1,4 +1,4 @@
-"""Names of the balloons policy: its own types, annotations of pods, and folders of /sys.
+"""Names of the resource policies: types of balloons, annotations of pods, and folders of /sys.
 
 Apart from the port, so that those who only write them need not load it.
 """
@@ -10,6 +10,8 @@ SYSTEM_NAMESPACE = "kube-system"
 SCOPE = "resource-policy.nri.io"
 #: The type of the balloon that a container is to come to.
 BALLOON = f"balloon.balloons.{SCOPE}"
+#: Whether exclusive CPUs of a container are to be isolated by the kernel.
+PREFER_ISOLATED = f"prefer-isolated-cpus.{SCOPE}"
 CPU_FOLDER = "/sys/devices/system/cpu"
 NODE_FOLDER = "/sys/devices/system/node"
 #: The annotation of pods that may start without required plugins (nri, pkg/plugin/annotations.go).

@@ -9,6 +9,8 @@ from cpuplan.nrt.errors import NrtError
 
 GROUP, KIND = "topology.node.k8s.io", "NodeResourceTopology"
 V1ALPHA1, V1ALPHA2 = "v1alpha1", "v1alpha2"
+#: The exporter that is the plugin of an NRI resource policy.
+NRI_POLICY = "nri-policy"
 #: The type of a zone that is a NUMA node.
 NODE = "Node"
 _PREFIX = "node-"

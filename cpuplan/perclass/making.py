@@ -9,6 +9,7 @@ from cpuplan.perclass.batch import Batch
 from cpuplan.perclass.cache import Cache
 from cpuplan.perclass.unit import Made, Unit
 from cpuplan.plan import NodeClass
+from cpuplan.progress import follow
 from cpuplan.solve import layouts
 from cpuplan.workers import HERE, Workers, results
 
@@ -22,7 +23,8 @@ class Making(NamedTuple):
     def of(self, batch: Batch) -> Iterator[tuple[Unit, Made]]:
         """Each unit with what is made of it, in their order."""
         made = self.cache.results(batch, self.workers) if self.cache else None
-        return zip(batch.units, made or results(batch, self.workers), strict=True)
+        pairs = zip(batch.units, made or results(batch, self.workers), strict=True)
+        return iter(follow("layouts", len(batch), pairs, lambda pair: pair[0].names[0]))
 
 
 #: In this process, from nothing.

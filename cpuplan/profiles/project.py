@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.progress import follow
 from cpuplan.read import documents, inputs, manifests, yaml
 from cpuplan.read.documents import Documents
 from cpuplan.read.files import FOLDERS, LOCK_NAME, manifest_files
@@ -39,7 +40,7 @@ def from_texts(
     diagnostics = [*refused]
     sources: list[Source] = []
     pods: dict[str, bytes] = {}
-    for name, data in texts.items():
+    for name, data in follow("documents", len(texts), texts.items(), lambda item: item[0]):
         if manifests.is_manifest(name):
             pods[name] = data
             continue

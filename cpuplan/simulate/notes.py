@@ -9,12 +9,24 @@ from cpuplan.kubelet.pods.nodefit import pod_requests
 from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY, Pod, Resources, is_pod_level
 from cpuplan.kubelet.pods.qos import guaranteed_cpus
 from cpuplan.kubelet.releases.features import Gates
+from cpuplan.nri.names import PREFER_ISOLATED, SCOPE
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import apiserver
 from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.planned import planned
 from cpuplan.text import counted
 
+#: Annotations by which the topology-aware policy chooses pools and memory, and which have no port.
+_NOT_SIMULATED = (
+    SCOPE,  # affinity: `resource-policy.nri.io/affinity`
+    "allow.topologyhints",
+    "cold-start",
+    "deny.topologyhints",
+    "pick-resources-by-hints",
+    "strict.topologyhints",
+    "topologyhints",
+    "unlimited-burstable",
+)
 POD_LEVEL, MANAGERS = "PodLevelResources", "PodLevelResourceManagers"
 
 
@@ -23,6 +35,8 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources
     yield from _ignored(plans, pods)
     yield from dict.fromkeys(sentence for plan in plans for sentence in _uneven(plan))
     yield from dict.fromkeys(sentence for plan in plans for sentence in _unbalanced(plan, pods))
+    if any(plan.node_class.target.has_topology_aware for plan in plans):
+        yield from _of_pools(pods)
     requested = _requested(pods)
     offered = [{*planned(plan).runtime.resources, *given} for plan in plans]
     known = frozenset.intersection(*map(frozenset, offered)) if offered else frozenset()
@@ -35,6 +49,18 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources
     assumed = sorted({plan.node_class.hardware for plan in plans if assumes_memory(plan.topology)})
     if assumed and MEMORY in requested:
         yield f"requests for memory are not checked: hardware {listed(assumed)} contains no memory"
+
+
+def _of_pools(pods: Sequence[Pod]) -> Iterator[str]:
+    """Annotations that the topology-aware NRI policy passes over, and those without a port."""
+    if dead := [full_name(pod) for pod in pods if PREFER_ISOLATED in pod.annotations]:
+        yield (
+            f"the annotation {PREFER_ISOLATED} of {listed(dead)} does nothing: the policy reads "
+            f"it only with a scope, as {PREFER_ISOLATED}/pod"
+        )
+    keys = (key.partition("/")[0] for pod in pods for key in pod.annotations if SCOPE in key)
+    if unread := sorted({key for key in keys if key.startswith(_NOT_SIMULATED)}):
+        yield f"what the topology-aware policy makes of {listed(unread)} is not simulated"
 
 
 def of_scheduler(plans: Sequence[ConfiguredPlan]) -> str:

@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from typing import Any
 
 from cpuplan.diagnostics import CpuplanError, diagnose
@@ -21,15 +21,33 @@ def each(work: Work[Any], slices: Sequence[slice], executor: Executor) -> Iterat
         sent = (pickle.dumps(work.part(chosen)) for chosen in slices)
         futures += (executor.submit(do, own, data) for data in sent)
         for future in futures:
-            data = future.result()
-            if isinstance(data, str):
-                raise CpuplanError([diagnose("CP624", own=own, other=data)])
-            yield data
-    except BrokenExecutor as error:
-        raise CpuplanError([diagnose("CP623", problem=str(error))]) from error
+            yield _received(future, own)
     finally:
         for future in futures:
             future.cancel()
+
+
+def _received(future: "Future[bytes | str]", own: str) -> bytes:
+    try:
+        data = future.result()
+    except ModuleNotFoundError as error:
+        other = f"no cpuplan, or not all of it ({error})"
+        raise CpuplanError([diagnose("CP624", own=own, other=other)]) from error
+    except Exception as error:
+        if not _is_lost(error):
+            raise  # a bug, wherever it happened
+        problem = str(error) or type(error).__name__
+        what = "the workers did not finish a part of the work"
+        raise CpuplanError([diagnose("CP623", what=what, problem=problem)]) from error
+    if isinstance(data, str):
+        raise CpuplanError([diagnose("CP624", own=own, other=f"cpuplan {data}")])
+    return data
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Whether who did the work ended, or cannot be reached any more."""
+    of_engine = type(error).__module__.partition(".")[0] == "distributed"
+    return of_engine or isinstance(error, BrokenExecutor | CancelledError | OSError)
 
 
 def do(asked: str, data: bytes) -> bytes | str:

@@ -1,26 +1,21 @@
 """What the output folder holds, what it should hold, and what stands between the two."""
 
-import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.fleet.before import CLASSES, MANIFEST, MANIFESTS, is_manifest
+from cpuplan.fleet.before import MANIFEST, MANIFESTS, is_manifest
 from cpuplan.git import worktree
 from cpuplan.source import Position
+from cpuplan.write.known import Known, foreign_in, is_file, known_of
 from cpuplan.write.manifest import (
     OLD,
-    OLD_MANIFEST,
     WRITTEN,
-    Manifest,
     check_paths,
     divide,
     parents,
-    parse_manifest,
-    parse_old_manifest,
-    parse_written,
     render_manifest,
     render_written,
     tree_digest,
@@ -70,12 +65,12 @@ def compare(out: Path, files: Mapping[str, bytes], written: bytes | None = None)
     """
     check_paths(files)
     before = scan(out)
-    known = _known(out, before)
-    foreign = _foreign(before, known)
+    known = known_of(out, before)
+    foreign = foreign_in(before, known)
     left = _left_over(out, before, foreign - files.keys())
     if left:
         known = known._replace(owned=known.owned | left)
-        foreign = _foreign(before, known)
+        foreign = foreign_in(before, known)
     states, replaced = _states(out, files, before, known.owned)
     manifests = divide(files) if files or known.owned or known.manifests else {}
     listing = {path for path in manifests if known.lists(path) != manifests[path]}
@@ -125,7 +120,7 @@ def _replaceable(
     """Wanted paths whose present content Git has."""
     if tracked is None:
         return set()
-    return {path for path in tracked.has if path in files and _is_file(before, path)}
+    return {path for path in tracked.has if path in files and is_file(before, path)}
 
 
 def digest_of(out: Path) -> str:
@@ -139,9 +134,9 @@ def digest_of(out: Path) -> str:
         if entry is None or entry.kind != FOLDER:
             return ""
         before = scan(out)
-        known = _known(out, before)
-        is_whole = known.is_current and all(_is_file(before, path) for path in known.owned)
-        if not is_whole or _left_over(out, before, _foreign(before, known)):
+        known = known_of(out, before)
+        is_whole = known.is_current and all(is_file(before, path) for path in known.owned)
+        if not is_whole or _left_over(out, before, foreign_in(before, known)):
             return ""
         return tree_digest(render_written({path: read(f"{out}/{path}") for path in known.owned}))
     except (OSError, CpuplanError):
@@ -153,7 +148,7 @@ def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) 
 
     Git leaves them in the tree, and no manifest lists them.
     """
-    foreign_files = {path for path in foreign if _is_file(before, path)}
+    foreign_files = {path for path in foreign if is_file(before, path)}
     if not foreign_files:
         return frozenset()
     listed = foreign_files.intersection(worktree.of_merged(out, MANIFEST, MANIFESTS))
@@ -161,46 +156,7 @@ def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) 
     return frozenset(listed & tracked.has) if tracked else frozenset()
 
 
-class _Known(NamedTuple):
-    """What is recorded about an output folder."""
-
-    owned: frozenset[str]  # paths of cpuplan's files
-    written: dict[str, str]  # SHA-256 by path of what this machine wrote
-    manifests: dict[str, Manifest]  # by path; those that are there
-
-    def lists(self, manifest: str) -> frozenset[str] | None:
-        """What a manifest lists; None where it is missing, or needs another text anyway."""
-        known = self.manifests.get(manifest)
-        return known.paths if known and known.is_current else None
-
-    @property
-    def is_current(self) -> bool:
-        """Whether each manifest lists what it should, and none needs another text."""
-        wanted = divide(self.owned)
-        return self.manifests.keys() == wanted.keys() and all(
-            self.lists(path) == listed for path, listed in wanted.items()
-        )
-
-
-def _known(out: Path, before: Mapping[str, Entry]) -> _Known:
-    written = parse_written(read(out / WRITTEN)) if _is_file(before, WRITTEN) else {}
-    manifests = {path: _read_manifest(out, path) for path in before if is_manifest(path)}
-    if not manifests and _is_file(before, OLD_MANIFEST):
-        old = parse_old_manifest(read(out / OLD_MANIFEST))
-        return _Known(frozenset(old), {**old, **written}, {})
-    if not manifests:
-        return _Known(frozenset(), written, {})
-    owned = {path for manifest in manifests.values() for path in manifest.paths}
-    brought = {path for path in OLD if _is_file(before, path)}
-    classes = {path for path in before if path.startswith(f"{CLASSES}/") and _is_file(before, path)}
-    return _Known(frozenset(owned | brought | classes), written, manifests)
-
-
-def _is_file(before: Mapping[str, Entry], path: str) -> bool:
-    return path in before and before[path].kind == FILE
-
-
-def _lost(edited: set[str], tracked: worktree.Tracked | None, known: _Known) -> set[str]:
+def _lost(edited: set[str], tracked: worktree.Tracked | None, known: Known) -> set[str]:
     """Of edited files, those whose content is nowhere else.
 
     Where neither Git nor a note of this machine shows what cpuplan wrote, a file counts as written
@@ -219,42 +175,6 @@ def _edits(out: Path, edited: set[str]) -> dict[str, Diagnostic]:
     return {
         path: diagnose("CP603", _whole(out, path), path=f"{out}/{path}") for path in sorted(edited)
     }
-
-
-def _read_manifest(out: Path, path: str) -> Manifest:
-    """A manifest that is there. Raises CpuplanError (CP604, CP139)."""
-    entry = look(out / path)
-    shown = f"{out}/{path}"
-    if entry and entry.kind != FILE:
-        raise CpuplanError([diagnose("CP604", path=shown, problem=f"it is {entry.kind}")])
-    text = read(out / path)
-    if not text:
-        raise CpuplanError([diagnose("CP604", path=shown, problem="it is empty")])
-    return parse_manifest(text, shown)
-
-
-def check_manifests(out: Path) -> None:
-    """Raise CP604 for a manifest with which `out` can be compared with nothing."""
-    paths = [MANIFEST] if look(out / MANIFEST) else []
-    folder = look(out / MANIFESTS)
-    if folder and folder.kind == FOLDER:
-        paths += sorted(f"{MANIFESTS}/{name}" for name in os.listdir(out / MANIFESTS))
-    for path in filter(is_manifest, paths):
-        _read_manifest(out, path)
-
-
-def _foreign(before: Mapping[str, Entry], known: _Known) -> frozenset[str]:
-    """The paths that cpuplan did not make.
-
-    A folder belongs to cpuplan, and is deleted when empty, if an owned file is or was below it.
-    """
-    folders = parents({*known.owned, *known.manifests, MANIFEST})
-    files = {*known.owned, *known.manifests, WRITTEN}
-    return frozenset(
-        path
-        for path, entry in before.items()
-        if path not in (folders if entry.kind == FOLDER else files)
-    )
 
 
 def _states(

@@ -12,6 +12,7 @@ from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.config import schema as kubelet_schema
+from cpuplan.progress import follow
 from cpuplan.resources import resource
 from cpuplan.write.fits import Check, compiled
 from cpuplan.write.readers import Reader, inside, reader_of
@@ -33,7 +34,7 @@ def check(files: Mapping[str, bytes]) -> list[Diagnostic]:
     """CP570 for each file that cannot be read back, or not as what it was made from."""
     seen: set[tuple[Reader, bytes]] = set()
     diagnostics: list[Diagnostic] = []
-    for path, data in sorted(files.items()):
+    for path, data in follow("files", len(files), sorted(files.items()), lambda item: item[0]):
         reader = reader_of(path)
         if reader is None:
             continue

@@ -12,8 +12,9 @@ from cpuplan.files import Unreadable, read_regular
 from cpuplan.read.files import refusal
 from cpuplan.read.inputs import LOCK_PATH, Inputs
 from cpuplan.write import emitted
-from cpuplan.write.compare import Changes, check_manifests, compare, describe
+from cpuplan.write.compare import Changes, compare, describe
 from cpuplan.write.exchange import Beside, recover, replace
+from cpuplan.write.known import check_manifests
 from cpuplan.write.stage import stage_of
 from cpuplan.write.tree import FILE, FOLDER, create, look, read, sync_folder
 

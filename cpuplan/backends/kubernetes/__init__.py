@@ -13,7 +13,7 @@ from cpuplan.backends.deliveries import boot
 from cpuplan.backends.kubernetes import node
 from cpuplan.backends.tree import NodeFile, NodeTree
 from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, slices, units
-from cpuplan.components.base import Component
+from cpuplan.components.base import Component, once
 from cpuplan.components.checks.koordinator import cluster as koordinator_checks
 from cpuplan.components.dra import claims, classes, driver
 from cpuplan.components.dra import slices as device_slices
@@ -34,7 +34,7 @@ from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.expected import stamp
-from cpuplan.plan import ConfiguredPlan, once
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.source import Locate
 
 #: In the order in which they are printed.

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from cpuplan.backends.base import to_file
 from cpuplan.backends.tree import NodeFile, NodeTree
 from cpuplan.components import containerd, crio, kernel, kubelet, slices, units
+from cpuplan.components.base import once
 from cpuplan.components.host import (
     interrupts,
     irqbalance,
@@ -16,7 +17,7 @@ from cpuplan.components.host import (
     tuned,
     workqueue,
 )
-from cpuplan.plan import ConfiguredPlan, once
+from cpuplan.plan import ConfiguredPlan
 
 #: The name sorts after the vendor's, since handlers replace each other whole.
 CRIO_DROP_IN = "/etc/crio/crio.conf.d/99-zz-cpuplan.conf"

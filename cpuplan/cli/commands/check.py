@@ -9,6 +9,7 @@ import click
 from cpuplan.cli.output import (
     answer_format_option,
     cluster_option,
+    divided_option,
     echo_result,
     fails,
     note,
@@ -19,6 +20,7 @@ from cpuplan.cli.output import (
 
 if TYPE_CHECKING:
     from cpuplan.check.roots.root import Root
+    from cpuplan.cli.many import Place
     from cpuplan.cli.statements import Statements
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.expected.answer import Answer
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
 )
 @answer_format_option
 @cluster_option
+@divided_option
 def command(
     node: str,
     roots: tuple[Path, ...],
@@ -83,11 +86,12 @@ def command(
 
     place = state or settings().root / "out"
     if roots and not node and not files:
-        from cpuplan.cli.many import find_roots
+        from cpuplan.cli.many import find_places, find_roots
 
-        found, problems = find_roots(roots)
+        places = find_places(roots)
+        found, problems = find_roots(places) if len(places) == 1 else ([], [])
         if len(found) != 1 or problems:
-            return _of_many(found, problems, place, output_format, coverage=coverage)
+            return _of_many(places, place, output_format, coverage=coverage)
     elif len(roots) > 1:
         raise click.UsageError("give one --root with NODE or --objects, or several without")
     root = roots[0] if roots else None
@@ -120,21 +124,21 @@ def command(
 
 
 def _of_many(
-    roots: "Sequence[Root]",
-    problems: "list[Diagnostic]",
-    place: Path,
+    places: "Sequence[Place]",
+    compiled: Path,
     output_format: str,
     *,
     coverage: bool,
 ) -> int:
     """Many nodes: what differs, and on how many of them."""
     from cpuplan.cli.fleet import report
-    from cpuplan.cli.many import check_roots
+    from cpuplan.cli.many import check_places
     from cpuplan.cli.statements import Statements
+    from cpuplan.cli.workers import workers
 
     statements = Statements(settings().root)
-    checked, further = check_roots(roots, place, statements)
-    problems = [*problems, *further]
+    with workers() as who:
+        checked, problems = check_places(places, compiled, statements, who)
     return report(checked, statements, output_format, with_coverage=coverage, problems=problems)
 
 

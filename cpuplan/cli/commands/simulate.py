@@ -19,6 +19,7 @@ from cpuplan.cli.output import (
     settings,
     time_limit_option,
     use_colour,
+    work_options,
 )
 from cpuplan.cli.simulation import Chosen, Outcome, Run, Wanted, outcome_of, remarks, starter
 from cpuplan.diagnostics import Diagnostic, errors
@@ -108,6 +109,7 @@ from cpuplan.text import counted
 )
 @result_options
 @filter_options
+@work_options
 @time_limit_option
 def command(
     names: tuple[str, ...],

@@ -6,6 +6,7 @@ Beside CP532, only for clusters whose document says that something publishes Nod
 from collections.abc import Iterator, Sequence
 
 from cpuplan.components import chosen, kubelet, memory
+from cpuplan.components.base import once
 from cpuplan.components.published import exporters
 from cpuplan.components.published.exporters import (
     EXPORTERS,
@@ -20,7 +21,7 @@ from cpuplan.nrt.crd import DEFINITIONS
 from cpuplan.nrt.exporters.podresources import Zone
 from cpuplan.nrt.scheduler.leastnuma import score_of
 from cpuplan.nrt.scheduler.topologymanager import SINGLE, TopologyManager
-from cpuplan.plan import ConfiguredPlan, once
+from cpuplan.plan import ConfiguredPlan
 from cpuplan.source import Locate
 from cpuplan.text import counted
 

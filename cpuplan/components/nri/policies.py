@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cpuplan.components import isolation
-from cpuplan.components.published.exporters import NRI, exporter_of
 from cpuplan.components.reasons import of_mechanism
 from cpuplan.cpuset import CpuSet
 from cpuplan.emit import to_yaml
 from cpuplan.nri.names import SYSTEM_NAMESPACE
+from cpuplan.nrt.names import NRI_POLICY
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting, Value, from_plain, plain
 from cpuplan.text import joined
@@ -62,7 +62,8 @@ def reserved_namespaces_text(plan: NodePlan) -> str:
 
 def agent(plan: NodePlan, component: str) -> Setting:
     """Whether the plugin writes NodeResourceTopology: two exporters would fight over an object."""
-    is_exporter = exporter_of(plan) == NRI
+    stated = plan.node_class.cluster_facts.node_resource_topology.exporter
+    is_exporter = stated == NRI_POLICY
     text = "the NodeResourceTopology of a node stays its exporter's"
     if is_exporter:
         text = "the cluster says that NRI policies write NodeResourceTopology"

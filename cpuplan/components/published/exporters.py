@@ -12,12 +12,12 @@ from cpuplan.cpuset import EMPTY
 from cpuplan.nrt.crd import DEFINITIONS
 from cpuplan.nrt.exporters import nfd, rte
 from cpuplan.nrt.exporters.podresources import Machine, Memory, NumaNode, Resources, Zone
-from cpuplan.nrt.names import V1ALPHA1, V1ALPHA2
+from cpuplan.nrt.names import NRI_POLICY, V1ALPHA1, V1ALPHA2
 from cpuplan.plan import NodePlan
 
 RTE, NFD, KOORDLET = "resource-topology-exporter", "node-feature-discovery", "koordlet"
-#: The plugin of an NRI resource policy: its zones are pools or balloons, and none of type Node.
-NRI = "nri-policy"
+#: Its zones are pools or balloons, and none of type Node.
+NRI = NRI_POLICY
 #: The scheduler plugin counts in a mask of 64 bits (scheduler-plugins, pkg/noderesourcetopology).
 MAX_ZONES = 64
 

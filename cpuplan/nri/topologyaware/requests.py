@@ -14,11 +14,10 @@ from cpuplan.nri.common.pods import (
 from cpuplan.nri.cpuallocator import priorities
 from cpuplan.nri.errors import NriError
 from cpuplan.nri.libmem.nodes import Mask
-from cpuplan.nri.names import SCOPE, SYSTEM_NAMESPACE
+from cpuplan.nri.names import PREFER_ISOLATED, SCOPE, SYSTEM_NAMESPACE
 from cpuplan.nri.topologyaware.config import Config
 
 NORMAL, RESERVED, PRESERVE = "normal", "reserved", "preserve"
-PREFER_ISOLATED = f"prefer-isolated-cpus.{SCOPE}"
 REQUIRE_ISOLATED = f"require-isolated-cpus.{SCOPE}"
 PREFER_SHARED = f"prefer-shared-cpus.{SCOPE}"
 PREFER_RESERVED = f"prefer-reserved-cpus.{SCOPE}"

@@ -110,7 +110,7 @@ class NriAllocator(ABC):
         """Plain init containers run one after the other, before all others."""
         qos = pod_qos(pod, self.gates)
         namespace = pod.namespace or _DEFAULT_NAMESPACE
-        known = pods.Pod(pod.name, namespace, qos, {}, pod.annotations)
+        known = pods.Pod(pod.name or pod.uid, namespace, qos, {}, pod.annotations)
         for container in pod.all_containers:
             made = pods.container(known, container.name, self._resources(qos, container))
             self.started.create(made)

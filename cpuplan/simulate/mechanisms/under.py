@@ -8,6 +8,7 @@ from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.model.base import Model
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan
+from cpuplan.simulate.mechanisms.promises import BALLOONS, TOPOLOGY_AWARE
 from cpuplan.source import Locate
 
 #: What only the kubelet's CPU manager reads: options that its policy none refuses, too.
@@ -15,6 +16,7 @@ _OF_CPU_MANAGER = ("cpu_manager_policy", "cpu_manager_policy_options")
 
 #: Fields of the target and the spec that are for one mechanism only.
 _OF_MECHANISMS = ("koordinator", "dra")
+_OF_NRI_POLICIES = ("reserved_namespaces",)
 
 _M = TypeVar("_M", bound=Model)
 
@@ -36,6 +38,8 @@ def _saying(node_class: NodeClass, mechanism: str) -> NodeClass:
     """The same nodes with another mechanism in their target."""
     given, spec = node_class.target, node_class.spec
     foreign = tuple(name for name in _OF_MECHANISMS if name != mechanism)
+    if mechanism not in (BALLOONS, TOPOLOGY_AWARE):
+        foreign += _OF_NRI_POLICIES
     target = _without(given, foreign).model_copy(update={"mechanism": mechanism})
     changed = {
         "targets": tuple(target if one == given else one for one in spec.targets),

@@ -34,18 +34,27 @@ def reach(counts: Counts, bounds: Bounds, aims: Sequence[Aim]) -> list[Gap] | No
         if isinstance(aim, Smallest):  # places that are settled by now say more of it
             least = -bounds.most_of_each(aim.name, aim.scopes, parts)
             counts.model.add(expression >= least)
-        value = counts.value(expression)
+        value = _value(counts, aim, expression)
         reached = Reached(value, value)
         if least is None or value > least:
             reached = counts.minimise(expression) or reached
         else:
             counts.model.add(expression == value)
-        if reached.value != reached.least:
-            gaps.append(Gap(aim, _higher(least, reached.least)))
+        bound = _higher(least, reached.least)
+        if _value(counts, aim, expression) != bound:
+            gaps.append(Gap(aim, bound))
         if isinstance(aim, Parts):
             _fill(counts, aim, reached.value)
             parts[aim.name, aim.scopes] = reached.value
     return gaps
+
+
+def _value(counts: Counts, aim: Aim, expression: Expression) -> int:
+    """The measure in the last solution, whose variable for the smallest scope may be smaller."""
+    if isinstance(aim, Smallest):
+        taken = (counts.taken(aim.name, scope.cpus) for scope in aim.scopes)
+        return -min(map(counts.value, taken))
+    return counts.value(expression)
 
 
 def _higher(one: int | None, other: int | None) -> int | None:

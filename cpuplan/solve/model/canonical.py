@@ -12,7 +12,7 @@ from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import place
 from cpuplan.solve.layout import Slot, slots_of
 from cpuplan.solve.model.counts import Counts, Expression
-from cpuplan.solve.model.search import PROOFS
+from cpuplan.solve.model.search import PROOFS, SHORT_PROOFS
 
 
 def canonical(counts: Counts, names: Sequence[str]) -> tuple[dict[str, CpuSet], bool]:
@@ -25,9 +25,8 @@ def canonical(counts: Counts, names: Sequence[str]) -> tuple[dict[str, CpuSet], 
     is_proven = reached is not None and reached.value == reached.least
     values = [counts.value(variable) for variable in counts.variables]
     try:
-        if not (other := _solved(counts, _others(counts, places, values))):
+        if _is_only(counts, places, values):
             return placed(counts, names, values), is_proven
-        values = max(values, other)
         while better := _before(counts, values):
             values = better
     except UndecidedError:
@@ -56,6 +55,14 @@ def _places(counts: Counts, names: Sequence[str]) -> Expression:
     return counts.cp_model.LinearExpr.weighted_sum(counts.variables, weights)
 
 
+def _is_only(counts: Counts, places: Expression, values: Sequence[int]) -> bool:
+    """Whether it is soon proven that no other layout is as good."""
+    try:
+        return counts.find_soon(_others(counts, places, values), SHORT_PROOFS) is None
+    except UndecidedError:
+        return False
+
+
 def _others(counts: Counts, places: Expression, values: Sequence[int]) -> Any:
     """The model of all other layouts that are as good: mostly there is none.
 
@@ -77,14 +84,6 @@ def _others(counts: Counts, places: Expression, values: Sequence[int]) -> Any:
     model.add(counts.sum(differences) >= 1)
     model.minimize(places)
     return model
-
-
-def _solved(counts: Counts, model: Any) -> list[int] | None:
-    """The values of the best solution of a model; None if there is none."""
-    found = counts.find(model, ways=PROOFS)
-    if found is None:
-        return None
-    return [int(found.solver.value(variable)) for variable in counts.variables]
 
 
 def _before(counts: Counts, values: Sequence[int]) -> list[int] | None:
@@ -119,4 +118,7 @@ def _before(counts: Counts, values: Sequence[int]) -> list[int] | None:
     model.add_exactly_one(larger)
     index = counts.cp_model.LinearExpr.weighted_sum(larger, range(len(larger)))
     model.minimize(index * (len(counts.everything) + 1) - gain)
-    return _solved(counts, model)
+    found = counts.find(model)
+    if found is None:
+        return None
+    return [int(found.solver.value(variable)) for variable in counts.variables]

@@ -230,6 +230,10 @@ class Counts:
         """The best solution of a model with these variables that the limit allows to find."""
         return search(self.cp_model, model, share, ways) if all(self.ways) else None
 
+    def find_soon(self, model: Any, ways: Sequence[Way]) -> Found | None:
+        """The same with one turn for each way; raises UndecidedError where that is too short."""
+        return search(self.cp_model, model, ways=ways, rounds=1)
+
     def _keep_hints(self) -> None:
         """The last solution satisfies whatever the next objective starts from."""
         self.model.clear_hints()

@@ -1,7 +1,7 @@
 """Where CP-SAT runs: every search starts here, and ends with the limit of its layout."""
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, repeat
+from itertools import accumulate, islice, repeat
 from math import ceil
 from threading import Event, Thread
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from cpuplan.solve.effort import Effort, UndecidedError
 #: The deterministic time for an attempt whose failure says nothing: about half a second.
 _EASY = 0.3
 #: The deterministic time of the first turn of each way to search, and how much longer the next is.
-_TURN, _LONGER = 0.1, 4
+_TURN, _LONGER = 0.25, 4
 #: How much longer the first turn is for each unknown: what it takes to begin.
 _BEGIN = 3e-5
 
@@ -32,8 +32,10 @@ class Way(NamedTuple):
 _EASILY = Way(sums=0)
 #: Parts that nothing distinguishes are proven by probing: what holds of none of them holds.
 WAYS = (Way(), Way(probing=2), Way(cuts=1, probing=2))
-#: The same where the proof is the work, because the first solution is nearly the best one.
+#: The same where the proof is the work: with probing first.
 PROOFS = (Way(probing=2), Way(sums=1, probing=2), Way(), Way(cuts=1, probing=2))
+#: Ways for a proof that is mostly short, and that something else can stand in for.
+SHORT_PROOFS = PROOFS[:2]
 #: The share of what is left that one aim may take: something must be left for those after it.
 SHARE = 0.5
 #: What each unknown and each constraint of a model costs before the search: making the model.
@@ -59,16 +61,23 @@ def easy(cp_model: Any, model: Any) -> Any | None:
     return solver if status in (cp_model.FEASIBLE, cp_model.OPTIMAL) else None
 
 
-def search(cp_model: Any, model: Any, share: float = 1, ways: Sequence[Way] = WAYS) -> Found | None:
+def search(
+    cp_model: Any,
+    model: Any,
+    share: float = 1,
+    ways: Sequence[Way] = WAYS,
+    rounds: int | None = None,
+) -> Found | None:
     """The best solution within a share of what is left of the limit; None if there is none.
 
     The solver's ways to search take turns, in deterministic time, so that the answer comes the same
-    way on every machine. Raises UndecidedError where the limit ends before a solution is found.
+    way on every machine. Raises UndecidedError where the limit, or so many rounds, end before a
+    solution is found.
     """
     limit = effort.current()
     reserve = limit.left * (1 - share)
     best: Found | None = None
-    for time, way in _turns(model, ways):
+    for time, way in islice(_turns(model, ways), rounds and rounds * len(ways)):
         left = limit.left - reserve
         if left <= 0:
             break

@@ -17,4 +17,7 @@ def test_both_find_the_same(name: str) -> None:
         found, wanted = compiled.planned(expected), planned.planned(node)
         assert found.config == wanted.config
         assert found[1:4] == wanted[1:4]  # machine, version, fork
-        assert bool(compiled.given_out_by(expected)) == bool(wanted.dra or wanted.koordinator)
+        assert found.balloons == wanted.balloons
+        assert found.pools == wanted.pools
+        is_other = bool(wanted.dra or wanted.koordinator)
+        assert bool(compiled.given_out_by(expected)) == is_other

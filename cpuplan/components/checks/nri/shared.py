@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from cpuplan import versions
 from cpuplan.components import containerd
-from cpuplan.components.published.exporters import NRI
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.model.intent import Target
+from cpuplan.nrt.names import NRI_POLICY
 from cpuplan.plan import NodePlan
 from cpuplan.source import Locate
 
@@ -103,7 +103,7 @@ def check_fields(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     if node_class.target.has_nri_policy:
         return
     mechanism = node_class.target.mechanism
-    if node_class.cluster_facts.node_resource_topology.exporter == NRI:
+    if node_class.cluster_facts.node_resource_topology.exporter == NRI_POLICY:
         position = locate(node_class.cluster_place("nodeResourceTopology.exporter"))
         yield diagnose("CP732", position, name=node_class.name, mechanism=mechanism)
     if node_class.target.reserved_namespaces:

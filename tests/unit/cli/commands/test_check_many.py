@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from cpuplan import pipeline
+from cpuplan.workers import divide
 from tests.hosts import make_root
 from tests.projects import REJECTED, make_project, run_in
 
@@ -132,3 +133,21 @@ def test_one_node_and_several_roots_are_a_contradiction(
     arguments = ["check", "worker-0", "--root", "roots/node-0", "--root", "roots/node-1"]
     code, _, said = run_in(project, arguments, capsys)
     assert (code, "give one --root" in said) == (2, True)
+
+
+@pytest.mark.parametrize("more", [(), ("--format", "json"), ("--format", "junit")])
+def test_any_number_of_processes_finds_the_same(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    more: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(divide, "_MANY", 0)  # these few nodes are divided too
+    for number in (1, 2):
+        break_node(project, number)
+    (project / "roots/broken.tar.gz").write_bytes(b"no archive")
+    (project / "roots/node-3/etc/hostname").write_text("stranger\n")
+    said = [run(project, capsys, "--jobs", jobs, *more) for jobs in ("1", "2", "3")]
+    assert said[0] == said[1] == said[2]
+    assert said[0][0] == 1
+    assert "main.yaml" in "".join(said[0][1:]) or "junit" in more

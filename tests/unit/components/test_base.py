@@ -2,7 +2,8 @@
 
 import gc
 
-from cpuplan.plan import ConfiguredPlan, once
+from cpuplan.components.base import once
+from cpuplan.plan import ConfiguredPlan
 from tests.machines.plans import plan
 
 
