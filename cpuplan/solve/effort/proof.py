@@ -15,10 +15,16 @@ from cpuplan.text import counted
 def limited(
     topology: Topology, layout: Layout, gaps: Sequence[Gap], seconds: float
 ) -> Limited | None:
-    """What is not proven of a layout, with its own numbers; None if everything is."""
+    """What is not proven of a layout, with its own numbers; None if everything is.
+
+    A search may end before it sees that its layout has reached a bound.
+    """
+    if not gaps:
+        return None
     view = View(topology, layout)
-    goals = tuple(_unproven(gap, view) for gap in gaps)
-    return Limited(seconds, goals) if goals else None
+    goals = [_unproven(gap, view) for gap in gaps]
+    left = tuple(goal for goal in goals if goal.bound is None or goal.bound != goal.found)
+    return Limited(seconds, left or (Unproven(CANONICAL),))
 
 
 def is_nearer(node_class: NodeClass, layout: Layout, other: Layout) -> bool:
