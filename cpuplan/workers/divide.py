@@ -35,7 +35,9 @@ def results(work: Work[Result], workers: Workers = HERE) -> Iterator[Result]:
     Raises CpuplanError where workers end, or cannot be reached (CP622 to CP624).
     """
     if workers.executor is None and (workers.jobs < 2 or len(work) < 2):
-        yield from work.results()
+        # One by one: what is ready can be kept and told of before the rest is.
+        for index in range(len(work)):
+            yield from work.part(slice(index, index + 1)).results()
         return
     slices = _slices(len(work), workers.jobs)
     if workers.executor is None and len(work) < _MANY:
