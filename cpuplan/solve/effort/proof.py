@@ -11,6 +11,9 @@ from cpuplan.solve.layout import Layout, View
 from cpuplan.source import Locate
 from cpuplan.text import counted
 
+#: More goals than these are not read.
+_MOST_SHOWN = 3
+
 
 def limited(
     topology: Topology, layout: Layout, gaps: Sequence[Gap], seconds: float
@@ -61,7 +64,10 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP322 for a layout that no search has proven best, solved now or locked before."""
     if plan.limited is None:
         return
-    facts = "; ".join(_words(goal) for goal in plan.limited.goals)
+    goals = plan.limited.goals
+    facts = "; ".join(map(_words, goals[:_MOST_SHOWN]))
+    if len(goals) > _MOST_SHOWN:
+        facts += f"; and {len(goals) - _MOST_SHOWN} more in the lock"
     yield _of_limit("CP322", plan.node_class, locate, plan.limited.seconds, facts=facts)
 
 

@@ -64,3 +64,12 @@ def test_which_of_two_layouts_is_nearer() -> None:
     assert proof.is_nearer(node, more, LAYOUT)
     assert not proof.is_nearer(node, LAYOUT, more)
     assert not proof.is_nearer(node, LAYOUT, LAYOUT)
+
+
+def test_of_many_goals_the_first_are_told() -> None:
+    node = node_class(MACHINE, {"reserved": {"cores": 1}})
+    goals = tuple(Unproven("smallest-range", f"isolated.t{at}", "", 4, 2) for at in range(9))
+    (problem,) = proof.check(NodePlan(node, (), limited=Limited(5, goals)), locate)
+    assert "isolated.t2 has 4" in problem.message
+    assert "isolated.t3" not in problem.message
+    assert problem.message.endswith("; and 6 more in the lock")
