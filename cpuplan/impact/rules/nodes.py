@@ -79,6 +79,7 @@ _PROGRAMS: Mapping[tuple[str, str], str] = {
     (topologyaware.NAME, "metadata.name"): "nri-policy",
     (driver.NAME, driver.MODE): "dra-driver",
 }
+_REMOVALS = frozenset(f"{program}-removed" for program in _PROGRAMS.values())
 _ALLOCATION = "hugepages-allocation"
 _KUBELET_DROP_IN = re.compile(r"^/etc/systemd/system/(.+\.service)\.d/50-cpuplan\.conf\Z")
 
@@ -117,7 +118,8 @@ def _by_rule(changes: Iterable[Changed]) -> dict[str, Parts]:
         if name:
             parts = by_rule.get(name, Parts(name, (), ()))
             by_rule[name] = parts._replace(changes=(*parts.changes, each))
-    return by_rule
+    # What was there before must be gone before another program comes.
+    return dict(sorted(by_rule.items(), key=lambda entry: entry[0] not in _REMOVALS))
 
 
 def _program(change: Changed) -> str:

@@ -118,7 +118,7 @@ RULES = (
     Rule(
         "dra-driver-installed",
         Impact.DRAIN,
-        "the node is drained, and the DRA CPU driver is installed on it",
+        "the node is drained, and gets the label cpuplan.io/class and the DRA CPU driver",
         "Containers without a claim share what no claim has: those that run keep the CPUs that "
         "something else gave them until they are created again.",
         "kubernetes-sigs/dra-driver-cpu docs/user/installation.md, pkg/driver/nri_hooks.go",
@@ -133,7 +133,8 @@ RULES = (
     Rule(
         "nri-policy-installed",
         Impact.LIVE,
-        "the NRI policy {policy} is installed on the node, and gives containers their CPUs anew",
+        "the node gets the label config.nri/group, and the NRI policy {policy}, which gives "
+        "containers their CPUs anew",
         "A policy that starts places all containers that run. NRI refuses containers that two "
         "programs want to place: one that was there before must be gone.",
         "containers/nri-plugins pkg/resmgr/nri.go, containerd/nri pkg/api/owners.go",
