@@ -101,7 +101,7 @@ CODES = {
     "CP687": Code(
         "claim with CPUs of others",
         "claim {claim} has CPUs {found}: {problem}",
-        "delete the pod of the claim, after the driver has started with the configuration of "
+        "start the pod of the claim anew, after the driver has started with the configuration of "
         "out/clusters/<cluster>/dra",
         "The driver writes a file of CDI for each claim that is prepared. Claims with reserved CPUs are of a driver "
         "with another configuration. Two claims with one CPU are of a driver that has started anew while a claim had no "
