@@ -11,6 +11,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import Kind, Pattern
+from cpuplan.solve.model import engine
 from cpuplan.solve.model.search import SHARE, WAYS, Found, Way, easy, search
 
 #: A sum over the solver's variables.
@@ -48,10 +49,8 @@ class Counts:
         ways: Sequence[Sequence[Pattern]],
         sizes: Iterable[Amount] = (),
     ) -> None:
-        from ortools.sat.python import cp_model
-
-        self.cp_model = cp_model
-        self.model = cp_model.CpModel()
+        self.cp_model = engine.cp_model()
+        self.model = self.cp_model.CpModel()
         #: The solver with the last solution.
         self.solver: Any = None
         self.kinds, self.ways, self.sizes = kinds, ways, list(sizes)
