@@ -118,7 +118,7 @@ def _before(counts: Counts, values: Sequence[int]) -> list[int] | None:
     model.add_exactly_one(larger)
     index = counts.cp_model.LinearExpr.weighted_sum(larger, range(len(larger)))
     model.minimize(index * (len(counts.everything) + 1) - gain)
-    found = counts.find(model)
+    found = counts.find(model, ways=PROOFS)
     if found is None:
         return None
     return [int(found.solver.value(variable)) for variable in counts.variables]

@@ -62,6 +62,8 @@ class Counts:
         self.everything = CpuSet(chain.from_iterable(cores))
         self.used: list[list[Expression]] = []
         self._present: dict[tuple[str, int], Expression] = {}
+        #: The least CPUs of a scope that a set has, if it has any, as far as aims have settled it.
+        self.fills: dict[tuple[str, int], int] = {}
         self._rooms: dict[tuple[str, int], int] = {}
         self._widths: dict[str, set[int]] = {}
         for kind, patterns in zip(kinds, ways, strict=True):
