@@ -219,8 +219,8 @@ class Counts:
         return search(self.cp_model, model, share, ways) if all(self.ways) else None
 
     def find_soon(self, model: Any, ways: Sequence[Way]) -> Found | None:
-        """The same with one turn for each way; raises UndecidedError where that is too short."""
-        return search(self.cp_model, model, ways=ways, rounds=1)
+        """The same with one short turn for each way; raises UndecidedError where that is too short."""
+        return search(self.cp_model, model, ways=ways, is_short=True)
 
     def _keep_hints(self) -> None:
         """The last solution satisfies whatever the next objective starts from."""

@@ -5,7 +5,8 @@ so many caches, of each of its nodes. Each statement follows from others, but on
 linear program of the solver puts a part of a set where there is no room for the least of it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from cpuplan.cpuset import CpuSet, union
 from cpuplan.model.pools import QOS_SETS
@@ -32,7 +33,31 @@ def _fit(counts: Counts, scope: CpuSet) -> None:
     names = _separate(dict.fromkeys(size.name for size in counts.sizes))
     leasts = {name: least for name in names if (least := _least(counts, name, scope)) > 0}
     taken = [least * _is_on(counts, name, scope) for name, least in leasts.items()]
-    counts.between(counts.sum(taken), 0, len(scope & counts.everything))
+    room = len(scope & counts.everything)
+    counts.between(counts.sum(taken), 0, room)
+    _count(counts, scope, leasts, room)
+
+
+def _count(counts: Counts, scope: CpuSet, leasts: Mapping[str, int], room: int) -> None:
+    """How many of the partitions there is room for, alone and beside each other set."""
+    free = {name: least for name, least in leasts.items() if counts.least(name, scope) <= 0}
+    room -= sum(least for name, least in leasts.items() if name not in free)
+    parts = [name for name in free if "." in name]
+    number = _most(room, map(free.__getitem__, parts))
+    if number == len(parts):
+        return
+    present = counts.sum(counts.present(name, scope) for name in parts)
+    counts.model.add(present <= number)
+    for name, least in free.items():
+        if name not in parts:
+            beside = _most(room - least, map(free.__getitem__, parts))
+            has = counts.present(name, scope)
+            counts.model.add(present + (number - beside) * has <= number)
+
+
+def _most(room: int, amounts: Iterable[int]) -> int:
+    """The most of some amounts that there is room for."""
+    return sum(total <= room for total in accumulate(sorted(amounts)))
 
 
 def _separate(names: Iterable[str]) -> Iterator[str]:
