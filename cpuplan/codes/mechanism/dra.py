@@ -57,7 +57,8 @@ CODES = {
         "use mechanism: kubelet on these machines",
         "The driver passes over each CPU without a link to its NUMA node (/sys/devices/system/cpu/cpu0/node0) or without "
         "/sys/devices/system/cpu/cpu0/cache. Without CPUs it publishes no devices, and sets no CPUs for other containers "
-        "(seen by running it).",
+        "(seen by running it). Inventories do not say where a kernel has no caches at all; caches without ids are no "
+        "hindrance.",
     ),
     "CP578": Code(
         "feature gates of the control plane",
