@@ -11,6 +11,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import Kind, Pattern
+from cpuplan.solve.model import engine
 from cpuplan.solve.model.search import SHARE, WAYS, Found, Way, easy, search
 
 #: A sum over the solver's variables.
@@ -48,10 +49,8 @@ class Counts:
         ways: Sequence[Sequence[Pattern]],
         sizes: Iterable[Amount] = (),
     ) -> None:
-        from ortools.sat.python import cp_model
-
-        self.cp_model = cp_model
-        self.model = cp_model.CpModel()
+        self.cp_model = engine.cp_model()
+        self.model = self.cp_model.CpModel()
         #: The solver with the last solution.
         self.solver: Any = None
         self.kinds, self.ways, self.sizes = kinds, ways, list(sizes)
@@ -63,6 +62,8 @@ class Counts:
         self.everything = CpuSet(chain.from_iterable(cores))
         self.used: list[list[Expression]] = []
         self._present: dict[tuple[str, int], Expression] = {}
+        #: The least CPUs of a scope that a set has, if it has any, as far as aims have settled it.
+        self.fills: dict[tuple[str, int], int] = {}
         self._rooms: dict[tuple[str, int], int] = {}
         self._widths: dict[str, set[int]] = {}
         for kind, patterns in zip(kinds, ways, strict=True):
@@ -231,8 +232,8 @@ class Counts:
         return search(self.cp_model, model, share, ways) if all(self.ways) else None
 
     def find_soon(self, model: Any, ways: Sequence[Way]) -> Found | None:
-        """The same with one turn for each way; raises UndecidedError where that is too short."""
-        return search(self.cp_model, model, ways=ways, rounds=1)
+        """The same with one short turn for each way; raises UndecidedError where that is too short."""
+        return search(self.cp_model, model, ways=ways, is_short=True)
 
     def _keep_hints(self) -> None:
         """The last solution satisfies whatever the next objective starts from."""
