@@ -100,7 +100,7 @@ def _is_alone() -> bool:
 
 def _threads() -> int:
     """The threads of this process, as the kernel counts them."""
-    if sys.platform != "linux":
+    if not sys.platform.startswith("linux"):
         return 2  # elsewhere copies are not safe anyway
     return len(os.listdir("/proc/self/task"))
 

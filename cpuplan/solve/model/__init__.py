@@ -24,6 +24,7 @@ from cpuplan.solve.model.canonical import canonical, placed
 from cpuplan.solve.model.cliques import keep_apart
 from cpuplan.solve.model.counts import Counts
 from cpuplan.solve.model.demands import demand, first_of, held
+from cpuplan.solve.model.nested import nest
 from cpuplan.solve.portions import Share
 from cpuplan.solve.rules.rule import Problem, Rule
 
@@ -44,6 +45,8 @@ def best(problem: Problem, aims: Sequence[Aim]) -> Best | None:
     gaps = reach(counts, bounds, aims)
     if gaps is None:
         return None
+    constraints = chain.from_iterable(rule.constraints for rule in problem.rules)
+    nest(counts, constraints, aims)
     layout, is_canonical = canonical(counts, problem.names)
     return Best(layout, tuple(gaps if gaps or is_canonical else [Gap(None, None)]))
 

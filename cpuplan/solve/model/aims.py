@@ -73,6 +73,7 @@ def _fill(counts: Counts, aim: Parts, number: int) -> None:
         if least > 0:
             has = counts.present(aim.name, scope)
             counts.model.add(counts.taken(aim.name, scope) >= least * has)
+            counts.fills[aim.name, scope.bits] = least
 
 
 def _least(bounds: Bounds, aim: Aim) -> int | None:

@@ -12,7 +12,7 @@ from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import place
 from cpuplan.solve.layout import Slot, slots_of
 from cpuplan.solve.model.counts import Counts, Expression
-from cpuplan.solve.model.search import PROOFS, SHORT_PROOFS
+from cpuplan.solve.model.search import PROOFS, SHORT_PROOF
 
 
 def canonical(counts: Counts, names: Sequence[str]) -> tuple[dict[str, CpuSet], bool]:
@@ -58,7 +58,7 @@ def _places(counts: Counts, names: Sequence[str]) -> Expression:
 def _is_only(counts: Counts, places: Expression, values: Sequence[int]) -> bool:
     """Whether it is soon proven that no other layout is as good."""
     try:
-        return counts.find_soon(_others(counts, places, values), SHORT_PROOFS) is None
+        return counts.find_soon(_others(counts, places, values), SHORT_PROOF) is None
     except UndecidedError:
         return False
 
@@ -118,7 +118,7 @@ def _before(counts: Counts, values: Sequence[int]) -> list[int] | None:
     model.add_exactly_one(larger)
     index = counts.cp_model.LinearExpr.weighted_sum(larger, range(len(larger)))
     model.minimize(index * (len(counts.everything) + 1) - gain)
-    found = counts.find(model)
+    found = counts.find(model, ways=PROOFS)
     if found is None:
         return None
     return [int(found.solver.value(variable)) for variable in counts.variables]

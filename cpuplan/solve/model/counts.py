@@ -62,6 +62,8 @@ class Counts:
         self.everything = CpuSet(chain.from_iterable(cores))
         self.used: list[list[Expression]] = []
         self._present: dict[tuple[str, int], Expression] = {}
+        #: The least CPUs of a scope that a set has, if it has any, as far as aims have settled it.
+        self.fills: dict[tuple[str, int], int] = {}
         self._rooms: dict[tuple[str, int], int] = {}
         self._widths: dict[str, set[int]] = {}
         for kind, patterns in zip(kinds, ways, strict=True):
@@ -230,8 +232,8 @@ class Counts:
         return search(self.cp_model, model, share, ways) if all(self.ways) else None
 
     def find_soon(self, model: Any, ways: Sequence[Way]) -> Found | None:
-        """The same with one turn for each way; raises UndecidedError where that is too short."""
-        return search(self.cp_model, model, ways=ways, rounds=1)
+        """The same with one short turn for each way; raises UndecidedError where that is too short."""
+        return search(self.cp_model, model, ways=ways, is_short=True)
 
     def _keep_hints(self) -> None:
         """The last solution satisfies whatever the next objective starts from."""

@@ -1,7 +1,7 @@
 """Where CP-SAT runs: every search starts here, and ends with the limit of its layout."""
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, islice, repeat
+from itertools import accumulate, repeat
 from math import ceil
 from threading import Event, Thread
 from typing import Any, NamedTuple
@@ -34,8 +34,9 @@ _EASILY = Way(sums=0)
 WAYS = (Way(), Way(probing=2), Way(cuts=1, probing=2))
 #: The same where the proof is the work: with probing first.
 PROOFS = (Way(probing=2), Way(sums=1, probing=2), Way(), Way(cuts=1, probing=2))
-#: Ways for a proof that is mostly short, and that something else can stand in for.
-SHORT_PROOFS = PROOFS[:2]
+#: The way and the time for a proof that is mostly short, and that something else can stand in for.
+SHORT_PROOF = (PROOFS[0],)
+_SHORT = 0.1
 #: The share of what is left that one aim may take: something must be left for those after it.
 SHARE = 0.5
 #: What each unknown and each constraint of a model costs before the search: making the model.
@@ -66,18 +67,19 @@ def search(
     model: Any,
     share: float = 1,
     ways: Sequence[Way] = WAYS,
-    rounds: int | None = None,
+    *,
+    is_short: bool = False,
 ) -> Found | None:
     """The best solution within a share of what is left of the limit; None if there is none.
 
     The solver's ways to search take turns, in deterministic time, so that the answer comes the same
-    way on every machine. Raises UndecidedError where the limit, or so many rounds, end before a
-    solution is found.
+    way on every machine. A short search has one turn for each. Raises UndecidedError where that, or
+    the limit, ends before a solution is found.
     """
     limit = effort.current()
     reserve = limit.left * (1 - share)
     best: Found | None = None
-    for time, way in islice(_turns(model, ways), rounds and rounds * len(ways)):
+    for time, way in _short(ways) if is_short else _turns(model, ways):
         left = limit.left - reserve
         if left <= 0:
             break
@@ -98,6 +100,10 @@ def _turns(model: Any, ways: Sequence[Way]) -> Iterator[tuple[float, Way]]:
     first = _TURN + _BEGIN * len(model.proto.variables)
     for time in accumulate(repeat(first), lambda turn, _: turn * _LONGER):
         yield from ((time, way) for way in ways)
+
+
+def _short(ways: Sequence[Way]) -> Iterator[tuple[float, Way]]:
+    yield from ((_SHORT, way) for way in ways)
 
 
 def _start_from(model: Any, solver: Any) -> None:

@@ -26,10 +26,13 @@ class Terminal:
         self._monkeypatch.setattr(sys, "stderr", self._stream)
 
     def shown(self) -> str:
+        parts = []
         try:
-            return os.read(self._reader, 1 << 16).decode()
+            while part := os.read(self._reader, 1 << 16):
+                parts.append(part)
         except BlockingIOError:
-            return ""
+            pass
+        return b"".join(parts).decode()
 
 
 @pytest.fixture

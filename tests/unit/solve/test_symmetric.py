@@ -7,7 +7,7 @@ import pytest
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.plan import NodeClass
-from cpuplan.solve import goals, model, solver
+from cpuplan.solve import effort, goals, model, solver
 from cpuplan.solve.goals import Smallest
 from cpuplan.solve.model.bounds import Bounds
 from cpuplan.solve.model.counts import Counts
@@ -39,6 +39,11 @@ CASES: dict[str, dict[str, Any]] = {
     "alike, by nothing": tenants("core", **{f"t{at}": {"cores": 5} for at in range(4)}),
     "within a NUMA node": tenants("cache", a={"cores": 6, "within": "numaNode"}, b={"cores": 5}),
     "per NUMA node": tenants("cache", a={"cores": 2, "per": "numaNode"}, b={"cores": 4}),
+    "more than half of a NUMA node": tenants("cache", a={"cores": 18}, b={"cores": 18}),
+    "room in the last cache": tenants("cache", **{f"t{at}": {"cores": 5} for at in range(5)}),
+    "a size per NUMA node beside others": tenants(
+        "cache", a={"cores": 5, "per": "numaNode"}, b={"cores": 6}, c={"cores": 5}
+    ),
     "ranges": tenants("cache", a={"min": 6, "max": 11}, b={"min": 3, "max": 20}),
     "shared in one cache": tenants("cache", a={"cores": 7})
     | {"shared": {"cores": 3, "within": "cache"}},
@@ -47,6 +52,10 @@ CASES: dict[str, dict[str, Any]] = {
     "more shared than fits into one NUMA node": tenants("cache", a={"cores": 7})
     | {"shared": {"cores": 18}, "offlined": {"percent": 10}},
 }
+
+
+#: Four tenants, each on two NUMA nodes of which it needs more than half.
+ROOM_LEFT = tenants("cache", **{f"t{at}": {"cores": 100} for at in range(4)})
 
 
 def sets_of(node: NodeClass) -> dict[str, CpuSet]:
@@ -59,6 +68,7 @@ def test_shortcuts_change_no_layout(pools: dict[str, Any], monkeypatch: pytest.M
     node = node_class(EQUAL, pools)
     found = sets_of(node)
     monkeypatch.setattr(Bounds, "most_of_each", lambda *_: len(EQUAL.online))
+    monkeypatch.setattr(model, "nest", lambda *_: None)
     # any layout is another one now, so that the first one is searched for and proven
     monkeypatch.setattr(CANONICAL, "_others", lambda counts, *_: counts.model.clone())
     assert sets_of(node) == found
@@ -101,3 +111,10 @@ def test_a_set_in_one_part_leaves_less_of_it() -> None:
     assert bounds.most_of_each(aim.name, aim.scopes, {}) == 30
     assert bounds.most_of_each(aim.name, aim.scopes, {("shared", aim.scopes): 1}) == 24
     assert bounds.most_of_each(aim.name, aim.scopes, {("shared", aim.scopes): 2}) == 27
+
+
+def test_tenants_that_leave_room_in_their_last_cache_are_proven_soon() -> None:
+    large = machine(512, 2, sockets=2, numa_nodes=8, caches=64)
+    with effort.limited(8):
+        plan = solver.solve(node_class(large, ROOM_LEFT), locate)
+    assert plan.limited is None
