@@ -48,6 +48,8 @@ class Project(NamedTuple):
     inputs: Inputs = Inputs(Path(), {}, None)
     #: The limit for each layout, in seconds of work; None for the default.
     seconds: float | None = None
+    #: The layouts that the classes start from, which every stage asks for.
+    known: lock.Starts | None = None
 
     def hardware_of(self, node_class: NodeClass) -> HardwareSpec:
         """The Hardware document of a class."""
@@ -84,6 +86,7 @@ def load(root: Path, also: Sequence[Path] = (), seconds: float | None = None) ->
         compiled,
         read,
         seconds,
+        lock.Starts(locked, compiled, built.classes),
     )
 
 
@@ -107,7 +110,7 @@ def _check_lost(
 
 def starts(project: Project) -> lock.Starts:
     """The layouts that the classes of a project start from."""
-    return lock.Starts(project.lock, project.before, project.classes)
+    return project.known or lock.Starts(project.lock, project.before, project.classes)
 
 
 class _Solved(NamedTuple):

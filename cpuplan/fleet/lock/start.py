@@ -33,6 +33,9 @@ class Starts:
         self.lock |= lock
         self.current = {node_class.key for node_class in classes}
         self._compiled = compiled
+        # Several stages ask the same of all classes.
+        self._starts: dict[NodeClass, list[Start]] = {}
+        self._had: dict[NodeClass, dict[Key, list[str]]] = {}
 
     @cached_property
     def members(self) -> dict[Key, list[str]]:
@@ -56,6 +59,11 @@ class Starts:
         are offline on some nodes; else one that was solved from the same inputs, because an intent
         was renamed; else one that has no nodes any more, on the same CPUs.
         """
+        if node_class not in self._starts:
+            self._starts[node_class] = self._found(node_class)
+        return self._starts[node_class]
+
+    def _found(self, node_class: NodeClass) -> list[Start]:
         key = next(self._keys(node_class), None)
         if key is None:
             return []
@@ -68,11 +76,13 @@ class Starts:
 
     def had(self, node_class: NodeClass) -> dict[Key, list[str]]:
         """The nodes of the class by the class that they were in before."""
-        names_by_class: dict[Key, list[str]] = {}
-        for name in node_class.nodes:
-            for key in self._classes_of.get((node_class.cluster, name), ()):
-                names_by_class.setdefault(key, []).append(name)
-        return names_by_class
+        if node_class not in self._had:
+            names_by_class: dict[Key, list[str]] = {}
+            for name in node_class.nodes:
+                for key in self._classes_of.get((node_class.cluster, name), ()):
+                    names_by_class.setdefault(key, []).append(name)
+            self._had[node_class] = names_by_class
+        return self._had[node_class]
 
     def _keys(self, node_class: NodeClass) -> Iterator[Key]:
         lock, cluster = self.lock, node_class.cluster

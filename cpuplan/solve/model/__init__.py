@@ -2,8 +2,8 @@
 
 The result is unique by construction, whatever the solver does: each aim is proven best, and of all
 layouts that reach the aims the canonical one is taken, which is proven too. Where the limit ends
-before that, the result depends on the release of the solver, and on nothing else. `counts` imports
-the solver when it is called.
+before that, the result depends on the release of the solver, and on nothing else. `engine` imports
+the solver when it is first called.
 """
 
 from collections.abc import Sequence

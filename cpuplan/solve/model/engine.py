@@ -22,8 +22,9 @@ def cp_model() -> Any:
     """The module `ortools.sat.python.cp_model`."""
     with _without_pandas(), _one_thread():
         from ortools.sat.python import cp_model as module
-
-        return module
+    # Each model would get a second name for each method, which takes as long as a small search.
+    module.CpModel._add_pre_pep8_methods = lambda _model: None
+    return module
 
 
 class _Types(ModuleType):
