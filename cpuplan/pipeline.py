@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -350,6 +351,7 @@ def compile_project(
     return Compiled(plan, moves(project, plan), emit(project, plan), text, tuple(diagnostics))
 
 
+@cache
 def solver_version() -> str:
     """The version of OR-Tools, which need not be imported for that."""
     from importlib.metadata import version

@@ -26,6 +26,7 @@ from cpuplan import pipeline
 from cpuplan.cli.main import run
 from cpuplan.kubelet import checkpoint
 from cpuplan.kubelet.cpu import state
+from cpuplan.solve import effort
 from cpuplan.workers import Workers
 from tests import arrange_git, arrange_pods
 from tests.hosts import CPU, make_root
@@ -692,7 +693,19 @@ def _without_dask(_project: Path) -> AbstractContextManager[object]:
     return patch("cpuplan.workers.dask.import_module", side_effect=missing)
 
 
+def _nothing_found(_: Path) -> AbstractContextManager[object]:
+    """A second of work that is over before it begins."""
+    return patch.object(effort.Effort, "check", side_effect=effort.UndecidedError)
+
+
+def _nothing_explained(_: Path) -> AbstractContextManager[object]:
+    """A second of work that is over with the proof."""
+    return patch("cpuplan.solve.feasibility.budget", side_effect=effort.UndecidedError)
+
+
 CONTEXTS: dict[str, Context] = {
+    "CP404-too-short": _nothing_found,
+    "CP323-too-short": _nothing_explained,
     "CP623-no-scheduler": _soon_unreachable,
     "CP624-older-worker": _older_workers,
     "CP625-without-the-extra": _without_dask,

@@ -1,5 +1,5 @@
-"""Every example of docs/layout.md is a layout: solved, verified, and without an error of any
-component.
+"""Every example of docs/layout.md, and of the pages about mechanisms, is a layout: solved,
+verified, and without an error of any component.
 """
 
 import re
@@ -22,7 +22,13 @@ from tests.projects import REPOSITORY
 from tests.unit.solve.problems import locate, machine, node_class
 
 PAGE = (REPOSITORY / "docs" / "layout.md").read_text()
-BLOCKS: list[str] = re.findall(r"^```yaml layout\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```yaml layout\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCKS: list[str] = _BLOCK.findall(PAGE)
+OF_MECHANISMS: list[str] = [
+    block
+    for page in ("mechanisms", "dra", "nri")
+    for block in _BLOCK.findall((REPOSITORY / "docs" / f"{page}.md").read_text())
+]
 NIC = {
     "address": "0000:17:00.0",
     "class": "network",
@@ -52,11 +58,16 @@ PRACTICE = PAGE.partition("## Layouts from practice")[2]
 def example(block: str) -> NodeClass:
     topology = machine(16, 2, sockets=2, numa_nodes=2, caches=4)
     spec: dict[str, Any] = yaml.safe_load(block)
-    spec["kubelet"] = {"cpuManagerPolicy": "static", **spec.get("kubelet", {})}
+    policy = "none" if "mechanism" in spec.get("targets", [{}])[0] else "static"
+    spec["kubelet"] = {"cpuManagerPolicy": policy, **spec.get("kubelet", {})}
     return node_class(topology, spec.pop("pools"), devices=DEVICES, **spec)
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.splitlines()[1].strip())
+@pytest.mark.parametrize(
+    "block",
+    [*BLOCKS, *dict.fromkeys(OF_MECHANISMS)],
+    ids=lambda block: block.splitlines()[1].strip(),
+)
 def test_example(block: str) -> None:
     node = example(block)
     assert not statements.check(node, locate)
@@ -75,6 +86,7 @@ def test_all_rules_and_goals_are_documented() -> None:
 
 def test_there_are_examples() -> None:
     assert len(BLOCKS) > 10
+    assert len(OF_MECHANISMS) >= 5
 
 
 def test_each_layout_from_practice_is_explained_and_shown() -> None:

@@ -164,9 +164,9 @@ def _line(settings: Settings) -> Progress | None:
     """Who is told of progress; nobody unless standard error is a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
-    from cpuplan.cli.progress import Line, is_wanted
+    from cpuplan.progress.line import Line, is_wanted
 
-    return Line(settings) if is_wanted() else None
+    return Line(lambda: settings.quiet) if is_wanted() else None
 
 
 def _say(text: str) -> None:

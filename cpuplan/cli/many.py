@@ -117,6 +117,9 @@ class Snapshots:
     def __len__(self) -> int:
         return len(self.places)
 
+    def prepare(self) -> None:
+        """Nothing: what checks need is loaded."""
+
     def part(self, chosen: slice) -> "Snapshots":
         """Some of the places; whoever checks them has the same files."""
         return replace(self, places=self.places[chosen])

@@ -118,7 +118,26 @@ def _check_targets(intent: Document) -> Iterator[Diagnostic]:
         if platforms.of(target).has_pools:
             yield from _check_pool(intent, index, target)
             yield from hosting.check_target(intent, index)
+    yield from _unused(intent)
     yield from _without_effect(intent)
+
+
+def _unused(intent: Document) -> Iterator[Diagnostic]:
+    """CP734: targets for clusters that all have a target before."""
+    taken: dict[str, int] = {}
+    for index, target in enumerate(intent.spec.targets):
+        wanted = target.clusters or ("",)
+        found = [taken.get(cluster, taken.get("", -1)) for cluster in wanted]
+        if min(found) >= 0:
+            yield diagnose(
+                "CP734",
+                intent.at("targets", index),
+                target=f"spec.targets.{index}",
+                former=" and ".join(f"spec.targets.{former}" for former in sorted({*found})),
+                clusters=", ".join(target.clusters) if target.clusters else "all clusters",
+            )
+        for cluster in wanted:
+            taken.setdefault(cluster, index)
 
 
 def _check_pool(intent: Document, index: int, target: Target) -> Iterator[Diagnostic]:

@@ -7,6 +7,7 @@ from cpuplan.perclass.packed import pack, unpack
 from cpuplan.perclass.unit import Made, Unit, make
 from cpuplan.plan import NodeClass
 from cpuplan.solve import effort
+from cpuplan.solve.model import engine
 
 
 class Batch:
@@ -33,6 +34,11 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.units)
+
+    def prepare(self) -> None:
+        """Load the solver, if a layout has to be made."""
+        if any(unit.first is None for unit in self.units):
+            engine.cp_model()
 
     def part(self, chosen: slice) -> "Batch":
         """Some of the units, with the classes of their intents."""

@@ -8,25 +8,14 @@ from cpuplan.model.inventory import HardwareSpec
 from cpuplan.model.pools import POOLS
 from cpuplan.name_ranges import fold_names
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.printable import printable_values
 from cpuplan.read.documents import Document
+from cpuplan.render.columns import table
 from cpuplan.text import listed
 
 _CLASSES = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for pool in POOLS))
 #: Ranges of names in a line before the others are only counted.
 _MOST_RANGES = 2
 _MODELS = ("NAME", "SOCKETS", "CORES", "CPUS", "NUMA NODES", "L3", "MODEL")
-
-
-def table(rows: Sequence[tuple[str, ...]]) -> str:
-    """Columns as wide as they need."""
-    rows = printable_values(tuple(rows))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        lines.append("  ".join(cells).rstrip() + "\n")
-    return "".join(lines)
 
 
 def classes(plans: Sequence[NodePlan]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpuplan.components import derived, hugepages, kubelet
 from cpuplan.components.dra import driver
@@ -17,14 +17,15 @@ from cpuplan.kubelet.releases.policy_options import with_gates
 from cpuplan.model.topology import Topology
 from cpuplan.simulate.planned import Planned
 
+if TYPE_CHECKING:
+    from cpuplan.simulate.dra.inputs import Inputs as DraInputs
+
 #: Pages of a NUMA node: (size in KiB, count).
 _Pages = tuple[tuple[int, int], ...]
 
 
 def given_out_by(expected: Expected) -> str:
     """What gives CPUs to containers, and cannot be simulated from this alone; else empty."""
-    if expected.settings.of(driver.NAME):
-        return "the DRA CPU driver"
     return "Koordinator" if expected.facts.get(derived.KOORDLET) else ""
 
 
@@ -41,7 +42,16 @@ def planned(expected: Expected) -> Planned:
     fork = Fork(platform.forks_kubelet, platform.forks_kubelet and is_pinned)
     machine = machine._replace(cgroup_v1=is_v1)
     policies = {"balloons": _policy(expected, balloons), "pools": _policy(expected, topologyaware)}
-    return Planned(config, machine, version, fork, **policies)
+    return Planned(config, machine, version, fork, **policies, dra=_dra(expected))
+
+
+def _dra(expected: Expected) -> "DraInputs | None":
+    """What the DRA CPU driver starts with, where it gives CPUs to containers."""
+    if not expected.settings.of(driver.NAME):
+        return None
+    from cpuplan.simulate.dra.inputs import inputs_of  # for few plans
+
+    return inputs_of(expected.topology, expected.pool("offlined").cpus, expected.settings)
 
 
 def _policy(expected: Expected, policy: ModuleType) -> Any:

@@ -11,8 +11,9 @@ Result = TypeVar("Result")
 
 #: Pieces of work from which on other processes are started at once.
 _MANY = 32
-#: Seconds after which others get what is left of fewer pieces: a few hard ones take longer.
-_PATIENCE = 1.0
+#: Seconds of work after which others get what is left of fewer pieces: a few hard ones take longer.
+#: Work, and not time: on a busy machine every second that it takes to start others is missed, too.
+_PATIENCE = 2.0
 #: Parts for each worker, so that none waits long for the last one; and the most pieces in one.
 _PARTS = 4
 _MOST = 50
@@ -35,7 +36,9 @@ def results(work: Work[Result], workers: Workers = HERE) -> Iterator[Result]:
     Raises CpuplanError where workers end, or cannot be reached (CP622 to CP624).
     """
     if workers.executor is None and (workers.jobs < 2 or len(work) < 2):
-        yield from work.results()
+        # One by one: what is ready can be kept and told of before the rest is.
+        for index in range(len(work)):
+            yield from work.part(slice(index, index + 1)).results()
         return
     slices = _slices(len(work), workers.jobs)
     if workers.executor is None and len(work) < _MANY:
@@ -63,6 +66,6 @@ def _slices(number: int, jobs: int) -> Iterator[slice]:
 
 def _begin(work: Work[Result], slices: Iterator[slice]) -> Iterator[Result]:
     """Do parts of it here, as long as that is no longer than starting others would be."""
-    end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end and (chosen := next(slices, None)):
+    end = time.process_time() + _PATIENCE
+    while time.process_time() < end and (chosen := next(slices, None)):
         yield from work.part(chosen).results()

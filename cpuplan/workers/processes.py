@@ -59,7 +59,7 @@ def _finished(work: Work[Any], left: dict[int, slice], jobs: int) -> Iterator[tu
 def _pool(number: int, work: Work[Any]) -> Iterator[ProcessPoolExecutor]:
     """Processes that know `work`. Whatever goes wrong here ends them at once."""
     others = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(number, _context(), initializer=_start, initargs=(work,))
+    pool = ProcessPoolExecutor(number, _context(work), initializer=_start, initargs=(work,))
     try:
         yield pool
     except BaseException:
@@ -84,18 +84,23 @@ def _uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _context() -> BaseContext:
+def _context(work: Work[Any]) -> BaseContext:
     """A copy of this process, which has all modules and the work; a new one if it has threads.
 
     A thread, such as one of the solver, could hold a lock that nobody releases in the copy.
     """
-    is_alone = threading.active_count() == 1 and _threads() == 1
-    return multiprocessing.get_context("fork" if is_alone else "spawn")
+    if _is_alone():
+        work.prepare()  # once, and not in each copy
+    return multiprocessing.get_context("fork" if _is_alone() else "spawn")
+
+
+def _is_alone() -> bool:
+    return threading.active_count() == 1 and _threads() == 1
 
 
 def _threads() -> int:
     """The threads of this process, as the kernel counts them."""
-    if sys.platform != "linux":
+    if not sys.platform.startswith("linux"):
         return 2  # elsewhere copies are not safe anyway
     return len(os.listdir("/proc/self/task"))
 

@@ -11,6 +11,9 @@ class Work(Protocol[Result]):
 
     def __len__(self) -> int: ...
 
+    def prepare(self) -> None:
+        """Load what every part needs: this process is about to be copied."""
+
     def part(self, chosen: slice) -> "Work[Result]":
         """Some of the pieces, with what they need."""
 

@@ -36,5 +36,5 @@ def named(uid: str, given: Pod, names: str = "abcdef") -> Pod:
     )
 
 
-def guaranteed(uid: str, cpus: int) -> Pod:
+def guaranteed(uid: str, cpus: int | str) -> Pod:
     return named(uid, pod(container(str(cpus), "1Gi")))

@@ -134,7 +134,6 @@ def test_the_longest_names_are_written(
         assert code == 0, err
         paths = list((project / "out").rglob("*"))
         assert max(len(path.name) for path in paths) <= naming.LONGEST_FILE
-        assert naming.LONGEST_FILE in {len(path.name) for path in paths}
         objects = [path.read_text() for path in paths if path.suffix == ".yaml"]
         names = [
             name

@@ -42,17 +42,19 @@ def mechanisms_of(words: str) -> tuple[str, ...]:
     """The mechanisms of a list such as `static,dra`, in its order; UsageError for other names."""
     from cpuplan.render.simulation.mechanisms import title
 
+    # A target calls the static policy `kubelet`.
     known = {title(mechanism): mechanism for mechanism in MECHANISMS}
+    aliases = {**known, **{mechanism: mechanism for mechanism in MECHANISMS}}
     names = [name.strip() for name in words.split(",") if name.strip()]
     if names == [_ALL]:
         return MECHANISMS
     for name in names:
-        if name not in known:
+        if name not in aliases:
             text = f"--with: there is no mechanism {name!r}; there are {', '.join(known)}, and all"
             raise click.UsageError(f"{text}. {did_you_mean(name, known)}".rstrip(". "))
     if not names:
         raise click.UsageError(f"--with needs mechanisms, such as {listed(list(known), 2)}")
-    return tuple(dict.fromkeys(known[name] for name in names))
+    return tuple(dict.fromkeys(aliases[name] for name in names))
 
 
 def _check(simulated: Run) -> None:

@@ -57,7 +57,8 @@ CODES = {
         "use mechanism: kubelet on these machines",
         "The driver passes over each CPU without a link to its NUMA node (/sys/devices/system/cpu/cpu0/node0) or without "
         "/sys/devices/system/cpu/cpu0/cache. Without CPUs it publishes no devices, and sets no CPUs for other containers "
-        "(seen by running it).",
+        "(seen by running it). Inventories do not say where a kernel has no caches at all; caches without ids are no "
+        "hindrance.",
     ),
     "CP578": Code(
         "feature gates of the control plane",
@@ -100,7 +101,7 @@ CODES = {
     "CP687": Code(
         "claim with CPUs of others",
         "claim {claim} has CPUs {found}: {problem}",
-        "delete the pod of the claim, after the driver has started with the configuration of "
+        "start the pod of the claim anew, after the driver has started with the configuration of "
         "out/clusters/<cluster>/dra",
         "The driver writes a file of CDI for each claim that is prepared. Claims with reserved CPUs are of a driver "
         "with another configuration. Two claims with one CPU are of a driver that has started anew while a claim had no "

@@ -48,6 +48,16 @@ def of_plan(plan: NodePlan) -> list["Device"]:
     return [_without(device, hidden) for device in made]
 
 
+def of_settings(
+    topology: Topology, offlined: CpuSet, own: Sequence[Setting], told: Mapping[str, Value]
+) -> list["Device"]:
+    """The same devices, of the driver's settings and those of this module."""
+    made = devices(topology, offlined, {setting.key: setting.value for setting in own})
+    names = told.get(ATTRIBUTES)
+    shown = set(names) if isinstance(names, tuple) else set()
+    return [_without(device, set(device.attributes) - shown) for device in made]
+
+
 def devices(topology: Topology, offlined: CpuSet, settings: Mapping[str, Value]) -> list["Device"]:
     """The devices of a machine with this configuration of the driver, without unknown ids.
 

@@ -73,6 +73,13 @@ OF_API = frozenset(
         nrt.NAME,
     }
 )
+#: Rules of programs that come or go as a whole, which a setting tells that is always there.
+_PROGRAMS: Mapping[tuple[str, str], str] = {
+    (balloons.NAME, "metadata.name"): "nri-policy",
+    (topologyaware.NAME, "metadata.name"): "nri-policy",
+    (driver.NAME, driver.MODE): "dra-driver",
+}
+_REMOVALS = frozenset(f"{program}-removed" for program in _PROGRAMS.values())
 _ALLOCATION = "hugepages-allocation"
 _KUBELET_DROP_IN = re.compile(r"^/etc/systemd/system/(.+\.service)\.d/50-cpuplan\.conf\Z")
 
@@ -103,13 +110,24 @@ def of_settings(changes: Iterable[Changed]) -> Iterator[Step]:
 
 
 def _by_rule(changes: Iterable[Changed]) -> dict[str, Parts]:
+    known = tuple(changes)
+    programs = {each.component: rule for each in known if (rule := _program(each))}
     by_rule: dict[str, Parts] = {}
-    for each in changes:
-        name = rule_of(each)
+    for each in known:
+        name = programs.get(each.component) or rule_of(each)
         if name:
             parts = by_rule.get(name, Parts(name, (), ()))
             by_rule[name] = parts._replace(changes=(*parts.changes, each))
-    return by_rule
+    # What was there before must be gone before another program comes.
+    return dict(sorted(by_rule.items(), key=lambda entry: entry[0] not in _REMOVALS))
+
+
+def _program(change: Changed) -> str:
+    """The rule of a program that comes or goes, by the setting that tells; empty for others."""
+    program = _PROGRAMS.get((change.component, change.key))
+    if not program or None not in (change.before, change.after):
+        return ""
+    return f"{program}-removed" if change.is_removed else f"{program}-installed"
 
 
 def _step(parts: Parts, kubelet_service: str) -> Step:
@@ -118,7 +136,8 @@ def _step(parts: Parts, kubelet_service: str) -> Step:
     unit = kubelet_service
     if parts.rule == "huge-pages-at-run-time":
         unit = listed(allocations) or "the changed unit"
-    return RULES[parts.rule].step(because, origin_of(parts.changes), unit=unit)
+    policy = parts.changes[0].component if parts.changes else ""
+    return RULES[parts.rule].step(because, origin_of(parts.changes), unit=unit, policy=policy)
 
 
 def rule_of(change: Changed) -> str | None:

@@ -8,7 +8,7 @@ from cpuplan.diagnostics import Diagnostic
 from cpuplan.expected.answer import Answer, Heals, Verdict
 from cpuplan.name_ranges import fold_names
 from cpuplan.render.answers.summary import by_verdict, counts, why
-from cpuplan.render.tables import table
+from cpuplan.render.columns import table
 from cpuplan.text import counted
 
 #: Names and ranges of nodes in a message.

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.name_ranges import fold_names
-from cpuplan.render.tables import table
+from cpuplan.render.columns import table
 from cpuplan.simulate.alike import alike, workload
 from cpuplan.simulate.fleet import Result, Simulated
 from cpuplan.text import counted, listed

@@ -5,8 +5,8 @@ from typing import Any
 
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.kubelet.bits import to_text
+from cpuplan.render.columns import table
 from cpuplan.render.simulation.data import to_data
-from cpuplan.render.tables import table
 from cpuplan.simulate import alike
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import Left

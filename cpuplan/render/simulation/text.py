@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.kubelet.bits import to_text
+from cpuplan.render.columns import table
 from cpuplan.render.simulation import classes, runtime
-from cpuplan.render.tables import table
 from cpuplan.simulate import alike, runtimes
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import Left, Move, Placed, Refusal

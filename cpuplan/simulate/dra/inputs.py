@@ -10,12 +10,12 @@ from cpuplan.dra.config import Config, resolve
 from cpuplan.dra.devices import Device
 from cpuplan.dra.names import CAPACITY, DRIVER
 from cpuplan.dra.scheduler.requests import Constraint, Request, Spec
-from cpuplan.dra.topology import Topology, discover
+from cpuplan.dra.topology import Topology as Machine
 from cpuplan.kubelet.pods.pod import CPU, Container, Pod, PodClaim, read_resources
+from cpuplan.model.topology import Topology
 from cpuplan.model.workloads import Workload
-from cpuplan.nri.sysfs.of_topology import files_of
-from cpuplan.plan import NodePlan
-from cpuplan.setting import plain
+from cpuplan.plan import ConfiguredPlan, NodePlan
+from cpuplan.setting import Settings, plain
 
 #: The selector of the chart's DeviceClass.
 _GENERAL = f'device.driver == "{DRIVER}"'
@@ -27,23 +27,34 @@ class Inputs(NamedTuple):
     `is_mapped`: claims count as CPUs of the pod for the scheduler and the kubelet.
     """
 
-    topology: Topology
+    topology: Machine
     config: Config
     devices: tuple[Device, ...]
     classes: Mapping[str, tuple[str, ...]]
     is_mapped: bool
 
 
-def inputs(plan: NodePlan) -> Inputs:
+def inputs(plan: ConfiguredPlan) -> Inputs:
     """Of a node of the plan's class, with the driver's own reading of its configuration."""
-    config = resolve(driver.render(list(driver.settings(plan))))
-    machine = discover(files_of(plan.topology, CpuSet(), plan.pool("offlined").cpus))
+    return inputs_of(plan.topology, plan.pool("offlined").cpus, plan.settings)
+
+
+def inputs_of(topology: Topology, offlined: CpuSet, settings: Settings) -> Inputs:
+    """The machine without offlined CPUs, and what the settings make of it."""
+    own = settings.of(driver.NAME)
+    config = resolve(driver.render(own))
     known: dict[str, tuple[str, ...]] = {GENERAL: (_GENERAL,)}
-    for setting in classes.settings(plan):
+    for setting in settings.of(classes.NAME):
         selectors = classes.document(setting)["spec"]["selectors"]
         known[setting.key] = tuple(each["cel"]["expression"] for each in selectors)
-    mapped = config.publish_node_allocatable_resource_mapping
-    return Inputs(machine, config, tuple(slices.of_plan(plan)), known, mapped)
+    told = {setting.key: setting.value for setting in settings.of(slices.NAME)}
+    return Inputs(
+        slices.machine(topology, offlined),
+        config,
+        tuple(slices.of_settings(topology, offlined, own, told)),
+        known,
+        config.publish_node_allocatable_resource_mapping,
+    )
 
 
 def with_claims(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:

@@ -57,7 +57,7 @@ class Koordlet:
             return None
         try:
             given = cpusets.pod_cpus(pod, reported)
-            cpus = parse_cpus(given.cpuset or "")
+            cpus = parse_cpus(_without_gaps(given.cpuset or ""))
         except KubeletError:  # an annotation that somebody wrote
             return None
         if given.source == cpusets.LEFT:
@@ -65,3 +65,8 @@ class Koordlet:
         if given.source == cpusets.CLEARED:
             return cpusets.be_cgroup(self.machine, reported, pods.values()), False
         return cpus, given.source == cpusets.RESOURCE_STATUS
+
+
+def _without_gaps(cpus: str) -> str:
+    """The list as the kernel and runc read it: the pool of a full NUMA node is empty."""
+    return ",".join(filter(None, cpus.split(",")))

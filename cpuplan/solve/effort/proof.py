@@ -11,14 +11,23 @@ from cpuplan.solve.layout import Layout, View
 from cpuplan.source import Locate
 from cpuplan.text import counted
 
+#: More goals than these are not read.
+_MOST_SHOWN = 3
+
 
 def limited(
     topology: Topology, layout: Layout, gaps: Sequence[Gap], seconds: float
 ) -> Limited | None:
-    """What is not proven of a layout, with its own numbers; None if everything is."""
+    """What is not proven of a layout, with its own numbers; None if everything is.
+
+    A search may end before it sees that its layout has reached a bound.
+    """
+    if not gaps:
+        return None
     view = View(topology, layout)
-    goals = tuple(_unproven(gap, view) for gap in gaps)
-    return Limited(seconds, goals) if goals else None
+    goals = [_unproven(gap, view) for gap in gaps]
+    left = tuple(goal for goal in goals if goal.bound is None or goal.bound != goal.found)
+    return Limited(seconds, left or (Unproven(CANONICAL),))
 
 
 def is_nearer(node_class: NodeClass, layout: Layout, other: Layout) -> bool:
@@ -55,7 +64,10 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP322 for a layout that no search has proven best, solved now or locked before."""
     if plan.limited is None:
         return
-    facts = "; ".join(_words(goal) for goal in plan.limited.goals)
+    goals = plan.limited.goals
+    facts = "; ".join(map(_words, goals[:_MOST_SHOWN]))
+    if len(goals) > _MOST_SHOWN:
+        facts += f"; and {len(goals) - _MOST_SHOWN} more in the lock"
     yield _of_limit("CP322", plan.node_class, locate, plan.limited.seconds, facts=facts)
 
 

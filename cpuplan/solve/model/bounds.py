@@ -52,7 +52,7 @@ class Bounds:
     def _room(self, amount: Amount, scope: Scope) -> int:
         """The most of an amount's unit that the set can have of the amount's scope and this one."""
         both = scope.cpus & amount.scope.cpus
-        return self._counts.most(units(amount._replace(scope=Scope("", both))), both)
+        return self._counts.most(units(amount._replace(scope=Scope("", both))), both, amount.name)
 
     def most_of_each(self, name: str, scopes: tuple[Scope, ...], parts: Parts) -> int:
         """No layout has more CPUs of a pool on each of the scopes, which do not overlap.

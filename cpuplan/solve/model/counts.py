@@ -11,6 +11,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import Kind, Pattern
+from cpuplan.solve.model import engine
 from cpuplan.solve.model.search import SHARE, WAYS, Found, Way, easy, search
 
 #: A sum over the solver's variables.
@@ -48,16 +49,15 @@ class Counts:
         ways: Sequence[Sequence[Pattern]],
         sizes: Iterable[Amount] = (),
     ) -> None:
-        from ortools.sat.python import cp_model
-
-        self.cp_model = cp_model
-        self.model = cp_model.CpModel()
+        self.cp_model = engine.cp_model()
+        self.model = self.cp_model.CpModel()
         #: The solver with the last solution.
         self.solver: Any = None
         self.kinds, self.ways, self.sizes = kinds, ways, list(sizes)
         self._bits = [CpuSet(kind.sample).bits for kind in kinds]
         self._indexes: dict[int, list[int]] = {}
         self._whole: dict[tuple[str, int], list[int]] = {}
+        self._mine: dict[tuple[str, int], list[int]] = {}
         cores = chain.from_iterable(kind.cores for kind in kinds)
         self.everything = CpuSet(chain.from_iterable(cores))
         self.used: list[list[Expression]] = []
@@ -113,26 +113,39 @@ class Counts:
         self.model.add(variable == expression)
         return variable
 
-    def weighted(self, weight: Weight, scope: CpuSet) -> Expression:
-        """The sum of the cores of each kind and way with threads in a scope, times their weight."""
+    def weighted(self, weight: Weight, scope: CpuSet, name: str = "") -> Expression:
+        """The sum of the cores of each kind and way with threads in a scope, times their weight.
+
+        With a name, only ways weigh something in which this set has a thread.
+        """
         variables, weights = [], []
         for index in self._inside(scope):
-            kind, used = self.kinds[index], self.used[index]
-            for pattern, variable in zip(self.ways[index], used, strict=True):
-                factor = weight(pattern, kind.sample)
+            kind, used, patterns = self.kinds[index], self.used[index], self.ways[index]
+            for at in self._with(index, name) if name else range(len(patterns)):
+                factor = weight(patterns[at], kind.sample)
                 if factor:
-                    variables.append(variable)
+                    variables.append(used[at])
                     weights.append(factor)
         return self.cp_model.LinearExpr.weighted_sum(variables, weights)
 
-    def most(self, weight: Weight, scope: CpuSet) -> int:
+    def most(self, weight: Weight, scope: CpuSet, name: str) -> int:
         """The most that such a sum can be, where all cores are used in the way that weighs most."""
         total = 0
         for index in self._inside(scope):
-            kind = self.kinds[index]
-            most = max((weight(pattern, kind.sample) for pattern in self.ways[index]), default=0)
-            total += most * len(kind.cores)
+            kind, patterns = self.kinds[index], self.ways[index]
+            weights = (weight(patterns[at], kind.sample) for at in self._with(index, name))
+            total += max(weights, default=0) * len(kind.cores)
         return total
+
+    def _with(self, index: int, name: str) -> list[int]:
+        """The indexes of the ways to use a core of a kind in which a set has a thread."""
+        patterns = self.ways[index]
+        key = (name, id(patterns))
+        if key not in self._mine:
+            self._mine[key] = [
+                at for at, pattern in enumerate(patterns) if any(name in slot for slot in pattern)
+            ]
+        return self._mine[key]
 
     def _inside(self, scope: CpuSet) -> list[int]:
         """The indexes of the kinds with threads in a scope."""

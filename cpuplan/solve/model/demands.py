@@ -70,7 +70,7 @@ def held(counts: Counts, amount: Amount) -> Expression:
     """How much the set has of the scope, in the amount's unit."""
     if amount.unit == "caches":
         return counts.sum(_has_wholly(counts, amount.name, block) for block in amount.blocks)
-    return counts.weighted(units(amount), amount.scope.cpus)
+    return counts.weighted(units(amount), amount.scope.cpus, amount.name)
 
 
 def units(amount: Amount) -> Weight:

@@ -38,7 +38,7 @@ def test_a_new_project_compiles_as_it_is(tmp_path: Path, capsys: Capture) -> Non
     assert run_in(tmp_path, ["init", "first"], capsys)[0] == 0
     code, out, err = run_in(tmp_path, ["-C", "first", "compile"], capsys)
     assert (code, out) == (0, "")
-    assert err == "4 nodes in 1 class; out/: 21 added\n"
+    assert err == "4 nodes in 1 class; out/: 18 added\n"
     assert run_in(tmp_path, ["-C", "first", "fmt", "--check"], capsys)[0] == 0
     code, out, _ = run_in(tmp_path, ["-C", "first", "show", "worker-2"], capsys)
     assert code == 0

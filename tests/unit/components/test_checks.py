@@ -100,7 +100,7 @@ def claiming(cpus: int, **fields: Any) -> dict[str, Any]:
 
 
 WITHOUT_NODES = Topology(regular().cpus, kubelet=KubeletFacts(no_numa_nodes=True))
-WITHOUT_CACHES = Topology(regular().cpus, kubelet=KubeletFacts(unread_caches=regular().online))
+UNREAD = Topology(regular().cpus, kubelet=KubeletFacts(unread_caches=regular().online))
 
 
 ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
@@ -133,6 +133,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP593", {**BALLOONS, "sets": {"isolated.dpdk": "2-7"}}, ["ran-server"]),
     ("CP594", {**BALLOONS, "version": "1.33"}, ["1.33", "1.34"]),
     ("CP594", {**BALLOONS, "topology": WITHOUT_IDS, "architecture": "aarch64"}, ["without ids"]),
+    ("CP594", {**BALLOONS, "topology": UNREAD}, ["without ids"]),
     ("CP594", {**BALLOONS, "target": {**ON_CONTAINERD, "mechanism": "balloons"}}, ["2.0", "2.2"]),
     ("CP508", {"target": {"mechanism": "dra"}}, ["targets.0.platform"]),
     (
@@ -174,7 +175,6 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         ["2 claims of at most 32", "one NUMA node"],
     ),
     ("CP569", {**DRA, "topology": WITHOUT_NODES}, ["no NUMA nodes"]),
-    ("CP569", {**DRA, "topology": WITHOUT_CACHES}, ["no caches"]),
     ("CP578", {**IN_GROUPS, "version": "1.35"}, ["DRAConsumableCapacity=true"]),
     (
         "CP579",

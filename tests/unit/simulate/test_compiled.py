@@ -19,5 +19,8 @@ def test_both_find_the_same(name: str) -> None:
         assert found[1:4] == wanted[1:4]  # machine, version, fork
         assert found.balloons == wanted.balloons
         assert found.pools == wanted.pools
-        is_other = bool(wanted.dra or wanted.koordinator)
-        assert bool(compiled.given_out_by(expected)) == is_other
+        assert bool(found.dra) == bool(wanted.dra)
+        if found.dra and wanted.dra:
+            assert found.dra[1:] == wanted.dra[1:]
+            assert vars(found.dra.topology) == vars(wanted.dra.topology)
+        assert bool(compiled.given_out_by(expected)) == bool(wanted.koordinator)

@@ -134,7 +134,8 @@ def core_fits(node: NodeClass, said: Asked, threads: dict[int, frozenset[str]]) 
         if (
             several
             and has[host]
-            and (len(has[host]) > 1 or len(has[host]) + len(has[target]) < len(threads))
+            # A partition is in its own pool, too: its thread counts once.
+            and (len(has[host]) > 1 or len({*has[host], *has[target]}) < len(threads))
         ):
             return False
     if (

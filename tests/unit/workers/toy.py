@@ -26,6 +26,9 @@ class Toy:
     def __len__(self) -> int:
         return len(self.numbers)
 
+    def prepare(self) -> None:
+        pass
+
     def part(self, chosen: slice) -> "Toy":
         return replace(self, numbers=self.numbers[chosen])
 

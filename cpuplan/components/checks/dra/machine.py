@@ -10,7 +10,7 @@ from cpuplan.source import Locate
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP569 where the inventory says that the kernel has no NUMA nodes or no caches."""
+    """CP569 where the inventory says that the kernel has no NUMA nodes."""
     for problem in _problems(plan):
         position = locate(plan.node_class.hardware_place(""))
         yield diagnose("CP569", position, hardware=plan.node_class.hardware, problem=problem)
@@ -21,5 +21,3 @@ def _problems(plan: NodePlan) -> Iterator[str]:
     own = topology.online - plan.pool("offlined").cpus - driver.reserved(plan)
     if topology.kubelet.no_numa_nodes or all(topology[cpu].numa_node == UNKNOWN for cpu in own):
         yield "its kernel has no NUMA nodes"
-    if own and own <= topology.kubelet.unread_caches:
-        yield "its CPUs have no caches in sysfs"

@@ -77,8 +77,9 @@ def check_runtime(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             f"use version {versions.to_text(since)} or later, where containers wait for the plugin"
         )
         yield diagnose("CP594", position, problem=problem, hint=hint)
-    caches = plan.topology.kubelet.caches
-    if node_class.architecture != "x86_64" and any(cache.id is None for cache in caches):
+    files = plan.topology.kubelet
+    is_without = node_class.architecture != "x86_64" and any(one.id is None for one in files.caches)
+    if is_without or files.unread_caches & plan.topology.online:
         position = locate(node_class.hardware_place("topology.caches", of_key=True))
         problem = f"hardware {node_class.hardware} has caches without ids: the plugin may not start"
         hint = "look for /sys/devices/system/cpu/cpu0/cache/index0/id, and give caches their ids"

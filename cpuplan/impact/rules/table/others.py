@@ -116,6 +116,37 @@ RULES = (
         "kubernetes-sigs/dra-driver-cpu pkg/device/builder.go, pkg/driver/dra_hooks.go",
     ),
     Rule(
+        "dra-driver-installed",
+        Impact.DRAIN,
+        "the node is drained, and gets the label cpuplan.io/class and the DRA CPU driver",
+        "Containers without a claim share what no claim has: those that run keep the CPUs that "
+        "something else gave them until they are created again.",
+        "kubernetes-sigs/dra-driver-cpu docs/user/installation.md, pkg/driver/nri_hooks.go",
+    ),
+    Rule(
+        "dra-driver-removed",
+        Impact.DRAIN,
+        "the node is drained, and the DRA CPU driver is uninstalled from it",
+        "What the driver wrote stays on running containers, and nobody prepares new claims.",
+        "kubernetes-sigs/dra-driver-cpu docs/user/installation.md",
+    ),
+    Rule(
+        "nri-policy-installed",
+        Impact.LIVE,
+        "the node gets the label config.nri/group, and the NRI policy {policy}, which gives "
+        "containers their CPUs anew",
+        "A policy that starts places all containers that run. NRI refuses containers that two "
+        "programs want to place: one that was there before must be gone.",
+        "containers/nri-plugins pkg/resmgr/nri.go, containerd/nri pkg/api/owners.go",
+    ),
+    Rule(
+        "nri-policy-removed",
+        Impact.LIVE,
+        "the NRI policy {policy} is uninstalled from the node; containers that run keep their CPUs",
+        "What the policy wrote stays on running containers until something else writes it.",
+        "containers/nri-plugins docs/resource-policy/installation.md",
+    ),
+    Rule(
         "device-classes",
         Impact.LIVE,
         "nothing on nodes: the scheduler chooses CPUs of new claims by the changed DeviceClass",

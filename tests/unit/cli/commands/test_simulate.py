@@ -650,6 +650,8 @@ def test_a_mechanism_that_refuses_a_pod_fails(project: Path, capsys: Capture) ->
     code, out, _ = run_in(project, arguments, capsys)
     assert code == 1
     assert "refused: " in out
+    as_in_targets = run_in(project, [*arguments[:-1], "kubelet"], capsys)
+    assert as_in_targets[:2] == (code, out)
 
 
 def test_mechanisms_in_one_picture(project: Path, capsys: Capture) -> None:

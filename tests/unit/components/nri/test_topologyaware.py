@@ -7,6 +7,7 @@ import pytest
 from cpuplan.components import checks
 from cpuplan.components.nri import topologyaware
 from cpuplan.components.published import nrt
+from cpuplan.components.published.document import document
 from cpuplan.kubelet.bits import to_text
 from cpuplan.nri.topologyaware.policy import Policy
 from tests.machines.plans import no_position, plan, regular
@@ -86,7 +87,7 @@ def test_its_plugin_publishes_pools_where_the_cluster_says_so() -> None:
     told = configured(facts={"nodeResourceTopology": {"exporter": "nri-policy"}})
     values = {setting.key: setting.value for setting in topologyaware.settings(told)}
     assert values["agent.nodeResourceTopology"] is True
-    made = nrt.document(tuple(nrt.settings(told)))
+    made = document(tuple(nrt.settings(told)))
     assert made["attributes"] == [{"name": "TopologyPolicy", "value": "topology-aware"}]
     first = made["zones"][0]
     assert (first["name"], first["type"], first["parent"]) == ("socket #0", "socket", "root")

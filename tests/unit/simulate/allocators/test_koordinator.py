@@ -63,6 +63,14 @@ def test_bound_pods_and_pools() -> None:
     assert outcome.remainder.left.largest == 9
 
 
+def test_a_numa_node_without_free_cpus_leaves_the_pool_of_others() -> None:
+    """koordlet joins the pools with commas, also empty ones; the kernel skips what is empty."""
+    full = [_pod(f"p{index}", 2, "LSE") for index in range(3)]
+    outcome = admission.run(_start(), [*full, _pod("q", 4, "LSE"), _unlabelled("web")])
+    assert outcome.outcomes[-1].containers[0].cpus == outcome.remainder.shared_pool
+    assert outcome.remainder.shared_pool.bit_count() == 4
+
+
 @pytest.mark.parametrize(
     ("given", "koordinator", "refused"),
     [

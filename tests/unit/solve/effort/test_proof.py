@@ -49,10 +49,13 @@ def test_a_proven_layout_has_nothing_to_say() -> None:
     assert not list(proof.check(NodePlan(node, ()), locate))
 
 
-def test_a_bound_is_never_above_what_was_found() -> None:
-    """A bound is of a search; another layout may be kept that is better than what it found."""
-    limited = proof.limited(MACHINE, LAYOUT, [Gap(Total("reserved", 1), 4)], 5)
-    assert limited == Limited(5, (Unproven("smallest-range", "reserved", "", 2, 2),))
+def test_a_bound_that_is_reached_is_a_proof() -> None:
+    """Then only the choice among equals is open."""
+    limited = proof.limited(MACHINE, LAYOUT, [Gap(Total("reserved", 1), 2)], 5)
+    assert limited == Limited(5, (Unproven("canonical"),))
+    both = [Gap(Total("reserved", 1), 2), Gap(Total("isolated"), -8)]
+    limited = proof.limited(MACHINE, LAYOUT, both, 5)
+    assert limited == Limited(5, (Unproven("most-isolated", "isolated", "", 6, 8),))
 
 
 def test_which_of_two_layouts_is_nearer() -> None:
@@ -61,3 +64,12 @@ def test_which_of_two_layouts_is_nearer() -> None:
     assert proof.is_nearer(node, more, LAYOUT)
     assert not proof.is_nearer(node, LAYOUT, more)
     assert not proof.is_nearer(node, LAYOUT, LAYOUT)
+
+
+def test_of_many_goals_the_first_are_told() -> None:
+    node = node_class(MACHINE, {"reserved": {"cores": 1}})
+    goals = tuple(Unproven("smallest-range", f"isolated.t{at}", "", 4, 2) for at in range(9))
+    (problem,) = proof.check(NodePlan(node, (), limited=Limited(5, goals)), locate)
+    assert "isolated.t2 has 4" in problem.message
+    assert "isolated.t3" not in problem.message
+    assert problem.message.endswith("; and 6 more in the lock")

@@ -9,11 +9,12 @@ import shutil
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-from cpuplan.cli.options import Settings
+from cpuplan.printable import printable
 
 #: Seconds before the line is drawn, and from one drawing to the next.
 _PATIENCE, _EACH = 1.0, 0.25
@@ -29,8 +30,8 @@ def is_wanted() -> bool:
 class Line:
     """What is told of the outermost work; a `Progress`."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings  # -q may come with the command
+    def __init__(self, is_quiet: Callable[[], bool]) -> None:
+        self._is_quiet = is_quiet  # asked late: -q may come with the command
         self._depth = 0
         self._what, self._name = "", ""
         self._total = self._pos = 0
@@ -58,7 +59,7 @@ class Line:
 
     def _arm(self) -> None:
         is_main = threading.current_thread() is threading.main_thread()
-        if not self._settings.quiet and is_main and hasattr(signal, "setitimer"):
+        if not self._is_quiet() and is_main and hasattr(signal, "setitimer"):
             self._before = signal.signal(signal.SIGALRM, self._draw)
             signal.setitimer(signal.ITIMER_REAL, _PATIENCE, _EACH)
 
@@ -80,7 +81,7 @@ class Line:
         elapsed = f"{monotonic() - self._since:.0f} s"
         line = "  ".join(filter(None, (self._bar.format_progress_line(), elapsed, self._name)))
         width = shutil.get_terminal_size((80, 24)).columns - 1
-        _write(_CLEAR + _printable(line)[:width])
+        _write(_CLEAR + printable(line)[:width])
 
     def _new_bar(self) -> Any:
         import click
@@ -92,12 +93,6 @@ class Line:
         bar.start -= monotonic() - self._since
         bar.last_eta = bar.start
         return bar
-
-
-def _printable(text: str) -> str:
-    from cpuplan.render.ansi import on_terminal
-
-    return on_terminal(text, colour=False)
 
 
 def _write(text: str) -> None:

@@ -12,9 +12,8 @@ from typing import TextIO
 
 import pytest
 
-from cpuplan.cli import progress
-from cpuplan.cli.options import Settings
-from cpuplan.cli.progress import Line, is_wanted
+from cpuplan.progress import line as progress
+from cpuplan.progress.line import Line, is_wanted
 
 
 class Terminal:
@@ -27,10 +26,13 @@ class Terminal:
         self._monkeypatch.setattr(sys, "stderr", self._stream)
 
     def shown(self) -> str:
+        parts = []
         try:
-            return os.read(self._reader, 1 << 16).decode()
+            while part := os.read(self._reader, 1 << 16):
+                parts.append(part)
         except BlockingIOError:
-            return ""
+            pass
+        return b"".join(parts).decode()
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ def work(line: Line, seconds: float) -> None:
 def test_what_is_done_and_what_is_left(terminal: Terminal) -> None:
     terminal.use()
     before = signal.getsignal(signal.SIGALRM)
-    work(Line(Settings()), 0.9)
+    work(Line(lambda: False), 0.9)
     text = terminal.shown()
     assert "layouts  [########------------]  2/5" in text
     assert "lab/b" in text
@@ -71,21 +73,19 @@ def test_what_is_done_and_what_is_left(terminal: Terminal) -> None:
 
 def test_short_work_shows_nothing(terminal: Terminal) -> None:
     terminal.use()
-    work(Line(Settings()), 0.03)
+    work(Line(lambda: False), 0.03)
     assert not terminal.shown()
 
 
 def test_quiet(terminal: Terminal) -> None:
     terminal.use()
-    settings = Settings()
-    settings.quiet = True
-    work(Line(settings), 0.9)
+    work(Line(lambda: True), 0.9)
     assert not terminal.shown()
 
 
 def test_work_within_work_is_a_part_of_it(terminal: Terminal) -> None:
     terminal.use()
-    line = Line(Settings())
+    line = Line(lambda: False)
     line.begin("layouts", 2)
     work(line, 0.6)
     line.done("one")
@@ -98,7 +98,7 @@ def test_work_within_work_is_a_part_of_it(terminal: Terminal) -> None:
 
 def test_another_thread_draws_nothing(terminal: Terminal) -> None:
     terminal.use()
-    thread = threading.Thread(target=work, args=(Line(Settings()), 0.9))
+    thread = threading.Thread(target=work, args=(Line(lambda: False), 0.9))
     thread.start()
     thread.join()
     assert not terminal.shown()
