@@ -42,7 +42,7 @@ CODES = {
     "CP507": Code(
         "policy options without the static policy",
         "cpuManagerPolicy none accepts no options, but the configuration has {options}",
-        "remove cpuManagerPolicyOptions, or use the policy static",
+        "remove cpuManagerPolicyOptions, or use {instead}",
         "The kubelet's none policy refuses every option: `None policy: received unsupported options`. It is also the "
         "policy if DRA drivers are used (kubelet.dynamicResourceAllocation).",
     ),

@@ -127,7 +127,9 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     spec, field = plan.spec.kubelet, "cpuManagerPolicyOptions"
     if spec.dynamic_resource_allocation or plan.node_class.cpu_manager_policy == "none":
         if given := spec.cpu_manager_policy_options:
-            yield diagnose("CP507", at(field), options=", ".join(sorted(given)))
+            has_other = plan.node_class.target.has_other_mechanism
+            instead = "mechanism: kubelet" if has_other else "the policy static"
+            yield diagnose("CP507", at(field), options=", ".join(sorted(given)), instead=instead)
         return
     options = kubelet.true_cpu_options(plan)
     for first, second in policy_options.exclusive_pairs(options):

@@ -14,7 +14,7 @@ from cpuplan.dra.topology import Topology as Machine
 from cpuplan.kubelet.pods.pod import CPU, Container, Pod, PodClaim, read_resources
 from cpuplan.model.topology import Topology
 from cpuplan.model.workloads import Workload
-from cpuplan.plan import ConfiguredPlan, NodePlan
+from cpuplan.plan import NodePlan
 from cpuplan.setting import Settings, plain
 
 #: The selector of the chart's DeviceClass.
@@ -34,9 +34,14 @@ class Inputs(NamedTuple):
     is_mapped: bool
 
 
-def inputs(plan: ConfiguredPlan) -> Inputs:
-    """Of a node of the plan's class, with the driver's own reading of its configuration."""
-    return inputs_of(plan.topology, plan.pool("offlined").cpus, plan.settings)
+def inputs(plan: NodePlan) -> Inputs:
+    """Of a node of the plan's class, with the driver's own reading of its configuration.
+
+    The settings are made here: beside other mechanisms, plans of every platform are asked, also of
+    those whose backend writes none for the driver.
+    """
+    given = (*driver.settings(plan), *classes.settings(plan), *slices.settings(plan))
+    return inputs_of(plan.topology, plan.pool("offlined").cpus, Settings(given))
 
 
 def inputs_of(topology: Topology, offlined: CpuSet, settings: Settings) -> Inputs:

@@ -42,14 +42,18 @@ class Inputs(NamedTuple):
 
 
 def inputs(plan: ConfiguredPlan) -> Inputs:
-    """What the plan gives to Koordinator."""
-    metadata = node.metadata(plan.settings.of(node.NAME))
+    """What the plan gives to Koordinator.
+
+    The settings are made here: beside other mechanisms, plans of every platform are asked, also of
+    those whose backend writes none for Koordinator.
+    """
+    metadata = node.metadata(tuple(node.settings(plan)))
     ratio = plan.spec.koordinator.cpu_amplification_ratio
     return Inputs(
         metadata.get("labels", {}),
         metadata.get("annotations", {}),
-        scheduler.arguments(plan.settings.of(scheduler.NAME)),
-        tuple(_spec(setting.value) for setting in plan.settings.of(colocation.NAME)),
+        scheduler.arguments(tuple(scheduler.settings(plan))),
+        tuple(_spec(setting.value) for setting in colocation.settings(plan)),
         {CPU: float(ratio)} if ratio else {},
     )
 

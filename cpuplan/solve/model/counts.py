@@ -232,7 +232,7 @@ class Counts:
         return search(self.cp_model, model, share, ways) if all(self.ways) else None
 
     def find_soon(self, model: Any, ways: Sequence[Way]) -> Found | None:
-        """The same with a short turn for each way; UndecidedError where that is too short."""
+        """The same with one short turn for each way; UndecidedError where that is too short."""
         return search(self.cp_model, model, ways=ways, is_short=True)
 
     def _keep_hints(self) -> None:

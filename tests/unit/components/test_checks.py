@@ -373,6 +373,11 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         ["from 8 up"],
     ),
     ("CP507", cpu_options("full-pcpus-only", cpuManagerPolicy="none"), ["full-pcpus-only"]),
+    (
+        "CP507",
+        {**DRA, **cpu_options("full-pcpus-only")},
+        ["full-pcpus-only"],
+    ),
     ("CP507", cpu_options("full-pcpus-only", dynamicResourceAllocation=True), ["full-pcpus-only"]),
     (
         "CP509",

@@ -68,3 +68,8 @@ def test_a_manifest_with_claims_of_its_own() -> None:
     assert with_claims(made, made.spec.workloads[0], given) == upf
     only = upf._replace(claims=(other,), containers=(container._replace(claims=("gpu",)),))
     assert with_claims(made, made.spec.workloads[0], only) == upf
+
+
+def test_platforms_that_cannot_have_the_driver_are_simulated_beside_it() -> None:
+    beside = inputs(plan(SMT, reserved="0,8", target={"mechanism": "dra"}))
+    assert (beside.config.reserved_cpus, len(beside.devices)) == ("0,8", 2)

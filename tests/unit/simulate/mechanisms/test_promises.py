@@ -285,3 +285,11 @@ def test_odd_sizes_split_a_core(mechanism: str) -> None:
 def test_odd_sizes_are_refused_with_full_pcpus_only() -> None:
     node = _plan(KUBELET, **FULL_CORES[KUBELET])
     assert _run(node, guaranteed("odd", 3))["odd"].refused == "SMTAlignmentError"
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_reserved_cpus_are_kept_also_beside_openshift(mechanism: str) -> None:
+    """Its backend writes nothing for other mechanisms, and `--with` asks all the same."""
+    node = plan(SMT, reserved="0,8", target={"mechanism": mechanism})
+    where = _run(node, *_own(node, *(guaranteed(f"p{index}", 2) for index in range(6))))
+    assert all(one.cpus and not one.cpus & 0x101 for one in where.values())
