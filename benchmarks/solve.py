@@ -120,6 +120,10 @@ ALIKE = {
     "1,024 CPUs, 64 caches, 4 tenants of 60 to 90 cores": node_class(
         MIDDLE, tenants([60, 70, 80, 90])
     ),
+    "1,024 CPUs, 64 caches, 4 tenants of 100 cores": node_class(MIDDLE, tenants([100] * 4)),
+    "1,024 CPUs, 64 caches, 6 tenants of 10 to 60 cores": node_class(
+        MIDDLE, tenants([10, 20, 30, 40, 50, 60])
+    ),
     "1,920 CPUs, 120 caches, 2 tenants": node_class(LARGEST, tenants([200, 240])),
     "1,920 CPUs, 2 tenants apart by NUMA node": node_class(
         LARGEST, tenants([200, 240], "numaNode")

@@ -55,7 +55,9 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 #: Four tenants, each on two NUMA nodes of which it needs more than half.
-ROOM_LEFT = tenants("cache", **{f"t{at}": {"cores": 100} for at in range(4)})
+ROOM_LEFT = tenants("cache", **{f"t{at}": {"cores": 100} for at in range(4)}) | {
+    "shared": {"cores": 8}
+}
 
 
 def sets_of(node: NodeClass) -> dict[str, CpuSet]:
