@@ -665,7 +665,7 @@ def _killed_workers(_project: Path) -> Iterator[None]:
     copy = multiprocessing.get_context("fork")  # it has the patches, too
     with (
         patch("cpuplan.workers.divide._MANY", 0),
-        patch("cpuplan.workers.processes._context", lambda: copy),
+        patch("cpuplan.workers.processes._context", lambda *_: copy),
         patch("cpuplan.perclass.batch.make", end),
     ):
         yield

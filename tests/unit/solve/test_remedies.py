@@ -47,10 +47,12 @@ def check(node: NodeClass) -> None:
             if remedy not in (SEVERAL, UNTRIED):
                 solver.solve(after(node, [remedy]), locate)
         return
-    if any(each.remedy == SEVERAL for each in found):
+    remedies = [each.remedy for each in found]
+    if not {SEVERAL, UNTRIED}.isdisjoint(remedies):
         # Only some can be mended, and each of these says so.
-        remedies = [each.remedy for each in found]
-        assert all(remedy == SEVERAL or remedy.endswith(WITHOUT) for remedy in remedies), remedies
+        assert all(
+            remedy in (SEVERAL, UNTRIED) or remedy.endswith(WITHOUT) for remedy in remedies
+        ), remedies
         return
     solver.solve(after(node, [each.remedy for each in found]), locate)
 
