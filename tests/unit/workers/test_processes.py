@@ -69,7 +69,9 @@ def _children(parent: int) -> list[int]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nobody_outlives_who_divided_the_work(number: signal.Signals) -> None:
     program = (
-        "from cpuplan import workers; from tests.unit.workers.toy import Toy\n"
+        "import signal; from cpuplan import workers; from tests.unit.workers.toy import Toy\n"
+        # Shells start programs in the background without it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "try: list(workers.results(Toy(tuple(range(-90, -50)), pause=1.0), workers.Workers(2)))\n"
         "except KeyboardInterrupt: print('interrupted')\n"
     )
