@@ -40,7 +40,7 @@ from tests.conformance import (
 from tests.mutations import Mutant, mutants, other_text
 from tests.projects import needs_shared
 
-pytestmark = needs_shared
+pytestmark = [needs_shared, pytest.mark.slow]  # each suite runs on changed answers
 Json = dict[str, Any]
 Results = Iterable[tuple[str, list[str]]]
 

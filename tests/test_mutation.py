@@ -40,6 +40,7 @@ def test_each_change_is_found_and_nothing_else(outcomes: list[Outcome]) -> None:
     assert (missed, wrongly) == ([], {})
 
 
+@pytest.mark.slow
 def test_what_is_accepted_is_missed_somewhere() -> None:
     missed = [name for case in QUICK for name in _missed(table.outcomes(cases.case(case)))]
     unused = [

@@ -31,6 +31,7 @@ def test_every_importer_has_seeds() -> None:
     assert set(formats.FORMATS) <= set(seeds.FORMATS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_seeds(name: str) -> None:
     for seed in seeds_of(name):

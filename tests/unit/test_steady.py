@@ -138,6 +138,7 @@ def _numbers(spec: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | in
     return [path] if type(spec) is int else []
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(problems(), st.data())
 def test_a_changed_number_moves_no_cpu_that_need_not(node: NodeClass, data: st.DataObject) -> None:

@@ -24,6 +24,7 @@ def on(node: NodeClass, topology: Topology, hardware: str) -> NodeClass:
     return NodeClass(**own)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(problems(), MACHINES, st.data())
 def test_a_common_layout_is_found_if_there_is_one_and_it_is_the_best(

@@ -303,6 +303,7 @@ def test_what_fits_nowhere_is_told(node: NodeClass) -> None:
     assert {found.code for found in caught.value.diagnostics} <= {"CP401", "CP402"}
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(problems())
 def test_conflicts_are_the_smallest(node: NodeClass) -> None:

@@ -57,6 +57,7 @@ def check(node: NodeClass) -> None:
     solver.solve(after(node, [each.remedy for each in found]), locate)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(problems())
 def test_what_is_proposed_gives_a_layout(node: NodeClass) -> None:

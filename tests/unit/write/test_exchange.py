@@ -184,6 +184,7 @@ def test_killed_first_run(tmp_path: Path) -> None:
     assert seen == {False, True}
 
 
+@pytest.mark.slow
 def test_killed_run_leaves_old_or_new(tmp_path: Path, atomic: bool) -> None:
     out = tmp_path / "out"
     renew(out)
@@ -287,6 +288,7 @@ def test_late_changes_of_foreign_files_are_carried_over(tmp_path: Path, atomic: 
     assert os.listdir(tmp_path) == ["out"]
 
 
+@pytest.mark.slow
 def test_late_changes_survive_a_kill(tmp_path: Path, atomic: bool) -> None:
     out = tmp_path / "out"
 
@@ -554,6 +556,7 @@ def test_killed_write_of_a_single_file(tmp_path: Path) -> None:
     assert seen == {"old", "new"}
 
 
+@pytest.mark.slow
 def test_the_tree_and_its_lock_are_of_one_run(tmp_path: Path, atomic: bool) -> None:
     """Killed anywhere, and finished by the next run: both are old, or both are new."""
     out, lock = tmp_path / "out", tmp_path / "intents/plan.lock.yaml"

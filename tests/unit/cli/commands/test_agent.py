@@ -72,6 +72,7 @@ def agent(folder: Path) -> Iterator[Agent]:
     made.process.communicate()
 
 
+@pytest.mark.slow
 def test_an_agent(agent: Agent, folder: Path) -> None:
     text = agent.wait_for("/metrics", 'cpuplan_facts.*verdict="held"')
     assert agent.ask("/readyz") == (200, "ok\n")
