@@ -36,7 +36,9 @@ def _has_wholly(counts: Counts, name: str, block: Block) -> Expression:
     """Whether the set has all CPUs that it can have of the block."""
     taken, has = counts.taken(name, block.cpus), counts.model.new_bool_var("")
     counts.model.add(taken >= block.size * has)
-    counts.model.add(taken <= block.size - 1 + has)
+    # Without the statements that bound the block's size, as in an explanation, it may have more.
+    more = len(block.cpus) - block.size + 1
+    counts.model.add(taken <= block.size - 1 + more * has)
     return has
 
 

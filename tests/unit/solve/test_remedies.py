@@ -76,6 +76,19 @@ def test_hundreds_of_proposals_give_layouts(node: NodeClass) -> None:
     gc.collect()
 
 
+def test_whole_caches_are_counted_without_the_statement_that_halves_them() -> None:
+    """Of idle siblings each core has one CPU to give, unless their statement is left out."""
+    pools = {
+        "reserved": {"cpus": ""},
+        "isolated": {"wholeCaches": 0, "sibling": "idle"},
+        "offlined": {"cpus": "0"},
+    }
+    off = ("cpu0-reserved", "reserved-not-empty")
+    rules = [{"disable": name, "because": "-"} for name in off]
+    rules.append({"enable": "reserved-on-every-numa-node", "because": "-"})
+    check(node_class(machine(2, 4), pools, rules=rules))
+
+
 REST_WITH_PARTITIONS = ", or ".join(
     [
         "write rest: true under isolated instead of cores",
