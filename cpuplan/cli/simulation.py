@@ -88,7 +88,7 @@ def starter(
 ) -> Starter:
     """How each node starts; UsageError for options that do not go together."""
     for option, value in (("--state", states), ("--end", wanted.ending)):
-        if value and not _is_single(chosen):
+        if value and not fleet.is_single(chosen):
             raise click.UsageError(f"{option} needs a single node; give its name")
     resources = manifests.read_resources(amounts)
     if wanted.policy != KUBELET and wanted.scheduler != PLANNED:
@@ -96,10 +96,6 @@ def starter(
     is_planned = wanted.scheduler == PLANNED
     start = ALLOCATORS[wanted.policy].start if is_planned else SCHEDULERS[wanted.scheduler]
     return Starter(start, manifests.read_state(states), resources)
-
-
-def _is_single(chosen: Chosen) -> bool:
-    return sum(len(nodes) for _, nodes in chosen) == 1
 
 
 def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic]) -> Outcome:
@@ -129,7 +125,7 @@ def remarks(run: Run) -> Iterator[str]:
 def _simulate(run: Run, start: Starter) -> Result:
     wanted = run.wanted
     try:
-        if wanted.on_each_node or wanted.any_order or _is_single(run.chosen):
+        if wanted.on_each_node or wanted.any_order or fleet.is_single(run.chosen):
             return fleet.on_each(run.chosen, run.items, start, wanted.ending)
         return fleet.spread(run.chosen, run.items, start)
     except UnknownPodError as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpuplan.components import derived, hugepages, kubelet
 from cpuplan.components.dra import driver
-from cpuplan.components.nri import balloons, topologyaware
+from cpuplan.components.nri import balloons, policies, topologyaware
 from cpuplan.components.openshift import pinning
 from cpuplan.cpuset import CpuSet
 from cpuplan.expected.state import Expected
@@ -30,19 +30,26 @@ def given_out_by(expected: Expected) -> str:
 
 
 def planned(expected: Expected) -> Planned:
-    """All that the kubelet starts with; `simulate.planned` makes the same from a plan."""
+    """All that a node starts with; `simulate.planned` makes the same from a plan."""
+    return kubelet_alone(expected)._replace(
+        balloons=_policy(expected, balloons),
+        pools=_policy(expected, topologyaware),
+        dra=_dra(expected),
+    )
+
+
+def kubelet_alone(expected: Expected) -> Planned:
+    """What the kubelet starts with, whatever gives out CPUs beside it."""
     release, platform = expected.release, expected.platform
     version = release.kubernetes or LATEST
     given = kubelet.configuration(expected.settings.of(kubelet.NAME))
     config = {"maxPods": platform.max_pods, **with_gates(given, version)}
     topology = without(expected.topology, expected.pool("offlined").cpus)
-    machine = machine_of(topology, _pages(topology, expected.facts))
+    machine = machine_of(topology, _pages(expected.topology, expected.facts))
     is_v1 = expected.facts.get(derived.CGROUPS) == "v1"
     is_pinned = bool(expected.settings.of(pinning.NAME))
     fork = Fork(platform.forks_kubelet, platform.forks_kubelet and is_pinned)
-    machine = machine._replace(cgroup_v1=is_v1)
-    policies = {"balloons": _policy(expected, balloons), "pools": _policy(expected, topologyaware)}
-    return Planned(config, machine, version, fork, **policies, dra=_dra(expected))
+    return Planned(config, machine._replace(cgroup_v1=is_v1), version, fork)
 
 
 def _dra(expected: Expected) -> "DraInputs | None":
@@ -61,7 +68,8 @@ def _policy(expected: Expected, policy: ModuleType) -> Any:
         return None
     isolated = expected.facts[derived.UNBALANCED]
     apart = isolated if isinstance(isolated, CpuSet) else CpuSet()
-    return policy.inputs_of(expected.topology, apart, expected.pool("offlined").cpus, given)
+    machine = policies.machine(expected.topology, apart, expected.pool("offlined").cpus)
+    return policies.PolicyInputs(machine, policy.config_of(given))
 
 
 def _pages(topology: Topology, facts: Mapping[str, Any]) -> dict[int, _Pages]:

@@ -62,6 +62,11 @@ class Result(NamedTuple):
 Chosen = Iterable[tuple[ConfiguredPlan, Sequence[str]]]
 
 
+def is_single(chosen: Chosen) -> bool:
+    """Whether it is one node, which gets all pods in order."""
+    return sum(len(names) for _, names in chosen) == 1
+
+
 class Starter(NamedTuple):
     """How nodes start: with which allocator, state files and amounts of further resources."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cpuplan import versions
 from cpuplan.components import cgroups, hugepages, kubelet
 from cpuplan.components.nri import balloons, topologyaware
-from cpuplan.components.nri.balloons import PolicyInputs
+from cpuplan.components.nri.policies import PolicyInputs
 from cpuplan.components.published.exporters import exporter_of
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.cpu.policy_static import Fork
@@ -24,6 +24,8 @@ from cpuplan.simulate.koordinator.inputs import Inputs, inputs
 from cpuplan.simulate.runtimes import Runtime, runtime_of
 
 if TYPE_CHECKING:
+    from cpuplan.nri.balloons.config import Config as BalloonsConfig
+    from cpuplan.nri.topologyaware.config import Config as PoolsConfig
     from cpuplan.simulate.dra.inputs import Inputs as DraInputs
 
 #: Resources that every kubelet checks and no inventory contains: they stop no pod.
@@ -44,8 +46,8 @@ class Planned(NamedTuple):
     runtime: Runtime = Runtime()
     #: Allocatable amounts that the inventory does not contain.
     resources: Resources = MappingProxyType({})
-    balloons: PolicyInputs | None = None
-    pools: topologyaware.PolicyInputs | None = None
+    balloons: "PolicyInputs[BalloonsConfig] | None" = None
+    pools: "PolicyInputs[PoolsConfig] | None" = None
     koordinator: Inputs | None = None
     dra: "DraInputs | None" = None
     #: What publishes the node's NodeResourceTopology.

@@ -10,6 +10,7 @@ from cpuplan.cli.output import echo_result, print_remarks, settings, use_colour
 from cpuplan.cli.simulation import Run, remarks
 from cpuplan.simulate.allocators.registry import KUBELET as PLANNED_POLICY
 from cpuplan.simulate.allocators.registry import PLANNED, start_planned
+from cpuplan.simulate.fleet import is_single
 from cpuplan.simulate.mechanisms.compared import Under, compare
 from cpuplan.simulate.mechanisms.promises import DRA, MECHANISMS
 from cpuplan.text import did_you_mean, listed
@@ -24,6 +25,8 @@ def run(simulated: Run, svg: Path | None, output_format: str, *, of_workloads: b
         raise click.UsageError("--adapt is for --with")
     mechanisms = mechanisms_of(wanted.beside)
     _check(simulated)
+    if svg and not is_single(simulated.chosen):
+        raise click.UsageError("--svg needs a single node; give its name")
     start = simulated.start._replace(start=start_planned)
     pods = manifests.pods_of_workloads if of_workloads else lambda _: simulated.items
     locate = simulated.project.locate
@@ -93,16 +96,13 @@ def _draw(simulated: Run, compared: Sequence[Under], svg: Path) -> None:
     from cpuplan.render.map.svg.draw import draw_svgs
     from cpuplan.render.simulation.mechanisms import title
     from cpuplan.render.simulation.picture import owners_map
-    from cpuplan.simulate.names import listed as names_of
     from cpuplan.write.files import write_file
 
-    maps, name = [], ""
+    ((plan, (name,)),) = simulated.chosen
+    hardware = simulated.project.hardware_of(plan.node_class)
+    maps = []
     for under in compared:
         for node in under.result.nodes if under.result else ():
-            if len(node.nodes) * len(under.result.nodes if under.result else ()) != 1:
-                raise click.UsageError("--svg needs a single node; give its name")
-            name = names_of(node.nodes)
-            hardware = simulated.project.hardware_of(node.plan.node_class)
             drawn = owners_map(node, name, hardware)
             maps.append(drawn._replace(title=f"{title(under.mechanism)}: {drawn.title}"))
     if not maps:

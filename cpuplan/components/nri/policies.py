@@ -6,17 +6,22 @@ object but one of the node's own name.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from cpuplan import yaml11
 from cpuplan.components import isolation
 from cpuplan.components.reasons import of_mechanism
 from cpuplan.cpuset import CpuSet
 from cpuplan.emit import to_yaml
+from cpuplan.model.topology import Topology
 from cpuplan.nri.names import SYSTEM_NAMESPACE
 from cpuplan.nrt.names import NRI_POLICY
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Setting, Value, from_plain, plain
 from cpuplan.text import joined
+
+if TYPE_CHECKING:
+    from cpuplan.nri.sysfs.files import Files
 
 API_VERSION = "config.nri/v1alpha1"
 #: Where the plugins' charts are installed by default, and where they read their configuration.
@@ -25,6 +30,27 @@ GROUP_LABEL = "config.nri/group"
 _CPUSET = "cpuset:"
 _AMOUNTS = ("availableResources", "reservedResources")
 _TYPES = "balloonTypes"
+
+_Config = TypeVar("_Config")
+
+
+class PolicyInputs(NamedTuple, Generic[_Config]):
+    """All that a policy starts with: the machine as it reads it, and its configuration."""
+
+    files: "Files"
+    config: _Config
+
+
+def machine(topology: Topology, isolated: CpuSet, offlined: CpuSet) -> "Files":
+    """The machine with kernel-isolated CPUs and without offlined ones, as the plugins read it."""
+    from cpuplan.nri.sysfs.of_topology import files_of  # for few plans
+
+    return files_of(topology, isolated, offlined)
+
+
+def planned_machine(plan: NodePlan) -> "Files":
+    """The same of a plan."""
+    return machine(plan.topology, isolated(plan), plan.pool("offlined").cpus)
 
 
 def available(plan: NodePlan) -> CpuSet:
@@ -99,8 +125,9 @@ def render(settings: Sequence[Setting], kind: str) -> str:
     return to_yaml(document(settings, kind)) if settings else ""
 
 
-def fields(data: dict[str, Any]) -> dict[str, Value]:
-    """The settings of an object."""
+def parse(text: str) -> dict[str, Value]:
+    """The settings of an object's YAML, by key."""
+    data = next(yaml11.load(text))
     found: dict[str, Value] = {"metadata.name": data["metadata"]["name"]}
     for field, value in data["spec"].items():
         if field == _TYPES:

@@ -3,21 +3,18 @@ the nodes of a class.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from cpuplan import yaml11
 from cpuplan.components import memory
 from cpuplan.components.nri import policies
+from cpuplan.components.nri.policies import PolicyInputs
 from cpuplan.components.reasons import of_mechanism
-from cpuplan.cpuset import CpuSet
-from cpuplan.model.topology import Topology
 from cpuplan.model.words import PARTITION
 from cpuplan.nri.names import RESERVED
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.setting import Cost, Effect, Setting
 
 if TYPE_CHECKING:
-    from cpuplan.nri.sysfs.files import Files
     from cpuplan.nri.topologyaware.config import Config
     from cpuplan.nri.topologyaware.policy import Policy
 
@@ -64,28 +61,18 @@ def pods_text(plan: NodePlan, name: str) -> str:
     return others.get(name, "")
 
 
-class PolicyInputs(NamedTuple):
-    """All that the policy starts with: the machine as it reads it, and its configuration."""
-
-    files: "Files"
-    config: "Config"
-
-
-def policy_inputs(plan: NodePlan) -> PolicyInputs:
+def policy_inputs(plan: NodePlan) -> "PolicyInputs[Config]":
     """The planned machine, and the object as it is written: the API server adds nothing to it."""
-    offlined = plan.pool("offlined").cpus
-    return inputs_of(plan.topology, policies.isolated(plan), offlined, tuple(settings(plan)))
+    return PolicyInputs(policies.planned_machine(plan), config_of(tuple(settings(plan))))
 
 
-def inputs_of(
-    topology: Topology, isolated: CpuSet, offlined: CpuSet, given: Sequence[Setting]
-) -> PolicyInputs:
-    """The machine with kernel-isolated CPUs and without offlined ones, and the settings' object."""
-    # For few plans, and it takes a while to load.
-    from cpuplan.nri.sysfs.of_topology import files_of
-    from cpuplan.nri.topologyaware.config import decode_object
+def config_of(given: Sequence[Setting]) -> "Config":
+    """What the policy reads in the object of these settings."""
+    from cpuplan.nri.topologyaware.config import (
+        decode_object,  # for few plans, and it takes a while to load
+    )
 
-    return PolicyInputs(files_of(topology, isolated, offlined), decode_object(document(given)))
+    return decode_object(document(given))
 
 
 def started(plan: NodePlan) -> "Policy":
@@ -105,6 +92,5 @@ def render(settings: Sequence[Setting]) -> str:
     return policies.render(settings, KIND)
 
 
-def parse(text: str) -> dict[str, Value]:
-    """The same fields of an object's YAML."""
-    return policies.fields(next(yaml11.load(text)))
+#: The same fields of an object's YAML.
+parse = policies.parse

@@ -8,6 +8,7 @@ from cpuplan.nri.balloons.balloon import Balloon, State
 from cpuplan.nri.balloons.config import BalloonType
 from cpuplan.nri.balloons.pinning import share_idle, update_pinning
 from cpuplan.nri.balloons.resizing import TreeAllocator
+from cpuplan.nri.common.amounts import whole_cpus
 from cpuplan.nri.cpuallocator.allocator import allocate, release
 from cpuplan.nri.errors import NriError
 from cpuplan.nri.libmem.nodes import type_mask
@@ -117,7 +118,7 @@ def resize(state: State, balloon: Balloon, milli: int) -> None:
     if allocator is None:
         _resize_composite(state, balloon, milli)
         return
-    size = _whole_cpus(milli)
+    size = whole_cpus(milli)
     known = balloon.type
     if 0 < known.max_cpus < size:
         size = known.max_cpus
@@ -132,11 +133,6 @@ def resize(state: State, balloon: Balloon, milli: int) -> None:
     else:
         _deflate(state, balloon, allocator, -delta)
     update_pinning(state, [balloon])
-
-
-def _whole_cpus(milli: int) -> int:
-    """Rounded up; Go cuts the division of a negative number towards 0."""
-    return int((milli + 999) / 1000)
 
 
 def _resize_composite(state: State, balloon: Balloon, milli: int) -> None:

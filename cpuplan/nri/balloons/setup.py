@@ -2,7 +2,6 @@
 
 from copy import deepcopy
 
-from cpuplan.kubelet import quantity
 from cpuplan.kubelet.bits import parse_cpus, to_text
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.nri.balloons import devices, instances, memory, validation
@@ -11,6 +10,7 @@ from cpuplan.nri.balloons.config import BalloonType, Config
 from cpuplan.nri.balloons.instances import balloons_error
 from cpuplan.nri.balloons.pinning import share_idle, update_pinning
 from cpuplan.nri.common import cpuclasses
+from cpuplan.nri.common.amounts import reserved_milli, whole_cpus
 from cpuplan.nri.common.globs import compiled_pattern
 from cpuplan.nri.cpuallocator.priorities import LOW, NONE, NORMAL
 from cpuplan.nri.errors import NriError
@@ -124,13 +124,10 @@ def _reserve_cpus(state: State, reserved: BalloonType, amount: str) -> None:
 
 def _reserve_count(reserved: BalloonType, amount: str) -> None:
     try:
-        milli = quantity.parse(amount).milli
-    except KubeletError as error:
-        raise balloons_error(
-            f"failed to parse reserved CPU quantity '{amount}': "
-            f"failed to parse amount '{amount}' as resource quantity: {error}"
-        ) from None
-    count = int((milli + 999) / 1000)
+        milli = reserved_milli(amount)
+    except NriError as error:
+        raise balloons_error(str(error)) from None
+    count = whole_cpus(milli)
     if not reserved.min_cpus:
         reserved.min_cpus = count
         if 0 < reserved.max_cpus < count or reserved.max_cpus < 0:

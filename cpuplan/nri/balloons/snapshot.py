@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from cpuplan.nri.balloons.balloon import Balloon
 from cpuplan.nri.balloons.policy import Policy
-from cpuplan.nri.common.pods import Container
+from cpuplan.nri.common.pods import Container, Told
 
 
 class _Kept(NamedTuple):
@@ -27,12 +27,12 @@ class Snapshot(NamedTuple):
     balloons: tuple[_Kept, ...]
     free: int
     memory: dict[str, tuple[int, int, int]]
-    containers: tuple[tuple[Container, str, str, int], ...]
+    containers: tuple[Told, ...]
 
 
 def take(policy: Policy) -> Snapshot:
     """This moment between two events."""
-    told = ((one, one.cpus, one.mems, one.shares) for one in policy.containers)
+    told = (container.told for container in policy.containers)
     state = policy.state
     return Snapshot(_keep(state.balloons), state.free, state.memory.requests(), tuple(told))
 
@@ -43,10 +43,7 @@ def restore(policy: Policy, moment: Snapshot) -> None:
     state.balloons = _restored(moment.balloons)
     state.free = moment.free
     state.memory.restore(moment.memory)
-    policy.containers = []
-    for container, cpus, mems, shares in moment.containers:
-        container.cpus, container.mems, container.shares = cpus, mems, shares
-        policy.containers.append(container)
+    policy.containers = [told.again() for told in moment.containers]
 
 
 def key(policy: Policy) -> Hashable:

@@ -84,9 +84,29 @@ class Container:
         return self.pod.annotation(key, self.name)
 
     @property
+    def told(self) -> "Told":
+        """The container as it is now, to tell it the same again."""
+        return Told(self, self.cpus, self.mems, self.shares)
+
+    @property
     def lookup(self) -> Lookup:
         """The values of expression keys."""
         return lambda key: _value(self, posixpath.normpath(key or "."))
+
+
+class Told(NamedTuple):
+    """A container, and what the runtime was told about it at one moment."""
+
+    container: Container
+    cpus: str
+    mems: str
+    shares: int
+
+    def again(self) -> Container:
+        """The container as it was then."""
+        one = self.container
+        one.cpus, one.mems, one.shares = self.cpus, self.mems, self.shares
+        return one
 
 
 def container(pod: Pod, name: str, resources: Resources) -> Container:

@@ -1,8 +1,8 @@
 """Which CPUs the policy may use, and which are reserved (checkConstraints)."""
 
-from cpuplan.kubelet import quantity
 from cpuplan.kubelet.bits import parse_cpus, to_text
 from cpuplan.kubelet.errors import KubeletError
+from cpuplan.nri.common.amounts import reserved_milli, whole_cpus
 from cpuplan.nri.common.decoding import Json
 from cpuplan.nri.cpuallocator.allocator import allocate
 from cpuplan.nri.cpuallocator.priorities import NORMAL
@@ -68,15 +68,9 @@ def _check_isolated(cpus: int, isolated: int) -> None:
 
 
 def _counted(topology: Topology, amount: str, free: int) -> int:
+    milli = reserved_milli(amount)
     try:
-        milli = quantity.parse(amount).milli
-    except KubeletError as error:
-        raise NriError(
-            f"failed to parse reserved CPU quantity '{amount}': "
-            f"failed to parse amount '{amount}' as resource quantity: {error}"
-        ) from None
-    try:
-        return allocate(topology, free, int((milli + 999) / 1000), NORMAL)[0]
+        return allocate(topology, free, whole_cpus(milli), NORMAL)[0]
     except NriError as error:
         raise policy_error(
             f"cannot reserve {milli}m CPUs for ReservedResources from AvailableResources: {error}"

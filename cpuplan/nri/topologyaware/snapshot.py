@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import NamedTuple
 
-from cpuplan.nri.common.pods import Container
+from cpuplan.nri.common.pods import Told
 from cpuplan.nri.libmem.allocator import Moment
 from cpuplan.nri.topologyaware.policy import Policy
 from cpuplan.nri.topologyaware.pool import Pool
@@ -19,13 +19,13 @@ class Snapshot(NamedTuple):
     pools: tuple[_Amounts, ...]
     grants: tuple[tuple[Grant, int], ...]
     memory: Moment
-    containers: tuple[tuple[Container, str, str, int], ...]
+    containers: tuple[Told, ...]
 
 
 def take(policy: Policy) -> Snapshot:
     """This moment between two events."""
     state = policy.state
-    told = ((one, one.cpus, one.mems, one.shares) for one in policy.containers)
+    told = (container.told for container in policy.containers)
     grants = ((grant, grant.zone) for grant in state.grants.values())
     return Snapshot(
         tuple(map(_amounts, state.pools)), tuple(grants), state.memory.take(), tuple(told)
@@ -42,10 +42,7 @@ def restore(policy: Policy, moment: Snapshot) -> None:
     for grant, zone in moment.grants:
         grant.zone = zone
     state.memory.restore(moment.memory)
-    policy.containers = []
-    for container, cpus, mems, shares in moment.containers:
-        container.cpus, container.mems, container.shares = cpus, mems, shares
-        policy.containers.append(container)
+    policy.containers = [told.again() for told in moment.containers]
 
 
 def key(policy: Policy) -> Hashable:

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from cpuplan.koordinator import qos
 from cpuplan.koordinator.keys import PRIORITY_CLASS, QOS
-from cpuplan.kubelet.pods.pod import CPU, Container, Pod
-from cpuplan.kubelet.pods.qos import GUARANTEED, pod_qos
+from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.kubelet.pods.qos import guaranteed_cpus
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import apiserver
@@ -18,21 +18,13 @@ from cpuplan.simulate.dra.inputs import claiming
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.mechanisms.promises import DRA, KOORDINATOR
 
-_MILLI = 1000
 _GATES = Gates()
 
 
 def has_own(pod: Pod) -> bool:
     """Whether the static policy gives a container of the pod CPUs of its own."""
     stored = apiserver.store(pod, _GATES)
-    return pod_qos(stored, _GATES) == GUARANTEED and any(map(whole_cpus, stored.all_containers))
-
-
-def whole_cpus(container: Container) -> int:
-    """The whole CPUs that a container requests; 0 for fractions, and for none."""
-    requested = container.requests.get(CPU) or container.limits.get(CPU)
-    milli = requested.milli if requested else 0
-    return 0 if milli % _MILLI else milli // _MILLI
+    return any(guaranteed_cpus(stored, one, _GATES) for one in stored.all_containers)
 
 
 def adapted(items: Sequence[Item], mechanism: str, plan: NodePlan) -> list[Item]:

@@ -10,7 +10,7 @@ from cpuplan.simulate.allocators.base import UnfitError
 from cpuplan.simulate.fleet import Result, Starter
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.mechanisms import adapted
-from cpuplan.simulate.mechanisms.under import problems, under
+from cpuplan.simulate.mechanisms.under import judged, under
 from cpuplan.simulate.names import full_name
 from cpuplan.source import Locate
 
@@ -39,6 +39,8 @@ class _Wanted(NamedTuple):
     start: Starter
     locate: Locate
     adapt: bool
+    #: What is said of each plan as it is.
+    known: Sequence[frozenset[Diagnostic]]
 
 
 def compare(
@@ -54,7 +56,9 @@ def compare(
 
     With `adapt`, pods first get what a mechanism wants beside their shape: labels, claims.
     """
-    wanted = _Wanted(pods, start, locate, adapt)
+    # What is said of the plans as they are comes from something else than the mechanism.
+    known = [frozenset(judged(plan, locate)) for plan, _ in chosen]
+    wanted = _Wanted(pods, start, locate, adapt, known)
     return [_under(chosen, wanted, mechanism) for mechanism in mechanisms]
 
 
@@ -74,8 +78,9 @@ def _under(chosen: Chosen, wanted: _Wanted, mechanism: str) -> Under:
     others = [(under(plan, mechanism), names) for plan, names in chosen]
     plans = [plan for plan, _ in others]
     wrong: list[Diagnostic] = []
-    for (plan, _), other in zip(chosen, plans, strict=True):
-        wrong += problems(plan, other, wanted.locate) if other is not plan else ()
+    for (plan, _), other, known in zip(chosen, plans, wanted.known, strict=True):
+        found = judged(other, wanted.locate) if other is not plan else []
+        wrong += (problem for problem in found if problem not in known)
     items = wanted.pods(plans)
     given = adapted.adapted(items, mechanism, plans[0]) if wanted.adapt and plans else items
     result, refused = _result(others, given, wanted.start)
@@ -102,6 +107,6 @@ def _result(
 
 def _run(chosen: Chosen, items: Sequence[Item], start: Starter) -> Result:
     """On a single node in order, on several as `simulate` gives pods to a fleet."""
-    if sum(len(names) for _, names in chosen) == 1:
+    if fleet.is_single(chosen):
         return fleet.on_each(chosen, items, start)
     return fleet.spread(chosen, items, start)

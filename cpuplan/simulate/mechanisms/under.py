@@ -57,14 +57,6 @@ def _without(model: _M, names: tuple[str, ...]) -> _M:
     return type(model).model_construct(_fields_set=set(written), **values)
 
 
-def problems(plan: ConfiguredPlan, other: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
-    """What the other mechanism cannot keep of the intent, or does not start with.
-
-    What is said of the plan as it is comes from something else than the mechanism.
-    """
-    known = set(_judged(plan, locate))
-    return [problem for problem in _judged(other, locate) if problem not in known]
-
-
-def _judged(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
+def judged(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
+    """What its mechanism cannot keep of the intent, or does not start with, and all else."""
     return [*checks.check(plan, locate), *backends.check(plan, locate)]
