@@ -90,7 +90,7 @@ def _limit(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     "files",
     multiple=True,
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=click.Path(exists=True, path_type=Path),
     help="Manifests of pods that run on the nodes: where the mechanism changes, those that lose "
     "CPUs of their own are named; may be repeated.",
 )
@@ -127,6 +127,10 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     from cpuplan.cli.workers import making
     from cpuplan.diagnostics import errors
 
+    items, problems = _pods(files)
+    if errors(problems):
+        print_diagnostics(problems, "text")
+        return 1
     before = _tree(ref, folder)
     project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
@@ -134,10 +138,6 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
         compiled = pipeline.compile_project(project, allow_removal=True, settle=True, making=how)
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, "text")
-        return 1
-    items, problems = _pods(files)
-    if errors(problems):
-        print_diagnostics(problems, "text")
         return 1
     report = _report(project, compiled, before, max_unavailable, items)
     whole = report.comparison

@@ -83,6 +83,15 @@ def test_errors_of_the_project_are_reported(project: Path, plan: Plan) -> None:
     assert "error[CP4" in error
 
 
+def test_a_missing_file_of_pods_is_said_before_anything_is_compiled(plan: Plan) -> None:
+    with patch("cpuplan.pipeline.load") as load:
+        code, _, err = plan("--pods", "no.yaml")
+    assert code == 2
+    assert "'no.yaml' does not exist" in err
+    assert "must be the first name" not in err
+    assert not load.called
+
+
 def test_a_comment_changes_no_node_and_no_file(project: Path, plan: Plan) -> None:
     edit(project, "spec:", "# a comment\nspec:")
     assert plan("--exit-code")[0] == 0
