@@ -22,6 +22,7 @@ from cpuplan.cli.output import (
     work_options,
 )
 from cpuplan.cli.simulation import Chosen, Outcome, Run, Wanted, outcome_of, remarks, starter
+from cpuplan.cli.workers import workers
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.pipeline import Project
 from cpuplan.simulate import findings
@@ -158,7 +159,8 @@ def command(
         from cpuplan.cli.simulating import sidebyside
 
         return sidebyside.run(run, svg, output_format, of_workloads=not files)
-    outcome = outcome_of(run, diagnostics, traps)
+    with workers() as who:
+        outcome = outcome_of(run._replace(workers=who), diagnostics, traps)
     shown = outcome.shown()
     if output_format == "json":
         _print_json(shown, wanted.policy)
