@@ -257,7 +257,11 @@ def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
 
     No part of `check`: it depends on what was compiled before.
     """
-    return described(project, statefiles.check(project.before, plan, project.locate))
+    findings = Findings()
+    for node in plan.nodes:
+        of_class = statefiles.check(project.before, Plan((node,)), project.locate)
+        findings.add(of_class, [node.node_class.full_name])
+    return described(project, findings.all())
 
 
 def emit(project: Project, plan: Plan) -> dict[str, bytes]:
