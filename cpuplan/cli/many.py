@@ -152,7 +152,8 @@ class Snapshots:
                 strange += error.diagnostics
                 continue
             answers = tuple(check(root, state, name, locate))
-            checked.append(Checked(name, state.cluster, state.name, state.digest, answers))
+            of = Checked(name, state.cluster, state.name, state.digest, answers, state.intent)
+            checked.append(of)
         return Answered(tuple(checked), strange=tuple(strange))
 
 

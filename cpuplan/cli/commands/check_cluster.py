@@ -91,8 +91,9 @@ def _checked(compilation: "Compilation", seen: "Seen") -> "list[Checked]":
     """The answers on each node, and on the objects of the cluster."""
     from cpuplan.render.answers.fleet import Checked
 
+    of = seen.nodes
     nodes = [
-        Checked(name, compilation.name, state.name, state.digest, tuple(seen.nodes[name]))
+        Checked(name, compilation.name, state.name, state.digest, tuple(of[name]), state.intent)
         for state in compilation.states
         for name in state.nodes
     ]
