@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cpuplan.cli.output import echo_result, fails, note, print_diagnostics, settings
+from cpuplan.progress import stage
 from cpuplan.render.answers.fleet import (
     Checked,
     by_class,
@@ -30,10 +31,11 @@ def report(
     """Print the findings by what differs, and return the exit code."""
     from cpuplan.cli.observed import observed
 
-    named = distinct(checked)
-    found = groups(named)
-    listed = findings(named, found, verbose=settings().verbose)
-    listed = observed([*problems, *listed], statements)
+    with stage("summing up"):
+        named = distinct(checked)
+        found = groups(named)
+        listed = findings(named, found, verbose=settings().verbose)
+        listed = observed([*problems, *listed], statements)
     if output_format == "json":
         from cpuplan.cli.report import Reporter
         from cpuplan.render.answers import fleet_json

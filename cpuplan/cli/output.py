@@ -274,6 +274,20 @@ def note(text: str) -> None:
         echo(text, err=True)
 
 
+#: Lines of notes that fit on a screen.
+_MOST_NOTES = 30
+
+
+def note_all(lines: Iterable[str]) -> None:
+    """Lines for people beside the result; of many the first ones, unless -v asks for all."""
+    given = list(lines)
+    is_long = len(given) > _MOST_NOTES and not settings().verbose
+    for line in given[:_MOST_NOTES] if is_long else given:
+        note(line)
+    if is_long:
+        note(f"and {len(given) - _MOST_NOTES} more lines; -v shows them")
+
+
 def print_remarks(sentences: Iterable[str]) -> None:
     """What a reader may want to know, and nobody did wrong."""
     for sentence in sentences:

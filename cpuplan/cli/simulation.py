@@ -11,6 +11,7 @@ from cpuplan.cli.output import settings
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.progress import stage
 from cpuplan.simulate import findings, fleet, notes, sharing
 from cpuplan.simulate.admission import UnknownPodError
 from cpuplan.simulate.alike import alike
@@ -101,6 +102,7 @@ def starter(
     return Starter(start, manifests.read_state(states), resources)
 
 
+@stage("judging pods")
 def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic]) -> Outcome:
     """What becomes of the pods, and all that is wrong."""
     wanted = run.wanted

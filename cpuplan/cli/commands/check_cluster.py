@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cpuplan.cli.output import answer_format_option, cluster_option, note, settings
+from cpuplan.progress import stage
 
 if TYPE_CHECKING:
     from cpuplan.check.cluster.live import Compilation, Seen
@@ -152,7 +153,8 @@ def _settled(
     from cpuplan.check.cluster.waiting import Clock, wait
 
     def once() -> "Seen":
-        return look(reader, compilation, locate)
+        with stage(f"asking cluster {compilation.name}"):
+            return look(reader, compilation, locate)
 
     try:
         return wait(once, seconds, Clock(monotonic, sleep, _INTERVAL), note)

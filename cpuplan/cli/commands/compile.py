@@ -11,6 +11,7 @@ from cpuplan.cli.output import (
     format_option,
     narrow_to,
     note,
+    note_all,
     print_diagnostics,
     settings,
     time_limit_option,
@@ -200,8 +201,7 @@ def _tell_changes(run: _Run, resolve: bool) -> None:
         return
     from cpuplan.render.changes import change_lines, move_lines
 
-    for line in (*move_lines(compiled.moves, project.locate), *change_lines(changed)):
-        note(line)
+    note_all((*move_lines(compiled.moves, project.locate), *change_lines(changed)))
 
 
 def _tell_unproven(run: _Run) -> int:

@@ -25,6 +25,7 @@ from cpuplan.cli.simulation import Chosen, Outcome, Run, Wanted, outcome_of, rem
 from cpuplan.cli.workers import workers
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.pipeline import Project
+from cpuplan.progress import stage
 from cpuplan.simulate import findings
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET, PLANNED, SCHEDULERS
 from cpuplan.simulate.fleet import Result
@@ -197,7 +198,8 @@ def _print(project: Project, shown: Outcome, *, svg: Path | None) -> None:
     colour = use_colour() and not settings().output
     drawn = svg or len(result.nodes) == 1
     picture = _picture(project, result, svg, colour=colour) if drawn else ""
-    texts = [picture, text.report(result, one_by_one=settings().verbose)]
+    with stage("summing up"):
+        texts = [picture, text.report(result, one_by_one=settings().verbose)]
     for name, answer in answers:
         pods = sum(
             len(node.outcome.outcomes) for node in result.nodes if node.plan.node_class.name == name

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cpuplan.cli.output import (
+    divided_option,
     filter_options,
     format_option,
     note,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 )
 @format_option
 @filter_options
+@divided_option
 @time_limit_option
 def command(
     ref: str | None, folder: str | None, statement_path: Path | None, output_format: str
