@@ -92,7 +92,8 @@ class Line:
         """Write the line past Python's buffers, which this may have interrupted."""
         if not self._begun:
             return
-        counted = (work for work in self._begun if work.total is not None)
+        # A single piece says nothing of what is left: what it consists of may.
+        counted = (work for work in self._begun if (work.total or 0) > 1)
         work = next(counted, self._begun[-1])
         elapsed = f"{monotonic() - work.since:.0f} s"
         line = "  ".join(filter(None, (_shown(work), elapsed, work.name)))

@@ -96,6 +96,17 @@ def test_work_within_work_is_a_part_of_it(terminal: Terminal) -> None:
     assert "/5" not in text
 
 
+def test_a_single_piece_is_what_it_consists_of(terminal: Terminal) -> None:
+    terminal.use()
+    line = Line(lambda: False)
+    line.begin("files", 1)
+    work(line, 0.6)
+    line.end()
+    text = terminal.shown()
+    assert "layouts  [########------------]  2/5" in text
+    assert "files" not in text
+
+
 def test_what_cannot_be_counted(terminal: Terminal) -> None:
     terminal.use()
     line = Line(lambda: False)
