@@ -12,6 +12,7 @@ from cpuplan.cli import options
 from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.render.diagnostics import FORMATS
+from cpuplan.text import listed
 
 if TYPE_CHECKING:
     from cpuplan.pipeline import Project
@@ -274,8 +275,13 @@ def note(text: str) -> None:
         echo(text, err=True)
 
 
-#: Lines of notes that fit on a screen.
-_MOST_NOTES = 30
+#: Lines of notes, and names in one, that fit on a screen.
+_MOST_NOTES, _MOST_NAMES = 30, 8
+
+
+def note_names(head: str, names: Sequence[str]) -> None:
+    """`paused: a, b, c and 7 more`; with -v all names."""
+    note(f"{head}: {listed(names, len(names) if settings().verbose else _MOST_NAMES)}")
 
 
 def note_all(lines: Iterable[str]) -> None:

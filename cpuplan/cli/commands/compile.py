@@ -12,13 +12,14 @@ from cpuplan.cli.output import (
     narrow_to,
     note,
     note_all,
+    note_names,
     print_diagnostics,
     settings,
     time_limit_option,
     work_options,
 )
 from cpuplan.read import inputs
-from cpuplan.text import counted, joined
+from cpuplan.text import counted
 from cpuplan.write import record
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ def _tell_unproven(run: _Run) -> int:
     new = [name for name in taken if name not in waived]
     if not new:
         return 0
-    note(f"not proven best within --time-limit: {joined(new)}")
+    note_names("not proven best within --time-limit", new)
     return 6
 
 
@@ -272,7 +273,7 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
     if paused := [
         node_plan.node_class.full_name for node_plan in compiled.plan.nodes if node_plan.spec.paused
     ]:
-        note(f"paused, files in out/ unchanged: {joined(paused)}")
+        note_names("paused, files in out/ unchanged", paused)
     return 0
 
 
