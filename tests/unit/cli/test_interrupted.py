@@ -83,7 +83,8 @@ def test_layouts_that_were_finished_are_kept(tmp_path: Path, capsys: Capture, jo
         assert "\n240 nodes in 120 classes; " in again.communicate(timeout=120)[1]
     after = _kept(cache)
     assert len(after) > len(before)
-    assert {name: after[name] for name in before} == before
+    # Each result has two names, and each process may have been between them.
+    assert sum(after[name] != written for name, written in before.items()) <= int(jobs)
     assert run_in(other, ["compile"], capsys)[0] == 0
     assert tree(project) == tree(other)
 
