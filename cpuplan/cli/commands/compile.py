@@ -202,7 +202,8 @@ def _tell_changes(run: _Run, resolve: bool) -> None:
         return
     from cpuplan.render.changes import change_lines, move_lines
 
-    note_all((*move_lines(compiled.moves, project.locate), *change_lines(changed)))
+    moved = move_lines(compiled.moves, project.locate, every=settings().verbose)
+    note_all((*moved, *change_lines(changed)))
 
 
 def _tell_unproven(run: _Run) -> int:
@@ -270,9 +271,8 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
         f"{counted(plan.number_of_nodes, 'node')} in {counted(len(plan.nodes), 'class')}; "
         f"out/: {what}"
     )
-    if paused := [
-        node_plan.node_class.full_name for node_plan in compiled.plan.nodes if node_plan.spec.paused
-    ]:
+    paused = [each.node_class.full_name for each in plan.nodes if each.spec.paused]
+    if paused:
         note_names("paused, files in out/ unchanged", paused)
     return 0
 

@@ -201,3 +201,23 @@ def test_one_mistake_in_an_intent_is_one_finding(
     assert said.splitlines()[-1] == "8 errors"
     _, out, _ = run_in(folder, ["validate", "--format", "json"], capsys)
     assert len(json.loads(out)["diagnostics"]) == 8
+
+
+def test_a_change_of_many_classes_fits_on_a_screen(capsys: Capture, tmp_path: Path) -> None:
+    folder = make_fleet(tmp_path / "project", 6, 7)
+    assert run_in(folder, ["compile"], capsys)[0] == 0
+    for intent in (folder / "intents").glob("role-*.yaml"):
+        intent.write_text(intent.read_text().replace("{cores: 1, per", "{cores: 2, per"))
+    words = ["plan", "--against-folder", str(folder / "out")]
+    code, out, _ = run_in(folder, words, capsys)
+    assert code == 0
+    lines = out.splitlines()
+    assert sum(line == "6 classes alike: 12 nodes: reboot" for line in lines) == 3
+    assert "5 more groups of classes (-v shows each class)" in lines
+    assert "    lab/role-6-model-00 and 5 classes alike: 12 nodes: reboot" in lines
+    assert len(json.loads(run_in(folder, [*words, "--format", "json"], capsys)[1])["changes"]) == 42
+    assert "more groups" not in run_in(folder, [*words, "-v"], capsys)[1]
+    _, _, said = run_in(folder, ["compile"], capsys)
+    moved = [line for line in said.splitlines() if " move from " in line]
+    assert len(moved) < 42
+    assert sum(", and those of 5 classes more likewise: " in line for line in moved) >= 7
