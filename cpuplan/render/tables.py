@@ -16,8 +16,8 @@ from cpuplan.text import counted, listed
 _CLASSES = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for pool in POOLS))
 #: Ranges of names in a line before the others are only counted.
 _MOST_RANGES = 2
-#: Server models in a line, and lines of what is special, before the others are only counted.
-_MOST_MODELS, _MOST_NOTES = 2, 10
+#: Server models in a line, lines of what is special, and classes in one of these.
+_MOST_MODELS, _MOST_NOTES, _MOST_NAMED = 2, 10, 4
 _MODELS = ("NAME", "SOCKETS", "CORES", "CPUS", "NUMA NODES", "L3", "MODEL")
 
 
@@ -30,7 +30,7 @@ def classes(plans: Sequence[NodePlan], *, every: bool = False) -> str:
     notes = special_of(plans)
     lines = together(plans, _member, every=every)
     if any(len(line.members) > 1 for line in lines):
-        return "".join(_summed(lines, notes))
+        return "".join(_summed(lines, dict(zip(map(id, plans), notes, strict=True))))
     rows = [_class(plan) for plan in plans]
     if any(notes):
         rows = [(*row, note) for row, note in zip(rows, notes, strict=True)]
@@ -43,24 +43,31 @@ def _member(plan: NodePlan) -> Member:
     return Member(of.cluster, of.intent, of.name)
 
 
-def _summed(lines: Mapping[Line, Sequence[NodePlan]], notes: Sequence[str]) -> Iterator[str]:
-    """A line for several classes each, and those about which something is special."""
+def _summed(lines: Mapping[Line, Sequence[NodePlan]], notes: Mapping[int, str]) -> Iterator[str]:
+    """A line for several classes each, and those about which something is special, by id."""
     shown = list(lines.items())[:MOST]
     rows = [_several(line.title, plans) for line, plans in shown]
     yield table([("CLASSES", "NODES", "HARDWARE", "CPUS", *_CLASSES[5:]), *rows])
     plans = [plan for members in lines.values() for plan in members]
     yield from _rest(lines, len(shown))
-    noted = [
-        f"{plan.node_class.full_name} ({counted(len(plan.node_class.nodes), 'node')}): {note}\n"
-        for plan, note in zip(plans, notes, strict=True)
-        if note
-    ]
+    noted = [text for line, members in lines.items() for text in _noted(line, members, notes)]
     yield from noted[:_MOST_NOTES]
     if len(noted) > _MOST_NOTES:
         yield f"and {len(noted) - _MOST_NOTES} more that are special\n"
     nodes = sum(len(plan.node_class.nodes) for plan in plans)
     number = f"{counted(nodes, 'node')} in {counted(len(plans), 'class')}"
     yield f"{number}; -v shows each class, and a name one node\n"
+
+
+def _noted(line: Line, plans: Sequence[NodePlan], notes: Mapping[int, str]) -> Iterator[str]:
+    """What is special about all classes of a line, or about some of them, which are named."""
+    names: dict[str, list[str]] = {}
+    for plan in plans:
+        names.setdefault(notes[id(plan)], []).append(plan.node_class.full_name)
+    for note, own in names.items():
+        if note:
+            whose = line.title if len(own) == len(plans) else listed(own, _MOST_NAMED)
+            yield f"{whose}: {note}\n"
 
 
 def _rest(lines: Mapping[Line, Sequence[NodePlan]], shown: int) -> Iterator[str]:

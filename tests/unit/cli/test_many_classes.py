@@ -133,10 +133,29 @@ def test_show_of_many_classes_fits_on_a_screen(fleet: Path, capsys: Capture) -> 
     assert head.split()[:2] == ["CLASSES", "NODES"]
     assert [row.split()[0] for row in rows[:5]] == [f"lab/role-{number}" for number in range(5)]
     assert "16     model-00, model-01 and 6 more  32 to 88" in rows[0]
-    assert rows[5] == "lab/role-4-model-00 (2 nodes): paused"
+    assert rows[5:-1] == ["lab/role-4 (8 classes): paused"]
     assert rows[-1] == "80 nodes in 40 classes; -v shows each class, and a name one node"
     verbose = run_in(fleet, ["show", "-v"], capsys)[1]
     assert len(verbose.splitlines()) == 41
+
+
+def test_show_names_what_is_special_whatever_the_order_of_names(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    folder = make_fleet(tmp_path / "project", 10, 4)
+    for path in [*(folder / "intents").glob("*"), *(folder / "inventories").glob("*")]:
+        path.write_text(path.read_text().replace("role-1", "role-0-model-04"))
+    site = folder / "inventories/nodes-0.yaml"
+    place = "hardware: model-07\n"
+    site.write_text(site.read_text().replace(place, f'{place}    offline: "5"\n'))
+    more = site.read_text().replace("n-0-", "m-0-").replace("nodes-0", "more-0")
+    (folder / "inventories/more.yaml").write_text(
+        more.replace('    offline: "5"\n', "").replace("[0-1]", "[0-8]")
+    )
+    out = run_in(folder, ["show"], capsys)[1]
+    (special,) = (line for line in out.splitlines() if "offline" in line)
+    assert special.startswith("lab/role-0-model-07")
+    assert special.endswith(": CPU 5 offline")
 
 
 WIDE = """\
