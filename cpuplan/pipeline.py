@@ -255,10 +255,10 @@ def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
     return described(project, statefiles.check(project.before, plan, project.locate))
 
 
-def emit(project: Project, plan: Plan) -> dict[str, bytes]:
+def emit(project: Project, plan: Plan, making: Making = PLAIN) -> dict[str, bytes]:
     """All files of the output tree, by path relative to it."""
     delivery = next((document.spec for document in project.documents.of_kind("Delivery")), None)
-    return backends.tree(plan, delivery)
+    return backends.tree(plan, delivery, making.parts)
 
 
 class Compiled(NamedTuple):
@@ -351,7 +351,8 @@ def compile_project(
     known = starts(project)
     left = {} if prune else removal.left(known, project.classes)
     text = lock.render(plan.nodes, known.lock, left, solver=solver_version)
-    return Compiled(plan, moves(project, plan), emit(project, plan), text, tuple(diagnostics))
+    files = emit(project, plan, making)
+    return Compiled(plan, moves(project, plan), files, text, tuple(diagnostics))
 
 
 @cache

@@ -33,13 +33,35 @@ def read(path: Path, limit: int) -> bytes | None:
         return None
 
 
-def write(path: Path, data: bytes) -> bool:
-    """Write a file at once, whoever else does too; False where that is not possible."""
-    draft = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+def write(path: Path, data: bytes, *others: Path) -> bool:
+    """Write a file at once, whoever else does too, also by `others` names in the same folder.
+
+    False where that is not possible.
+    """
+    folder, draft = os.path.dirname(path), f"{path}.{os.getpid()}-{threading.get_ident()}"
     try:
-        os.makedirs(path.parent, mode=0o700, exist_ok=True)
-        draft.write_bytes(data)
+        file = _create(folder, draft)
+        with open(file, "wb", buffering=0) as opened:
+            opened.write(data)
+        for other in others:
+            _link(draft, other)
         os.replace(draft, path)
     except OSError:
         return False
     return True
+
+
+def _create(folder: str, draft: str) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(draft, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return os.open(draft, flags, 0o600)
+
+
+def _link(draft: str, path: Path) -> None:
+    """Give a draft another name, whatever had that before."""
+    second = f"{draft}-2"
+    os.link(draft, second)
+    os.replace(second, path)
