@@ -8,7 +8,7 @@ from cpuplan.perclass.packed import UnpackError, frame, pack, unframe, unpack
 from cpuplan.perclass.unit import Made, Unit, make
 from cpuplan.plan import NodeClass
 from cpuplan.solve import effort
-from cpuplan.solve.model import engine
+from cpuplan.solve.model import answers, engine
 
 
 class Result(NamedTuple):
@@ -91,5 +91,5 @@ class Batch:
     def _made(self, unit: Unit) -> Made:
         kin = self.kin.get(unit.members[0].intent, ())
         locate = unplaced.locate_in(self.documents_of(unit))
-        with effort.limited(self.seconds):
+        with effort.limited(self.seconds), answers.shared():
             return make(unit, kin, locate, checked=self.checked)
