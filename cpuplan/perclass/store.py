@@ -53,6 +53,6 @@ class Store:
         entries.sort(key=lambda entry: entry[0].st_mtime_ns, reverse=True)
         size = 0
         for number, (about, path) in enumerate(entries, 1):
-            size += about.st_size
+            size += about.st_size // max(1, about.st_nlink)  # a result may have two names
             if number > MOST or size > MOST_BYTES:
                 Path(path).unlink(missing_ok=True)
