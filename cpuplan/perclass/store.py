@@ -1,6 +1,7 @@
-"""A folder of results, each with a digest of itself, whose names are digests of their inputs.
+"""A folder of results whose names are digests of their inputs.
 
-What is damaged, or may have been written by somebody else, is as if it were not there.
+Each has its names in it, and a digest of itself. What is damaged, or may have been written by
+somebody else, is as if it were not there.
 """
 
 import os
@@ -33,16 +34,18 @@ class Store:
 
     def find(self, name: str) -> bytes | None:
         """The bytes that were saved by a name; None if there are none, or not whole."""
-        data = cached.read(self._folder / name, _LIMIT)
-        if data and sha256(memoryview(data)[_DIGEST:]).digest() == data[:_DIGEST]:
-            return data[_DIGEST:]
-        return None
+        found = cached.read(self._folder / name, _LIMIT)
+        if not found or sha256(memoryview(found)[_DIGEST:]).digest() != found[:_DIGEST]:
+            return None
+        names, _, data = found[_DIGEST:].partition(b"\n")
+        return data if name.encode() in names.split() else None
 
     def save(self, names: Sequence[str], data: bytes) -> None:
         """Keep bytes by all these names, if that is possible."""
         if names:
             first, *others = (self._folder / name for name in names)
-            cached.write(first, sha256(data).digest() + data, *others)
+            content = " ".join(names).encode() + b"\n" + data
+            cached.write(first, sha256(content).digest() + content, *others)
 
     def prune(self) -> None:
         """Take the oldest results out, where there are too many; another run may do the same."""
