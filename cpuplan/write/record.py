@@ -86,10 +86,15 @@ def _sources(inputs: Inputs) -> Sequence[Source]:
     sources: list[Source] = []
     for name, data in inputs.texts.items():
         of_file, problems = yaml.decode(name, data)
-        if problems or name.startswith(f"{POD_FOLDER}/"):
+        if problems or _is_manifest(name):
             return ()
         sources += of_file
     return () if inputs.diagnostics else sources
+
+
+def _is_manifest(name: str) -> bool:
+    """Whether a file is in the values of documents that name it, and no document itself."""
+    return name.startswith(f"{POD_FOLDER}/")
 
 
 def _digest_of_values(inputs: Inputs, sources: Iterable[Source]) -> str:
@@ -113,13 +118,16 @@ def _read(place: Path | None) -> tuple[Record, list[places.Named]] | None:
     return record, named
 
 
-def save(inputs: Inputs, record: Record) -> None:
-    """Keep the record of `inputs`; where the cache folder cannot be written there will be none."""
+def save(inputs: Inputs, record: Record, sources: Sequence[Source]) -> None:
+    """Keep the record of `inputs`, which have these documents.
+
+    Where the cache folder cannot be written there will be none.
+    """
     if inputs.diagnostics:
         return
     _write(_place(inputs.digest()), record, [])
-    sources = _sources(inputs)
-    named = places.named(record.diagnostics, sources) if sources else None
+    has_all = not any(map(_is_manifest, inputs.texts))
+    named = places.named(record.diagnostics, sources) if has_all else None
     if named is not None:
         _write(_place(_digest_of_values(inputs, sources)), record, named)
 

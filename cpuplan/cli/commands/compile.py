@@ -245,9 +245,8 @@ def _remember(run: _Run) -> None:
     compiled = run.compiled
     now = run.project.inputs._replace(lock=compiled.lock.encode())
     plan, tree = compiled.plan, tree_digest(run.written)
-    record.save(
-        now, record.Record(compiled.diagnostics, tree, plan.number_of_nodes, len(plan.nodes))
-    )
+    made = record.Record(compiled.diagnostics, tree, plan.number_of_nodes, len(plan.nodes))
+    record.save(now, made, run.project.documents.sources)
 
 
 def _write(run: _Run, output_format: str, *, force: bool) -> int:
