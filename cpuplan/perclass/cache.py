@@ -58,21 +58,17 @@ class Cache:
             self._names |= {member.key: after[0] for member in unit.members if after}
             yield result.made
         if missing:
-            self._store.prune()
+            self._store.prune()  # of the files that follow, the next run that makes a class
 
     def parts(self, wanted: Sequence[Wanted]) -> Iterator[Parts]:
         """The parts of each class, in their order; those that are not kept yet are made."""
-        is_more = False
         for each in wanted:
             name = self._name_of_parts(each)
             kept = self._find_parts(name)
             made = kept or parts.of(each)
             if self._store and name and kept is None:
                 self._store.save([name], zlib.compress(pack(made), _LEVEL))
-                is_more = True
             yield made
-        if self._store and is_more:
-            self._store.prune()
 
     def _find_parts(self, name: str) -> Parts | None:
         data = self._store.find(name) if self._store and name else None

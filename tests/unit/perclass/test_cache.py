@@ -185,7 +185,12 @@ def test_another_program_has_other_results(
 def test_the_oldest_go_first(project: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MOST", 4)
     _judge(project, folder)
-    assert len(list(folder.iterdir())) == 4
+    files = len(pipeline.load(project).classes)
+    assert len(list(folder.iterdir())) == 4 + files
+    path = project / "intents/edge.yaml"
+    path.write_text(path.read_text().replace("[audit=0]", "[audit=1]"))
+    _judge(project, folder)
+    assert len(list(folder.iterdir())) <= 4 + files
 
 
 def test_several_may_write_at_once(project: Path, folder: Path) -> None:
