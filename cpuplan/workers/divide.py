@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 #: Pieces of work from which on other processes are started at once.
 _MANY = 1000
 #: Seconds of work from which on others get what is left of fewer pieces. Starting them takes a
-#: quarter of a second of work, and two threads of one core are slower than one by a third.
+#: quarter of a second of work, and cores that share caches slow each other.
 #: Work, and not time: on a busy machine every second that it takes to start others is missed, too.
 _PATIENCE = 2.0
 #: Parts for each worker, so that none waits long for the last one; and the most pieces in one.
