@@ -40,28 +40,30 @@ def write(path: Path, data: bytes, *others: Path) -> bool:
     """
     folder, draft = os.path.dirname(path), f"{path}.{os.getpid()}-{threading.get_ident()}"
     try:
-        file = _create(folder, draft)
-        with open(file, "wb", buffering=0) as opened:
-            opened.write(data)
+        _create(folder, draft, data)
         for other in others:
-            _link(draft, other)
+            second = f"{draft}-2"
+            try:
+                os.link(draft, second)
+            except OSError:  # not on every file system
+                _create(folder, second, data)
+            os.replace(second, other)
         os.replace(draft, path)
     except OSError:
         return False
     return True
 
 
-def _create(folder: str, draft: str) -> int:
+def _create(folder: str, draft: str, data: bytes) -> None:
+    with open(_opened(folder, draft), "wb") as file:
+        file.write(data)
+
+
+def _opened(folder: str, draft: str) -> int:
+    """A new file for this user; its folder is made, too, if there is none."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         return os.open(draft, flags, 0o600)
     except FileNotFoundError:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         return os.open(draft, flags, 0o600)
-
-
-def _link(draft: str, path: Path) -> None:
-    """Give a draft another name, whatever had that before."""
-    second = f"{draft}-2"
-    os.link(draft, second)
-    os.replace(second, path)

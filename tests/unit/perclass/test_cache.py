@@ -211,6 +211,19 @@ def test_several_may_write_at_once(project: Path, folder: Path) -> None:
     assert not [path for path in folder.iterdir() if "." in path.name]
 
 
+def test_file_systems_without_links(
+    project: Path, folder: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    files, _ = _judge(project, folder)
+    made.clear()
+    assert _judge(project, folder)[0] == files
+    assert made == []
+
+
 def test_every_attribute_of_a_class_counts(project: Path) -> None:
     node_class = pipeline.load(project).classes[0]
     others = {
