@@ -38,9 +38,9 @@ class Cluster:
         self.plans = plans
         named = [(plan, backends.of(plan.node_class)) for plan in plans]
         facts = backends.of(plans[0].node_class).facts_of_cluster(plans)
-        states = state.files("lab", named, facts)
-        self.expected: list[Expected] = [read(data.decode()) for data in states.values()]
-        made = [(plan, list(backend.manifests(plan))) for plan, backend in named]
+        states = [state.text(one, backend, facts.get(one.node_class.key)) for one, backend in named]
+        self.expected: list[Expected] = list(map(read, states))
+        made = [compiled.of_class(plan, backend.manifests(plan)) for plan, backend in named]
         listed = compiled.files("lab", made, (), plans)
         self.compiled: tuple[Compiled, ...] = tuple(
             files.read(data.decode()) for data in listed.values()

@@ -13,6 +13,7 @@ from cpuplan.backends import (
     koordinator,
     kubernetes,
     openshift,
+    parts,
     planfile,
     rollouts,
     state,
@@ -21,18 +22,13 @@ from cpuplan.backends import (
     verify,
 )
 from cpuplan.backends import delivery as by_git
-from cpuplan.backends.base import Backend, Facts, Files, Key, Manifest, to_file
-from cpuplan.backends.managed import Managed, of_manifests
+from cpuplan.backends.base import Backend, Facts, Files, Key, object_of, to_file
+from cpuplan.backends.managed import Managed, of_objects
+from cpuplan.backends.parts import Every, Wanted
 from cpuplan.components.base import Component
 from cpuplan.components.checks import nrt as nrt_checks
-from cpuplan.components.dra import slices
-from cpuplan.components.nri import policies
-from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.emit import to_json, to_yaml
-from cpuplan.expected import topologies
 from cpuplan.fleet import targets
-from cpuplan.model import roles
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Plan
 from cpuplan.progress import follow, stage
@@ -146,15 +142,18 @@ def _objects(plan: ConfiguredPlan) -> Files:
 
 
 @stage("making files")
-def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
-    """All files of `out/`, by path; of paused classes those that stay."""
-    files: Files = by_git.git_files() | planfile.files(plan)
+def tree(plan: Plan, delivery: DeliverySpec | None = None, every: Every = parts.every) -> Files:
+    """All files of `out/`, by path; of paused classes those that stay.
+
+    `every` gives the parts of classes, however it comes by them.
+    """
+    files: Files = by_git.git_files()
     files |= deliveries.common_files(plan.nodes)
     objects: list[Managed] = []
     clusters = groupby(plan.nodes, key=lambda node: node.node_class.cluster)
     groups = [(cluster, list(members)) for cluster, members in clusters]
     for cluster, members in follow("clusters", len(groups), groups, lambda group: group[0]):
-        of_cluster, made = _cluster(cluster, members)
+        of_cluster, made = _cluster(cluster, members, every)
         files |= of_cluster
         objects += made
     if delivery:
@@ -162,38 +161,48 @@ def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
     return files
 
 
-def _cluster(cluster: str, plans: list[ConfiguredPlan]) -> tuple[Files, Iterable[Managed]]:
+def _cluster(
+    cluster: str, plans: list[ConfiguredPlan], every: Every
+) -> tuple[Files, Iterable[Managed]]:
     """The files of a cluster, and what the objects among them are."""
     stays = _kept_files(plans)
     going = [node for node in plans if not node.spec.paused]
-    of_classes = [(node, list(of(node.node_class).manifests(node))) for node in going]
+    facts = _facts_of_cluster(plans)
+    wanted = [
+        Wanted(node, of(node.node_class), facts.get(node.node_class.key, {})) for node in going
+    ]
+    of_classes = list(every(wanted))
     # The policies of a cluster are for all of its pods, those on nodes of a paused intent too.
     with_files = [node for node in plans if not node.spec.paused or _has_files(node)]
-    facts = _facts_of_cluster(plans)
     shared = [
         *admission.manifests(with_files),
         *dra.cluster_manifests(with_files),
         *koordinator.cluster_manifests(with_files),
     ]
-    manifests = [*chain.from_iterable(made for _, made in of_classes), *shared]
-    of_cluster = compiled.files(cluster, of_classes, shared, with_files)
-    manifests += verify.cluster_manifests(with_files, of_cluster)
-    manifests += chain.from_iterable(_verification(plan, facts) for plan in going)
-    by_name = {manifest.file: manifest for manifest in manifests}
-    objects = of_manifests(cluster, by_git.host_of(plans), by_name.values(), stays)
+    of_cluster = compiled.files(cluster, (each.compiled for each in of_classes), shared, with_files)
+    shared += verify.cluster_manifests(with_files, of_cluster)
+    made = [
+        *chain.from_iterable(each.objects for each in of_classes),
+        *map(object_of, shared),
+        *chain.from_iterable(each.verifying for each in of_classes),
+    ]
+    by_name = {each.file: each for each in made}
+    objects = of_objects(cluster, by_git.host_of(plans), by_name.values(), stays)
     files = {
         **stays,
+        **{planfile.path(node): planfile.render(node) for node in plans if node.spec.paused},
         **by_git.cluster_files(cluster, plans, by_name.values(), stays),
-        **_node_files(cluster, going),
-        **_expected(cluster, going),
-        **state.files(cluster, [(node, of(node.node_class)) for node in going], facts),
+        **dict(chain.from_iterable(each.files.items() for each in of_classes)),
         **of_cluster,
         **_expected_of_cluster(cluster, plans),
-        **_node_labels(cluster, going),
-        **_of_koordinator(cluster, going, with_files),
+        **_of_koordinator(cluster, with_files),
         **_of_dra(cluster, going, plans),
     }
     return files, objects
+
+
+def _wanted(plans: Iterable[ConfiguredPlan], facts: Mapping[Key, Facts]) -> list[Wanted]:
+    return [Wanted(plan, of(plan.node_class), facts.get(plan.node_class.key, {})) for plan in plans]
 
 
 def _facts_of_cluster(plans: list[ConfiguredPlan]) -> dict[Key, Facts]:
@@ -203,19 +212,8 @@ def _facts_of_cluster(plans: list[ConfiguredPlan]) -> dict[Key, Facts]:
     return facts
 
 
-def _verification(plan: ConfiguredPlan, facts: Mapping[Key, Facts]) -> Iterator[Manifest]:
-    """The objects that verify the nodes of a class, where its intent asks for them."""
-    if plan.spec.verify:
-        text = state.text(plan, of(plan.node_class), facts.get(plan.node_class.key))
-        yield from verify.manifests(plan, text)
-
-
-def _of_koordinator(
-    cluster: str, going: list[ConfiguredPlan], plans: list[ConfiguredPlan]
-) -> Files:
+def _of_koordinator(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     files = koordinator.files(plans)
-    for plan in going:
-        files |= koordinator.pods(plan)
     return {f"clusters/{cluster}/koordinator/{path}": data for path, data in files.items()}
 
 
@@ -236,59 +234,6 @@ def _kept_files(plans: Iterable[ConfiguredPlan]) -> Files:
 def _has_files(node: ConfiguredPlan) -> bool:
     """Whether something was compiled of a paused class."""
     return bool(node.kept and node.kept.files)
-
-
-def _node_files(cluster: str, plans: list[ConfiguredPlan]) -> Files:
-    """Files of nodes without an operator: once for each class, with a list of the class's nodes."""
-    files: Files = {}
-    for plan in plans:
-        backend = of(plan.node_class)
-        of_node = backend.node_files(plan)
-        place = f"nodes/{cluster}/{plan.node_class.name}"
-        if not deliveries.WITH_TREE.isdisjoint(plan.node_class.target.delivery):
-            files |= {f"{place}/{path}": data for path, data in of_node.items()}
-        delivered = backend.delivered(plan)
-        files |= delivered
-        if of_node or delivered:
-            files[f"{place}.json"] = to_json({"nodes": list(plan.node_class.nodes)}).encode()
-    return files
-
-
-def _node_labels(cluster: str, plans: list[ConfiguredPlan]) -> Files:
-    """The labels that nodes must carry, by node; people or their tools set them."""
-    files: Files = {}
-    for plan in plans:
-        node_class = plan.node_class
-        if labels := _labels(node_class):
-            path = f"clusters/{cluster}/node-labels/{node_class.name}.json"
-            files[path] = to_json(dict.fromkeys(node_class.nodes, labels)).encode()
-    return files
-
-
-def _labels(node_class: NodeClass) -> dict[str, str]:
-    """Those of a split pool, of what gives CPUs to pods, and of deliveries."""
-    if node_class.mixed_hardware == "split":
-        return roles.node_selector(node_class.target)
-    labels = {policies.GROUP_LABEL: node_class.name} if node_class.target.has_nri_policy else {}
-    return labels | dra.node_labels(node_class) | deliveries.node_labels(node_class)
-
-
-def _expected(cluster: str, plans: list[ConfiguredPlan]) -> Files:
-    """What other programs will make of the files, for reviews and checkers; never synced."""
-    folder = f"clusters/{cluster}/expected"
-    files: Files = {}
-    for plan in plans:
-        node_class = plan.node_class
-        if plan.settings.of(nrt.NAME):
-            text = topologies.render(node_class.nodes, nrt.node_resource_topology(plan))
-            files[topologies.file_of(cluster, node_class.name)] = text.encode()
-        if plan.settings.of(slices.NAME):
-            path = f"{folder}/{dra.FOLDER}/{node_class.name}.yaml"
-            files[path] = to_file(slices.document(plan))
-        for manifest in of(node_class).expected(plan):
-            text = to_yaml(manifest.data, manifest.comment)
-            files[f"{folder}/operator/{manifest.file}"] = text.encode()
-    return files
 
 
 def _expected_of_cluster(cluster: str, plans: list[ConfiguredPlan]) -> Files:

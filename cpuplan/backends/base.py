@@ -33,6 +33,19 @@ class Manifest(NamedTuple):
     is_for_host: bool = False
 
 
+class Object(NamedTuple):
+    """A manifest as it is written, and what Kustomize, Argo CD and Flux know it by."""
+
+    file: str
+    text: bytes
+    api: str
+    kind: str
+    name: str
+    #: "" of objects without one.
+    namespace: str
+    is_for_host: bool
+
+
 class Backend(Protocol):
     """A module of this package: what platforms need of one class of nodes."""
 
@@ -74,6 +87,20 @@ class Backend(Protocol):
 def to_file(data: dict[str, Any]) -> bytes:
     """An object as the bytes of its file."""
     return to_yaml(data).encode()
+
+
+def object_of(manifest: Manifest) -> Object:
+    """An object with the bytes of its file."""
+    data, metadata = manifest.data, manifest.data["metadata"]
+    return Object(
+        manifest.file,
+        to_file(data),
+        str(data["apiVersion"]),
+        str(data["kind"]),
+        str(metadata["name"]),
+        str(metadata.get("namespace", "")),
+        manifest.is_for_host,
+    )
 
 
 #: Removing one of our objects reboots nodes, lets pods fail, or opens what a policy closed: Argo CD

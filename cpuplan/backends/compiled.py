@@ -1,6 +1,7 @@
 """The objects of a cluster as `check` compares them, with the reasons for each."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from cpuplan.backends.base import Files, Manifest
 from cpuplan.backends.dra import policies
@@ -42,34 +43,35 @@ COMPARED = frozenset({*_COMPONENTS, *_OF_SHARED_CPUS})
 _PREDICTED = ("RuntimeClass", "KubeletConfig")
 
 
+def of_class(plan: ConfiguredPlan, manifests: Iterable[Manifest]) -> dict[str, bytes]:
+    """The objects of a class, and what operators make of them, by the file of their manifest.
+
+    Empty are those that are not compared.
+    """
+    made: dict[str, bytes] = {}
+    for manifest in (*manifests, *_predicted(plan)):
+        if manifest.file not in made:
+            made[manifest.file] = _rendered(manifest, [plan])
+    return made
+
+
 def files(
     cluster: str,
-    of_classes: Sequence[tuple[ConfiguredPlan, Iterable[Manifest]]],
+    of_classes: Iterable[Mapping[str, bytes]],
     shared: Iterable[Manifest],
     members: Sequence[ConfiguredPlan],
 ) -> Files:
     """The files of a cluster, by path below `out/`: objects of classes, and `shared` ones.
 
-    `members` are the plans that the shared ones are for.
+    Of classes with the same object the first gives the reasons. `members` are the plans that the
+    shared ones are for.
     """
+    made: dict[str, bytes] = {}
+    for name, data in chain.from_iterable(each.items() for each in of_classes):
+        made.setdefault(name, data)
+    made |= {manifest.file: _rendered(manifest, members) for manifest in shared}
     folder = f"clusters/{cluster}/{FOLDER}"
-    every = _objects(of_classes, shared, members)
-    return {f"{folder}/{file_of(name)}": render(each).encode() for name, each in every}
-
-
-def _objects(
-    of_classes: Sequence[tuple[ConfiguredPlan, Iterable[Manifest]]],
-    shared: Iterable[Manifest],
-    members: Sequence[ConfiguredPlan],
-) -> Iterator[tuple[str, Compiled]]:
-    seen: set[str] = set()
-    for plan, manifests in of_classes:
-        for manifest in (*manifests, *_predicted(plan)):
-            if manifest.file not in seen:
-                seen.add(manifest.file)
-                yield from _compiled(manifest, [plan])
-    for manifest in shared:
-        yield from _compiled(manifest, members)
+    return {f"{folder}/{file_of(name)}": data for name, data in made.items() if data}
 
 
 def _predicted(plan: ConfiguredPlan) -> Iterator[Manifest]:
@@ -79,12 +81,12 @@ def _predicted(plan: ConfiguredPlan) -> Iterator[Manifest]:
             yield manifest
 
 
-def _compiled(
-    manifest: Manifest, plans: Sequence[ConfiguredPlan]
-) -> Iterator[tuple[str, Compiled]]:
-    if manifest.data["kind"] in COMPARED:
-        because = _because(manifest, plans)
-        yield manifest.file, Compiled(manifest.data, because, manifest.is_for_host)
+def _rendered(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> bytes:
+    """The file of an object; empty of one that is not compared."""
+    if manifest.data["kind"] not in COMPARED:
+        return b""
+    because = _because(manifest, plans)
+    return render(Compiled(manifest.data, because, manifest.is_for_host)).encode()
 
 
 def _because(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> tuple[Reason, ...]:

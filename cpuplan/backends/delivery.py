@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cpuplan.backends import rollouts
-from cpuplan.backends.base import Files, Manifest, to_file
+from cpuplan.backends.base import Files, Object, to_file
 from cpuplan.emit import to_json
 from cpuplan.fleet.hosting import HOST, application
 from cpuplan.model.base import has_key
@@ -19,15 +19,15 @@ def git_files() -> Files:
 
 
 def cluster_files(
-    cluster: str, plans: Sequence[NodePlan], manifests: Iterable[Manifest], kept: Iterable[str] = ()
+    cluster: str, plans: Sequence[NodePlan], objects: Iterable[Object], kept: Iterable[str] = ()
 ) -> Files:
     """The folder of one cluster, and in it that of what belongs into the cluster that hosts it.
 
     `kept` are the paths of files that stay there.
     """
-    written, stays = list(manifests), list(kept)
-    own = [manifest for manifest in written if not manifest.is_for_host]
-    hosting = [manifest for manifest in written if manifest.is_for_host]
+    written, stays = list(objects), list(kept)
+    own = [each for each in written if not each.is_for_host]
+    hosting = [each for each in written if each.is_for_host]
     folder = f"clusters/{cluster}"
     return {
         **_folder(folder, own, stays, facts(cluster, plans)),
@@ -47,13 +47,13 @@ def _names_host(plan: NodePlan) -> bool:
 
 
 def _folder(
-    folder: str, manifests: Iterable[Manifest], kept: Iterable[str], known: Mapping[str, Any]
+    folder: str, objects: Iterable[Object], kept: Iterable[str], known: Mapping[str, Any]
 ) -> Files:
     """Objects, an explicit list of them for Kustomize, and facts for the ApplicationSet.
 
     Nothing without objects: Kustomize refuses an empty list, and there is nothing to sync.
     """
-    made = {f"{folder}/manifests/{manifest.file}": to_file(manifest.data) for manifest in manifests}
+    made = {f"{folder}/manifests/{each.file}": each.text for each in objects}
     names = sorted(
         path.rpartition("/")[2]
         for path in {*made, *kept}

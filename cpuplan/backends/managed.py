@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan import yaml11
-from cpuplan.backends.base import Manifest
+from cpuplan.backends.base import Object
 from cpuplan.fleet.hosting import HOST
 
 
@@ -36,12 +36,13 @@ class Managed(NamedTuple):
         return self.cluster != self.destination
 
 
-def of_manifests(
-    cluster: str, host: str, manifests: Iterable[Manifest], kept: Mapping[str, bytes]
+def of_objects(
+    cluster: str, host: str, objects: Iterable[Object], kept: Mapping[str, bytes]
 ) -> Iterator[Managed]:
     """The objects of a cluster; `kept` are the files of paused classes, by path."""
-    for manifest in manifests:
-        yield _managed(cluster, host if manifest.is_for_host else cluster, manifest.data)
+    for each in objects:
+        destination = host if each.is_for_host else cluster
+        yield Managed(cluster, destination, each.api, each.kind, each.name, each.namespace)
     for path, data in kept.items():
         if "/manifests/" in path:
             destination = host if f"/{HOST}/" in path else cluster

@@ -1,4 +1,7 @@
-"""The plan for programs, with all reasons: `.cpuplan/classes/<cluster>/<class>.json`."""
+"""The plan for programs: `.cpuplan/classes/<cluster>/<class>.json`.
+
+A file for each class: its nodes, pools and settings, with all reasons.
+"""
 
 from functools import lru_cache
 from typing import Any
@@ -8,17 +11,14 @@ from cpuplan.emit import Encoded, to_json
 from cpuplan.fleet import paused
 from cpuplan.fleet.before import CLASSES, VERSION
 from cpuplan.model.words import PARTITION
-from cpuplan.plan import ConfiguredPlan, Plan, Pool
+from cpuplan.plan import ConfiguredPlan, Pool
 from cpuplan.setting import Setting, plain
 
 
-def files(plan: Plan) -> dict[str, bytes]:
-    """A file for each class, by path below `out/`: its nodes, pools and settings."""
-    texts = {}
-    for node_plan in plan.nodes:
-        cluster, name = node_plan.node_class.key
-        texts[f"{CLASSES}/{cluster}/{name}.json"] = render(node_plan)
-    return texts
+def path(plan: ConfiguredPlan) -> str:
+    """The path of the file of a class, below `out/`."""
+    cluster, name = plan.node_class.key
+    return f"{CLASSES}/{cluster}/{name}.json"
 
 
 def render(plan: ConfiguredPlan) -> bytes:

@@ -1,10 +1,10 @@
 """The expected state of each class: all that `check` reads of a plan."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from cpuplan import versions
-from cpuplan.backends.base import Backend, Facts, Files, Key
+from cpuplan.backends.base import Backend, Facts
 from cpuplan.backends.tree import NodeFile as TreeFile
 from cpuplan.components import containerd, derived, kubelet
 from cpuplan.components.base import once
@@ -61,14 +61,6 @@ def _release(plan: ConfiguredPlan) -> Release:
     )
 
 
-def files(
-    cluster: str,
-    plans: Sequence[tuple[ConfiguredPlan, Backend]],
-    of_cluster: Mapping[Key, Facts],
-) -> Files:
-    """A file for each class, by path below `out/`; `of_cluster` are further facts of classes."""
-    made: Files = {}
-    for plan, backend in plans:
-        path = f"clusters/{cluster}/{FOLDER}/{plan.node_class.name}.json"
-        made[path] = text(plan, backend, of_cluster.get(plan.node_class.key)).encode()
-    return made
+def path(cluster: str, name: str) -> str:
+    """The path of the file of a class, below `out/`."""
+    return f"clusters/{cluster}/{FOLDER}/{name}.json"

@@ -129,6 +129,8 @@ def read_open(descriptor: int, limit: int = MAX_BYTES) -> bytes:
     size = status.st_size
     check_size(size, limit)
     first = os.read(descriptor, size + 1 if size else _PIECE)
+    if size and len(first) == size:
+        return first  # one byte more was asked for, so this is the end
     parts, total = [first], len(first)
     while parts[-1] and total <= limit:
         parts.append(os.read(descriptor, _PIECE))

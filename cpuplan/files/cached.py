@@ -33,13 +33,37 @@ def read(path: Path, limit: int) -> bytes | None:
         return None
 
 
-def write(path: Path, data: bytes) -> bool:
-    """Write a file at once, whoever else does too; False where that is not possible."""
-    draft = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+def write(path: Path, data: bytes, *others: Path) -> bool:
+    """Write a file at once, whoever else does too, also by `others` names in the same folder.
+
+    False where that is not possible.
+    """
+    folder, draft = os.path.dirname(path), f"{path}.{os.getpid()}-{threading.get_ident()}"
     try:
-        os.makedirs(path.parent, mode=0o700, exist_ok=True)
-        draft.write_bytes(data)
+        _create(folder, draft, data)
+        for other in others:
+            second = f"{draft}-2"
+            try:
+                os.link(draft, second)
+            except OSError:  # not on every file system
+                _create(folder, second, data)
+            os.replace(second, other)
         os.replace(draft, path)
     except OSError:
         return False
     return True
+
+
+def _create(folder: str, draft: str, data: bytes) -> None:
+    with open(_opened(folder, draft), "wb") as file:
+        file.write(data)
+
+
+def _opened(folder: str, draft: str) -> int:
+    """A new file for this user; its folder is made, too, if there is none."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(draft, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return os.open(draft, flags, 0o600)

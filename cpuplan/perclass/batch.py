@@ -1,13 +1,21 @@
 """Units that are made together, with all that this needs: one value that can be sent anywhere."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from cpuplan.perclass import unplaced
-from cpuplan.perclass.packed import pack, unpack
+from cpuplan.perclass.packed import UnpackError, frame, pack, unframe, unpack
 from cpuplan.perclass.unit import Made, Unit, make
 from cpuplan.plan import NodeClass
 from cpuplan.solve import effort
-from cpuplan.solve.model import engine
+from cpuplan.solve.model import answers, engine
+
+
+class Result(NamedTuple):
+    """What was made of a unit, and its packed form if it came in that."""
+
+    made: Made
+    data: bytes = b""
 
 
 class Batch:
@@ -50,18 +58,22 @@ class Batch:
         kin = {intent: self.kin[intent] for intent in intents if intent in self.kin}
         return Batch(units, kin, self.documents, checked=self.checked, seconds=self.seconds)
 
-    def results(self) -> list[Made]:
+    def results(self) -> list[Result]:
         """What is made of each unit, with places that have no lines yet."""
-        return list(map(self._made, self.units))
+        return [Result(self._made(unit)) for unit in self.units]
 
     def packed(self) -> bytes:
         """The same as bytes."""
-        return pack(self.results())
+        return frame(pack(self._made(unit)) for unit in self.units)
 
-    def unpacked(self, data: bytes) -> list[Made]:
-        """What `packed` made, for the classes of this batch."""
+    def unpacked(self, data: bytes) -> list[Result]:
+        """What `packed` made, for the classes of this batch. Raises UnpackError."""
         members = (unit.members for unit in self.units)
-        return unpack(data, {each.key: each for group in members for each in group})
+        classes = {each.key: each for group in members for each in group}
+        pieces = list(unframe(data))
+        if len(pieces) != len(self.units):
+            raise UnpackError(f"{len(pieces)} results of {len(self.units)}")
+        return [Result(unpack(each, classes), each) for each in pieces]
 
     def documents_of(self, unit: Unit) -> frozenset[unplaced.Name]:
         """The documents that findings on a unit may point at."""
@@ -79,5 +91,5 @@ class Batch:
     def _made(self, unit: Unit) -> Made:
         kin = self.kin.get(unit.members[0].intent, ())
         locate = unplaced.locate_in(self.documents_of(unit))
-        with effort.limited(self.seconds):
+        with effort.limited(self.seconds), answers.shared():
             return make(unit, kin, locate, checked=self.checked)

@@ -1,32 +1,30 @@
 """Results of units that were made before, so that after a change only what it touches is made.
 
-They lie in the user's cache folder, never in the project, each with a digest of itself. Their names
-are digests of all that a result depends on, the program's files among it: what is found was looked
-at by this program, on this machine, with the same facts.
+They lie in the user's cache folder, never in the project. Their names are digests of all that a
+result depends on, the program's files among it: what is found was looked at by this program, on
+this machine, with the same facts. The files of a class are kept beside them; those in `out/` are
+compared with them all the same.
 """
 
-import os
-import stat
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
+from cpuplan.backends import parts
+from cpuplan.backends.parts import Parts, Wanted
 from cpuplan.files import cached
 from cpuplan.fleet.before import Key
 from cpuplan.perclass import keys, unplaced
-from cpuplan.perclass.batch import Batch
+from cpuplan.perclass.batch import Batch, Result
 from cpuplan.perclass.keeping import Keeping
-from cpuplan.perclass.packed import UnpackError, pack
+from cpuplan.perclass.packed import UnpackError, pack, unpack, unpack_parts
+from cpuplan.perclass.store import Store
 from cpuplan.perclass.unit import Made, Unit
 from cpuplan.workers import Workers, results
 
-#: Results that are kept, and their bytes together; the oldest go first.
-MOST = 50_000
-MOST_BYTES = 512 * 1024 * 1024
-#: Of one result.
-_LIMIT = 8 * 1024 * 1024
-_DIGEST = 32
+#: Of zlib, which makes a seventh of the files of a class in a fifth of a millisecond.
+_LEVEL = 1
 
 
 class Cache:
@@ -34,6 +32,10 @@ class Cache:
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
+        store = Store(folder) if folder else None
+        self._store = store if store and store.is_safe else None
+        #: By class, the name of its result: all that its files depend on.
+        self._names: dict[Key, str] = {}
 
     @classmethod
     def of_user(cls) -> "Cache":
@@ -43,57 +45,76 @@ class Cache:
 
     def results(self, batch: Batch, workers: Workers) -> Iterator[Made]:
         """The results of all units, in their order; those that are not kept yet are made."""
-        if self.folder is None or not self._is_safe(self.folder):
-            yield from results(batch, workers)
+        if self._store is None:
+            yield from (result.made for result in results(batch, workers))
             return
         names = _Names(batch)
-        found = [self._find(self.folder, batch, unit, names) for unit in batch.units]
+        found = [_find(self._store, unit, names) for unit in batch.units]
         missing = [unit for unit, made in zip(batch.units, found, strict=True) if made is None]
-        keep = _Keep(self.folder, {unit.members[0].key: names.facts(unit) for unit in missing})
+        keep = _Keep(self._store, {unit.members[0].key: names.facts(unit) for unit in missing})
         work = batch.of(missing)
         # Processes of this machine keep what they make; workers of others have other folders.
         is_kept = workers.executor is None
         made_now = results(Keeping(work, keep) if is_kept else work, workers)
         for unit, known in zip(batch.units, found, strict=True):
-            made = known or next(made_now)
+            result = Result(known) if known else next(made_now)
+            after = _names_of(unit, result.made, names.facts(unit))
             if known is None and not is_kept:
-                keep(unit, made)
-            yield made
+                self._store.save(after, result.data or pack(result.made))
+            self._names |= {member.key: after[0] for member in unit.members if after}
+            yield result.made
         if missing:
-            _prune(self.folder)
+            self._store.prune()  # of the files that follow, the next run that makes a class
 
-    @staticmethod
-    def _is_safe(folder: Path) -> bool:
-        """Whether the folder is one's own, or is not there yet."""
-        return not os.path.lexists(folder) or cached.is_own(folder, kind=stat.S_IFDIR)
+    def parts(self, wanted: Sequence[Wanted]) -> Iterator[Parts]:
+        """The parts of each class, in their order; those that are not kept yet are made."""
+        for each in wanted:
+            name = self._name_of_parts(each)
+            kept = self._find_parts(name)
+            made = kept or parts.of(each)
+            if self._store and name and kept is None:
+                self._store.save([name], zlib.compress(pack(made), _LEVEL))
+            yield made
 
-    @staticmethod
-    def _find(folder: Path, batch: Batch, unit: Unit, names: "_Names") -> Made | None:
-        for name in names.before(unit):
-            data = cached.read(folder / name, _LIMIT)
-            if data and sha256(data[_DIGEST:]).digest() == data[:_DIGEST]:
-                try:
-                    (made,) = batch.of([unit]).unpacked(data[_DIGEST:])
-                except (UnpackError, ValueError):
-                    continue
-                return made
+    def _find_parts(self, name: str) -> Parts | None:
+        data = self._store.find(name) if self._store and name else None
+        return _unpacked(data) if data else None
+
+    def _name_of_parts(self, wanted: Wanted) -> str:
+        """The name of the parts of a class; "" where its result is not kept."""
+        result = self._names.get(wanted.plan.node_class.key)
+        return keys.parts(result, wanted) if result else ""
+
+
+def _find(store: Store, unit: Unit, names: "_Names") -> Made | None:
+    for name in names.before(unit):
+        data = store.find(name)
+        if data:
+            try:
+                return unpack(data, {member.key: member for member in unit.members})
+            except UnpackError:
+                continue
+    return None
+
+
+def _unpacked(data: bytes) -> Parts | None:
+    try:
+        return unpack_parts(zlib.decompress(data))
+    except (UnpackError, zlib.error):
         return None
 
 
 @dataclass(frozen=True)
 class _Keep:
-    """Keeps results in a folder, by the facts of each unit; a value that can be sent."""
+    """Keeps results by the facts of each unit; a value that can be sent."""
 
-    folder: Path
+    store: Store
     facts: Mapping[Key, str]
 
     def __call__(self, unit: Unit, made: Made) -> None:
         names = _names_of(unit, made, self.facts[unit.members[0].key])
         if names:
-            data = pack([made])
-            data = sha256(data).digest() + data
-            for name in names:
-                cached.write(self.folder / name, data)
+            self.store.save(names, pack(made))
 
 
 def _names_of(unit: Unit, made: Made, facts: str) -> list[str]:
@@ -132,17 +153,3 @@ class _Names:
                 facts = ""
             self._facts[id(unit)] = facts
         return self._facts[id(unit)]
-
-
-def _prune(folder: Path) -> None:
-    """Take the oldest results out, where there are too many; another run may do the same."""
-    try:
-        entries = [(entry.stat(), entry.path) for entry in os.scandir(folder)]
-    except OSError:
-        return
-    entries.sort(key=lambda entry: entry[0].st_mtime_ns, reverse=True)
-    size = 0
-    for number, (about, path) in enumerate(entries, 1):
-        size += about.st_size
-        if number > MOST or size > MOST_BYTES:
-            Path(path).unlink(missing_ok=True)

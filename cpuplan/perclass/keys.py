@@ -9,6 +9,7 @@ from enum import Enum
 from hashlib import sha256
 from typing import Any
 
+from cpuplan.backends.parts import Wanted
 from cpuplan.cpuset import CpuSet
 from cpuplan.fleet.lock import Locked
 from cpuplan.model.base import Model
@@ -46,6 +47,8 @@ class Digests:
         if isinstance(value, Mapping):
             items = (f"{self.text(key)}:{self.text(item)}" for key, item in value.items())
             return f"{{{','.join(items)}}}"
+        if isinstance(value, tuple) and all(type(item) is str for item in value):
+            return repr(value)  # names of nodes, thousands of them
         if isinstance(value, tuple | list):
             return f"{type(value).__name__}({','.join(map(self.text, value))})"
         if isinstance(value, Model | Topology):
@@ -85,6 +88,18 @@ def solved(facts: str, unit: Unit) -> str:
         for start in group
     ]
     return _sha(f"{facts} from {starts}")
+
+
+def parts(result: str, wanted: Wanted) -> str:
+    """The key of the files of a class, whose settings are those of the `result` with this key.
+
+    "" where facts have no digest.
+    """
+    try:
+        facts = Digests().text(wanted.facts)
+    except UnknownError:
+        return ""
+    return _sha(f"{result} {wanted.plan.node_class.key} {facts}")
 
 
 def _locked(locked: Locked) -> tuple[object, ...]:

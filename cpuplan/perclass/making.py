@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from cpuplan.backends import parts
+from cpuplan.backends.parts import Parts, Wanted
 from cpuplan.fleet import lock
 from cpuplan.perclass import unplaced
 from cpuplan.perclass.batch import Batch
@@ -22,9 +24,17 @@ class Making(NamedTuple):
 
     def of(self, batch: Batch) -> Iterator[tuple[Unit, Made]]:
         """Each unit with what is made of it, in their order."""
-        made = self.cache.results(batch, self.workers) if self.cache else None
-        pairs = zip(batch.units, made or results(batch, self.workers), strict=True)
+        pairs = zip(batch.units, self._made(batch), strict=True)
         return iter(follow("layouts", len(batch), pairs, lambda pair: pair[0].names[0]))
+
+    def _made(self, batch: Batch) -> Iterator[Made]:
+        if self.cache:
+            return self.cache.results(batch, self.workers)
+        return (result.made for result in results(batch, self.workers))
+
+    def parts(self, wanted: Sequence[Wanted]) -> Iterable[Parts]:
+        """The parts of each class of `wanted`, of which `of` made the plans, in their order."""
+        return self.cache.parts(wanted) if self.cache else parts.every(wanted)
 
 
 #: In this process, from nothing.

@@ -49,6 +49,7 @@ def from_texts(
         diagnostics += problems
     diagnostics += manifests.insert(sources, pods)
     read_documents, problems = _documents(sources, release)
+    read_documents = read_documents._replace(sources=tuple(sources))
     if diagnostics:
         read_documents = read_documents._replace(broken=read_documents.broken | {("", "")})
     # A scalar that was refused as YAML is wrong as a value too, and is reported once.

@@ -53,6 +53,8 @@ class Documents(NamedTuple):
 
     by_name: dict[tuple[str, str], Document]
     broken: frozenset[tuple[str, str]] = frozenset()
+    #: What they were read from, in the order of files.
+    sources: tuple[Source, ...] = ()
 
     def may_define(self, kind: str, name: str = "") -> bool:
         """Whether a broken document may be of this kind and name: absence proves nothing then."""

@@ -11,6 +11,7 @@ from cpuplan.solve.breaches import breaches
 from cpuplan.solve.effort import proof
 from cpuplan.solve.layout import Layout
 from cpuplan.solve.rules import problem_of
+from cpuplan.solve.rules.rule import Problem
 from cpuplan.source import Locate
 
 
@@ -35,7 +36,7 @@ def solve(
         if best is None:
             raise CpuplanError(failure.diagnostics(node_class, problem, locate, kin))
     unproven = proof.limited(node_class.topology, best.layout, best.gaps, limit.seconds)
-    return explain(node_class, best.layout, unproven)
+    return _explain(node_class, problem, best.layout, unproven)
 
 
 def verify(node_class: NodeClass, layout: Layout) -> bool:
@@ -45,7 +46,12 @@ def verify(node_class: NodeClass, layout: Layout) -> bool:
 
 def explain(node_class: NodeClass, layout: Layout, limited: Limited | None = None) -> NodePlan:
     """The layout with its reasons: statements, binding rules, and goals that can be seen in it."""
-    problem = problem_of(node_class)
+    return _explain(node_class, problem_of(node_class), layout, limited)
+
+
+def _explain(
+    node_class: NodeClass, problem: Problem, layout: Layout, limited: Limited | None
+) -> NodePlan:
     layout = {name: layout.get(name, EMPTY) for name in problem.names}
     pools: list[Pool] = []
     sets: list[Pool] = []

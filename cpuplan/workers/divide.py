@@ -10,8 +10,9 @@ from cpuplan.workers.work import Work
 Result = TypeVar("Result")
 
 #: Pieces of work from which on other processes are started at once.
-_MANY = 32
-#: Seconds of work after which others get what is left of fewer pieces: a few hard ones take longer.
+_MANY = 1000
+#: Seconds of work from which on others get what is left of fewer pieces. Starting them takes a
+#: quarter of a second of work, and cores that share caches slow each other.
 #: Work, and not time: on a busy machine every second that it takes to start others is missed, too.
 _PATIENCE = 2.0
 #: Parts for each worker, so that none waits long for the last one; and the most pieces in one.
@@ -40,12 +41,14 @@ def results(work: Work[Result], workers: Workers = HERE) -> Iterator[Result]:
         for index in range(len(work)):
             yield from work.part(slice(index, index + 1)).results()
         return
-    slices = _slices(len(work), workers.jobs)
+    begun = 0
     if workers.executor is None and len(work) < _MANY:
-        yield from _begin(work, slices)
-    left = list(slices)
-    if left:
-        for chosen, data in zip(left, _packed(work, left, workers), strict=True):
+        for result in _begin(work):
+            yield result
+            begun += 1
+    slices = list(_slices(begun, len(work), workers.jobs))
+    if slices:
+        for chosen, data in zip(slices, _packed(work, slices, workers), strict=True):
             yield from work.part(chosen).unpacked(data)
 
 
@@ -59,13 +62,27 @@ def _packed(work: Work[Any], slices: Sequence[slice], workers: Workers) -> Itera
     return remote.each(work, slices, workers.executor)
 
 
-def _slices(number: int, jobs: int) -> Iterator[slice]:
-    size = max(1, min(_MOST, number // (max(jobs, 2) * _PARTS)))
-    return (slice(start, min(start + size, number)) for start in range(0, number, size))
+def _slices(start: int, end: int, jobs: int) -> Iterator[slice]:
+    size = max(1, min(_MOST, (end - start) // (max(jobs, 2) * _PARTS)))
+    return (slice(each, min(each + size, end)) for each in range(start, end, size))
 
 
-def _begin(work: Work[Result], slices: Iterator[slice]) -> Iterator[Result]:
-    """Do parts of it here, as long as that is no longer than starting others would be."""
-    end = time.process_time() + _PATIENCE
-    while time.process_time() < end and (chosen := next(slices, None)):
-        yield from work.part(chosen).results()
+def _begin(work: Work[Result]) -> Iterator[Result]:
+    """Do pieces of it here, as long as what is left is less work than starting others is worth."""
+    work.prepare()
+    spent: list[float] = []
+    while len(spent) < len(work) and _left(spent, len(work)) <= _PATIENCE:
+        before = time.process_time()
+        yield from work.part(slice(len(spent), len(spent) + 1)).results()
+        spent.append(time.process_time() - before)
+
+
+def _left(spent: Sequence[float], number: int) -> float:
+    """The seconds of work that are left of a number of pieces, as those before suggest.
+
+    The first one loads what all of them need, and counts by itself only.
+    """
+    if len(spent) < 2:
+        return sum(spent)
+    _, *others = spent
+    return sum(others) / len(others) * (number - len(spent))

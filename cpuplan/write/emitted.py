@@ -5,6 +5,7 @@ nothing but their own name. A problem here is a mistake in cpuplan (CP570): noth
 """
 
 import json
+import re
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
@@ -26,6 +27,8 @@ _CARRIERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ignition": (("storage", "files"), ("contents", "source")),
 }
 
+#: What stands before the name of an object in the name of its file.
+_KIND = re.compile(r"[0-9]{2}-[a-z]+-")
 #: Keys of ConfigMaps with an object as text.
 _OBJECTS_AS_TEXT = ("tuning", "koord-scheduler-config")
 
@@ -38,13 +41,18 @@ def check(files: Mapping[str, bytes]) -> list[Diagnostic]:
         reader = reader_of(path)
         if reader is None:
             continue
-        file = path.rpartition("/")[2]
-        name = (file.rpartition(".")[0] or file).encode()
-        like = reader, data.replace(b"name: " + name + b"\n", b"name:\n", 1)
+        like = reader, _without_name(path, data)
         if like not in seen:
             seen.add(like)
             diagnostics += [_wrong(path, *problem) for problem in _read(reader, data)]
     return diagnostics
+
+
+def _without_name(path: str, data: bytes) -> bytes:
+    """A file without its own name, which ends that of the file: `20-node-<name>.yaml`."""
+    file = path.rpartition("/")[2]
+    name = _KIND.sub("", file.rpartition(".")[0] or file).encode()
+    return data.replace(b"name: " + name + b"\n", b"name:\n", 1)
 
 
 def _wrong(path: str, field: str, problem: str) -> Diagnostic:

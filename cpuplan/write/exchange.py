@@ -7,6 +7,7 @@ under the lock.
 import ctypes
 import errno
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +36,7 @@ from cpuplan.write.tree import (
     duplicate,
     look,
     remove,
+    remove_known,
     scan,
     sync_file_system,
     sync_folder,
@@ -80,7 +82,7 @@ def replace(out: Path, comparison: Comparison, beside: Beside | None = None) -> 
         settled = _settle(stage, journal)
         if settled:
             _place_or_undo(stage, journal)
-        _clean(stage)
+        _clean(stage, comparison.before if settled else {})
     except BaseException:
         with suppress(OSError, CpuplanError):  # the first error says more; the next run tries again
             recover(out)
@@ -105,7 +107,7 @@ def recover(out: Path) -> None:
     is_new = journal and inode(out) == journal.new and inode(stage.tree) in (journal.old, None)
     if journal and is_new and _settle(stage, journal):
         _place_beside(stage, journal)
-    _clean(stage)
+    _clean(stage, {})
 
 
 def _build_beside(stage: Stage, beside: Beside) -> None:
@@ -254,10 +256,15 @@ def _carry(stage: Stage, path: str, entry: Entry) -> None:
     os.rename(stage.spare, target)
 
 
-def _clean(stage: Stage) -> None:
-    """Delete the stage: the journal first, as a tree without it is ignored; the mark last."""
+def _clean(stage: Stage, old: Mapping[str, Entry]) -> None:
+    """Delete the stage: the journal first, as a tree without it is ignored; the mark last.
+
+    `old` is what is known of its tree.
+    """
     sync_folder(stage.folder.parent)
     _forget(stage.journal)
+    if old:
+        remove_known(stage.tree, old)
     mark = stage.mark
     for name in os.listdir(stage.folder):
         if name != mark.name:

@@ -63,14 +63,15 @@ def check_paths(paths: Iterable[str]) -> None:
     check out.
     """
     files = set(paths)
+    folders = parents(files)
     spellings: dict[str, str] = {}
-    for path in sorted(files | parents(files)):
+    for path in sorted(files | folders):
         if not is_plain(path) or is_manifest(path) or path == WRITTEN:
             raise ValueError(f"not a path for an output file: {path!r}")
         other = spellings.setdefault(path.casefold(), path)
         if other != path:
             raise ValueError(f"{other!r} and {path!r} are one file where case is ignored")
-    clash = files & parents(files)
+    clash = files & folders
     if clash:
         raise ValueError(f"both a file and a folder: {min(clash)!r}")
 

@@ -26,6 +26,8 @@ _SHORT = 400
 _MOST = 1 << 13
 #: Between two documents; no line of a value begins at the first column.
 _MARK = re.compile(r"^---\n", re.MULTILINE)
+#: A list of plain words, such as the nodes of a class, of which no other file has one.
+_NAMES = re.compile(r"(?: *- [a-z][a-z0-9.-]*\n)+")
 _COMMENTS = re.compile(r"(?: *#.*\n)+")
 
 
@@ -72,6 +74,8 @@ def read(text: str) -> Written:
     comments = _COMMENTS.match(text)
     if comments:
         return read(text[comments.end() :])
+    if _NAMES.fullmatch(text):
+        return _read_whole(text)
     entries = list(_entries(text))
     if len(entries) == 1:
         return _of_list(text) or _of_mapping(text) or _read_whole(text)

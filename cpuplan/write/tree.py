@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -58,11 +59,11 @@ def scan(root: Path) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     if look(root) is None:
         return entries
-    device = os.lstat(root).st_dev
+    device, top = os.lstat(root).st_dev, os.fspath(root)
     folders = [""]
     while folders:
         prefix = folders.pop()
-        with os.scandir(root / prefix) as names:
+        with os.scandir(f"{top}/{prefix}") as names:  # thousands: a Path would cost as much again
             for name in names:
                 status = name.stat(follow_symlinks=False)
                 path = prefix + name.name
@@ -129,21 +130,35 @@ def check_movable(folder: str | Path) -> None:
 
 
 def copy_attributes(source: str | Path, target: str | Path, *, times: bool) -> None:
-    """Give the folder `target` the attributes of `source`.
+    """Give the new folder `target` the attributes of `source`.
 
     These are owner, mode, extended attributes (ACL, SELinux) and, on request, times.
     """
-    import shutil  # as above
-
     old, new = os.stat(source), os.stat(target)
     if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
         # Only root may give a folder away; the writer of a shared checkout owns what it writes, as
         # with Git.
         with suppress(PermissionError):
             os.chown(target, old.st_uid, old.st_gid)
-    shutil.copystat(source, target)
-    if not times:
-        os.utime(target)
+    if _has_extended(source):
+        import shutil  # few folders need it
+
+        shutil.copystat(source, target)
+        if not times:
+            os.utime(target)
+        return
+    if old.st_mode != new.st_mode:
+        os.chmod(target, stat.S_IMODE(old.st_mode))
+    if times:
+        os.utime(target, ns=(old.st_atime_ns, old.st_mtime_ns))
+
+
+def _has_extended(path: str | Path) -> bool:
+    """Whether a folder has, or may have, more attributes than owner, mode and times."""
+    try:
+        return bool(os.listxattr(path))
+    except (AttributeError, OSError):  # not on every system and file system
+        return True
 
 
 def remove(path: str | Path) -> None:
@@ -165,6 +180,16 @@ def remove_tree(root: str | Path) -> None:
                 if not os.path.islink(below):
                     os.chmod(below, stat.S_IRWXU)
         _remove_tree(root)
+
+
+def remove_known(root: Path, entries: Mapping[str, Entry]) -> None:
+    """Delete the folder `root`, below which `entries` were found; also what came since."""
+    try:
+        for path in sorted(entries, reverse=True):  # what is in a folder comes before it
+            (os.rmdir if entries[path].kind == FOLDER else os.unlink)(f"{root}/{path}")
+        os.rmdir(root)
+    except OSError:
+        remove(root)
 
 
 def _remove_tree(root: str | Path) -> None:

@@ -80,7 +80,11 @@ def test_same_bytes_for_another_order_of_documents(compiled: Path, tmp_path: Pat
     assert mine == theirs
 
 
-def test_an_unchanged_project_needs_no_solver(compiled: Path) -> None:
+def test_an_unchanged_project_needs_no_solver(
+    compiled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CPUPLAN_NO_CACHE")
+    run(compiled, "compile")
     assert "nothing has changed" in run(compiled, "compile")
     assert run(compiled, "compile").endswith("False\n")
     assert run(compiled, "compile", "--check").endswith("False\n")

@@ -120,8 +120,12 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     root = settings().root
     if not check:
         _finish(root / "out")
-    fast = not (check or force or resolve or prune or settings().time_limit)
-    if fast and (known := record.unchanged(inputs.read(root), root / "out")):
+    is_usual = not (check or force or resolve or prune or settings().time_limit)
+    if (
+        is_usual
+        and settings().cache
+        and (known := record.unchanged(inputs.read(root), root / "out"))
+    ):
         print_diagnostics(known.diagnostics, output_format, strict=strict)
         note("nothing has changed: out/ is up to date")
         return 1 if fails(known.diagnostics, strict=strict) else 0
@@ -156,7 +160,8 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     code = _check(run, output_format) if check else _write(run, output_format, force=force)
     _tell_changes(run, resolve)
     if code == 0:
-        _remember(run)
+        if settings().cache:
+            _remember(run)
         return _tell_unproven(run)
     return code
 
@@ -242,9 +247,8 @@ def _remember(run: _Run) -> None:
     compiled = run.compiled
     now = run.project.inputs._replace(lock=compiled.lock.encode())
     plan, tree = compiled.plan, tree_digest(run.written)
-    record.save(
-        now, record.Record(compiled.diagnostics, tree, plan.number_of_nodes, len(plan.nodes))
-    )
+    made = record.Record(compiled.diagnostics, tree, plan.number_of_nodes, len(plan.nodes))
+    record.save(now, made, run.project.documents.sources)
 
 
 def _write(run: _Run, output_format: str, *, force: bool) -> int:

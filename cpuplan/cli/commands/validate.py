@@ -102,7 +102,8 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
             raise click.UsageError("--against compares the project: give no other files")
         return _against(root, against, output_format, strict=strict)
     narrowed = settings().is_narrowed or settings().time_limit
-    if not (files or config_dir or any(runtimes) or narrowed) and (
+    is_usual = not (files or config_dir or any(runtimes) or narrowed)
+    if (is_usual and settings().cache) and (
         known := record.unchanged(inputs.read(root), root / "out")
     ):
         text = f"{_valid(known.nodes, known.classes)}; out/ was compiled from them"

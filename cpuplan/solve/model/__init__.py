@@ -8,7 +8,6 @@ the solver when it is first called.
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
@@ -18,7 +17,9 @@ from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.goals import Aim, Gap
 from cpuplan.solve.kinds import Ways, kinds_of
 from cpuplan.solve.layout import slots_of
+from cpuplan.solve.model import answers
 from cpuplan.solve.model.aims import reach
+from cpuplan.solve.model.answers import Best
 from cpuplan.solve.model.bounds import Bounds
 from cpuplan.solve.model.canonical import canonical, placed
 from cpuplan.solve.model.cliques import keep_apart
@@ -29,18 +30,15 @@ from cpuplan.solve.portions import Share
 from cpuplan.solve.rules.rule import Problem, Rule
 
 
-class Best(NamedTuple):
-    """The best layout that was found, and what is not proven of it; nothing, as a rule."""
-
-    layout: dict[str, CpuSet]
-    gaps: tuple[Gap, ...]
-
-
 def best(problem: Problem, aims: Sequence[Aim]) -> Best | None:
     """The best layout, by the aims in their order; None if the rules contradict each other.
 
     Raises UndecidedError where the limit ends before there is a layout, or a proof that none is.
     """
+    return answers.answer(problem, aims, _best)
+
+
+def _best(problem: Problem, aims: Sequence[Aim]) -> Best | None:
     counts, bounds = _counts(problem, aims)
     gaps = reach(counts, bounds, aims)
     if gaps is None:

@@ -72,7 +72,10 @@ def test_validate_writes_nothing(project: Path, capsys: Capture) -> None:
     assert sorted(project.rglob("*")) == before
 
 
-def test_compile_then_nothing_has_changed(project: Path, capsys: Capture) -> None:
+def test_compile_then_nothing_has_changed(
+    project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CPUPLAN_NO_CACHE")
     assert run_in(project, ["compile"], capsys)[0] == 0
     assert run_in(project, ["compile"], capsys) == (
         0,

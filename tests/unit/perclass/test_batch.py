@@ -7,9 +7,9 @@ import random
 import pytest
 
 from cpuplan import pipeline
-from cpuplan.perclass.batch import Batch
-from cpuplan.perclass.packed import UnpackError, unpack
-from cpuplan.perclass.unit import Made, Unit
+from cpuplan.perclass.batch import Batch, Result
+from cpuplan.perclass.packed import UnpackError, frame, unframe, unpack
+from cpuplan.perclass.unit import Unit
 from tests.projects import REPOSITORY
 
 
@@ -21,7 +21,8 @@ def batch() -> Batch:
     return Batch(units, {}, frozenset(project.documents.by_name), checked=True)
 
 
-def _content(results: list[Made]) -> list[object]:
+def _content(found: list[Result]) -> list[object]:
+    results = [result.made for result in found]
     plans = [plan for made in results for plan in made.plans]
     return [
         *((plan.node_class, plan.pools, plan.sets, list(plan.settings)) for plan in plans),
@@ -33,7 +34,7 @@ def test_a_batch_can_be_sent(batch: Batch) -> None:
     sent: Batch = pickle.loads(pickle.dumps(batch))  # noqa: S301 - made here
     received = batch.unpacked(sent.packed())
     assert _content(received) == _content(batch.results())
-    assert any(made.found for made in received)
+    assert any(result.made.found for result in received)
 
 
 def test_parts_are_the_whole(batch: Batch) -> None:
@@ -47,13 +48,16 @@ def test_forged_bytes_run_nothing(batch: Batch) -> None:
         def __reduce__(self) -> tuple[object, tuple[str]]:
             return os.system, ("exit 3",)
 
-    for data in (pickle.dumps([Forged()]), b"", b"cos\nsystem\n(S'exit 3'\ntR."):
+    first = batch.part(slice(0, 1))
+    for data in (pickle.dumps(Forged()), b"", b"cos\nsystem\n(S'exit 3'\ntR.", pickle.dumps(1)):
+        with pytest.raises(UnpackError):
+            first.unpacked(frame([data]))
         with pytest.raises(UnpackError):
             batch.unpacked(data)
 
 
 def test_damaged_bytes_are_refused_or_read(batch: Batch) -> None:
-    data, dice = batch.part(slice(0, 1)).packed(), random.Random(1)  # noqa: S311
+    (data,), dice = unframe(batch.part(slice(0, 1)).packed()), random.Random(1)  # noqa: S311
     for _ in range(200):
         damaged = bytearray(data)
         damaged[dice.randrange(len(data))] ^= 1 << dice.randrange(8)

@@ -21,8 +21,9 @@ _SQUARES = [number * number for number in _NUMBERS]
 
 
 @pytest.fixture(autouse=True)
-def _no_process_is_left() -> None:
+def _no_process_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not multiprocessing.active_children()
+    monkeypatch.setattr(divide, "_MANY", 32)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
@@ -72,6 +73,7 @@ def test_nobody_outlives_who_divided_the_work(number: signal.Signals) -> None:
         "import signal; from cpuplan import workers; from tests.unit.workers.toy import Toy\n"
         # Shells start programs in the background without it.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "workers.divide._MANY = 32\n"
         "try: list(workers.results(Toy(tuple(range(-90, -50)), pause=1.0), workers.Workers(2)))\n"
         "except KeyboardInterrupt: print('interrupted')\n"
     )

@@ -3,116 +3,44 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan import backends
 from cpuplan.backends import gitops_checks
 from cpuplan.components import checks
-from cpuplan.cpuset import CpuSet
-from cpuplan.diagnostics import Diagnostic, Findings, diagnose, errors
-from cpuplan.fleet import assumed, before, lock, paused, removal
-from cpuplan.fleet import classes as fleet
-from cpuplan.fleet.before import Before, Key
-from cpuplan.model.inventory import HardwareSpec
+from cpuplan.diagnostics import Diagnostic, Findings, errors
+from cpuplan.fleet import assumed, lock, paused, removal
+from cpuplan.fleet.before import Key
 from cpuplan.perclass import unplaced
 from cpuplan.perclass.making import PLAIN, Making, batch_of
 from cpuplan.perclass.unit import check_node
-from cpuplan.plan import ConfiguredPlan, NodeClass, Plan
-from cpuplan.profiles import project
+from cpuplan.pipeline.loading import Project, load, starts
+from cpuplan.pipeline.moving import Moves, moves
+from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.progress import stage
-from cpuplan.read import inputs, places, waivers
-from cpuplan.read.documents import Documents
-from cpuplan.read.inputs import LOCK_PATH, Inputs
+from cpuplan.read import places, waivers
 from cpuplan.simulate import statefiles
-from cpuplan.solve import moves as of_class
 from cpuplan.solve import smallest
-from cpuplan.solve.moves import Move
-from cpuplan.source import Locate, Position
+
+__all__ = [
+    "Compiled",
+    "Moves",
+    "Project",
+    "check",
+    "check_state_files",
+    "compile_project",
+    "described",
+    "emit",
+    "judge",
+    "load",
+    "moves",
+    "solve",
+    "solver_version",
+    "starts",
+]
 
 #: The fields that say who gets which CPUs.
 _LAYOUT = re.compile(r":spec\.(pools|qos|workloads|rules|objective)\b")
-
-
-class Project(NamedTuple):
-    """Everything that was read from a project's folder, and what is wrong with it."""
-
-    root: Path
-    documents: Documents
-    classes: tuple[NodeClass, ...]
-    lock: lock.Lock
-    diagnostics: tuple[Diagnostic, ...]
-    #: What is wrong with the lock, which matters to nobody who solves afresh.
-    lock_diagnostics: tuple[Diagnostic, ...] = ()
-    before: Before = {}  # noqa: RUF012 - never changed
-    #: What all this was read from.
-    inputs: Inputs = Inputs(Path(), {}, None)
-    #: The limit for each layout, in seconds of work; None for the default.
-    seconds: float | None = None
-    #: The layouts that the classes start from, which every stage asks for.
-    known: lock.Starts | None = None
-
-    def hardware_of(self, node_class: NodeClass) -> HardwareSpec:
-        """The Hardware document of a class."""
-        spec: HardwareSpec = self.documents.by_name["Hardware", node_class.hardware].spec
-        return spec
-
-    @property
-    def locate(self) -> Locate:
-        """Finds the line of a reason's origin."""
-        return self.documents.locate
-
-
-@stage("reading the project")
-def load(root: Path, also: Sequence[Path] = (), seconds: float | None = None) -> Project:
-    """Read inventories/, intents/, the lock and the files `also`; problems are returned.
-
-    `seconds` is what each layout may take.
-    """
-    read = inputs.read(root, also)
-    documents, diagnostics = project.from_texts(read.texts, read.diagnostics)
-    built, problems = fleet.build(documents)
-    for second in documents.of_kind("Delivery")[1:]:
-        position = second.source.value_at(("metadata", "name"))
-        problems.append(diagnose("CP232", position, name=second.name))
-    locked, lock_problems = lock.read(read.lock, LOCK_PATH)
-    compiled = before.read(root / "out")
-    lock_problems += _check_lost(root / "out", compiled, locked, built.classes)
-    return Project(
-        root,
-        documents,
-        built.classes,
-        locked,
-        (*diagnostics, *problems),
-        tuple(lock_problems),
-        compiled,
-        read,
-        seconds,
-        lock.Starts(locked, compiled, built.classes),
-    )
-
-
-def _check_lost(
-    out: Path, compiled: Before, locked: lock.Lock, classes: Sequence[NodeClass]
-) -> Iterator[Diagnostic]:
-    """CP615 for classes that were compiled before, and whose layouts are in no file any more."""
-    keys = {node_class.key for node_class in classes}
-    if locked and keys <= locked.keys():
-        return
-    lost = before.lost(out, compiled)
-    place = Position(LOCK_PATH, 1, 1)
-    if lost is None:
-        if classes and not locked:
-            yield diagnose("CP615", place, what="the classes of out/", path=LOCK_PATH)
-        return
-    for cluster, name in sorted(lost & keys - locked.keys()):
-        what = f"class {name} of cluster {cluster}"
-        yield diagnose("CP615", place, what=what, path=LOCK_PATH)
-
-
-def starts(project: Project) -> lock.Starts:
-    """The layouts that the classes of a project start from."""
-    return project.known or lock.Starts(project.lock, project.before, project.classes)
 
 
 class _Solved(NamedTuple):
@@ -189,37 +117,6 @@ def _once(first: Sequence[Diagnostic], second: Iterable[Diagnostic]) -> list[Dia
     return [*first, *(problem for problem in second if problem not in first)]
 
 
-class Moves(NamedTuple):
-    """CPUs that change their sets: of all nodes of a class, or of `nodes` from another class."""
-
-    node_class: NodeClass
-    moves: tuple[Move, ...]
-    nodes: tuple[str, ...] = ()
-
-
-@stage("comparing layouts")
-def moves(project: Project, plan: Plan) -> list[Moves]:
-    """What a plan changes, compared with the lock; nothing of classes that are not in the lock."""
-    known = starts(project)
-    return [moves for node in plan.nodes for moves in _moves(known, node.node_class, node.layout)]
-
-
-def _moves(
-    known: lock.Starts, node_class: NodeClass, after: Mapping[str, CpuSet]
-) -> Iterator[Moves]:
-    start = next(iter(known.of(node_class)), None)
-    if start:
-        moved = of_class.moves(node_class, start.locked.pools, after)
-        if moved:
-            yield Moves(node_class, tuple(moved))
-    for key, names in known.had(node_class).items():
-        other = known.lock.get(key)
-        is_start = start is not None and key == start.key
-        if other and not is_start and other.pools != after:
-            moved = of_class.moves(node_class, other.pools, after)
-            yield Moves(node_class, tuple(moved), tuple(names))
-
-
 def check(project: Project, plan: Plan) -> list[Diagnostic]:
     """Settings that the targets' releases lack, or that contradict the machine or each other."""
     found = {node.node_class.key: check_node(node, project.locate) for node in plan.nodes}
@@ -264,10 +161,10 @@ def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
     return described(project, findings.all())
 
 
-def emit(project: Project, plan: Plan) -> dict[str, bytes]:
+def emit(project: Project, plan: Plan, making: Making = PLAIN) -> dict[str, bytes]:
     """All files of the output tree, by path relative to it."""
     delivery = next((document.spec for document in project.documents.of_kind("Delivery")), None)
-    return backends.tree(plan, delivery)
+    return backends.tree(plan, delivery, making.parts)
 
 
 class Compiled(NamedTuple):
@@ -363,7 +260,8 @@ def compile_project(
     known = starts(project)
     left = {} if prune else removal.left(known, project.classes)
     text = lock.render(plan.nodes, known.lock, left, solver=solver_version)
-    return Compiled(plan, moves(project, plan), emit(project, plan), text, tuple(diagnostics))
+    files = emit(project, plan, making)
+    return Compiled(plan, moves(project, plan), files, text, tuple(diagnostics))
 
 
 @cache

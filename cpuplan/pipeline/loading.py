@@ -1,0 +1,99 @@
+"""A project as it was read: its documents, its classes of nodes, and what both start from."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.fleet import before, lock
+from cpuplan.fleet import classes as fleet
+from cpuplan.fleet.before import Before
+from cpuplan.model.inventory import HardwareSpec
+from cpuplan.plan import NodeClass
+from cpuplan.profiles import project
+from cpuplan.progress import stage
+from cpuplan.read import inputs
+from cpuplan.read.documents import Documents
+from cpuplan.read.inputs import LOCK_PATH, Inputs
+from cpuplan.source import Locate, Position
+
+
+class Project(NamedTuple):
+    """Everything that was read from a project's folder, and what is wrong with it."""
+
+    root: Path
+    documents: Documents
+    classes: tuple[NodeClass, ...]
+    lock: lock.Lock
+    diagnostics: tuple[Diagnostic, ...]
+    #: What is wrong with the lock, which matters to nobody who solves afresh.
+    lock_diagnostics: tuple[Diagnostic, ...] = ()
+    before: Before = {}  # noqa: RUF012 - never changed
+    #: What all this was read from.
+    inputs: Inputs = Inputs(Path(), {}, None)
+    #: The limit for each layout, in seconds of work; None for the default.
+    seconds: float | None = None
+    #: The layouts that the classes start from, which every stage asks for.
+    known: lock.Starts | None = None
+
+    def hardware_of(self, node_class: NodeClass) -> HardwareSpec:
+        """The Hardware document of a class."""
+        spec: HardwareSpec = self.documents.by_name["Hardware", node_class.hardware].spec
+        return spec
+
+    @property
+    def locate(self) -> Locate:
+        """Finds the line of a reason's origin."""
+        return self.documents.locate
+
+
+@stage("reading the project")
+def load(root: Path, also: Sequence[Path] = (), seconds: float | None = None) -> Project:
+    """Read inventories/, intents/, the lock and the files `also`; problems are returned.
+
+    `seconds` is what each layout may take.
+    """
+    read = inputs.read(root, also)
+    documents, diagnostics = project.from_texts(read.texts, read.diagnostics)
+    built, problems = fleet.build(documents)
+    for second in documents.of_kind("Delivery")[1:]:
+        position = second.source.value_at(("metadata", "name"))
+        problems.append(diagnose("CP232", position, name=second.name))
+    locked, lock_problems = lock.read(read.lock, LOCK_PATH)
+    compiled = before.read(root / "out")
+    lock_problems += _check_lost(root / "out", compiled, locked, built.classes)
+    return Project(
+        root,
+        documents,
+        built.classes,
+        locked,
+        (*diagnostics, *problems),
+        tuple(lock_problems),
+        compiled,
+        read,
+        seconds,
+        lock.Starts(locked, compiled, built.classes),
+    )
+
+
+def _check_lost(
+    out: Path, compiled: Before, locked: lock.Lock, classes: Sequence[NodeClass]
+) -> Iterator[Diagnostic]:
+    """CP615 for classes that were compiled before, and whose layouts are in no file any more."""
+    keys = {node_class.key for node_class in classes}
+    if locked and keys <= locked.keys():
+        return
+    lost = before.lost(out, compiled)
+    place = Position(LOCK_PATH, 1, 1)
+    if lost is None:
+        if classes and not locked:
+            yield diagnose("CP615", place, what="the classes of out/", path=LOCK_PATH)
+        return
+    for cluster, name in sorted(lost & keys - locked.keys()):
+        what = f"class {name} of cluster {cluster}"
+        yield diagnose("CP615", place, what=what, path=LOCK_PATH)
+
+
+def starts(project: Project) -> lock.Starts:
+    """The layouts that the classes of a project start from."""
+    return project.known or lock.Starts(project.lock, project.before, project.classes)
