@@ -207,8 +207,9 @@ def _in_every_conflict(
     """
     found: list[set[int]] = []
     everything = set(range(len(statements)))
+    at = {statement: index for index, statement in reversed([*enumerate(statements)])}
     for sort in oracle.sorts(best, statements) if len(best) > 1 else []:
-        alone = [{statements.index(statement)} for statement in sort]
+        alone = [{at[statement]} for statement in sort]
         if oracle.calls <= 0 or oracle.holding(statements, everything - alone[0]) is None:
             break
         found += alone
@@ -246,4 +247,5 @@ def disjoint(
     while not oracle.feasible(remaining):
         conflict = smallest(remaining, oracle)
         yield conflict
-        remaining = [statement for statement in remaining if statement not in conflict.statements]
+        found = set(conflict.statements)
+        remaining = [statement for statement in remaining if statement not in found]

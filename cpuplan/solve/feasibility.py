@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from cpuplan.solve import alike, model
+from cpuplan.solve.alike.forms import names_of
 from cpuplan.solve.conflict import Memory, Oracle
 from cpuplan.solve.crowds import crowds
 from cpuplan.solve.layout import View
@@ -71,6 +72,6 @@ def _is_irreducible(crowd: Sequence[Rule], rules: Sequence[Rule], feasible: alik
 
 def without_idle(problem: Problem, *kept: str) -> Problem:
     """The problem without partitions of which no rule speaks: their pools can have their CPUs."""
-    named = {*kept, *chain.from_iterable(map(alike.names_of, problem.rules))}
+    named = {*kept, *chain.from_iterable(map(names_of, problem.rules))}
     names = tuple(name for name in problem.names if "." not in name or name in named)
     return problem._replace(names=names)
