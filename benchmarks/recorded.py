@@ -9,6 +9,8 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.model.topology import UNKNOWN, Cpu, Topology
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
+#: The facts' names of the types of cores; others have none here.
+TYPES = {"P": "performance", "E": "efficient", "LPE": "lowPower"}
 
 
 def recorded() -> Iterator[tuple[str, Topology]]:
@@ -25,4 +27,9 @@ def _cpu(row: dict[str, Any]) -> Cpu:
         UNKNOWN if row.get(key) is None else row[key] for key in ("socket", "die", "numa", "l3")
     )
     core = CpuSet.parse_kernel(row["siblings"]).first
-    return Cpu(row["cpu"], core, socket, die, node, cache, row["core"] or 0, row.get("type") or "")
+    return Cpu(row["cpu"], core, socket, die, node, cache, row["core"] or 0, _type(row))
+
+
+def _type(row: dict[str, Any]) -> str:
+    kind: str = row.get("type") or ""
+    return TYPES.get(kind, kind)

@@ -130,8 +130,7 @@ class Apart(NamedTuple):
     def holds(self, view: View) -> bool:
         if self.scopes is None:
             return all(map(self.allows, view.patterns))
-        mine, others = view.cpus(self.name), view.cpus(self.other)
-        return not any(mine & scope.cpus and others & scope.cpus for scope in self.scopes)
+        return not view.parts(self.name, self.scopes) & view.parts(self.other, self.scopes)
 
 
 class Together(NamedTuple):

@@ -6,7 +6,7 @@ from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
-from cpuplan.solve import alike, conflict, feasibility, model, remedies
+from cpuplan.solve import alike, conflict, effort, feasibility, model, remedies
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.goals import Total
@@ -17,6 +17,8 @@ from cpuplan.text import counted, joined
 
 #: More statements than these are not read, where not all of them may be needed.
 _MOST = 50
+#: The seconds of work for remedies, and for the figures of a conflict.
+_REMEDIES, _FIGURES = 0.6, 0.2
 
 
 def diagnostics(
@@ -43,7 +45,8 @@ def _explained(
     if not conflicts or any(len(each.statements) > _MOST for each in vague):
         raise UndecidedError
     statements = [each.statements for each in conflicts]
-    changes = remedies.sentences(node_class, statements, calls, kin)
+    with effort.part(_REMEDIES):
+        changes = remedies.sentences(node_class, statements, calls, kin)
     result = []
     for each, change in zip(conflicts, changes, strict=True):
         rules = each.statements
@@ -52,7 +55,8 @@ def _explained(
         # Many amounts, one of each of many caches, are not tested one by one where that takes long.
         by_amount = sum(len(rule.amounts) for rule in rules) <= calls
         can_narrow = by_amount and not remedies.leaves_over(rules)
-        narrowed = _narrowed(problem, rules) if can_narrow else rules
+        with effort.part(_FIGURES):
+            narrowed = _narrowed(problem, rules) if can_narrow else rules
         diagnostic = _diagnostic(node_class, kept, narrowed, change, locate, figures=by_amount)
         result.append(diagnostic._replace(message=diagnostic.message + each.doubt))
     return result
@@ -105,7 +109,8 @@ def _diagnostic(
 
     The texts of statements without a position are part of the message.
     """
-    left = _left(problem, narrowed) if figures else {}
+    with effort.part(_FIGURES):
+        left = _left(problem, narrowed) if figures else {}
     texts = [_figure(rule, left.get(rule)) for rule in narrowed]
     # A rule that nobody wrote is switched in `rules`.
     fields = ["rules" if rule.is_built_in else rule.field for rule in narrowed]

@@ -60,6 +60,21 @@ def limited(seconds: float | None = None) -> Iterator[Effort]:
         _current.reset(token)
 
 
+@contextmanager
+def part(seconds: float) -> Iterator[Effort]:
+    """What is searched for inside ends after so many seconds of work, and counts as ever."""
+    outer = current()
+    inner = Effort(seconds)
+    inner.is_asked, inner.left = outer.is_asked, min(inner.left, outer.left)
+    before = inner.left
+    token = _current.set(inner)
+    try:
+        yield inner
+    finally:
+        _current.reset(token)
+        outer.spend(before - inner.left)
+
+
 def current() -> Effort:
     """The limit that holds here; a search that nobody limits has one for itself."""
     return _current.get() or Effort()

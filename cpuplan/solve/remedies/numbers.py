@@ -7,6 +7,7 @@ from cpuplan.model.pools import Pool
 from cpuplan.plan import NodeClass
 from cpuplan.solve import model
 from cpuplan.solve.constraints import Amount
+from cpuplan.solve.crowds import is_crowded
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.remedies.attempt import Attempt
 from cpuplan.solve.remedies.edits import Change, edited, setting, short
@@ -127,9 +128,9 @@ def _is_in_vain(
     values: Sequence[int],
     kept: Problem,
 ) -> bool:
-    """Whether no number from the least to the greatest fits, by one test for all of many."""
-    if len(values) < _MANY:
-        return False
+    """Whether no number from the least to the greatest fits: by counting, or one test for many."""
+    if not values:
+        return True
     ends = [_with(node_class, rule, field, end(values)) for end in (min, max)]
     for low, high in zip(*ends, strict=True):
         if low.shares:
@@ -140,7 +141,12 @@ def _is_in_vain(
         ]
         others = [one for one in low.constraints if not isinstance(one, Amount)]
         kept = kept.having((*kept.rules, low._replace(constraints=(*between, *others))))
-    return not model.feasible(kept)
+    if is_crowded(kept.topology, kept.rules):
+        return True
+    try:
+        return len(values) >= _MANY and not model.feasible(kept)
+    except UndecidedError:
+        return True  # of all of them together less is known than of each
 
 
 def _values(node_class: NodeClass, spec: SetSpec, key: str, written: int) -> list[int]:

@@ -10,7 +10,8 @@ from itertools import chain
 from cpuplan.solve import alike, model
 from cpuplan.solve.alike.forms import names_of
 from cpuplan.solve.conflict import Memory, Oracle
-from cpuplan.solve.crowds import crowds
+from cpuplan.solve.crowds import crowds, is_crowded
+from cpuplan.solve.feasibility import greedy
 from cpuplan.solve.layout import View
 from cpuplan.solve.rules.rule import Problem, Rule
 
@@ -33,18 +34,32 @@ def oracle(problem: Problem, calls: int, unfit: Sequence[Rule] = ()) -> Oracle[R
     """
 
     def example(rules: Sequence[Rule]) -> View | None:
-        layout = model.example(without_idle(problem.having(rules)))
+        if is_crowded(problem.topology, rules):
+            return None
+        asked = without_idle(problem.having(rules))
+        found = greedy.example(asked)
+        if found:
+            return found
+        layout = model.example(asked)
         return None if layout is None else View(problem.topology, layout)
 
     memory = Memory(problem.rules, example, holds, unfit)
 
     def first_part(rules: Sequence[Rule], feasible: alike.Feasible) -> list[Rule]:
         for crowd in crowds(problem.topology, rules):
-            if len(crowd) >= _CROWD and _is_irreducible(crowd, rules, feasible):
-                return crowd
+            if len(crowd) >= _CROWD:
+                is_needed = _is_irreducible(crowd, rules, feasible)
+                return crowd if is_needed else alike.minimal(crowd, feasible)
         return alike.minimal(rules, feasible)
 
     return Oracle(memory.example, holds, calls, first_part, alike.sorts)
+
+
+def fits(problem: Problem) -> bool:
+    """Whether there is a layout, for proposals: False also where that is not known."""
+    if is_crowded(problem.topology, problem.rules):
+        return False
+    return greedy.example(problem) is not None or model.fits(problem)
 
 
 def holds(rule: Rule, view: object) -> bool:

@@ -1,0 +1,145 @@
+"""More sets than there are places for them: a conflict by counting.
+
+33 sets of one core, each apart from all others by cache, do not fit on 32 caches, and 33 sets of
+five cores, each within a cache of eight, do not either. The statements that give the count are a
+conflict, and a search among them finds no other.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from cpuplan.model.topology import Topology
+from cpuplan.solve.constraints import Apart
+from cpuplan.solve.crowds.needs import Needed, are_disjoint, both, needs, rooms
+from cpuplan.solve.model.cliques import Scopes, cliques, levels
+from cpuplan.solve.portions import InOne
+from cpuplan.solve.rules.rule import Rule
+
+
+def crowds(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
+    """Statements that cannot hold together, since their sets need more parts than there are."""
+    constraints = [constraint for rule in rules for constraint in rule.constraints]
+    for scopes, names in cliques(constraints):
+        chosen = _too_many(needs(topology, rules, scopes, names), len(scopes))
+        if chosen:
+            yield _apart(rules, scopes, _joined(topology, scopes, chosen))
+    yield from _within(topology, rules)
+
+
+def is_crowded(topology: Topology, rules: Sequence[Rule]) -> bool:
+    """Whether counting is enough to see that statements cannot hold together."""
+    if next(crowds(topology, rules), None):
+        return True
+    constraints = (constraint for rule in rules for constraint in rule.constraints)
+    return any(
+        _are_crowded(topology, rules, scopes, neighbours(same))
+        for scopes, same in levels(constraints).items()
+    )
+
+
+def neighbours(statements: Iterable[Apart]) -> dict[str, set[str]]:
+    """The sets that each set is apart from."""
+    found: dict[str, set[str]] = {}
+    for apart in statements:
+        found.setdefault(apart.name, set()).add(apart.other)
+        found.setdefault(apart.other, set()).add(apart.name)
+    return found
+
+
+def _are_crowded(
+    topology: Topology, rules: Sequence[Rule], scopes: Scopes, apart: Mapping[str, set[str]]
+) -> bool:
+    """Whether sets need too many parts, those together that are not apart from each other."""
+    groups: list[Needed] = []
+    for need in needs(topology, rules, scopes, apart):
+        others = apart[need.names[0]]
+        group: Needed | None = need
+        for near in [other for other in groups if not others.issuperset(other.names)]:
+            groups.remove(near)
+            group = both(topology, scopes, group, near) if group else None
+        if group is None:
+            return False
+        groups.append(group)
+    return sum(group.number for group in groups) > len(scopes)
+
+
+def _too_many(wanted: Sequence[Needed], most: int) -> list[Needed]:
+    """The largest of some sets, as many as need too many parts; none if all have their place."""
+    chosen, total = [], 0
+    for need in sorted(wanted, key=lambda need: -need.number):
+        chosen.append(need)
+        total += need.number
+        if total > most:
+            return chosen
+    return []
+
+
+def _joined(topology: Topology, scopes: Scopes, chosen: Sequence[Needed]) -> list[Needed]:
+    """The same sets, those in one group that need not be apart to need too many parts."""
+    spare = sum(need.number for need in chosen) - len(scopes) - 1
+    if not spare:
+        return list(chosen)
+    groups: list[Needed] = []
+    for need in chosen:
+        for index, group in enumerate(groups):
+            together = both(topology, scopes, group, need)
+            saved = group.number + need.number - together.number if together else 0
+            if together and saved <= spare:
+                groups[index], spare = together, spare - saved
+                break
+        else:
+            groups.append(need)
+    return groups
+
+
+def _apart(rules: Sequence[Rule], scopes: Scopes, groups: Sequence[Needed]) -> list[Rule]:
+    """The sizes of sets, and that those of unlike groups are apart, in the order of the rules."""
+    group_of = {name: index for index, group in enumerate(groups) for name in group.names}
+    sizes = {size for group in groups for size in group.sizes}
+    kept: list[Rule] = []
+    seen: set[frozenset[str]] = set()
+    for rule in rules:
+        pairs = {
+            frozenset((one.name, one.other))
+            for one in rule.constraints
+            if isinstance(one, Apart) and one.scopes == scopes and _differ(one, group_of)
+        }
+        if rule in sizes or not pairs <= seen:
+            kept.append(rule)
+            seen |= pairs
+    return kept
+
+
+def _differ(apart: Apart, group_of: Mapping[str, int]) -> bool:
+    groups = group_of.get(apart.name), group_of.get(apart.other)
+    return None not in groups and groups[0] != groups[1]
+
+
+def _within(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
+    """Sets that are each within a part, and more than the parts have room for."""
+    placed: dict[Scopes, dict[str, Rule]] = {}
+    for rule in rules:
+        for one in rule.constraints:
+            if isinstance(one, InOne):
+                placed.setdefault(one.scopes, {})[one.name] = rule
+    for scopes, within in placed.items():
+        hosts = {name.partition(".")[0] for name in within if "." in name}
+        names = [name for name in within if name not in hosts and are_disjoint([name])]
+        crowd = _too_large(topology, scopes, needs(topology, rules, scopes, names))
+        statements = {rule for need in crowd for rule in (*need.sizes, within[need.names[0]])}
+        if crowd:
+            yield [rule for rule in rules if rule in statements]
+
+
+def _too_large(topology: Topology, scopes: Scopes, wanted: Sequence[Needed]) -> list[Needed]:
+    """The largest sets, as many as are more than parts have room for sets of their least size."""
+    exclusive = [need for need in wanted if need.is_exclusive]
+    exclusive.sort(key=lambda need: (str(need.scale), -need.amount.least))
+    for _, group in groupby(exclusive, key=lambda need: need.scale):
+        same = list(group)
+        for number, need in enumerate(same, 1):
+            outside, *inside = rooms(topology, need.amount, scopes)
+            size = need.amount.least - outside
+            if size > 0 and number > sum(room // size for room in inside):
+                return same[:number]
+    return []
