@@ -28,6 +28,7 @@ class Kind(NamedTuple):
     # the threads of each core; cores in the order in which they are given away
     cores: tuple[tuple[int, ...], ...]
     groups: tuple[int, ...]  # the numbers of neighbouring threads that nothing distinguishes
+    is_divided: bool = False  # unlike machines divide it into cores of their own
 
     @property
     def sample(self) -> tuple[int, ...]:
@@ -52,7 +53,7 @@ def kinds_of(
         key = (tuple(marks[cpu] for cpu in threads), *shapes)
         kinds.setdefault(key, []).append(threads)
     return [
-        Kind(tuple(cores), (1,) * len(key[0]) if machines else _groups(key[0]))
+        Kind(tuple(cores), (1,) * len(key[0]) if machines else _groups(key[0]), bool(machines))
         for key, cores in kinds.items()
     ]
 
