@@ -6,29 +6,52 @@ conflict, and a search among them finds no other.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 
 from cpuplan.model.topology import Topology
 from cpuplan.solve.constraints import Apart
-from cpuplan.solve.crowds.needs import Needed, are_disjoint, both, needs, rooms
+from cpuplan.solve.crowds.needs import Needed, are_disjoint, both, by_scale, needs, rooms
 from cpuplan.solve.model.cliques import Scopes, cliques, levels
 from cpuplan.solve.portions import InOne
-from cpuplan.solve.rules.rule import Rule
+from cpuplan.solve.rules.rule import Rule, machine
 
 
-def crowds(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
-    """Statements that cannot hold together, since their sets need more parts than there are."""
+def crowds(topology: Topology, rules: Sequence[Rule]) -> list[list[Rule]]:
+    """Statements that cannot hold together, since their sets need more parts than there are.
+
+    Those that are fewest come first.
+    """
+    found = [*_sums(topology, rules), *_by_parts(topology, rules), *_within(topology, rules)]
+    return sorted(found, key=len)
+
+
+def _sums(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
+    """Sets that need more CPUs or cores than the machine has."""
+    whole = (machine(topology),)
+    wanted = needs(topology, rules, whole, {rule.name for rule in rules})
+    hosts = {need.names[0].partition(".")[0] for need in wanted if "." in need.names[0]}
+    inner = [need for need in wanted if need.names[0] not in hosts and are_disjoint(need.names)]
+    for same in by_scale(inner):
+        total, chosen = 0, set()
+        for need in same:
+            total += need.amount.least
+            chosen.add(need.sizes[0])
+            if total > sum(rooms(topology, need.amount, whole)):
+                yield [rule for rule in rules if rule in chosen]
+                break
+
+
+def _by_parts(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
+    """Sets that are apart, and need more parts than there are."""
     constraints = [constraint for rule in rules for constraint in rule.constraints]
     for scopes, names in cliques(constraints):
         chosen = _too_many(needs(topology, rules, scopes, names), len(scopes))
         if chosen:
             yield _apart(rules, scopes, _joined(topology, scopes, chosen))
-    yield from _within(topology, rules)
 
 
 def is_crowded(topology: Topology, rules: Sequence[Rule]) -> bool:
     """Whether counting is enough to see that statements cannot hold together."""
-    if next(crowds(topology, rules), None):
+    if crowds(topology, rules):
         return True
     constraints = (constraint for rule in rules for constraint in rule.constraints)
     return any(
@@ -64,21 +87,25 @@ def _are_crowded(
 
 
 def _too_many(wanted: Sequence[Needed], most: int) -> list[Needed]:
-    """The largest of some sets, as many as need too many parts; none if all have their place."""
-    chosen, total = [], 0
-    for need in sorted(wanted, key=lambda need: -need.number):
+    """The largest of some sets, as many as need too many parts; none if all have their place.
+
+    The last one is the smallest that is enough: with each pair that need not be apart all fit.
+    """
+    chosen: list[Needed] = []
+    left = most + 1
+    ordered = sorted(wanted, key=lambda need: -need.number)
+    for index, need in enumerate(ordered):
+        if need.number >= left:
+            enough = [other for other in ordered[index:] if other.number >= left]
+            return [*chosen, min(enough, key=lambda other: other.number)]
         chosen.append(need)
-        total += need.number
-        if total > most:
-            return chosen
+        left -= need.number
     return []
 
 
 def _joined(topology: Topology, scopes: Scopes, chosen: Sequence[Needed]) -> list[Needed]:
     """The same sets, those in one group that need not be apart to need too many parts."""
     spare = sum(need.number for need in chosen) - len(scopes) - 1
-    if not spare:
-        return list(chosen)
     groups: list[Needed] = []
     for need in chosen:
         for index, group in enumerate(groups):
@@ -133,10 +160,7 @@ def _within(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
 
 def _too_large(topology: Topology, scopes: Scopes, wanted: Sequence[Needed]) -> list[Needed]:
     """The largest sets, as many as are more than parts have room for sets of their least size."""
-    exclusive = [need for need in wanted if need.is_exclusive]
-    exclusive.sort(key=lambda need: (str(need.scale), -need.amount.least))
-    for _, group in groupby(exclusive, key=lambda need: need.scale):
-        same = list(group)
+    for same in by_scale(wanted):
         for number, need in enumerate(same, 1):
             outside, *inside = rooms(topology, need.amount, scopes)
             size = need.amount.least - outside

@@ -1,6 +1,6 @@
 """The fewest parts of the machine that sets are on for their sizes, alone and together."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -50,6 +50,15 @@ def needs(
             if need.number and (known is None or known.number < need.number):
                 found[rule.name] = need
     return list(found.values())
+
+
+def by_scale(wanted: Iterable[Needed]) -> Iterator[list[Needed]]:
+    """The sets whose amounts add up, the largest amount first."""
+    groups: dict[object, list[Needed]] = {}
+    for need in sorted(wanted, key=lambda need: -need.amount.least):
+        if need.is_exclusive:
+            groups.setdefault(need.scale, []).append(need)
+    yield from groups.values()
 
 
 def both(topology: Topology, scopes: Scopes, one: Needed, other: Needed) -> Needed | None:

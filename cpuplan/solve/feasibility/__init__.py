@@ -18,8 +18,8 @@ from cpuplan.solve.rules.rule import Problem, Rule
 #: About a tenth of a millisecond each: a second for an explanation, and as much for its remedies.
 _EFFORT = 10_000
 _FEWEST = 8
-#: A conflict of fewer statements is found by search in as little time.
-_CROWD = 10
+#: A conflict of fewer statements, among few, is found by search in as little time.
+_CROWD, _MANY = 10, 100
 
 
 def budget(problem: Problem) -> int:
@@ -47,7 +47,7 @@ def oracle(problem: Problem, calls: int, unfit: Sequence[Rule] = ()) -> Oracle[R
 
     def first_part(rules: Sequence[Rule], feasible: alike.Feasible) -> list[Rule]:
         for crowd in crowds(problem.topology, rules):
-            if len(crowd) >= _CROWD:
+            if len(crowd) >= _CROWD or len(rules) >= _MANY:
                 is_needed = _is_irreducible(crowd, rules, feasible)
                 return crowd if is_needed else alike.minimal(crowd, feasible)
         return alike.minimal(rules, feasible)
