@@ -24,7 +24,7 @@ _UNKNOWN = object()
 
 
 #: In a conflict of so many statements for each call, calls find nothing smaller.
-_HOPELESS = 10
+_HOPELESS = 4
 #: The seconds of work in which it is proven that no smaller conflict exists, or one is found.
 _SEARCH = 0.6
 

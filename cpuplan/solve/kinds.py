@@ -117,10 +117,13 @@ class Ways:
                 self._places.append(constraint)
             elif binds_cores(constraint):
                 (self._divided if constraint.cores else self._everywhere).append(constraint)
-        pairwise = [rule for rule in self._everywhere if isinstance(rule, PAIRWISE)]
-        self._may_meet = {}
-        for pair in product(self._slots, repeat=2):
-            self._may_meet[pair] = all(rule.allows(pair) for rule in pairwise)
+        self._never_meet: set[tuple[Slot, ...]] = set()
+        for rule in self._everywhere:
+            if isinstance(rule, PAIRWISE):  # which says nothing of slots without its set
+                mine = [slot for slot in self._slots if rule.name in slot]
+                met = (pair for pair in product(mine, self._slots) if not rule.allows(pair))
+                for one, other in met:
+                    self._never_meet |= {(one, other), (other, one)}
         self._known: dict[tuple[tuple[tuple[Slot, ...], ...], tuple[int, ...]], list[Pattern]] = {}
 
     def of(self, kind: Kind) -> list[Pattern]:
@@ -166,7 +169,7 @@ class Ways:
                 slot = choices[thread][index]
                 if parts and not parts.may_follow(chosen, slot):
                     continue
-                if all(self._may_meet[slot, other] for other in chosen):
+                if not any((slot, other) in self._never_meet for other in chosen):
                     yield from extend((*chosen, slot), index)
 
         return extend((), 0)

@@ -7,7 +7,7 @@ takes long for a machine with many kinds of cores, so fewer are allowed.
 from collections.abc import Sequence
 from itertools import chain
 
-from cpuplan.solve import alike, model
+from cpuplan.solve import alike, effort, model
 from cpuplan.solve.alike.forms import names_of
 from cpuplan.solve.conflict import Memory, Oracle
 from cpuplan.solve.crowds import crowds, is_crowded
@@ -18,6 +18,8 @@ from cpuplan.solve.rules.rule import Problem, Rule
 #: About a tenth of a millisecond each: a second for an explanation, and as much for its remedies.
 _EFFORT = 10_000
 _FEWEST = 8
+#: What a question takes for each statement beside the search, in units of the limit.
+_ASKED = 2e-5
 #: A conflict of fewer statements, among few, is found by search in as little time.
 _CROWD, _MANY = 10, 100
 
@@ -34,6 +36,7 @@ def oracle(problem: Problem, calls: int, unfit: Sequence[Rule] = ()) -> Oracle[R
     """
 
     def example(rules: Sequence[Rule]) -> View | None:
+        effort.current().spend(_ASKED * len(rules))
         if is_crowded(problem.topology, rules):
             return None
         asked = without_idle(problem.having(rules))

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.model.pools import POOLS, QOS_SETS
-from cpuplan.solve import effort
 from cpuplan.solve.constraints import Amount, Apart, Constraint, Has, OneOf, Within
 from cpuplan.solve.crowds import neighbours
 from cpuplan.solve.layout import Scope, View
@@ -18,15 +17,11 @@ from cpuplan.solve.model.cliques import levels
 from cpuplan.solve.portions import InOne
 from cpuplan.solve.rules.rule import Problem, scopes_of
 
-#: What a rule, and what a part of the machine for a set, takes: in units of the limit.
-_COST = 5e-6
-
 
 def example(problem: Problem) -> View | None:
     """A layout that is found at once; None where a search must say whether there is one."""
     if not set(QOS_SETS).isdisjoint(problem.names):
         return None
-    effort.current().spend(_COST * (len(problem.rules) + len(problem.topology.cores)))
     made = _Made(problem)
     made.place()
     view = View(problem.topology, made.taken)
