@@ -164,7 +164,9 @@ MISTAKES: dict[str, Callable[[Facts], dict[str, Any]]] = {
     "tenants of two sizes": lambda facts: tenants(
         [max(facts.caches) + 1] * (len(facts.caches) // 4 + 1) + [1] * (len(facts.caches) // 2 + 2)
     ),
-    "tenants of all sizes": lambda facts: tenants([*range(1, len(facts.caches) + 2)]),
+    "tenants of many sizes": lambda facts: tenants(
+        [1 + index % (2 * max(facts.caches)) for index in range(len(facts.caches) + 1)]
+    ),
     "apart by socket from what is on all": lambda _facts: _pools(
         reserved={"cores": 1, "per": "socket"},
         shared={"cores": 1, "apart": {"reserved": "socket"}},

@@ -116,7 +116,11 @@ class Oracle(Generic[Statement]):
         """The search for a smaller conflict, which has an end of its own before the limit's."""
         with effort.part(_SEARCH):
             yield
-        self.is_cut = self.is_cut and effort.current().is_over
+        self.resume()
+
+    def resume(self) -> None:
+        """Go on after a search that ended before the limit did."""
+        self.is_cut = effort.current().is_over
 
     def minimal(self, statements: Sequence[Statement]) -> list[Statement]:
         """A minimal part of statements that cannot hold together, which cannot either."""
@@ -266,5 +270,6 @@ def disjoint(
     while not oracle.feasible(remaining):
         conflict = smallest(remaining, oracle)
         yield conflict
+        oracle.resume()
         found = set(conflict.statements)
         remaining = [statement for statement in remaining if statement not in found]

@@ -8,6 +8,7 @@ from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve import alike, conflict, effort, feasibility, model, remedies
 from cpuplan.solve.constraints import Amount
+from cpuplan.solve.crowds import is_crowded
 from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
@@ -41,8 +42,8 @@ def _explained(
     calls = feasibility.budget(problem)
     oracle = feasibility.oracle(problem, calls, unfit=problem.rules)
     conflicts = list(conflict.disjoint(problem.rules, oracle))
-    vague = [each for each in conflicts if not each.is_irreducible]
-    if not conflicts or any(len(each.statements) > _MOST for each in vague):
+    vague = [each.statements for each in conflicts if not each.is_irreducible]
+    if not conflicts or any(_is_unread(problem, rules) for rules in vague):
         raise UndecidedError
     statements = [each.statements for each in conflicts]
     with effort.part(_REMEDIES):
@@ -60,6 +61,11 @@ def _explained(
         diagnostic = _diagnostic(node_class, kept, narrowed, change, locate, figures=by_amount)
         result.append(diagnostic._replace(message=diagnostic.message + each.doubt))
     return result
+
+
+def _is_unread(problem: Problem, rules: Sequence[Rule]) -> bool:
+    """Whether statements are too many to be read, and not just more than there are places for."""
+    return len(rules) > _MOST and not is_crowded(problem.topology, rules)
 
 
 def _narrowed(problem: Problem, rules: Sequence[Rule]) -> list[Rule]:

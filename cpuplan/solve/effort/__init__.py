@@ -36,6 +36,12 @@ class Effort:
         """Whether nothing is left."""
         return self.left <= 0
 
+    def must_have(self, units: float) -> None:
+        """Raise UndecidedError where less is left than some work takes, which is not begun then."""
+        if self.left < units:
+            self.spend(units)
+            raise UndecidedError
+
     def check(self) -> None:
         """Raise UndecidedError when nothing is left."""
         if self.is_over:

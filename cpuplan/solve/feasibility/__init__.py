@@ -18,8 +18,10 @@ from cpuplan.solve.rules.rule import Problem, Rule
 #: About a tenth of a millisecond each: a second for an explanation, and as much for its remedies.
 _EFFORT = 10_000
 _FEWEST = 8
+#: The seconds of work in which a conflict that was found by counting is made irreducible.
+_COUNTED = 0.6
 #: What a question takes for each statement beside the search, in units of the limit.
-_ASKED = 2e-5
+_ASKED = 6e-5
 #: A conflict of fewer statements, among few, is found by search in as little time.
 _CROWD, _MANY = 10, 100
 
@@ -51,8 +53,9 @@ def oracle(problem: Problem, calls: int, unfit: Sequence[Rule] = ()) -> Oracle[R
     def first_part(rules: Sequence[Rule], feasible: alike.Feasible) -> list[Rule]:
         for crowd in crowds(problem.topology, rules):
             if len(crowd) >= _CROWD or len(rules) >= _MANY:
-                is_needed = _is_irreducible(crowd, rules, feasible)
-                return crowd if is_needed else alike.minimal(crowd, feasible)
+                with effort.part(_COUNTED):
+                    is_needed = _is_irreducible(crowd, rules, feasible)
+                    return crowd if is_needed else alike.minimal(crowd, feasible)
         return alike.minimal(rules, feasible)
 
     return Oracle(memory.example, holds, calls, first_part, alike.sorts)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.cpuset import EMPTY, CpuSet, union
 from cpuplan.model.pools import POOLS, QOS_SETS
-from cpuplan.solve.constraints import Amount, Apart, Constraint, Has, OneOf, Within
+from cpuplan.solve.constraints import Amount, Apart, Constraint, Has, OneOf, WholeCores, Within
 from cpuplan.solve.crowds import neighbours
 from cpuplan.solve.layout import Scope, View
 from cpuplan.solve.model.cliques import levels
@@ -50,16 +50,16 @@ class _Level:
         pairs = zip(self.scopes, self._on, strict=True)
         return union(scope.cpus for scope, on in pairs if not on.isdisjoint(others))
 
-    def ranked(self, name: str, free: CpuSet, size: int) -> Iterator[CpuSet]:
+    def ranked(self, name: str, free: CpuSet, units: CpuSet, size: int) -> Iterator[CpuSet]:
         """The free CPUs of each part: first where the set is, or others that it may share it with.
 
-        Then the least that are enough, and the most where none are.
+        Then the least that are enough, and the most where none are. CPUs of `units` are counted.
         """
         found = []
         for at, (scope, on) in enumerate(zip(self.scopes, self._on, strict=True)):
             cpus = scope.cpus & free
-            room = len(cpus)
-            if room:
+            if cpus:
+                room = len(cpus & units)
                 is_enough = room >= size
                 rank = (name not in on, not on, not is_enough, room if is_enough else -room, at)
                 found.append((rank, cpus))
@@ -71,16 +71,20 @@ class _Made:
 
     def __init__(self, problem: Problem) -> None:
         self._topology, self._names = problem.topology, problem.names
+        self._firsts = CpuSet(core.first for core in problem.topology.cores.values())
         self.taken = dict.fromkeys(problem.names, EMPTY)
         self._free = problem.topology.online
         self._allowed = dict.fromkeys(problem.names, problem.topology.online)
         self._amounts: dict[str, list[Amount]] = {name: [] for name in problem.names}
         self._within: dict[str, tuple[Scope, ...]] = {}
+        self._whole: list[str] = []
         self._needs_pools = False
         constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
         self._levels = [_Level(*level) for level in levels(constraints).items()]
         for constraint in constraints:
             self._note(constraint)
+        for name in dict.fromkeys(self._whole):
+            self._take(name, self._topology.whole_cores(self.taken[name]) & self._free)
 
     def _note(self, constraint: Constraint) -> None:
         match constraint:
@@ -90,6 +94,8 @@ class _Made:
                 self._allowed[name] &= cpus
             case Amount(name=name):
                 self._amounts[name].append(constraint)
+            case WholeCores(name=name):
+                self._whole.append(name)
             case InOne(name=name, scopes=scopes):
                 self._within[name] = scopes
             case OneOf(of=""):
@@ -137,7 +143,8 @@ class _Made:
             free -= level.blocked(name)
         levels_of_it = [level for level in self._levels if name in level.apart]
         level = levels_of_it[0] if levels_of_it else self._plain(name)
-        parts = list(level.ranked(name, free, amount.least))
+        units = self._firsts if amount.unit == "cores" else free
+        parts = list(level.ranked(name, free, units, amount.least))
         if name not in self._within:
             parts.append(free - union(parts))
         for cpus in parts[:1] if name in self._within else parts:

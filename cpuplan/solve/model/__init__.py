@@ -28,6 +28,9 @@ from cpuplan.solve.model.nested import nest
 from cpuplan.solve.portions import Share
 from cpuplan.solve.rules.rule import Problem, Rule
 
+#: What each way to use a kind of cores takes, in units of the limit, where a layout is found.
+_PATTERN = 2e-5
+
 
 class Best(NamedTuple):
     """The best layout that was found, and what is not proven of it; nothing, as a rule."""
@@ -117,7 +120,9 @@ def _counts(
     ]
     ways = Ways(slots_of(problem.names), [*constraints, *structure])
     sizes = [constraint for constraint in constraints if isinstance(constraint, Amount)]
-    counts = Counts(kinds, [ways.of(kind) for kind in kinds], sizes)
+    patterns = [ways.of(kind) for kind in kinds]
+    effort.current().must_have(_PATTERN * sum(map(len, patterns)))
+    counts = Counts(kinds, patterns, sizes)
     everything = [*constraints, *structure]
     for constraint in everything:
         demand(counts, constraint)
