@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan.model.topology import Topology
 from cpuplan.solve.constraints import Apart
-from cpuplan.solve.crowds.needs import Needed, are_disjoint, both, by_scale, needs, rooms
+from cpuplan.solve.crowds.needs import Needed, Parts, are_disjoint, by_scale
 from cpuplan.solve.model.cliques import Scopes, cliques, levels
 from cpuplan.solve.portions import InOne
 from cpuplan.solve.rules.rule import Rule, machine
@@ -26,8 +26,8 @@ def crowds(topology: Topology, rules: Sequence[Rule]) -> list[list[Rule]]:
 
 def _sums(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
     """Sets that need more CPUs or cores than the machine has."""
-    whole = (machine(topology),)
-    wanted = needs(topology, rules, whole, {rule.name for rule in rules})
+    whole = Parts(topology, (machine(topology),))
+    wanted = whole.needs(rules, {rule.name for rule in rules})
     hosts = {need.names[0].partition(".")[0] for need in wanted if "." in need.names[0]}
     inner = [need for need in wanted if need.names[0] not in hosts and are_disjoint(need.names)]
     for same in by_scale(inner):
@@ -35,7 +35,7 @@ def _sums(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
         for need in same:
             total += need.amount.least
             chosen.add(need.sizes[0])
-            if total > sum(rooms(topology, need.amount, whole)):
+            if total > sum(whole.rooms(need.amount)[1]):
                 yield [rule for rule in rules if rule in chosen]
                 break
 
@@ -44,9 +44,10 @@ def _by_parts(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]
     """Sets that are apart, and need more parts than there are."""
     constraints = [constraint for rule in rules for constraint in rule.constraints]
     for scopes, names in cliques(constraints):
-        chosen = _too_many(needs(topology, rules, scopes, names), len(scopes))
+        parts = Parts(topology, scopes)
+        chosen = _too_many(parts.needs(rules, names), parts.number)
         if chosen:
-            yield _apart(rules, scopes, _joined(topology, scopes, chosen))
+            yield _apart(rules, scopes, _joined(parts, chosen))
 
 
 def is_crowded(topology: Topology, rules: Sequence[Rule]) -> bool:
@@ -55,7 +56,7 @@ def is_crowded(topology: Topology, rules: Sequence[Rule]) -> bool:
         return True
     constraints = (constraint for rule in rules for constraint in rule.constraints)
     return any(
-        _are_crowded(topology, rules, scopes, neighbours(same))
+        _are_crowded(Parts(topology, scopes), rules, neighbours(same))
         for scopes, same in levels(constraints).items()
     )
 
@@ -69,21 +70,19 @@ def neighbours(statements: Iterable[Apart]) -> dict[str, set[str]]:
     return found
 
 
-def _are_crowded(
-    topology: Topology, rules: Sequence[Rule], scopes: Scopes, apart: Mapping[str, set[str]]
-) -> bool:
+def _are_crowded(parts: Parts, rules: Sequence[Rule], apart: Mapping[str, set[str]]) -> bool:
     """Whether sets need too many parts, those together that are not apart from each other."""
     groups: list[Needed] = []
-    for need in needs(topology, rules, scopes, apart):
+    for need in parts.needs(rules, apart):
         others = apart[need.names[0]]
         group: Needed | None = need
         for near in [other for other in groups if not others.issuperset(other.names)]:
             groups.remove(near)
-            group = both(topology, scopes, group, near) if group else None
+            group = parts.both(group, near) if group else None
         if group is None:
             return False
         groups.append(group)
-    return sum(group.number for group in groups) > len(scopes)
+    return sum(group.number for group in groups) > parts.number
 
 
 def _too_many(wanted: Sequence[Needed], most: int) -> list[Needed]:
@@ -103,13 +102,13 @@ def _too_many(wanted: Sequence[Needed], most: int) -> list[Needed]:
     return []
 
 
-def _joined(topology: Topology, scopes: Scopes, chosen: Sequence[Needed]) -> list[Needed]:
+def _joined(parts: Parts, chosen: Sequence[Needed]) -> list[Needed]:
     """The same sets, those in one group that need not be apart to need too many parts."""
-    spare = sum(need.number for need in chosen) - len(scopes) - 1
+    spare = sum(need.number for need in chosen) - parts.number - 1
     groups: list[Needed] = []
     for need in chosen:
         for index, group in enumerate(groups):
-            together = both(topology, scopes, group, need)
+            together = parts.both(group, need)
             saved = group.number + need.number - together.number if together else 0
             if together and saved <= spare:
                 groups[index], spare = together, spare - saved
@@ -152,17 +151,18 @@ def _within(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
     for scopes, within in placed.items():
         hosts = {name.partition(".")[0] for name in within if "." in name}
         names = [name for name in within if name not in hosts and are_disjoint([name])]
-        crowd = _too_large(topology, scopes, needs(topology, rules, scopes, names))
+        parts = Parts(topology, scopes)
+        crowd = _too_large(parts, parts.needs(rules, names))
         statements = {rule for need in crowd for rule in (*need.sizes, within[need.names[0]])}
         if crowd:
             yield [rule for rule in rules if rule in statements]
 
 
-def _too_large(topology: Topology, scopes: Scopes, wanted: Sequence[Needed]) -> list[Needed]:
+def _too_large(parts: Parts, wanted: Sequence[Needed]) -> list[Needed]:
     """The largest sets, as many as are more than parts have room for sets of their least size."""
     for same in by_scale(wanted):
         for number, need in enumerate(same, 1):
-            outside, *inside = rooms(topology, need.amount, scopes)
+            outside, inside = parts.rooms(need.amount)
             size = need.amount.least - outside
             if size > 0 and number > sum(room // size for room in inside):
                 return same[:number]

@@ -1,7 +1,6 @@
 """The fewest parts of the machine that sets are on for their sizes, alone and together."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, union
@@ -38,18 +37,66 @@ def _is_alone(size: Rule) -> bool:
     return any(isinstance(one, WholeCores) and not one.beside for one in size.constraints)
 
 
-def needs(
-    topology: Topology, rules: Sequence[Rule], scopes: Scopes, names: Container[str]
-) -> list[Needed]:
-    """What each set needs by the statement that demands most, in the order of the rules."""
-    found: dict[str, Needed] = {}
-    for rule in rules:
-        for amount in rule.amounts if rule.name in names else ():
-            need = Needed(fewest(topology, amount, scopes), (rule.name,), amount, (rule,))
-            known = found.get(rule.name)
-            if need.number and (known is None or known.number < need.number):
-                found[rule.name] = need
-    return list(found.values())
+class Parts:
+    """Parts of a machine that do not overlap, and what has room in them."""
+
+    def __init__(self, topology: Topology, scopes: Scopes) -> None:
+        self._topology = topology
+        self._bits = [scope.cpus.bits for scope in scopes]
+        self._outside = ~union(scope.cpus for scope in scopes).bits
+        self._rooms: dict[object, tuple[int, list[int]]] = {}
+        self.number = len(scopes)
+
+    def needs(self, rules: Sequence[Rule], names: Container[str]) -> list[Needed]:
+        """What each set needs by the statement that demands most, in the order of the rules."""
+        found: dict[str, Needed] = {}
+        for rule in rules:
+            for amount in rule.amounts if rule.name in names else ():
+                need = Needed(self.fewest(amount), (rule.name,), amount, (rule,))
+                known = found.get(rule.name)
+                if need.number and (known is None or known.number < need.number):
+                    found[rule.name] = need
+        return list(found.values())
+
+    def both(self, one: Needed, other: Needed) -> Needed | None:
+        """What two groups of sets need together; None where their sizes do not add up."""
+        names = (*one.names, *other.names)
+        if one.scale != other.scale or not (one.is_exclusive and other.is_exclusive):
+            return None
+        if not are_disjoint(names):
+            return None
+        amount = one.amount._replace(least=one.amount.least + other.amount.least)
+        return Needed(self.fewest(amount), names, amount, (*one.sizes, *other.sizes))
+
+    def fewest(self, amount: Amount) -> int:
+        """The fewest parts that have an amount, beside what is in none of them."""
+        outside, sizes = self.rooms(amount)
+        left = amount.least - outside
+        number = 0
+        for size in sizes:
+            if left <= 0:
+                break
+            number, left = number + 1, left - size
+        return number
+
+    def rooms(self, amount: Amount) -> tuple[int, list[int]]:
+        """The most of an amount's unit in no part, and in each part with some; the most first."""
+        scale = amount.unit, amount.scope, amount.cores, amount.blocks
+        if scale not in self._rooms:
+            bits = amount.scope.cpus.bits
+            inside = [self._room(amount, part & bits) for part in self._bits if part & bits]
+            sizes = sorted(filter(None, inside), reverse=True)
+            self._rooms[scale] = self._room(amount, self._outside & bits), sizes
+        return self._rooms[scale]
+
+    def _room(self, amount: Amount, bits: int) -> int:
+        """The most of an amount's unit that a set can have of some CPUs."""
+        cpus = CpuSet.from_bits(bits)
+        if amount.unit == "caches":
+            return sum(block.cpus <= cpus for block in amount.blocks)
+        if amount.unit == "CPUs" or amount.cores:
+            return len(cpus)
+        return len({self._topology[cpu].core for cpu in cpus})
 
 
 def by_scale(wanted: Iterable[Needed]) -> Iterator[list[Needed]]:
@@ -61,54 +108,7 @@ def by_scale(wanted: Iterable[Needed]) -> Iterator[list[Needed]]:
     yield from groups.values()
 
 
-def both(topology: Topology, scopes: Scopes, one: Needed, other: Needed) -> Needed | None:
-    """What two groups of sets need together; None where their sizes do not add up."""
-    names = (*one.names, *other.names)
-    if one.scale != other.scale or not (one.is_exclusive and other.is_exclusive):
-        return None
-    if not are_disjoint(names):
-        return None
-    amount = one.amount._replace(least=one.amount.least + other.amount.least)
-    number = fewest(topology, amount, scopes)
-    return Needed(number, names, amount, (*one.sizes, *other.sizes))
-
-
 def are_disjoint(names: Sequence[str]) -> bool:
     """Whether no CPU can be in two of the sets: none of QoS, and no pool with its partition."""
     hosts = {name.partition(".")[0] for name in names if "." in name}
     return hosts.isdisjoint(names) and not set(QOS_SETS).intersection(names)
-
-
-def fewest(topology: Topology, amount: Amount, scopes: Scopes) -> int:
-    """The fewest of some scopes that have an amount, beside what is in none of them."""
-    outside, *sizes = rooms(topology, amount, scopes)
-    left = amount.least - outside
-    number = 0
-    for size in sorted(sizes, reverse=True):
-        if left <= 0 or not size:
-            break
-        number, left = number + 1, left - size
-    return number
-
-
-def rooms(topology: Topology, amount: Amount, scopes: Scopes) -> tuple[int, ...]:
-    """The most of an amount's unit in none of the scopes, and in each of them."""
-    return _rooms(topology, amount._replace(name="", least=0, most=0), scopes)
-
-
-@lru_cache(maxsize=256)
-def _rooms(topology: Topology, amount: Amount, scopes: Scopes) -> tuple[int, ...]:
-    """The same for the amounts of many sets, whatever they are."""
-    outside = amount.scope.cpus - union(scope.cpus for scope in scopes)
-    parts = (outside, *(scope.cpus for scope in scopes))
-    return tuple(_room(topology, amount, cpus) for cpus in parts)
-
-
-def _room(topology: Topology, amount: Amount, part: CpuSet) -> int:
-    """The most of an amount's unit that a set can have of its scope and this part."""
-    cpus = part & amount.scope.cpus
-    if amount.unit == "caches":
-        return sum(block.cpus <= cpus for block in amount.blocks)
-    if amount.unit == "CPUs" or amount.cores:
-        return len(cpus)
-    return len({topology[cpu].core for cpu in cpus})

@@ -17,15 +17,19 @@ from cpuplan.solve.model.cliques import levels
 from cpuplan.solve.portions import InOne
 from cpuplan.solve.rules.rule import Problem, scopes_of
 
+#: With fewer statements on sets that exclude each other a search is as fast.
+_FEW = 10
+
 
 def example(problem: Problem) -> View | None:
     """A layout that is found at once; None where a search must say whether there is one."""
-    if not set(QOS_SETS).isdisjoint(problem.names):
+    constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
+    places = sum(isinstance(constraint, Apart | InOne) for constraint in constraints)
+    if places < _FEW or not set(QOS_SETS).isdisjoint(problem.names):
         return None
     made = _Made(problem)
     made.place()
     view = View(problem.topology, made.taken)
-    constraints = (constraint for rule in problem.rules for constraint in rule.constraints)
     return view if all(constraint.holds(view) for constraint in constraints) else None
 
 

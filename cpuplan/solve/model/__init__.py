@@ -13,7 +13,7 @@ from typing import NamedTuple
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.solve import effort, goals
-from cpuplan.solve.constraints import Amount, sets_of
+from cpuplan.solve.constraints import Amount, distinguished
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.goals import Aim, Gap
 from cpuplan.solve.kinds import Ways, kinds_of
@@ -71,7 +71,7 @@ def example(problem: Problem) -> dict[str, CpuSet] | None:
 def size(problem: Problem) -> int:
     """The number of unknowns; a test takes about a tenth of a millisecond for each."""
     constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
-    kinds = kinds_of(problem.topology, chain.from_iterable(map(sets_of, constraints)), ())
+    kinds = kinds_of(problem.topology, distinguished(constraints), ())
     ways = Ways(slots_of(problem.names), constraints)
     return sum(len(ways.of(kind)) for kind in kinds)
 
@@ -110,7 +110,7 @@ def _counts(
     effort.current().check()
     constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
     optional = option.constraints if option else ()
-    sets = [*map(sets_of, (*constraints, *optional)), *map(goals.sets_of, aims)]
+    sets = [distinguished((*constraints, *optional)), *map(goals.sets_of, aims)]
     divisions = [getattr(statement, "cores", ()) for statement in (*constraints, *optional, *aims)]
     kinds = kinds_of(
         problem.topology, chain.from_iterable(sets), dict.fromkeys(filter(None, divisions))
