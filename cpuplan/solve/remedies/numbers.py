@@ -13,6 +13,7 @@ from cpuplan.solve.remedies.attempt import Attempt
 from cpuplan.solve.remedies.edits import Change, edited, setting, short
 from cpuplan.solve.rules import problem_of, workloads
 from cpuplan.solve.rules.rule import Problem, Rule, Statements, scopes_of
+from cpuplan.solve.rules.shares import is_share
 from cpuplan.solve.rules.sizes import size
 from cpuplan.solve.sets import SetSpec
 
@@ -97,8 +98,7 @@ def _search(
         if not options:
             if _is_in_vain(node_class, rule, field, values, kept):
                 return None
-            for value in values:
-                options.extend(_with(node_class, rule, field, value))
+            options.extend(_options(node_class, rule, field, values))
         if not options[start:]:
             return None
         try:
@@ -108,6 +108,38 @@ def _search(
         return None if index is None else start + index
 
     return first_from
+
+
+def _options(
+    node_class: NodeClass, rule: Rule, field: tuple[str, str], values: Sequence[int]
+) -> Iterator[Rule]:
+    """The rule with each of the values, in their order.
+
+    Numbers of CPUs, cores and caches are proportional to the value, unless they are shares.
+    """
+    first, last = min(values), max(values)
+    low, high = (list(_with(node_class, rule, field, end)) for end in (first, last))
+    if len(low) != 1 or first == last or _is_share(node_class, rule):
+        for value in values:
+            yield from _with(node_class, rule, field, value)
+        return
+    pairs = list(zip(low[0].amounts, high[0].amounts, strict=True))
+    others = [one for one in low[0].constraints if not isinstance(one, Amount)]
+    for value in values:
+        amounts = [_between(*pair, value - first, last - first) for pair in pairs]
+        yield low[0]._replace(constraints=(*amounts, *others))
+
+
+def _is_share(node_class: NodeClass, rule: Rule) -> bool:
+    spec = Statements(node_class).sets.get(rule.name)
+    return spec is None or is_share(spec.pool)
+
+
+def _between(low: Amount, high: Amount, part: int, whole: int) -> Amount:
+    """The amount a part of the way from one to the other."""
+    least = low.least + (high.least - low.least) * part // whole
+    most = low.most + (high.most - low.most) * part // whole
+    return low._replace(least=least, most=most)
 
 
 def _with(node_class: NodeClass, rule: Rule, field: tuple[str, str], value: int) -> Iterator[Rule]:
