@@ -18,8 +18,8 @@ from cpuplan.text import counted, joined
 
 #: More statements than these are not read, where not all of them may be needed.
 _MOST = 50
-#: The seconds of work for remedies, and for the figures of a conflict.
-_REMEDIES, _FIGURES = 0.6, 0.2
+#: The seconds of work for the figures of a conflict.
+_FIGURES = 0.2
 
 
 def diagnostics(
@@ -46,8 +46,7 @@ def _explained(
     if not conflicts or any(_is_unread(problem, rules) for rules in vague):
         raise UndecidedError
     statements = [each.statements for each in conflicts]
-    with effort.part(_REMEDIES):
-        changes = remedies.sentences(node_class, statements, calls, kin)
+    changes = remedies.sentences(node_class, statements, calls, kin)
     result = []
     for each, change in zip(conflicts, changes, strict=True):
         rules = each.statements

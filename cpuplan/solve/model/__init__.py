@@ -24,6 +24,8 @@ from cpuplan.solve.model.canonical import canonical, placed
 from cpuplan.solve.model.cliques import keep_apart
 from cpuplan.solve.model.counts import Counts
 from cpuplan.solve.model.demands import demand, first_of, held
+from cpuplan.solve.model.nearest import Loose, Number
+from cpuplan.solve.model.nearest import nearest as nearest_numbers
 from cpuplan.solve.model.nested import nest
 from cpuplan.solve.portions import Share
 from cpuplan.solve.rules.rule import Problem, Rule
@@ -101,6 +103,18 @@ def most(problem: Problem, amount: Amount) -> int:
     counts.model.maximize(taken)
     counts.solve()
     return counts.value(taken)
+
+
+def nearest(
+    problem: Problem, numbers: Sequence[Number], amounts: Sequence[Loose]
+) -> list[int] | None:
+    """Other numbers, as few and as near as possible, with which the rules hold; None if none do.
+
+    The amounts that depend on numbers are none of the rules'.
+    """
+    asked = tuple(loose.amount for loose in amounts)
+    counts, _ = _counts(problem, option=Rule("", "", Reason(""), asked))
+    return nearest_numbers(counts, numbers, amounts)
 
 
 def _counts(

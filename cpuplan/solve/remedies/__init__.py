@@ -4,15 +4,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from cpuplan.plan import NodeClass
+from cpuplan.solve import effort
+from cpuplan.solve.remedies import joint
 from cpuplan.solve.remedies.attempt import Attempt, fits
 from cpuplan.solve.remedies.edits import Change
-from cpuplan.solve.remedies.several import settling, texts_of
+from cpuplan.solve.remedies.several import settling, texts_of, together
 from cpuplan.solve.remedies.single import MOST_SHOWN, leaves_over
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 
 #: More machines of an intent than these are not tried.
 _MOST_KIN = 8
+#: The seconds of work for changes of one statement each, and for changes of several together.
+_EACH, _JOINT = 0.45, 0.3
+#: The tests of changes together.
+_TESTS = 12
 __all__ = ["leaves_over", "sentences"]
 
 _WITHOUT = "; tried without the conflicts that no single change resolves"
@@ -38,16 +44,27 @@ def sentences(
     fitting = [machine for machine in machines if fits(machine, ())]
     for others in (machines, fitting) if len(fitting) < len(machines) else (machines,):
         attempt = Attempt(node_class, others, left)
-        if len(conflicts) == 1:
-            changes = list(islice(settling(attempt, conflicts[0]), MOST_SHOWN))
-            texts = dict.fromkeys(change.text for change in changes)
-            if texts:
-                return [", or ".join(texts)]
-        else:
-            together = _together(attempt, conflicts, [])
-            if together:
-                return texts_of(together)
-    return [attempt.nothing] if len(conflicts) == 1 else _one_by_one(attempt, conflicts)
+        with effort.part(_EACH):
+            texts = _texts(attempt, conflicts)
+        if not texts and attempt.tests[0] < 0:
+            with effort.part(_JOINT):
+                anew = Attempt(node_class, others, [_TESTS])
+                texts = texts_of(list(map(together, joint.changes(anew, conflicts))))
+        if texts:
+            return texts
+    if len(conflicts) == 1:
+        return [attempt.nothing]
+    with effort.part(_JOINT):
+        return _one_by_one(attempt, conflicts)
+
+
+def _texts(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[str]:
+    """For each conflict the changes that settle it, in words; none where such are not found."""
+    if len(conflicts) > 1:
+        return texts_of(_together(attempt, conflicts, []))
+    changes = islice(settling(attempt, conflicts[0]), MOST_SHOWN)
+    texts = dict.fromkeys(change.text for change in changes)
+    return [", or ".join(texts)] if texts else []
 
 
 def _together(

@@ -61,6 +61,16 @@ def other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
     yield from _without_neighbour(spec, rule)
 
 
+def removal(node_class: NodeClass, name: str) -> Change | None:
+    """A partition that is there no more; None for other sets, and where interrupts go to it."""
+    host, _, own = name.partition(".")
+    pool = getattr(node_class.spec.pools, host, None)
+    if not own or pool is None or node_class.spec.isolation.interrupts == name:
+        return None
+    others = {other: part for other, part in pool.partitions.items() if other != own}
+    return Change(f"remove {host}.partitions.{own}", setting(f"pools.{host}", partitions=others))
+
+
 def _without_neighbour(spec: SetSpec, rule: Rule) -> Iterator[list[Change]]:
     for relation in ("apart", "together"):
         prefix = f"{spec.field}.{relation}."

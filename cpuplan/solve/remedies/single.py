@@ -1,11 +1,12 @@
 """Changes of one statement with which a conflict is settled."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 from cpuplan.solve import alike
 from cpuplan.solve.remedies.attempt import Attempt
-from cpuplan.solve.remedies.changes import REST, other_changes
+from cpuplan.solve.remedies.changes import REST, other_changes, removal
 from cpuplan.solve.remedies.edits import Change
 from cpuplan.solve.remedies.numbers import numbers
 from cpuplan.solve.rules import problem_of
@@ -31,6 +32,22 @@ def changes_of(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
     fitting.sort(key=lambda change: (change[0], change[1].text))
     yield from (change for _, change in fitting)
     yield from _fitting(attempt, [other for other in others if other not in rests])
+
+
+def settling_alone(attempt: Attempt, conflict: Sequence[Rule], most: int) -> Iterator[Change]:
+    """Changes with which the statements of a conflict hold together, whatever others say."""
+    fields = {rule.field for rule in conflict}
+    others = {rule.field for rule in problem_of(attempt.node_class).rules} - fields
+    alone = Attempt(attempt.node_class, (), attempt.tests)
+    alone.left_out = frozenset(others)
+    return islice(changes_of(alone, conflict), most)
+
+
+def removals(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
+    """A partition that is taken out of the intent: the last one that no other statement names."""
+    names = dict.fromkeys(rule.name for rule in reversed(conflict) if rule.amounts)
+    found = (removal(attempt.node_class, name) for name in names)
+    yield from islice(filter(attempt.fits, filter(None, found)), 1)
 
 
 def _named(sort: Sequence[Rule]) -> Sequence[Rule]:

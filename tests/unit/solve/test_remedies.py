@@ -115,7 +115,7 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "no single change": (
         {"reserved": {"cores": 40, "sockets": 0}, "shared": {"cores": 40, "sockets": 0}},
-        ["lower reserved.cores to 24, and lower shared.cores to 8"],
+        ["lower reserved.cores to 16, and lower shared.cores to 16"],
     ),
     "a number that a later change says again": (
         {"reserved": {"count": 3, "numaNodes": 1}, "isolated": {"cores": 70}},
