@@ -16,6 +16,7 @@ from cpuplan.solve.constraints import (
     Within,
     binds_cores,
 )
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.layout import Slot
 
 #: The slot of each thread of a core, in the order of the kind's threads.
@@ -105,7 +106,10 @@ def in_order(topology: Topology) -> list[CpuSet]:
 class Ways:
     """The ways in which the rules allow a core to be used."""
 
-    def __init__(self, slots: Sequence[Slot], constraints: Sequence[Constraint]) -> None:
+    def __init__(
+        self, slots: Sequence[Slot], constraints: Sequence[Constraint], most: int | None = None
+    ) -> None:
+        self._most = most
         self._slots = list(slots)
         self._places: list[Within | Has] = []
         self._everywhere: list[CoreConstraint] = []
@@ -133,13 +137,22 @@ class Ways:
             return self._of_divided(kind, choices)
         key = (choices, kind.groups)
         if key not in self._known:
-            self._known[key] = list(self._patterns(choices, kind.groups))
+            self._known[key] = self._few(self._patterns(choices, kind.groups))
         return self._known[key]
+
+    def _few(self, patterns: Iterable[Pattern]) -> list[Pattern]:
+        """The patterns; a core of eight threads can have millions, which no limit allows."""
+        if self._most is None:
+            return list(patterns)
+        found = list(islice(patterns, self._most + 1))
+        if len(found) > self._most:
+            raise UndecidedError
+        return found
 
     def _of_divided(self, kind: Kind, choices: Sequence[Sequence[Slot]]) -> list[Pattern]:
         """The patterns of cores that unlike machines divide into cores of their own."""
         parts = _Parts(self._divided, kind.sample, self._slots)
-        return list(filter(parts.allow, self._patterns(choices, kind.groups, parts)))
+        return self._few(filter(parts.allow, self._patterns(choices, kind.groups, parts)))
 
     def _allowed(self, cpu: int) -> tuple[Slot, ...]:
         """The slots that a CPU may have."""

@@ -5,7 +5,7 @@ away is as good as to take away any other of its sort, so that two questions are
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from cpuplan.solve import conflict
@@ -85,16 +85,18 @@ def _exchangeable(rules: Sequence[Rule], forms: Forms) -> list[list[str]]:
         for name in shape.names:
             mentioning.setdefault(name, {})[shape] = None
     groups: list[list[str]] = []
-    alike: dict[object, list[list[str]]] = {}  # sets that are alike as long as others have no names
+    # those that are alike as long as others have no names, each with what is said of its first set
+    alike: dict[object, list[tuple[list[str], set[Form]]]] = {}
     for name, own in mentioning.items():
         candidates = alike.setdefault(_outline(name, own), [])
-        for group in candidates if _host(name) else []:
-            if _is_same({**own, **mentioning[group[0]]}, name, group[0]):
+        for group, said in candidates if _host(name) else []:
+            if _is_same(own, name, group[0], said):
                 group.append(name)
                 break
         else:
             groups.append([name])
-            candidates.append(groups[-1])
+            candidates.append((groups[-1], {shape.form({}) for shape in own}))
+            spend(len(own))
     return groups
 
 
@@ -114,10 +116,8 @@ def _outline(name: str, shapes: Iterable[Shape]) -> object:
     return _host(name), frozenset(said.items())
 
 
-def _is_same(shapes: Iterable[Shape], one: str, other: str) -> bool:
-    """Whether statements on two sets are the same ones with these two exchanged."""
+def _is_same(shapes: Collection[Shape], one: str, other: str, said: set[Form]) -> bool:
+    """Whether statements on a set are those on another one, as many, with the two exchanged."""
     exchanged = {one: other, other: one}
-    some = list(shapes)
-    spend(2 * len(some))
-    plain = {shape.form({}) for shape in some}
-    return all(shape.form(exchanged) in plain for shape in some)
+    spend(len(shapes))
+    return len(said) == len(shapes) and all(shape.form(exchanged) in said for shape in shapes)

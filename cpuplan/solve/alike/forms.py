@@ -86,11 +86,11 @@ class Forms:
             if isinstance(value, str):
                 names.append(value)
             elif texts := _texts(value):
-                groups.append(texts)
+                groups.append(tuple(sorted(texts)))
             else:
                 values.append(self._known_number(value))
         if isinstance(constraint, Apart):
-            names, groups = [], [tuple(names)]
+            names, groups = [], [tuple(sorted(names))]
         return Atom(self._number(tuple(values)), tuple(names), tuple(groups))
 
     def _known_number(self, value: object) -> int:

@@ -132,7 +132,8 @@ def _counts(
     structure = [
         constraint for constraint in optional if not isinstance(constraint, Amount | Share)
     ]
-    ways = Ways(slots_of(problem.names), [*constraints, *structure])
+    most = int(max(effort.current().left, 0) / _PATTERN)
+    ways = Ways(slots_of(problem.names), [*constraints, *structure], most)
     sizes = [constraint for constraint in constraints if isinstance(constraint, Amount)]
     patterns = [ways.of(kind) for kind in kinds]
     effort.current().must_have(_PATTERN * sum(map(len, patterns)))

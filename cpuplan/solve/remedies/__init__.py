@@ -8,8 +8,8 @@ from cpuplan.solve import effort
 from cpuplan.solve.remedies import joint
 from cpuplan.solve.remedies.attempt import Attempt, fits
 from cpuplan.solve.remedies.edits import Change
-from cpuplan.solve.remedies.several import settling, texts_of, together
-from cpuplan.solve.remedies.single import MOST_SHOWN, leaves_over
+from cpuplan.solve.remedies.several import larger, settling, texts_of, together
+from cpuplan.solve.remedies.single import MOST_SHOWN, changes_of, leaves_over
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 
@@ -18,7 +18,7 @@ _MOST_KIN = 8
 #: The seconds of work for changes of one statement each, and for changes of several together.
 _EACH, _JOINT = 0.45, 0.3
 #: The tests of changes together.
-_TESTS = 12
+_TESTS = 24
 __all__ = ["leaves_over", "sentences"]
 
 _WITHOUT = "; tried without the conflicts that no single change resolves"
@@ -46,10 +46,9 @@ def sentences(
         attempt = Attempt(node_class, others, left)
         with effort.part(_EACH):
             texts = _texts(attempt, conflicts)
-        if not texts and attempt.tests[0] < 0:
+        if not texts:
             with effort.part(_JOINT):
-                anew = Attempt(node_class, others, [_TESTS])
-                texts = texts_of(list(map(together, joint.changes(anew, conflicts))))
+                texts = _larger(Attempt(node_class, others, [_TESTS]), conflicts)
         if texts:
             return texts
     if len(conflicts) == 1:
@@ -62,9 +61,17 @@ def _texts(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[str]:
     """For each conflict the changes that settle it, in words; none where such are not found."""
     if len(conflicts) > 1:
         return texts_of(_together(attempt, conflicts, []))
-    changes = islice(settling(attempt, conflicts[0]), MOST_SHOWN)
+    changes = islice(changes_of(attempt, conflicts[0]), MOST_SHOWN)
     texts = dict.fromkeys(change.text for change in changes)
     return [", or ".join(texts)] if texts else []
+
+
+def _larger(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[str]:
+    """For each conflict changes of several statements, in words; none where such are not found."""
+    changes = list(map(together, joint.changes(attempt, conflicts)))
+    if not changes and len(conflicts) == 1:
+        changes = list(islice(larger(attempt, conflicts[0]), 1))
+    return texts_of(changes)
 
 
 def _together(

@@ -64,4 +64,4 @@ def fits(node_class: NodeClass, left_out: Container[str]) -> bool:
         return False
     problem = problem_of(node_class)
     kept = (rule for rule in problem.rules if rule.field not in left_out)
-    return feasibility.fits(problem.having(kept))
+    return feasibility.fits(feasibility.without_idle(problem.having(kept)))

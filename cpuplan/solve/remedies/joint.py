@@ -8,6 +8,7 @@ from cpuplan.model.base import attributes
 from cpuplan.model.pools import Pool
 from cpuplan.solve import faults, feasibility, model
 from cpuplan.solve.constraints import Amount
+from cpuplan.solve.crowds import is_crowded
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.model.nearest import Loose, Number, Slope
 from cpuplan.solve.remedies.attempt import Attempt
@@ -17,6 +18,7 @@ from cpuplan.solve.remedies.single import settling_alone
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule, Statements
 from cpuplan.solve.rules.shares import is_share
+from cpuplan.solve.sets import SetSpecs
 
 #: What a change counts of a statement of a conflict, and of another one.
 _OWN, _OTHER = 1, 3
@@ -37,12 +39,12 @@ class Item(NamedTuple):
 def changes(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[list[Change]]:
     """For each conflict its changes; with all of them there is a layout.
 
-    What no number settles is settled first, each conflict as if it were alone. None where these
-    changes, or changes of numbers that are found soon, are not enough.
+    Of several conflicts, those that no number settles are settled first, each as if it were alone.
+    None where these changes, or changes of numbers that are found soon, are not enough.
     """
     made: list[tuple[str, Change]] = []
     here = attempt
-    for conflict in conflicts:
+    for conflict in conflicts if len(conflicts) > 1 else ():
         change = next(settling_alone(here, conflict, 1), None)
         if change and not change.field:
             made.append((conflict[0].field, change))
@@ -66,7 +68,9 @@ def _numbers(attempt: Attempt, own: set[str]) -> list[tuple[str, Change]] | None
         return None
     problem = problem_of(attempt.node_class)
     rules = [rule for rule in problem.rules if rule.field not in attempt.left_out]
-    items = [item for rule in rules for item in _items(attempt, rule, own)]
+    sets = Statements(attempt.node_class).sets
+    sized = [rule for rule in rules if rule.amounts]
+    items = [item for rule in sized for item in _items(attempt, rule, sets, own)]
     try:
         values = _values(problem.having(rules), items)
     except UndecidedError:
@@ -112,14 +116,36 @@ def _values(problem: Problem, items: Sequence[Item]) -> list[int] | None:
             loose.append(Loose(amount, slopes))
     if not items:
         return [] if feasibility.fits(problem) else None
+    if is_crowded(problem.topology, _smallest(problem, items)):
+        return None
     return model.nearest(problem.having(fixed), [item.number for item in items], loose)
 
 
-def _items(attempt: Attempt, rule: Rule, own: set[str]) -> Iterator[Item]:
+def _smallest(problem: Problem, items: Sequence[Item]) -> list[Rule]:
+    """The rules with each number as small as it could be."""
+    fewer: dict[str, list[Item]] = {}
+    for item in items:
+        fewer.setdefault(item.rule.field, []).append(item)
+    return [_with_least(rule, fewer.get(rule.field, [])) for rule in problem.rules]
+
+
+def _with_least(rule: Rule, items: Sequence[Item]) -> Rule:
+    own = [item for item in items if item.rule is rule]
+    if not own:
+        return rule
+    amounts = []
+    for at, amount in enumerate(rule.amounts):
+        less = sum(item.slopes[at][0] * (item.number.written - item.number.least) for item in own)
+        amounts.append(amount._replace(least=amount.least - less))
+    others = [one for one in rule.constraints if not isinstance(one, Amount)]
+    return rule._replace(constraints=(*amounts, *others))
+
+
+def _items(attempt: Attempt, rule: Rule, sets: SetSpecs, own: set[str]) -> Iterator[Item]:
     """The numbers of a rule that its amounts are proportional to; shares are not."""
     node_class, cost = attempt.node_class, _OWN if rule.field in own else _OTHER
     path, _, key = rule.field.rpartition(".")
-    spec = Statements(node_class).sets.get(rule.name)
+    spec = sets.get(rule.name)
     if rule.field.partition(".")[0] == "workloads":
         for index, workload in enumerate(node_class.spec.workloads):
             if workload.pool == rule.name:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from cpuplan.model.base import attributes
 from cpuplan.model.pools import Pool
 from cpuplan.plan import NodeClass
-from cpuplan.solve import model
+from cpuplan.solve import feasibility, model
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.crowds import is_crowded
 from cpuplan.solve.effort import UndecidedError
@@ -99,6 +99,7 @@ def _search(
     problem = problem_of(node_class)
     others = (other for other in problem.rules if other.field != rule.field)
     kept = problem.having(other for other in others if other.field not in left_out)
+    kept = feasibility.without_idle(kept, rule.name)
     options: list[Rule] = []
 
     def first_from(start: int) -> int | None:

@@ -11,8 +11,9 @@ from itertools import chain, islice
 from cpuplan.solve import faults, feasibility
 from cpuplan.solve.remedies import joint
 from cpuplan.solve.remedies.attempt import Attempt
+from cpuplan.solve.remedies.changes import removal
 from cpuplan.solve.remedies.edits import Change, all_of
-from cpuplan.solve.remedies.single import changes_of, removals, settling_alone
+from cpuplan.solve.remedies.single import changes_of, settling_alone
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 
@@ -33,16 +34,32 @@ def settling(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
         is_settled = True
         yield change
     if not is_settled:
-        yield from islice(_of_several(attempt, conflict), 1)
+        numbers = map(together, joint.changes(attempt, [conflict]))
+        yield from islice(chain(numbers, larger(attempt, conflict)), 1)
 
 
-def _of_several(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
-    """Changes of several statements, or one that takes a set out of the intent."""
-    yield from map(together, joint.changes(attempt, [conflict]))
-    yield from removals(attempt, conflict)
+def larger(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
+    """A change that takes a set out of the intent, or one of several statements, step by step."""
+    yield from _removals(attempt, conflict)
     changes = _chain(attempt, conflict, _MOST_CHANGES)
     if changes:
         yield together(_needed(attempt, changes))
+
+
+def _removals(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
+    """The last partitions of a conflict that others do not name, taken out of the intent."""
+    names = dict.fromkeys(rule.name for rule in reversed(conflict) if rule.amounts)
+    found: list[Change] = []
+    here = attempt
+    for name in names:
+        change = removal(here.node_class, name)
+        if change and not faults.errors_of(change.edit(here.node_class)):
+            found.append(change)
+            here = here.after(change, attempt.left_out)
+            if here.fits():
+                yield together(found)
+            if len(found) == _MOST_CHANGES:
+                return
 
 
 def _chain(attempt: Attempt, conflict: Sequence[Rule], most: int) -> list[Change]:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from cpuplan.solve import alike
 from cpuplan.solve.remedies.attempt import Attempt
-from cpuplan.solve.remedies.changes import REST, other_changes, removal
+from cpuplan.solve.remedies.changes import REST, other_changes
 from cpuplan.solve.remedies.edits import Change
 from cpuplan.solve.remedies.numbers import numbers
 from cpuplan.solve.rules import problem_of
@@ -41,13 +41,6 @@ def settling_alone(attempt: Attempt, conflict: Sequence[Rule], most: int) -> Ite
     alone = Attempt(attempt.node_class, (), attempt.tests)
     alone.left_out = frozenset(others)
     return islice(changes_of(alone, conflict), most)
-
-
-def removals(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
-    """A partition that is taken out of the intent: the last one that no other statement names."""
-    names = dict.fromkeys(rule.name for rule in reversed(conflict) if rule.amounts)
-    found = (removal(attempt.node_class, name) for name in names)
-    yield from islice(filter(attempt.fits, filter(None, found)), 1)
 
 
 def _named(sort: Sequence[Rule]) -> Sequence[Rule]:
