@@ -27,7 +27,7 @@ GOALS = ["fewest-moved", "fewest-split-cores", "locality", "balance", "most-isol
 
 
 class Case(NamedTuple):
-    """How long one mistake took on one machine; endless if it was ended."""
+    """How long the explanation of a mistake on a machine took; infinite if it was ended."""
 
     seconds: float
     hardware: str
