@@ -47,8 +47,12 @@ def larger(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
 
 
 def _removals(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
-    """The last partitions of a conflict that others do not name, taken out of the intent."""
-    names = dict.fromkeys(rule.name for rule in reversed(conflict) if rule.amounts)
+    """The last partitions that others do not name, first those of a conflict, are taken out.
+
+    Where that is not enough, numbers change too.
+    """
+    own = [rule.name for rule in reversed(conflict) if rule.amounts]
+    names = dict.fromkeys((*own, *reversed(problem_of(attempt.node_class).names)))
     found: list[Change] = []
     here = attempt
     for name in names:
@@ -57,7 +61,9 @@ def _removals(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
             found.append(change)
             here = here.after(change, attempt.left_out)
             if here.fits():
-                yield together(found)
+                yield together(_needed(attempt, found))
+            for changes in joint.changes(here, [conflict]):
+                yield together(_needed(attempt, [*found, *changes]))
             if len(found) == _MOST_CHANGES:
                 return
 
