@@ -15,7 +15,7 @@ from cpuplan.solve.constraints import Has
 from cpuplan.solve.remedies.edits import Change, all_of, edited, setting, short
 from cpuplan.solve.rules.places import PLACES, parts_of
 from cpuplan.solve.rules.rule import Rule, Statements, scopes_of
-from cpuplan.solve.sets import SetSpec, SetSpecs
+from cpuplan.solve.sets import SetSpec, SetSpecs, has_size
 from cpuplan.text import joined
 
 REST = "rest"
@@ -62,10 +62,15 @@ def other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
 
 
 def removal(node_class: NodeClass, name: str) -> Change | None:
-    """A partition that is there no more; None for other sets, and where interrupts go to it."""
+    """A partition that is there no more; None for other sets, and for those that are needed.
+
+    Interrupts go to it, or its pool consists of it.
+    """
     host, _, own = name.partition(".")
     pool = getattr(node_class.spec.pools, host, None)
     if not own or pool is None or node_class.spec.isolation.interrupts == name:
+        return None
+    if len(pool.partitions) == 1 and not has_size(pool):
         return None
     text = f"remove {host}.partitions.{own}"
     return Change(text, partial(_without_partition, host=host, name=own))
