@@ -44,8 +44,9 @@ def sentences(
     fitting = [machine for machine in machines if fits(machine, ())]
     for others in (machines, fitting) if len(fitting) < len(machines) else (machines,):
         attempt = Attempt(node_class, others, left)
-        with effort.part(_EACH):
+        with effort.part(_EACH) as part:
             texts = _texts(attempt, conflicts)
+            left[0] = -1 if part.is_over else left[0]
         if not texts:
             with effort.part(_JOINT):
                 texts = _larger(Attempt(node_class, others, [_TESTS]), conflicts)
