@@ -20,8 +20,9 @@ _EFFORT = 10_000
 _FEWEST = 8
 #: The seconds of work in which a conflict that was found by counting is made irreducible.
 _COUNTED = 0.6
-#: What a question takes for each statement beside the search, in units of the limit.
-_ASKED = 6e-5
+#: What a question takes for each statement beside the search, in units of the limit; and a test of
+#: a proposal, which has no others to compare with.
+_ASKED, _TRIED = 6e-5, 2e-5
 #: A conflict of fewer statements, among few, is found by search in as little time.
 _CROWD, _MANY = 10, 100
 
@@ -63,6 +64,7 @@ def oracle(problem: Problem, calls: int, unfit: Sequence[Rule] = ()) -> Oracle[R
 
 def fits(problem: Problem) -> bool:
     """Whether there is a layout, for proposals: False also where that is not known."""
+    effort.current().spend(_TRIED * len(problem.rules))
     if is_crowded(problem.topology, problem.rules):
         return False
     return greedy.example(problem) is not None or model.fits(problem)

@@ -123,12 +123,15 @@ class _Made:
             self._take(rest, self._free)
 
     def _order(self, name: str) -> tuple[bool, int, int, bool, int]:
-        """Pools after their partitions, then small places before large ones, and large sets."""
+        """Pools after their partitions, then small places before large ones, sets that are within
+        or apart from others before those that can be anywhere, and large sets before small ones.
+        """
         is_host = any(other.startswith(f"{name}.") for other in self._names)
         amounts = self._amounts[name]
         least = max((amount.least for amount in amounts), default=0)
-        size = -least
-        return is_host, -len(amounts), len(self._allowed[name]), name not in self._within, size
+        is_apart = any(name in level.apart for level in self._levels)
+        is_free = name not in self._within and not is_apart
+        return is_host, -len(amounts), len(self._allowed[name]), is_free, -least
 
     def _fill(self, name: str, amount: Amount) -> None:
         """Take what is lacking of an amount, core by core."""
