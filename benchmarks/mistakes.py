@@ -98,7 +98,7 @@ MISTAKES: dict[str, Callable[[Facts], dict[str, Any]]] = {
         shared={"cores": max(facts.numa_nodes), "per": "numaNode"},
     ),
     "a number per cache that no cache has": lambda facts: _pools(
-        reserved={"cpus": ""}, shared={"count": facts.cache + 1, "per": "cache"}
+        reserved={"cores": 1}, shared={"count": facts.cache + 1, "per": "cache"}
     ),
     "percents over 100": lambda _facts: _pools(
         reserved={"percent": 10},
