@@ -7,6 +7,7 @@ from cpuplan import pipeline
 from cpuplan.fleet.lock import Key, Starts
 from cpuplan.pipeline import Project
 from cpuplan.plan import NodePlan, Plan
+from cpuplan.progress import stage
 
 
 class Afresh(NamedTuple):
@@ -36,6 +37,7 @@ class Dropped(NamedTuple):
 Change = Afresh | Resolved | Dropped
 
 
+@stage("comparing with the lock")
 def changes(project: Project, plan: Plan) -> list[Change]:
     """By cluster and class, within each kind of change."""
     known = pipeline.starts(project)

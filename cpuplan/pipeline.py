@@ -20,6 +20,7 @@ from cpuplan.perclass.making import PLAIN, Making, batch_of
 from cpuplan.perclass.unit import check_node
 from cpuplan.plan import ConfiguredPlan, NodeClass, Plan
 from cpuplan.profiles import project
+from cpuplan.progress import stage
 from cpuplan.read import inputs, places, waivers
 from cpuplan.read.documents import Documents
 from cpuplan.read.inputs import LOCK_PATH, Inputs
@@ -62,6 +63,7 @@ class Project(NamedTuple):
         return self.documents.locate
 
 
+@stage("reading the project")
 def load(root: Path, also: Sequence[Path] = (), seconds: float | None = None) -> Project:
     """Read inventories/, intents/, the lock and the files `also`; problems are returned.
 
@@ -195,6 +197,7 @@ class Moves(NamedTuple):
     nodes: tuple[str, ...] = ()
 
 
+@stage("comparing layouts")
 def moves(project: Project, plan: Plan) -> list[Moves]:
     """What a plan changes, compared with the lock; nothing of classes that are not in the lock."""
     known = starts(project)
@@ -223,6 +226,7 @@ def check(project: Project, plan: Plan) -> list[Diagnostic]:
     return _check(project, plan, found)
 
 
+@stage("checking settings")
 def _check(
     project: Project, plan: Plan, found: Mapping[Key, Sequence[Diagnostic]]
 ) -> list[Diagnostic]:
@@ -247,12 +251,17 @@ def _check_delivery(project: Project, plan: Plan) -> Iterator[Diagnostic]:
         yield from gitops_checks.check_names(plan.nodes, document.spec, document.at("tracking"))
 
 
+@stage("checking state files")
 def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
     """State files on the nodes that kubelets with the new plan would refuse.
 
     No part of `check`: it depends on what was compiled before.
     """
-    return described(project, statefiles.check(project.before, plan, project.locate))
+    findings = Findings()
+    for node in plan.nodes:
+        of_class = statefiles.check(project.before, Plan((node,)), project.locate)
+        findings.add(of_class, [node.node_class.full_name])
+    return described(project, findings.all())
 
 
 def emit(project: Project, plan: Plan) -> dict[str, bytes]:
@@ -285,6 +294,7 @@ def described(
     return [*waived, *waivers.check(waived, documents)] if whole else waived
 
 
+@stage("checking")
 def judge(
     project: Project,
     *,
@@ -307,6 +317,7 @@ def judge(
     return plan, described(project, diagnostics, whole=True)
 
 
+@stage("checking classes without a layout")
 def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets say of classes without a layout, as far as it does not depend on one."""
     solved = {node.node_class.key for node in plan.nodes}
@@ -326,6 +337,7 @@ def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
     ]
 
 
+@stage("compiling")
 def compile_project(
     project: Project,
     *,

@@ -35,6 +35,7 @@ from cpuplan.fleet import targets
 from cpuplan.model import roles
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Plan
+from cpuplan.progress import follow, stage
 from cpuplan.setting import Setting, Settings, Value
 from cpuplan.source import Locate
 
@@ -144,13 +145,16 @@ def _objects(plan: ConfiguredPlan) -> Files:
     return {manifest.file: to_file(manifest.data) for manifest in manifests}
 
 
+@stage("making files")
 def tree(plan: Plan, delivery: DeliverySpec | None = None) -> Files:
     """All files of `out/`, by path; of paused classes those that stay."""
     files: Files = by_git.git_files() | planfile.files(plan)
     files |= deliveries.common_files(plan.nodes)
     objects: list[Managed] = []
-    for cluster, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
-        of_cluster, made = _cluster(cluster, list(group))
+    clusters = groupby(plan.nodes, key=lambda node: node.node_class.cluster)
+    groups = [(cluster, list(members)) for cluster, members in clusters]
+    for cluster, members in follow("clusters", len(groups), groups, lambda group: group[0]):
+        of_cluster, made = _cluster(cluster, members)
         files |= of_cluster
         objects += made
     if delivery:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cpuplan.bundle.modules import PACKAGE, Modules
+from cpuplan.progress import stage
 from cpuplan.resources import resource
 
 #: The commands of a bundle, and what they load by name.
@@ -42,6 +43,7 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o100644 << 16
 
 
+@stage("packing")
 def build() -> bytes:
     """The archive. Nothing is compressed: other releases of zlib would give other bytes."""
     whole = io.BytesIO(_SHEBANG)

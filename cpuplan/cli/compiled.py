@@ -4,23 +4,28 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cpuplan.cli.output import narrow_to, print_diagnostics, settings
+from cpuplan.progress import stage
 
 if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.pipeline import Compiled, Project
 
 
+@stage("compiling")
 def compile_again(output_format: str = "") -> "tuple[Project, Compiled] | None":
     """The project, and what it gives, from nothing but its inputs; None if it has errors.
 
     What is to be said of it is printed.
     """
     from cpuplan import pipeline
+    from cpuplan.cli.workers import workers
     from cpuplan.diagnostics import errors
+    from cpuplan.perclass.making import Making
 
     project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
-    compiled = pipeline.compile_project(project)
+    with workers() as who:
+        compiled = pipeline.compile_project(project, making=Making(who))
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, output_format)
         return None

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cpuplan.cli.output import echo_result, fails, note, print_diagnostics, settings
+from cpuplan.progress import stage
 from cpuplan.render.answers.fleet import (
     Checked,
     by_class,
     coverage,
+    distinct,
     findings,
     groups,
     sentence,
@@ -29,9 +31,11 @@ def report(
     """Print the findings by what differs, and return the exit code."""
     from cpuplan.cli.observed import observed
 
-    found = groups(checked)
-    listed = findings(checked, found, verbose=settings().verbose)
-    listed = observed([*problems, *listed], statements)
+    with stage("summing up"):
+        named = distinct(checked)
+        found = groups(named)
+        listed = findings(named, found, verbose=settings().verbose)
+        listed = observed([*problems, *listed], statements)
     if output_format == "json":
         from cpuplan.cli.report import Reporter
         from cpuplan.render.answers import fleet_json
@@ -49,8 +53,8 @@ def report(
     else:
         print_diagnostics(listed, output_format)
     if with_coverage and output_format == "text":
-        echo_result(coverage(checked))
-    if output_format == "text" and (classes := by_class(checked)):
+        echo_result(coverage(named))
+    if output_format == "text" and (classes := by_class(named, every=settings().verbose)):
         echo_result(classes)
-    note(sentence(checked))
+    note(sentence(named))
     return 1 if fails(listed, strict=True) else 0

@@ -141,10 +141,7 @@ def run(arguments: list[str]) -> int:
             )
         return result if isinstance(result, int) else 0
     except (click.Abort, KeyboardInterrupt):
-        from cpuplan.cli.output import note
-
-        note(f"interrupted; existing files are unchanged{settings.kept}")
-        return 130
+        return _interrupted(settings)
     except SystemExit as end:
         # click ends by itself after a completion, and where the reader of our output has seen
         # enough, with another one.
@@ -154,10 +151,27 @@ def run(arguments: list[str]) -> int:
         sys.stdout = None
         return 0
     except Exception as error:
+        if _is_interrupt(error):
+            return _interrupted(settings)
         from cpuplan.cli.failure import report
 
         name = next((word for word in arguments if word in COMMANDS), "cpuplan")
         return report(error, arguments, settings, name)
+
+
+def _interrupted(settings: Settings) -> int:
+    from cpuplan.cli.output import note
+
+    note(f"interrupted; existing files are unchanged{settings.kept}")
+    return 130
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C was the cause: an extension that is being loaded makes an error of it."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__
+    return cause is not None
 
 
 def _line(settings: Settings) -> Progress | None:

@@ -16,7 +16,7 @@ from cpuplan.expected.answer import Answer
 from cpuplan.expected.folder import found_files, load
 from cpuplan.expected.state import Expected
 from cpuplan.perclass import unplaced
-from cpuplan.progress import follow
+from cpuplan.progress import follow, stage
 from cpuplan.render.answers.fleet import Checked
 from cpuplan.source import Locate
 from cpuplan.workers import HERE, Workers, results
@@ -40,6 +40,7 @@ class Answered(NamedTuple):
     strange: tuple[Diagnostic, ...] = ()
 
 
+@stage("looking for nodes")
 def find_places(paths: Sequence[Path]) -> list[Place]:
     """The paths, and instead of a folder that is no root what lies in it.
 
@@ -58,6 +59,7 @@ def find_places(paths: Sequence[Path]) -> list[Place]:
     return found
 
 
+@stage("opening")
 def find_roots(places: Sequence[Place]) -> tuple[list[Root], list[Diagnostic]]:
     """The roots at some places, with what is no root.
 
@@ -87,7 +89,8 @@ def check_places(
     CpuplanError (CP807, CP808) for a path that is given itself.
     """
     clusters = settings().clusters
-    states = [load(file) for file in found_files(compiled)]
+    with stage("reading what was compiled"):
+        states = [load(file) for file in found_files(compiled)]
     states = [state for state in states if not clusters or state.cluster in clusters]
     if not states:
         raise CpuplanError([diagnose("CP878", path=compiled)])
@@ -152,7 +155,8 @@ class Snapshots:
                 strange += error.diagnostics
                 continue
             answers = tuple(check(root, state, name, locate))
-            checked.append(Checked(name, state.cluster, state.name, state.digest, answers))
+            of = Checked(name, state.cluster, state.name, state.digest, answers, state.intent)
+            checked.append(of)
         return Answered(tuple(checked), strange=tuple(strange))
 
 

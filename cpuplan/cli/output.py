@@ -12,6 +12,7 @@ from cpuplan.cli import options
 from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.render.diagnostics import FORMATS
+from cpuplan.text import listed
 
 if TYPE_CHECKING:
     from cpuplan.pipeline import Project
@@ -272,6 +273,25 @@ def note(text: str) -> None:
     """A line for people beside the result: standard error; nothing with -q."""
     if not settings().quiet:
         echo(text, err=True)
+
+
+#: Lines of notes, and names in one, that fit on a screen.
+_MOST_NOTES, _MOST_NAMES = 30, 8
+
+
+def note_names(head: str, names: Sequence[str]) -> None:
+    """`paused: a, b, c and 7 more`; with -v all names."""
+    note(f"{head}: {listed(names, len(names) if settings().verbose else _MOST_NAMES)}")
+
+
+def note_all(lines: Iterable[str]) -> None:
+    """Lines for people beside the result; of many the first ones, unless -v asks for all."""
+    given = list(lines)
+    is_long = len(given) > _MOST_NOTES and not settings().verbose
+    for line in given[:_MOST_NOTES] if is_long else given:
+        note(line)
+    if is_long:
+        note(f"and {len(given) - _MOST_NOTES} more lines; -v shows them")
 
 
 def print_remarks(sentences: Iterable[str]) -> None:

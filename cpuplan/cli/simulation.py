@@ -11,7 +11,8 @@ from cpuplan.cli.output import settings
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import findings, fleet, notes, orders, sharing
+from cpuplan.progress import stage
+from cpuplan.simulate import findings, fleet, notes, sharing
 from cpuplan.simulate.admission import UnknownPodError
 from cpuplan.simulate.alike import alike
 from cpuplan.simulate.allocators.base import UnfitError
@@ -28,6 +29,7 @@ from cpuplan.simulate.fleet import Result, Simulated, Starter
 from cpuplan.simulate.koordinatorfiles import checking
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.orders import Answer
+from cpuplan.workers import HERE, Workers
 
 Chosen = Sequence[tuple[ConfiguredPlan, tuple[str, ...]]]
 
@@ -53,6 +55,8 @@ class Run(NamedTuple):
     items: Sequence[Item]
     wanted: Wanted
     start: Starter
+    #: Who starts the nodes of classes that do not depend on each other.
+    workers: Workers = HERE
 
     @property
     def plans(self) -> list[ConfiguredPlan]:
@@ -98,6 +102,7 @@ def starter(
     return Starter(start, manifests.read_state(states), resources)
 
 
+@stage("judging pods")
 def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic]) -> Outcome:
     """What becomes of the pods, and all that is wrong."""
     wanted = run.wanted
@@ -126,7 +131,7 @@ def _simulate(run: Run, start: Starter) -> Result:
     wanted = run.wanted
     try:
         if wanted.on_each_node or wanted.any_order or fleet.is_single(run.chosen):
-            return fleet.on_each(run.chosen, run.items, start, wanted.ending)
+            return fleet.on_each(run.chosen, run.items, start, wanted.ending, run.workers)
         return fleet.spread(run.chosen, run.items, start)
     except UnknownPodError as error:
         raise click.UsageError(f"--end {error}: there is no such pod on the node") from None
@@ -135,10 +140,9 @@ def _simulate(run: Run, start: Starter) -> Result:
 
 
 def _orders(run: Run) -> list[tuple[str, Answer]]:
-    pods = [item.pod for item in run.items]
-    return [
-        (plan.node_class.name, orders.any_order(run.start(plan), pods)) for plan, _ in run.chosen
-    ]
+    answers = fleet.any_order_on_each(run.plans, run.items, run.start, run.workers)
+    names = (plan.node_class.name for plan in run.plans)
+    return list(zip(names, answers, strict=True))
 
 
 def _diagnostics(

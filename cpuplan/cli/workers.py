@@ -1,7 +1,10 @@
 """Who does the work of a command, as its options say."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from time import time
 from typing import TYPE_CHECKING
 
 import click
@@ -21,13 +24,22 @@ def making() -> "Iterator[Making]":
     from cpuplan.perclass.making import Making
 
     cache = Cache.of_user() if settings().cache else None
+    start = time()
     with workers() as who:
         try:
             yield Making(who, cache)
         except KeyboardInterrupt:
-            if cache and cache.folder:
+            if cache and cache.folder and _has_files_since(start, cache.folder):
                 settings().kept = "; layouts that were finished are kept for the next run"
             raise
+
+
+def _has_files_since(start: float, folder: Path) -> bool:
+    """Whether something was kept in a folder, of this run or of another one meanwhile."""
+    try:
+        return any(entry.stat().st_mtime >= start for entry in os.scandir(folder))
+    except OSError:
+        return False
 
 
 @contextmanager

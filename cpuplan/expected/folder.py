@@ -8,6 +8,7 @@ from cpuplan.expected.objects import Compiled
 from cpuplan.expected.objects import read as read_compiled
 from cpuplan.expected.state import FOLDER, Expected, UnreadableStateError, read
 from cpuplan.files import Unreadable, read_regular
+from cpuplan.progress import stage
 from cpuplan.text import did_you_mean
 
 OBJECTS = Path(OBJECTS_FOLDER)
@@ -39,6 +40,7 @@ def load(file: Path) -> Expected:
         raise CpuplanError([diagnose("CP877", path=file, problem=problem)]) from error
 
 
+@stage("reading what was compiled")
 def of_node(place: Path, node: str) -> Expected:
     """The expected state of `name` or `cluster/name`.
 

@@ -18,6 +18,7 @@ from cpuplan.impact.settings import Cause, Causes, SettingChange
 from cpuplan.impact.sides import Pair, Side, is_object
 from cpuplan.pipeline import Project
 from cpuplan.plan import ConfiguredPlan, Plan
+from cpuplan.progress import follow
 
 Rules = Callable[[Pair, Side, Side], Iterator[Step]]
 
@@ -94,14 +95,19 @@ def compare(
     by_key = {node.node_class.key: node for node in plan.nodes}
     of = _Pairs(differ, project, by_key, judge or _by_platform(project))
     paired = pairs.pairs(*sides)
+    told = follow("changes", len(paired), paired, _name)
     return Comparison(
-        tuple(map(of.change, paired)),
+        tuple(map(of.change, told)),
         differ.objects(),
         differ.others(),
         pairs.moved(*sides),
         of.fleet(paired),
         len(differ.files),
     )
+
+
+def _name(pair: Pair) -> str:
+    return "/".join(pair.after or pair.before or (pair.cluster,))
 
 
 def _by_platform(project: Project) -> Rules:

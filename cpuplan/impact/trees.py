@@ -14,6 +14,7 @@ from cpuplan.files import Unreadable, read_regular
 from cpuplan.files.listing import list_files
 from cpuplan.fleet.before import CLASSES, VERSION, is_manifest
 from cpuplan.impact import sides
+from cpuplan.progress import stage
 from cpuplan.read.files import refusal
 from cpuplan.source import Position
 
@@ -34,6 +35,7 @@ class Tree(NamedTuple):
     folder: Path | None = None
 
 
+@stage("reading what was compiled")
 def of_commit(root: Path, ref: str | None) -> Tree:
     """The tree of a commit; by default, of the one where the main branch was left."""
     from cpuplan.git import trees  # starts Git
@@ -46,6 +48,7 @@ def of_commit(root: Path, ref: str | None) -> Tree:
     return tree
 
 
+@stage("reading what was compiled")
 def of_folder(folder: Path) -> Tree:
     """The tree of a folder. An empty folder stands for nothing compiled."""
     listed = list_files(folder, within=folder, suffixes=("",), hidden=True)

@@ -7,11 +7,13 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import formats, join, sources
 from cpuplan.importers.base import Imported, Node, NodeObject
 from cpuplan.name_ranges import fold_names
+from cpuplan.progress import stage
 
 #: What was read, with the path that it is from.
 _Read = tuple[Path, Imported]
 
 
+@stage("reading machines")
 def run(format_name: str | None, paths: Iterable[Path], cluster: str | None = None) -> Imported:
     """Read the nodes at `paths`, in the format of that name or in the one that each looks like.
 

@@ -8,6 +8,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Format, Imported, node_name
 from cpuplan.importers.formats import FORMATS, detect
 from cpuplan.importers.trees.tree import Refused
+from cpuplan.progress import follow
 
 #: Files of a folder that are looked at.
 MAX_FILES = 10_000
@@ -26,7 +27,8 @@ def read(format_: Format | None, paths: Iterable[Path]) -> Iterator[tuple[Path, 
             yield path, _refused(problem)
             continue
         problems: list[Diagnostic] = []
-        for file, known in _files(format_, path, problems):
+        files = list(_files(format_, path, problems))
+        for file, known in follow("files", len(files), files, lambda pair: pair[0].name):
             if known is None:
                 yield file, _refused(diagnose("CP120", path=file, formats=", ".join(FORMATS)))
             elif known.read_parts:
@@ -34,9 +36,9 @@ def read(format_: Format | None, paths: Iterable[Path]) -> Iterator[tuple[Path, 
             else:
                 yield file, known.read(file)
         yield path, _refused(*problems)
-    for (name, _), files in parts.items():
+    for (name, _), of_node in follow("nodes", len(parts), parts.items(), lambda part: part[0][1]):
         if read_parts := FORMATS[name].read_parts:
-            yield files[0], read_parts(files)
+            yield of_node[0], read_parts(of_node)
 
 
 def _refused(*problems: Diagnostic) -> Imported:

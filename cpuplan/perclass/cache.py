@@ -7,13 +7,16 @@ at by this program, on this machine, with the same facts.
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from cpuplan.files import cached
+from cpuplan.fleet.before import Key
 from cpuplan.perclass import keys, unplaced
 from cpuplan.perclass.batch import Batch
+from cpuplan.perclass.keeping import Keeping
 from cpuplan.perclass.packed import UnpackError, pack
 from cpuplan.perclass.unit import Made, Unit
 from cpuplan.workers import Workers, results
@@ -46,11 +49,15 @@ class Cache:
         names = _Names(batch)
         found = [self._find(self.folder, batch, unit, names) for unit in batch.units]
         missing = [unit for unit, made in zip(batch.units, found, strict=True) if made is None]
-        made_now = results(batch.of(missing), workers)
+        keep = _Keep(self.folder, {unit.members[0].key: names.facts(unit) for unit in missing})
+        work = batch.of(missing)
+        # Processes of this machine keep what they make; workers of others have other folders.
+        is_kept = workers.executor is None
+        made_now = results(Keeping(work, keep) if is_kept else work, workers)
         for unit, known in zip(batch.units, found, strict=True):
             made = known or next(made_now)
-            if known is None:
-                self._save(self.folder, names.after(unit, made), made)
+            if known is None and not is_kept:
+                keep(unit, made)
             yield made
         if missing:
             _prune(self.folder)
@@ -72,13 +79,30 @@ class Cache:
                 return made
         return None
 
-    @staticmethod
-    def _save(folder: Path, names: list[str], made: Made) -> None:
+
+@dataclass(frozen=True)
+class _Keep:
+    """Keeps results in a folder, by the facts of each unit; a value that can be sent."""
+
+    folder: Path
+    facts: Mapping[Key, str]
+
+    def __call__(self, unit: Unit, made: Made) -> None:
+        names = _names_of(unit, made, self.facts[unit.members[0].key])
         if names:
             data = pack([made])
             data = sha256(data).digest() + data
             for name in names:
-                cached.write(folder / name, data)
+                cached.write(self.folder / name, data)
+
+
+def _names_of(unit: Unit, made: Made, facts: str) -> list[str]:
+    """Where a result is kept; nowhere without a layout, or with the lines of something."""
+    diagnostics = [*made.problems, *(each for group in made.found for each in group)]
+    if not facts or not made.plans or any(map(unplaced.has_lines, diagnostics)):
+        return []
+    plan = made.plans[0]
+    return [keys.kept(facts, plan.layout, plan.limited), keys.solved(facts, unit)]
 
 
 class _Names:
@@ -91,23 +115,14 @@ class _Names:
 
     def before(self, unit: Unit) -> Iterator[str]:
         """Where a result of a unit may be: with the layout that it has, or solved from others."""
-        facts = self._of(unit)
+        facts = self.facts(unit)
         if facts:
             first = unit.first
             if first:
                 yield keys.kept(facts, first.pools, first.limited)
             yield keys.solved(facts, unit)
 
-    def after(self, unit: Unit, made: Made) -> list[str]:
-        """Where the result is kept; nowhere without a layout, or with the lines of something."""
-        diagnostics = [*made.problems, *(each for group in made.found for each in group)]
-        facts = self._of(unit)
-        if not facts or not made.plans or any(map(unplaced.has_lines, diagnostics)):
-            return []
-        plan = made.plans[0]
-        return [keys.kept(facts, plan.layout, plan.limited), keys.solved(facts, unit)]
-
-    def _of(self, unit: Unit) -> str:
+    def facts(self, unit: Unit) -> str:
         """The digest of a unit's facts; "" where there is none."""
         if id(unit) not in self._facts:
             beside = self._batch.beside(unit)

@@ -11,6 +11,7 @@ from cpuplan.fleet.lock import Key, Lock
 from cpuplan.git import trees
 from cpuplan.git.program import LONG, run, unusable
 from cpuplan.pipeline import Moves
+from cpuplan.progress import stage
 from cpuplan.read.files import FOLDERS, POD_FOLDER
 from cpuplan.read.inputs import LOCK_PATH
 from cpuplan.render.changes import direction
@@ -38,6 +39,7 @@ class Merge(NamedTuple):
     conflicts: tuple[str, ...]
 
 
+@stage("merging in memory")
 def merge(root: Path, ref: str) -> Merge:
     """Merge `ref` into the present commit; no index, work tree or branch is touched.
 
@@ -70,6 +72,7 @@ def of_inputs(merged: Merge) -> list[Diagnostic]:
     ]
 
 
+@stage("comparing layouts")
 def of_layouts(root: Path, merged: Merge, ref: str) -> list[Diagnostic]:
     """CP698 for classes whose layout both sides changed, each in its own way."""
     base, ours, theirs = (

@@ -9,6 +9,7 @@ from pathlib import Path
 from cpuplan.fleet.before import CLASSES
 from cpuplan.git import trees
 from cpuplan.git.trees import EXECUTABLE, FILE, LINK, Entry
+from cpuplan.progress import stage
 from cpuplan.read.files import FOLDERS, POD_FOLDER
 
 _OURS = "out/.cpuplan"
@@ -23,10 +24,11 @@ def project_at(root: Path, tree: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="cpuplan-") as folder:
         place = Path(folder, "project")
         place.mkdir()
-        for name in (*FOLDERS, POD_FOLDER, _OURS):
-            write_folder(root, tree, name, place)
-        if any(_PAUSED in path.read_bytes() for path in (place / _CLASSES).glob("*/*.json")):
-            write_folder(root, tree, "out", place)
+        with stage("reading the commit"):
+            for name in (*FOLDERS, POD_FOLDER, _OURS):
+                write_folder(root, tree, name, place)
+            if any(_PAUSED in path.read_bytes() for path in (place / _CLASSES).glob("*/*.json")):
+                write_folder(root, tree, "out", place)
         yield place
 
 

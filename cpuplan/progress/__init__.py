@@ -11,14 +11,17 @@ Piece = TypeVar("Piece")
 class Progress(Protocol):
     """Someone who is told."""
 
-    def begin(self, what: str, total: int) -> None:
-        """Work on so many pieces begins."""
+    def begin(self, what: str, total: int | None) -> None:
+        """Work on so many pieces begins; None for work that nobody can count."""
 
     def done(self, name: str) -> None:
         """A piece is done."""
 
     def end(self) -> None:
         """The work that began last has ended, done or not."""
+
+    def stop(self) -> None:
+        """Nothing is told any more, whatever has not ended."""
 
 
 _watching: ContextVar[Progress | None] = ContextVar("watching", default=None)
@@ -32,6 +35,25 @@ def watched(progress: Progress | None) -> Iterator[None]:
         yield
     finally:
         _watching.reset(token)
+        if progress is not None:
+            progress.stop()
+
+
+@contextmanager
+def stage(what: str) -> Iterator[None]:
+    """Tell what is being done inside, and how long it takes; also as a decorator.
+
+    Pieces that are counted inside are told in its place.
+    """
+    progress = _watching.get()
+    if progress is None:
+        yield
+        return
+    progress.begin(what, None)
+    try:
+        yield
+    finally:
+        progress.end()
 
 
 def follow(
@@ -39,7 +61,7 @@ def follow(
 ) -> Iterable[Piece]:
     """The pieces as they are, each told when the next one is asked for; nothing if nobody watches.
 
-    Work that begins inside of other work is not told on its own.
+    What is counted inside of other counted work is not told on its own.
     """
     progress = _watching.get()
     return pieces if progress is None else _told(progress, what, total, pieces, name)

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
@@ -27,72 +28,102 @@ def is_wanted() -> bool:
     return not is_plain and sys.stderr is not None and sys.stderr.isatty()
 
 
+@dataclass
+class _Work:
+    """What has begun, and how far it is; without a total nobody counts it."""
+
+    what: str
+    total: int | None
+    since: float
+    done: int = 0
+    name: str = ""
+    bar: Any = None
+
+
 class Line:
-    """What is told of the outermost work; a `Progress`."""
+    """What is told of the outermost work that is counted, or else of the innermost; a `Progress`.
+
+    It is drawn when the command has lasted for a second, not each piece of its work.
+    """
 
     def __init__(self, is_quiet: Callable[[], bool]) -> None:
         self._is_quiet = is_quiet  # asked late: -q may come with the command
-        self._depth = 0
-        self._what, self._name = "", ""
-        self._total = self._pos = 0
-        self._since = 0.0
-        self._bar: Any = None
+        self._begun: list[_Work] = []
+        self._start = monotonic()
+        self._is_drawn = False
         self._before: Any = None
 
-    def begin(self, what: str, total: int) -> None:
-        self._depth += 1
-        if self._depth == 1:
-            self._what, self._name, self._total, self._pos = what, "", total, 0
-            self._since = monotonic()
-            self._bar = None
+    def begin(self, what: str, total: int | None) -> None:
+        self._begun.append(_Work(what, total, monotonic()))
+        if len(self._begun) == 1:
             self._arm()
 
     def done(self, name: str) -> None:
-        if self._depth == 1:
-            self._pos += 1
-            self._name = name
+        if self._begun:
+            self._begun[-1].done += 1
+            self._begun[-1].name = name
 
     def end(self) -> None:
-        self._depth -= 1
-        if self._depth == 0:
+        del self._begun[-1:]
+        if not self._begun:
             self._disarm()
+
+    def stop(self) -> None:
+        self._begun = []
+        self._disarm()
 
     def _arm(self) -> None:
         is_main = threading.current_thread() is threading.main_thread()
         if not self._is_quiet() and is_main and hasattr(signal, "setitimer"):
+            first = max(_EACH, _PATIENCE - (monotonic() - self._start))
             self._before = signal.signal(signal.SIGALRM, self._draw)
-            signal.setitimer(signal.ITIMER_REAL, _PATIENCE, _EACH)
+            signal.setitimer(signal.ITIMER_REAL, first, _EACH)
 
     def _disarm(self) -> None:
         if self._before is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, self._before)
             self._before = None
-        if self._bar is not None:
-            self._bar = None
+        if self._is_drawn:
+            self._is_drawn = False
             _write(_CLEAR)
 
     def _draw(self, *_: object) -> None:
         """Write the line past Python's buffers, which this may have interrupted."""
-        if self._bar is None:
-            self._bar = self._new_bar()
-        self._bar.make_step(self._pos - self._bar.pos)
-        self._bar.show_eta = self._pos > 0
-        elapsed = f"{monotonic() - self._since:.0f} s"
-        line = "  ".join(filter(None, (self._bar.format_progress_line(), elapsed, self._name)))
+        if not self._begun:
+            return
+        # A single piece says nothing of what is left: what it consists of may.
+        counted = (work for work in self._begun if (work.total or 0) > 1)
+        work = next(counted, self._begun[-1])
+        elapsed = f"{monotonic() - work.since:.0f} s"
+        line = "  ".join(filter(None, (_shown(work), elapsed, work.name)))
         width = shutil.get_terminal_size((80, 24)).columns - 1
+        self._is_drawn = True
         _write(_CLEAR + printable(line)[:width])
 
-    def _new_bar(self) -> Any:
-        import click
 
-        bar = click.progressbar(
-            length=self._total, label=self._what, show_pos=True, width=20, file=io.StringIO()
-        )
-        # What was done before somebody looks counts for the time that is left.
-        bar.start -= monotonic() - self._since
-        bar.last_eta = bar.start
-        return bar
+def _shown(work: _Work) -> str:
+    """What is done, and of how much."""
+    if work.total is None:
+        return work.what
+    if work.bar is None:
+        work.bar = _new_bar(work)
+    work.bar.make_step(work.done - work.bar.pos)
+    work.bar.show_eta = work.done > 0
+    shown: str = work.bar.format_progress_line()
+    return shown
+
+
+def _new_bar(work: _Work) -> Any:
+    import click
+
+    bar: Any = click.progressbar(
+        length=work.total, label=work.what, show_pos=True, width=20, file=io.StringIO()
+    )
+    # What was done before somebody looks counts for the time that is left.
+    bar.start -= monotonic() - work.since
+    bar.last_eta = bar.start
+    return bar
 
 
 def _write(text: str) -> None:

@@ -14,6 +14,7 @@ from cpuplan import __version__
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.files import is_plain
 from cpuplan.pipeline import solver_version
+from cpuplan.progress import stage
 from cpuplan.read.inputs import LOCK_PATH, Inputs
 
 #: in-toto.io/Statement v1, with the predicate of slsa.dev/provenance v1.
@@ -31,6 +32,7 @@ class Provenance(NamedTuple):
     versions: Mapping[str, str]
 
 
+@stage("digesting files")
 def of(files: Mapping[str, bytes], inputs: Inputs) -> Provenance:
     """The provenance of files that inputs gave just now."""
     read = dict(inputs.texts)
@@ -44,6 +46,7 @@ def _digests(files: Mapping[str, bytes]) -> dict[str, str]:
     return {path: sha256(data).hexdigest() for path, data in files.items()}
 
 
+@stage("writing the statement")
 def render(provenance: Provenance) -> bytes:
     """The statement; the same provenance gives the same bytes."""
     statement = {

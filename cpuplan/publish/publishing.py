@@ -9,6 +9,7 @@ from cpuplan.fleet.before import is_manifest
 from cpuplan.git import commits, trees
 from cpuplan.git.trees import EXECUTABLE, FILE, Entry
 from cpuplan.impact.rules.context import Context
+from cpuplan.progress import stage
 from cpuplan.publish import branch as branches
 from cpuplan.publish import folder as folders
 from cpuplan.publish import impacts, message, provenance
@@ -63,13 +64,14 @@ def publish(request: Request) -> Published:
     """
     repository = request.repository
     branch = branches.find(repository, request.branch, request.push_to)
-    now = folders.read(repository, branch.tip, request.folder)
-    state = _State(branch, now, folders.last_published(repository, now, request.folder))
-    wanted = _wanted(request, now)
-    names = commits.name_blobs(repository, wanted)
-    if problems := _problems(request, state, names):
-        raise CpuplanError(problems)
-    changes = _changes(request, state, names)
+    with stage("comparing with the branch"):
+        now = folders.read(repository, branch.tip, request.folder)
+        state = _State(branch, now, folders.last_published(repository, now, request.folder))
+        wanted = _wanted(request, now)
+        names = commits.name_blobs(repository, wanted)
+        if problems := _problems(request, state, names):
+            raise CpuplanError(problems)
+        changes = _changes(request, state, names)
     if not changes:
         return _without_change(request, branch)
     statements = _statements(request, state)
@@ -165,12 +167,16 @@ def _commit(
     if not request.clusters:
         gone = filter(folders.is_provenance, now.entries.keys() - contents.keys())
         changes |= dict.fromkeys(gone, None)
-    before, after = _sides(request, now, contents, changes)
-    commits.write_blobs(repository, [contents[path] for path, entry in changes.items() if entry])
-    below = {f"{request.folder}/{path}": entry for path, entry in changes.items()}
-    tree = commits.write_tree(repository, branch.tip, below)
-    lines = (*impacts.lines(before, after, request.context), *message.summary(before, after))
-    text = message.compose(before, after, request.folder, request.clusters, request.origin, lines)
+    with stage("making the commit"):
+        before, after = _sides(request, now, contents, changes)
+        blobs = [contents[path] for path, entry in changes.items() if entry]
+        commits.write_blobs(repository, blobs)
+        below = {f"{request.folder}/{path}": entry for path, entry in changes.items()}
+        tree = commits.write_tree(repository, branch.tip, below)
+        lines = (*impacts.lines(before, after, request.context), *message.summary(before, after))
+        text = message.compose(
+            before, after, request.folder, request.clusters, request.origin, lines
+        )
     parents = [branch.tip] if branch.tip else []
     commit = commits.write_commit(repository, tree, parents, text)
     if request.push_to is not None:

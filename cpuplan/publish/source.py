@@ -7,6 +7,7 @@ from typing import NamedTuple
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.git import trees
 from cpuplan.git.program import run
+from cpuplan.progress import stage
 from cpuplan.read.files import FOLDERS, POD_FOLDER
 from cpuplan.read.inputs import LOCK_PATH, Inputs
 from cpuplan.source import Position
@@ -22,6 +23,7 @@ class Source(NamedTuple):
     dirty: tuple[Diagnostic, ...]
 
 
+@stage("asking Git for changes")
 def of(inputs: Inputs) -> Source:
     """The source of inputs. CP692 for each that is in no commit."""
     root = inputs.root

@@ -10,6 +10,7 @@ from cpuplan.fleet.before import is_manifest
 from cpuplan.git import trees
 from cpuplan.git.trees import EXECUTABLE, LINK, SUBMODULE
 from cpuplan.git.trees import FILE as GIT_FILE
+from cpuplan.progress import stage
 from cpuplan.publish.folder import is_provenance, is_wanted
 from cpuplan.publish.provenance import Provenance
 from cpuplan.source import Position
@@ -29,6 +30,7 @@ class Tree(NamedTuple):
     shown: str
 
 
+@stage("reading out/")
 def of_folder(out: Path) -> Tree:
     """The tree on disk. Raises CpuplanError (CP605, CP607)."""
     try:
@@ -41,6 +43,7 @@ def of_folder(out: Path) -> Tree:
     return Tree(files, others, out.name)
 
 
+@stage("reading the commit")
 def of_commit(root: Path, ref: str, folder: str) -> Tree:
     """The tree in a commit of the repository of `root`. Raises CP688, CP689."""
     commit = trees.commit_of(root, ref)
@@ -52,6 +55,7 @@ def of_commit(root: Path, ref: str, folder: str) -> Tree:
     return Tree({path: contents[name] for path, name in files.items()}, others, f"{ref}:{folder}")
 
 
+@stage("comparing files")
 def compare(tree: Tree, wanted: Mapping[str, bytes]) -> list[Diagnostic]:
     """A finding for each path that is not as the inputs give it: CP608 to CP610 and CP699."""
     manifests = _manifests(tree)

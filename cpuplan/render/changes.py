@@ -1,6 +1,6 @@
 """What a compilation changes, a line each: CPUs that move, layouts that are solved again."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 
 from cpuplan.changes import Afresh, Change, Dropped, Resolved
 from cpuplan.cpuset import cpus_text
@@ -8,19 +8,33 @@ from cpuplan.diagnostics import Reason
 from cpuplan.pipeline import Moves
 from cpuplan.solve.moves import Move
 from cpuplan.source import Locate
-from cpuplan.text import first_of, joined
+from cpuplan.text import counted, first_of, joined
 
 #: More nodes are not named.
 _MOST = 5
+#: Classes whose CPUs move for one reason that have a line each.
+_FEW_ALIKE = 4
 
 
-def move_lines(changed: Iterable[Moves], locate: Locate) -> Iterator[str]:
-    """`lab/du: CPUs 4,36 move from isolated to reserved: reserved is 0-4 (intents/a.yaml:12)`."""
+def move_lines(changed: Iterable[Moves], locate: Locate, *, every: bool = False) -> Iterator[str]:
+    """`lab/du: CPUs 4,36 move from isolated to reserved: reserved is 0-4 (intents/a.yaml:12)`.
+
+    Of many classes whose CPUs move for one reason the first is told, unless `every` one is.
+    """
+    groups: dict[Hashable, list[tuple[Moves, Move]]] = {}
     for moves in changed:
-        nodes = f" ({first_of(moves.nodes, _MOST)})" if moves.nodes else ""
         for move in moves.moves:
+            cluster = moves.node_class.cluster
+            key = cluster, move.before, move.after, move.because, bool(moves.nodes)
+            groups.setdefault(key, []).append((moves, move))
+    for group in groups.values():
+        shown = group if every or len(group) <= _FEW_ALIKE else group[:1]
+        rest = len({moves.node_class.key for moves, _ in group[len(shown) :]})
+        likewise = f", and those of {counted(rest, 'class')} more likewise" if rest else ""
+        for moves, move in shown:
+            nodes = f" ({first_of(moves.nodes, _MOST)})" if moves.nodes else ""
             reasons = [_reason(reason, locate) for reason in move.because]
-            parts = [f"{moves.node_class.full_name}{nodes}", direction(move)]
+            parts = [f"{moves.node_class.full_name}{nodes}", f"{direction(move)}{likewise}"]
             yield ": ".join([*parts, "; ".join(reasons)] if reasons else parts)
 
 

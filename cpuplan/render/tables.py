@@ -1,6 +1,6 @@
 """Tables of what there is: the classes of a plan, the server models of the catalogue."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan.cpuset import cpus_text
 from cpuplan.fleet import hardware
@@ -10,37 +10,96 @@ from cpuplan.name_ranges import fold_names
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.read.documents import Document
 from cpuplan.render.columns import table
-from cpuplan.text import listed
+from cpuplan.render.together import MOST, Line, Member, interval, together
+from cpuplan.text import counted, listed
 
 _CLASSES = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for pool in POOLS))
 #: Ranges of names in a line before the others are only counted.
 _MOST_RANGES = 2
+#: Server models in a line, lines of what is special, and classes in one of these.
+_MOST_MODELS, _MOST_NOTES, _MOST_NAMED = 2, 10, 4
 _MODELS = ("NAME", "SOCKETS", "CORES", "CPUS", "NUMA NODES", "L3", "MODEL")
 
 
-def classes(plans: Sequence[NodePlan]) -> str:
+def classes(plans: Sequence[NodePlan], *, every: bool = False) -> str:
     """A line for each class: its nodes, intent and hardware, and how many CPUs each pool has.
 
-    Where something is special about a class, a last column says what.
+    Where something is special about a class, a last column says what. Of many classes, unless
+    `every` one is asked for, a line for what they have in common, and what is special by its name.
     """
+    notes = special_of(plans)
+    lines = together(plans, _member, every=every)
+    if any(len(line.members) > 1 for line in lines):
+        return "".join(_summed(lines, dict(zip(map(id, plans), notes, strict=True))))
     rows = [_class(plan) for plan in plans]
-    notes = [", ".join(_special(plan.node_class, plans)) for plan in plans]
     if any(notes):
         rows = [(*row, note) for row, note in zip(rows, notes, strict=True)]
         return table([(*_CLASSES, "SPECIAL"), *rows])
     return table([_CLASSES, *rows])
 
 
-def _special(node_class: NodeClass, plans: Iterable[NodePlan]) -> Iterator[str]:
+def _member(plan: NodePlan) -> Member:
+    of = plan.node_class
+    return Member(of.cluster, of.intent, of.name)
+
+
+def _summed(lines: Mapping[Line, Sequence[NodePlan]], notes: Mapping[int, str]) -> Iterator[str]:
+    """A line for several classes each, and those about which something is special, by id."""
+    shown = list(lines.items())[:MOST]
+    rows = [_several(line.title, plans) for line, plans in shown]
+    yield table([("CLASSES", "NODES", "HARDWARE", "CPUS", *_CLASSES[5:]), *rows])
+    plans = [plan for members in lines.values() for plan in members]
+    yield from _rest(lines, len(shown))
+    noted = [text for line, members in lines.items() for text in _noted(line, members, notes)]
+    yield from noted[:_MOST_NOTES]
+    if len(noted) > _MOST_NOTES:
+        yield f"and {len(noted) - _MOST_NOTES} more that are special\n"
+    nodes = sum(len(plan.node_class.nodes) for plan in plans)
+    number = f"{counted(nodes, 'node')} in {counted(len(plans), 'class')}"
+    yield f"{number}; -v shows each class, and a name one node\n"
+
+
+def _noted(line: Line, plans: Sequence[NodePlan], notes: Mapping[int, str]) -> Iterator[str]:
+    """What is special about all classes of a line, or about some of them, which are named."""
+    names: dict[str, list[str]] = {}
+    for plan in plans:
+        names.setdefault(notes[id(plan)], []).append(plan.node_class.full_name)
+    for note, own in names.items():
+        if note:
+            whose = line.title if len(own) == len(plans) else listed(own, _MOST_NAMED)
+            yield f"{whose}: {note}\n"
+
+
+def _rest(lines: Mapping[Line, Sequence[NodePlan]], shown: int) -> Iterator[str]:
+    if rest := [plan for plans in list(lines.values())[shown:] for plan in plans]:
+        nodes = sum(len(plan.node_class.nodes) for plan in rest)
+        yield f"and {counted(nodes, 'node')} in {counted(len(rest), 'class')} more\n"
+
+
+def _several(title: str, plans: Sequence[NodePlan]) -> tuple[str, ...]:
+    nodes = sum(len(plan.node_class.nodes) for plan in plans)
+    models = list(dict.fromkeys(plan.node_class.hardware for plan in plans))
+    sizes = [interval(len(plan.pool(pool).cpus) for plan in plans) for pool in POOLS]
+    cpus = interval(len(plan.topology.online) for plan in plans)
+    return (title, str(nodes), listed(models, _MOST_MODELS), cpus, *sizes)
+
+
+def special_of(plans: Sequence[NodePlan]) -> list[str]:
+    """What is special about each class; nothing of most."""
+    kin: dict[tuple[str, str, str], list[NodeClass]] = {}
+    for plan in plans:
+        of = plan.node_class
+        kin.setdefault((of.cluster, of.intent, of.hardware), []).append(of)
+    return [
+        ", ".join(_special(of, kin[of.cluster, of.intent, of.hardware]))
+        for of in (plan.node_class for plan in plans)
+    ]
+
+
+def _special(node_class: NodeClass, kin: Sequence[NodeClass]) -> Iterator[str]:
     """What distinguishes a class: it is paused, or unlike most nodes of its hardware."""
     if node_class.spec.paused:
         yield "paused"
-    kin = [
-        plan.node_class
-        for plan in plans
-        if (plan.node_class.cluster, plan.node_class.intent, plan.node_class.hardware)
-        == (node_class.cluster, node_class.intent, node_class.hardware)
-    ]
     usual = max(kin, key=lambda other: len(other.nodes))
     if usual is node_class:
         return

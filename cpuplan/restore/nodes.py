@@ -5,10 +5,12 @@ from pathlib import Path
 from cpuplan.importers.base import Imported
 from cpuplan.importers.machine import Machine
 from cpuplan.name_ranges import fold_names
+from cpuplan.progress import stage
 from cpuplan.restore import cpus, memory, plans
 from cpuplan.restore.plans import Planned
 
 
+@stage("undoing what a plan did")
 def restore(imported: Imported, root: Path) -> Imported:
     """Undo what the plans of the project at `root`, and those that the machines show, changed.
 

@@ -40,8 +40,9 @@ def check(plans: Iterable[ConfiguredPlan], items: Sequence[Item]) -> Iterator[Di
     for plan in plans:
         if not mixedcpus.are_used(plan):
             continue
+        facts = planned(plan)  # the same for all pods
         for item in items:
-            for fault in faults(item.pod, plan):
+            for fault in faults(item.pod, plan, facts):
                 place = item.place(fault.container)
                 key = place or full_name(item.pod), fault
                 if key not in told:
@@ -55,9 +56,12 @@ def _finding(item: Item, fault: Fault) -> Diagnostic:
     return diagnose("CP714", place, who=who, problem=fault.problem, remedy=fault.remedy)
 
 
-def faults(given: Pod, plan: ConfiguredPlan) -> Iterator[Fault]:
-    """What a node of the plan would do with a pod that nobody expects; nothing of refused pods."""
-    facts = planned(plan)
+def faults(given: Pod, plan: ConfiguredPlan, known: Planned | None = None) -> Iterator[Fault]:
+    """What a node of the plan would do with a pod that nobody expects; nothing of refused pods.
+
+    `known` is what its kubelet finds, where that is known already.
+    """
+    facts = known or planned(plan)
     gates = Gates(facts.config.get("featureGates") or {}, facts.version)
     pod = apiserver.store(given, gates)
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.files import Unreadable, read_regular
+from cpuplan.progress import stage
 from cpuplan.read.files import refusal
 from cpuplan.read.inputs import LOCK_PATH, Inputs
 from cpuplan.write import emitted
@@ -38,6 +39,7 @@ class Locked(CpuplanError):  # noqa: N818 - what is the case, not what went wron
     """Another run is writing in the same place (CP606)."""
 
 
+@stage("writing out/")
 def write_tree(
     out: Path,
     files: Mapping[str, bytes],
@@ -91,6 +93,7 @@ def finish(out: Path) -> None:
         recover(place)
 
 
+@stage("writing out/")
 def write_compiled(
     out: Path, files: Mapping[str, bytes], written: bytes, read: Inputs, lock: str, *, force: bool
 ) -> Changes:
@@ -122,6 +125,7 @@ def _content(root: Path) -> bytes | None:
         raise CpuplanError([refusal(LOCK_PATH, error)]) from error
 
 
+@stage("comparing out/")
 def compare_tree(
     out: Path, files: Mapping[str, bytes], written: bytes | None = None
 ) -> tuple[Changes, list[Diagnostic]]:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.files import is_plain
 from cpuplan.fleet.before import MANIFEST, OLD_PLAN, is_manifest, manifest_of
+from cpuplan.progress import stage
 from cpuplan.source import Position
 
 #: SHA-256 and path of each file that this machine wrote last.
@@ -153,6 +154,7 @@ def parse_old_manifest(data: bytes) -> dict[str, str]:
     return {**digests, OLD_MANIFEST: sha256(data).hexdigest()}
 
 
+@stage("listing files")
 def render_written(files: Mapping[str, bytes]) -> bytes:
     """The note of what this machine wrote."""
     lines = [f"{sha256(files[path]).hexdigest()}  {path}\n" for path in sorted(files)]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from cpuplan.diagnostics import Diagnostic, Label, Severity, Waiver
 from cpuplan.files import Unreadable, cached, read_regular
 from cpuplan.program import program_digest
+from cpuplan.progress import stage
 from cpuplan.read.inputs import Inputs
 from cpuplan.source import Position
 
@@ -31,6 +32,7 @@ class Record(NamedTuple):
     classes: int
 
 
+@stage("reading the project")
 def unchanged(inputs: Inputs, out: Path) -> Record | None:
     """The record of these inputs, if every file of `out` is still as they produced it."""
     record = find(inputs)
@@ -60,6 +62,7 @@ def find(inputs: Inputs) -> Record | None:
         return None
 
 
+@stage("recording the result")
 def save(inputs: Inputs, record: Record) -> None:
     """Keep the record of `inputs`; where the cache folder cannot be written there will be none."""
     place = _place(inputs)

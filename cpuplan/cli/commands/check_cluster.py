@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cpuplan.cli.output import answer_format_option, cluster_option, note, settings
+from cpuplan.progress import stage
 
 if TYPE_CHECKING:
     from cpuplan.check.cluster.live import Compilation, Seen
@@ -91,8 +92,9 @@ def _checked(compilation: "Compilation", seen: "Seen") -> "list[Checked]":
     """The answers on each node, and on the objects of the cluster."""
     from cpuplan.render.answers.fleet import Checked
 
+    of = seen.nodes
     nodes = [
-        Checked(name, compilation.name, state.name, state.digest, tuple(seen.nodes[name]))
+        Checked(name, compilation.name, state.name, state.digest, tuple(of[name]), state.intent)
         for state in compilation.states
         for name in state.nodes
     ]
@@ -151,7 +153,8 @@ def _settled(
     from cpuplan.check.cluster.waiting import Clock, wait
 
     def once() -> "Seen":
-        return look(reader, compilation, locate)
+        with stage(f"asking cluster {compilation.name}"):
+            return look(reader, compilation, locate)
 
     try:
         return wait(once, seconds, Clock(monotonic, sleep, _INTERVAL), note)

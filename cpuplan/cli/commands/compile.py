@@ -11,13 +11,15 @@ from cpuplan.cli.output import (
     format_option,
     narrow_to,
     note,
+    note_all,
+    note_names,
     print_diagnostics,
     settings,
     time_limit_option,
     work_options,
 )
 from cpuplan.read import inputs
-from cpuplan.text import counted, joined
+from cpuplan.text import counted
 from cpuplan.write import record
 
 if TYPE_CHECKING:
@@ -200,8 +202,8 @@ def _tell_changes(run: _Run, resolve: bool) -> None:
         return
     from cpuplan.render.changes import change_lines, move_lines
 
-    for line in (*move_lines(compiled.moves, project.locate), *change_lines(changed)):
-        note(line)
+    moved = move_lines(compiled.moves, project.locate, every=settings().verbose)
+    note_all((*moved, *change_lines(changed)))
 
 
 def _tell_unproven(run: _Run) -> int:
@@ -218,7 +220,7 @@ def _tell_unproven(run: _Run) -> int:
     new = [name for name in taken if name not in waived]
     if not new:
         return 0
-    note(f"not proven best within --time-limit: {joined(new)}")
+    note_names("not proven best within --time-limit", new)
     return 6
 
 
@@ -269,10 +271,9 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
         f"{counted(plan.number_of_nodes, 'node')} in {counted(len(plan.nodes), 'class')}; "
         f"out/: {what}"
     )
-    if paused := [
-        node_plan.node_class.full_name for node_plan in compiled.plan.nodes if node_plan.spec.paused
-    ]:
-        note(f"paused, files in out/ unchanged: {joined(paused)}")
+    paused = [each.node_class.full_name for each in plan.nodes if each.spec.paused]
+    if paused:
+        note_names("paused, files in out/ unchanged", paused)
     return 0
 
 

@@ -12,6 +12,7 @@ from cpuplan.cli.new_files import HEADER
 from cpuplan.cli.output import echo, note, print_diagnostics, print_remarks, settings, use_colour
 from cpuplan.diagnostics import errors
 from cpuplan.importers.formats import FORMATS
+from cpuplan.progress import stage
 from cpuplan.text import counted
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def _is_there(path: Path) -> bool:
     return str(path) == "-" or os.path.exists(path)
 
 
+@stage("comparing with the inventory")
 def _update(kinds: "Kinds", folder: Path, *, force: bool) -> "Update":
     """What the import makes of the inventory that `folder` belongs to."""
     from cpuplan.write.inventory import known, update

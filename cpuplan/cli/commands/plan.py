@@ -19,6 +19,7 @@ from cpuplan.cli.output import (
     use_colour,
     work_options,
 )
+from cpuplan.progress import stage
 from cpuplan.text import counted
 
 if TYPE_CHECKING:
@@ -162,6 +163,7 @@ def _pods(files: tuple[Path, ...]) -> "tuple[list[Item], list[Diagnostic]]":
     return manifests.read_pods(files, with_claims=True) if files else ([], [])
 
 
+@stage("comparing")
 def _report(
     project: "Project",
     compiled: "Compiled",
@@ -242,6 +244,7 @@ def _print(report: "PlanReport", output_format: str) -> None:
         note(f"note: {counted(report.elsewhere, 'node')} more, excluded by --cluster or --node")
 
 
+@stage("summing up")
 def _rendered(report: "PlanReport", output_format: str, *, colour: bool) -> str:
     if output_format == "json":
         from cpuplan.render.plan import data
@@ -256,6 +259,7 @@ def _rendered(report: "PlanReport", output_format: str, *, colour: bool) -> str:
     return text.render(report, colour=colour)
 
 
+@stage("comparing")
 def _excess(
     project: "Project", compiled: "Compiled", whole: "Comparison", asked: str | None
 ) -> "list[Diagnostic]":

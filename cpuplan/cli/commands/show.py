@@ -42,7 +42,8 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
 
     With the name of HARDWARE (of the project or the catalogue), draw the machine with its memory,
     distances and devices. If a node has the same name, use Hardware/NAME. Without a name, print one
-    line for each class of nodes.
+    line for each class of nodes; of more than 30 classes, unless with -v, one for each intent of a
+    cluster.
     """
     if source:
         from cpuplan.cli import machines
@@ -68,7 +69,8 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
                     node_plan
                     for node_plan in plan.nodes
                     if scope is None or scope.wants(node_plan.node_class)
-                ]
+                ],
+                every=settings().verbose,
             ),
             nl=False,
         )

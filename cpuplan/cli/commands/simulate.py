@@ -22,8 +22,10 @@ from cpuplan.cli.output import (
     work_options,
 )
 from cpuplan.cli.simulation import Chosen, Outcome, Run, Wanted, outcome_of, remarks, starter
+from cpuplan.cli.workers import workers
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.pipeline import Project
+from cpuplan.progress import stage
 from cpuplan.simulate import findings
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET, PLANNED, SCHEDULERS
 from cpuplan.simulate.fleet import Result
@@ -158,7 +160,8 @@ def command(
         from cpuplan.cli.simulating import sidebyside
 
         return sidebyside.run(run, svg, output_format, of_workloads=not files)
-    outcome = outcome_of(run, diagnostics, traps)
+    with workers() as who:
+        outcome = outcome_of(run._replace(workers=who), diagnostics, traps)
     shown = outcome.shown()
     if output_format == "json":
         _print_json(shown, wanted.policy)
@@ -195,7 +198,8 @@ def _print(project: Project, shown: Outcome, *, svg: Path | None) -> None:
     colour = use_colour() and not settings().output
     drawn = svg or len(result.nodes) == 1
     picture = _picture(project, result, svg, colour=colour) if drawn else ""
-    texts = [picture, text.report(result, one_by_one=settings().verbose)]
+    with stage("summing up"):
+        texts = [picture, text.report(result, one_by_one=settings().verbose)]
     for name, answer in answers:
         pods = sum(
             len(node.outcome.outcomes) for node in result.nodes if node.plan.node_class.name == name

@@ -12,6 +12,7 @@ from cpuplan.importers.trees.archive import ArchiveError
 from cpuplan.importers.trees.folder import FolderTree
 from cpuplan.importers.trees.tar import TarTree
 from cpuplan.naming import is_subdomain
+from cpuplan.progress import follow
 
 
 def read(path: Path) -> Imported:
@@ -31,7 +32,8 @@ def read(path: Path) -> Imported:
             )
         for known in node_objects(tree, cluster, diagnostics):
             objects.setdefault(known.name, known)
-        for name in filter(is_subdomain, tree.names("nodes")):
+        names = list(filter(is_subdomain, tree.names("nodes")))
+        for name in follow("nodes", len(names), names, str):
             node = None if name in nodes else read_node(tree, name, cluster, remarks, diagnostics)
             if node is not None:
                 nodes[name] = node._replace(cluster_from=source, cluster_facts=stated)

@@ -1,7 +1,7 @@
 """The answers on many nodes, grouped by what differs: no node has lines of its own."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cpuplan.diagnostics import Diagnostic
@@ -9,6 +9,7 @@ from cpuplan.expected.answer import Answer, Heals, Verdict
 from cpuplan.name_ranges import fold_names
 from cpuplan.render.answers.summary import by_verdict, counts, why
 from cpuplan.render.columns import table
+from cpuplan.render.together import MOST, Member, together
 from cpuplan.text import counted
 
 #: Names and ranges of nodes in a message.
@@ -25,10 +26,22 @@ class Checked(NamedTuple):
     class_name: str
     digest: str
     answers: Sequence[Answer]
+    intent: str = ""
 
     @property
     def is_node(self) -> bool:
         return bool(self.class_name)
+
+
+def distinct(checked: Sequence[Checked]) -> list[Checked]:
+    """The same, with the cluster in the name of each node whose name another cluster has, too."""
+    clusters: dict[str, set[str]] = {}
+    for each in checked:
+        clusters.setdefault(each.name, set()).add(each.cluster)
+    return [
+        each._replace(name=f"{each.cluster}/{each.name}") if len(clusters[each.name]) > 1 else each
+        for each in checked
+    ]
 
 
 class Group(NamedTuple):
@@ -66,7 +79,8 @@ def _key(answer: Answer, finding: Diagnostic, name: str) -> tuple[str, ...]:
 
 def _nameless(text: str, name: str) -> str:
     """A text without the name of the node that it is about."""
-    return re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", "NODE", text)
+    bare = name.rpartition("/")[2]
+    return re.sub(rf"(?<![\w.-]){re.escape(bare)}(?![\w.-])", "NODE", text)
 
 
 def _first(answer: Answer, finding: Diagnostic) -> Group:
@@ -110,7 +124,7 @@ def sentence(checked: Sequence[Checked]) -> str:
     """`38 of 40 nodes hold what was compiled for them (1,204 facts held, 2 differ, ...)`."""
     # A node of which there are several snapshots is one.
     nodes = {each.name for each in checked if each.is_node}
-    holding = nodes - {each.name for each in checked if any(one.finding for one in each.answers)}
+    holding = nodes - {each.name for each in checked if _differs(each)}
     total = dict.fromkeys(Verdict, 0)
     for each in checked:
         for verdict, number in counts(each.answers).items():
@@ -123,35 +137,45 @@ def sentence(checked: Sequence[Checked]) -> str:
     )
 
 
-def by_class(checked: Sequence[Checked]) -> str:
-    """A line for each of several classes: how many nodes hold, and which of them differ."""
-    classes: dict[str, dict[str, list[Checked]]] = {}
-    for each in checked:
-        if each.is_node:
-            own = classes.setdefault(f"{each.cluster}/{each.class_name}", {})
-            own.setdefault(each.name, []).append(each)
+def by_class(checked: Sequence[Checked], *, every: bool = False) -> str:
+    """A line for each of several classes: how many nodes hold, and which of them differ.
+
+    Of many classes, unless `every` one is asked for, a line for what they have in common.
+    """
+    nodes = [each for each in checked if each.is_node]
+    lines = together(nodes, _member, every=every)
+    classes = {member for line in lines for member in line.members}
     if len(classes) < 2:
         return ""
-    head = ("CLASS", "NODES", "HOLD", "DIFFER", "NOT VERIFIABLE", "NODES THAT DIFFER")
-    return table([head, *(_class_row(name, nodes) for name, nodes in classes.items())])
+    first = "CLASS" if len(classes) == len(lines) else "CLASSES"
+    head = (first, "NODES", "HOLD", "DIFFER", "NOT VERIFIABLE", "NODES THAT DIFFER")
+    # Where nodes differ is the first thing to read, if not all fits.
+    ordered = list(lines.items())
+    if not every and len(ordered) > MOST:
+        ordered.sort(key=lambda pair: not any(map(_differs, pair[1])))
+    shown = ordered if every else ordered[:MOST]
+    rest = [each for _, members in ordered[len(shown) :] for each in members]
+    text = table([head, *(_class_row(line.title, members) for line, members in shown)])
+    return text + (f"and {counted(len(rest), 'node')} more\n" if rest else "")
 
 
-def _class_row(name: str, nodes: Mapping[str, Sequence[Checked]]) -> tuple[str, ...]:
+def _member(each: Checked) -> Member:
+    return Member(each.cluster, each.intent or each.class_name, each.class_name)
+
+
+def _differs(each: Checked) -> bool:
+    return any(answer.finding for answer in each.answers)
+
+
+def _class_row(title: str, checks: Sequence[Checked]) -> tuple[str, ...]:
     """Facts that cannot be verified are counted once, on however many nodes that is."""
-    differing = [
-        node
-        for node, checks in nodes.items()
-        if any(answer.finding for each in checks for answer in each.answers)
-    ]
-    unknown = {
-        fact
-        for checks in nodes.values()
-        for each in checks
-        for fact in by_verdict(each.answers)[Verdict.UNVERIFIABLE]
-    }
-    which = told(differing, list(nodes)) if differing else ""
-    held = str(len(nodes) - len(differing))
-    return name, str(len(nodes)), held, str(len(differing)), counted(len(unknown), "fact"), which
+    # A node of which there are several snapshots is one.
+    names = list(dict.fromkeys(each.name for each in checks))
+    differing = list(dict.fromkeys(each.name for each in checks if _differs(each)))
+    unknown = {fact for each in checks for fact in by_verdict(each.answers)[Verdict.UNVERIFIABLE]}
+    which = told(differing, names) if differing else ""
+    held = str(len(names) - len(differing))
+    return title, str(len(names)), held, str(len(differing)), counted(len(unknown), "fact"), which
 
 
 class Unverified(NamedTuple):

@@ -7,10 +7,9 @@ from cpuplan.printable import printable
 from cpuplan.render.ansi import paint
 from cpuplan.render.diagnostics.frame import Mark, draw
 from cpuplan.render.diagnostics.report import Report, summarize
+from cpuplan.render.diagnostics.selection import Shown, more_elsewhere, more_here, selected
 from cpuplan.source import Position
 
-#: Diagnostics of one code that are shown: the hundredth says nothing new.
-SHOWN_PER_CODE = 20
 #: A label this many lines from a marked line of the same file shares its frame.
 NEAR = 8
 
@@ -26,17 +25,11 @@ def render(report: Report, *, colour: bool = False, read_lines: ReadLines = lamb
     if not report.diagnostics and not report.elsewhere:
         return ""
     writer = _Writer(report, colour, read_lines)
-    most = len(report.listed) if report.verbose else SHOWN_PER_CODE
-    blocks: list[str] = []
-    by_code: dict[str, list[Diagnostic]] = {}
-    for diagnostic in report.listed:
-        alike = by_code.setdefault(diagnostic.code, [])
-        alike.append(diagnostic)
-        if len(alike) <= most:
-            blocks.append("\n".join(writer.block(diagnostic)))
-    for _, alike in sorted(by_code.items()):
-        if len(alike) > most:
-            blocks.append(f"{_code(alike[0], colour)}: and {len(alike) - most} more; -v shows them")
+    shown, left = selected(report.listed, every=report.verbose)
+    blocks = ["\n".join(writer.block(each)) for each in shown]
+    for rest in left:
+        known = rest._replace(findings=tuple(map(writer.shown, rest.findings)))
+        blocks.append(f"{_code(rest.findings[0], colour)}: {printable(more_elsewhere(known))}")
     return "\n\n".join([*blocks, _end(report)]) + "\n"
 
 
@@ -67,7 +60,14 @@ class _Writer:
                 self.known[path] = ()
         return self.known[path]
 
-    def block(self, diagnostic: Diagnostic) -> Iterator[str]:
+    def shown(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The same with the path as its reader sees it."""
+        position = diagnostic.position
+        shown = position and position._replace(path=self.report.shown(position.path))
+        return diagnostic._replace(position=shown)
+
+    def block(self, shown: Shown) -> Iterator[str]:
+        diagnostic = shown.finding
         first, *rest = diagnostic.message.split("\n")
         yield _code(diagnostic, self.colour) + paint(f": {first}", "bold", self.colour)
         yield from (f"  {line}" for line in rest)
@@ -79,6 +79,8 @@ class _Writer:
         if diagnostic.waiver:
             why = f"until {diagnostic.waiver.expires}: {diagnostic.waiver.reason}"
             yield f"  {self.word('waived')} {why}"
+        if shown.more:
+            yield f"  {self.word('more')}: {more_here(shown.more)}"
         if self.report.verbose and diagnostic.field:
             yield f"  {self.word('field')}: {printable(diagnostic.field)}"
         yield f"  {self.word('docs')}: cpuplan explain {diagnostic.code}"

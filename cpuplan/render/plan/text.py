@@ -24,6 +24,8 @@ from cpuplan.text import counted
 
 #: More settings of one cause, files or objects are counted only.
 _MOST = 12
+#: Groups of classes that are all told whole, and how many of more; of the others a line each.
+_MOST_GROUPS, _FEW_GROUPS, _MOST_LINES = 6, 3, 20
 _STYLES = {"+": "added", "-": "removed", "~": "note", ">": "note"}
 
 
@@ -43,17 +45,39 @@ def _painted(line: str) -> str:
 
 
 def _classes(report: PlanReport) -> Iterator[str]:
-    """A part for all classes that change in the same way."""
-    for group in groups(report.comparison.changes, one_by_one=report.verbose):
-        of, first = fate(group.first), group.first
-        body = "".join(_body(first, report))
-        number = words.counted_nodes(group.nodes)
-        if len(group.changes) == 1:
-            names = words.nodes(first.pair.nodes, verbose=report.verbose)
-            yield f"{words.title(first)}: {number}: {of}\n  nodes: {names}\n{body}"
-        else:
-            head = f"{counted(len(group.changes), 'class')} alike: {number}: {of}\n"
-            yield f"{head}{''.join(_members(group))}{body}"
+    """A part for all classes that change in the same way; of many such groups the first whole."""
+    every = list(groups(report.comparison.changes, one_by_one=report.verbose))
+    is_long = len(every) > _MOST_GROUPS and not report.verbose
+    shown = every[:_FEW_GROUPS] if is_long else every
+    yield from (_group(group, report) for group in shown)
+    rest = every[len(shown) :]
+    lines = [f"    {_heading(group)}\n" for group in rest[:_MOST_LINES]]
+    if left := rest[_MOST_LINES:]:
+        nodes = sum(group.nodes for group in left)
+        lines.append(
+            f"    and {words.counted_nodes(nodes)} in {len(left)} more groups of classes\n"
+        )
+    if rest:
+        yield "".join([f"{len(rest)} more groups of classes (-v shows each class)\n", *lines])
+
+
+def _heading(group: Group) -> str:
+    """`lab/du and 19 classes alike: 340 nodes: reboot`."""
+    more = len(group.changes) - 1
+    alike = f" and {counted(more, 'class')} alike" if more else ""
+    number = words.counted_nodes(group.nodes)
+    return f"{words.title(group.first)}{alike}: {number}: {fate(group.first)}"
+
+
+def _group(group: Group, report: PlanReport) -> str:
+    of, first = fate(group.first), group.first
+    body = "".join(_body(first, report))
+    number = words.counted_nodes(group.nodes)
+    if len(group.changes) == 1:
+        names = words.nodes(first.pair.nodes, verbose=report.verbose)
+        return f"{words.title(first)}: {number}: {of}\n  nodes: {names}\n{body}"
+    head = f"{counted(len(group.changes), 'class')} alike: {number}: {of}\n"
+    return f"{head}{''.join(_members(group))}{body}"
 
 
 def _members(group: Group) -> Iterator[str]:

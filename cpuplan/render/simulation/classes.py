@@ -1,31 +1,49 @@
 """What became of pods on the nodes of each class: a line for each, and the nodes that differ."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.name_ranges import fold_names
 from cpuplan.render.columns import table
+from cpuplan.render.together import MOST, Line, Member, interval, together
 from cpuplan.simulate.alike import alike, workload
 from cpuplan.simulate.fleet import Result, Simulated
 from cpuplan.text import counted, listed
 
 _HEAD = ("CLASS", "NODES", "PODS", "REFUSED", "CPUS LEFT", "LARGEST REQUEST")
+_NUMBER = re.compile(r"\d+")
 #: Ranges of names in a line, and lines of refusals, before the others are only counted.
 _MOST_RANGES, _MOST_REASONS = 4, 10
+#: Lines of what is unlike the others.
+_MOST_OUTLIERS = 10
 
 
 def by_class(result: Result) -> str:
-    """The table of several classes, and why pods were refused; nothing for a single class."""
-    classes: dict[str, list[Simulated]] = {}
-    for node in result.nodes:
-        classes.setdefault(_name(node), []).append(node)
+    """The table of several classes, and why pods were refused; nothing for a single class.
+
+    Of many classes a line for what they have in common.
+    """
+    found = together(result.nodes, _member)
+    classes = {member for line in found for member in line.members}
     if len(classes) < 2:
         return ""
-    lines = [table([_HEAD, *(_row(name, nodes) for name, nodes in classes.items())]).rstrip("\n")]
-    for name, nodes in classes.items():
-        lines += _outliers(name, nodes)
+    shown = list(found.items())[:MOST]
+    head = _HEAD if len(classes) == len(found) else ("CLASSES", *_HEAD[1:])
+    lines = [table([head, *(_row(line.title, nodes) for line, nodes in shown)]).rstrip("\n")]
+    if rest := [node for nodes in list(found.values())[MOST:] for node in nodes]:
+        lines.append(f"and {counted(_count(rest), 'node')} more")
+    outliers = [text for line, nodes in found.items() for text in _told(line, nodes)]
+    lines += outliers[:_MOST_OUTLIERS]
+    if len(outliers) > _MOST_OUTLIERS:
+        lines.append(f"and {len(outliers) - _MOST_OUTLIERS} more that differ; -v shows them")
     lines += _reasons(result.nodes)
     return "\n".join(lines) + "\n"
+
+
+def _member(node: Simulated) -> Member:
+    of = node.plan.node_class
+    return Member(of.cluster, of.intent, of.name)
 
 
 def _name(node: Simulated) -> str:
@@ -38,19 +56,25 @@ def _row(name: str, nodes: Sequence[Simulated]) -> tuple[str, ...]:
     return (
         name,
         str(_count(nodes)),
-        _range(_admitted(node) for node in nodes),
+        interval(_admitted(node) for node in nodes),
         str(sum(_refused(node) * len(node.nodes) for node in nodes)),
-        _range(each.cpus.bit_count() for each in left if each),
-        _range(each.largest for each in left if each),
+        interval(each.cpus.bit_count() for each in left if each),
+        interval(each.largest for each in left if each),
     )
 
 
-def _range(numbers: Iterable[int]) -> str:
-    """`7`, `5 to 7`; a line for numbers that nobody knows."""
-    found = sorted(set(numbers))
-    if not found:
-        return "-"
-    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+def _told(line: Line, nodes: Sequence[Simulated]) -> Iterator[str]:
+    """The few classes of a line with refusals, or without, then nodes unlike their class."""
+    by_class: dict[str, list[Simulated]] = {}
+    for node in nodes:
+        by_class.setdefault(_name(node), []).append(node)
+    refusing = [name for name, own in by_class.items() if any(map(_refused, own))]
+    others = [name for name in by_class if name not in refusing]
+    if refusing and others:
+        few, which = (refusing, "refusals") if len(refusing) < len(others) else (others, "all fits")
+        yield f"{which} in {line.title}: {listed(few, _MOST_RANGES)}"
+    for name, own in by_class.items():
+        yield from _outliers(name, own)
 
 
 def _count(nodes: Iterable[Simulated]) -> int:
@@ -77,16 +101,23 @@ def _outliers(name: str, nodes: Sequence[Simulated]) -> Iterator[str]:
 
 
 def _reasons(nodes: Iterable[Simulated]) -> Iterator[str]:
-    """Refusals by workload and reason, with the classes of the nodes that gave them."""
+    """Refusals by workload and reason, with the classes of the nodes that gave them.
+
+    Reasons that differ in their numbers are one: machines of other sizes give other numbers.
+    """
     found: dict[tuple[str, str], Counter[str]] = {}
+    reasons: dict[tuple[str, str], set[str]] = {}
     for node in nodes:
         for outcome in node.outcome.outcomes:
             if outcome.refused:
                 pods = "/".join(filter(None, workload(outcome.pod)))
                 reason = f"{outcome.refused.reason}: {outcome.refused.message}"
-                found.setdefault((pods, reason), Counter())[_name(node)] += len(node.nodes)
-    for (pods, reason), classes in list(found.items())[:_MOST_REASONS]:
+                key = pods, _NUMBER.sub("0", reason)
+                found.setdefault(key, Counter())[_name(node)] += len(node.nodes)
+                reasons.setdefault(key, set()).add(reason)
+    for key, classes in list(found.items())[:_MOST_REASONS]:
         where = [f"{number} on {name}" for name, number in classes.items()]
-        yield f"refused: {pods} ({listed(where, _MOST_RANGES)}): {reason}"
+        more = " (elsewhere with other numbers)" if len(reasons[key]) > 1 else ""
+        yield f"refused: {key[0]} ({listed(where, _MOST_RANGES)}): {min(reasons[key])}{more}"
     if len(found) > _MOST_REASONS:
         yield f"and {len(found) - _MOST_REASONS} other reasons; -v shows them"

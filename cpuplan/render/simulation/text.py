@@ -18,6 +18,8 @@ _HEAD = ("POD", "CONTAINER", "QOS", "CPUS", "MEMORY OF NODES")
 _MOST_BLOCKS = 20
 #: The same where a table has a line for each class, too.
 _FEW_BLOCKS = 3
+#: Refused pods of one workload that are told one by one on one node of many.
+_FEW_ALIKE = 3
 
 
 def report(result: Result, *, one_by_one: bool = False) -> str:
@@ -26,7 +28,11 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
     overview = "" if one_by_one else classes.by_class(result)
     shown = nodes if one_by_one else _most_telling(nodes, _FEW_BLOCKS if overview else _MOST_BLOCKS)
     told = set(map(id, result.nodes))
-    blocks = ["\n".join(_node(node, is_example=id(node) not in told)) + "\n" for node in shown]
+    is_fleet = _count(nodes) > 1 and not one_by_one
+    blocks = [
+        "\n".join(_node(node, is_example=id(node) not in told, is_one_of_many=is_fleet)) + "\n"
+        for node in shown
+    ]
     if rest := _count(nodes) - _count(shown):
         blocks.append(
             f"and {counted(rest, 'node')} in {len(nodes) - len(shown)} other states; -v shows "
@@ -85,7 +91,9 @@ def _sum(result: Result) -> str:
     )
 
 
-def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
+def _node(
+    node: Simulated, *, is_example: bool = False, is_one_of_many: bool = False
+) -> Iterator[str]:
     """Its pods and what is left; those of an example are as on the first of several nodes."""
     came = node.outcome.outcomes
     refused = [outcome for outcome in came if outcome.refused]
@@ -100,8 +108,7 @@ def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
         yield table([_HEAD, *rows]).rstrip("\n")
         if any(row[3].startswith("(") for row in rows):
             yield "CPUs in brackets are shared with other containers without exclusive CPUs"
-    for outcome in refused:
-        yield f"refused: {full_name(outcome.pod)}: {_refusal(outcome.refused)}"
+    yield from _refusals(refused, most=_FEW_ALIKE if is_one_of_many else len(refused))
     yield from runtime.lines(came)
     yield from _moves(came)
     for departure in node.outcome.departures:
@@ -111,6 +118,18 @@ def _node(node: Simulated, *, is_example: bool = False) -> Iterator[str]:
         yield runtimes.sets_text(sets)
     if node.outcome.remainder.left:
         yield from _left(node.outcome.remainder.left)
+
+
+def _refusals(refused: Iterable[Outcome], most: int) -> Iterator[str]:
+    """Refused pods; of more than `most` of a workload with one reason the first."""
+    groups: dict[tuple[object, Refusal | None], list[Outcome]] = {}
+    for outcome in refused:
+        groups.setdefault((alike.workload(outcome.pod), outcome.refused), []).append(outcome)
+    for group in groups.values():
+        shown = group if len(group) <= most else group[:1]
+        rest = f" and {len(group) - 1} more like it" if len(shown) < len(group) else ""
+        for outcome in shown:
+            yield f"refused: {full_name(outcome.pod)}{rest}: {_refusal(outcome.refused)}"
 
 
 def _rows(outcome: Outcome) -> Iterator[tuple[str, ...]]:

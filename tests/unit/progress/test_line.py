@@ -96,6 +96,52 @@ def test_work_within_work_is_a_part_of_it(terminal: Terminal) -> None:
     assert "/5" not in text
 
 
+def test_a_single_piece_is_what_it_consists_of(terminal: Terminal) -> None:
+    terminal.use()
+    line = Line(lambda: False)
+    line.begin("files", 1)
+    work(line, 0.6)
+    line.end()
+    text = terminal.shown()
+    assert "layouts  [########------------]  2/5" in text
+    assert "files" not in text
+
+
+def test_what_cannot_be_counted(terminal: Terminal) -> None:
+    terminal.use()
+    line = Line(lambda: False)
+    line.begin("writing files", None)
+    time.sleep(0.4)
+    line.begin("comparing", None)
+    time.sleep(0.2)
+    work(line, 0.4)
+    line.end()
+    line.end()
+    text = terminal.shown()
+    assert "writing files  0 s" in text
+    assert text.index("writing files") < text.index("comparing") < text.index("layouts  [")
+    assert text.endswith("\r\x1b[K")
+
+
+def test_many_short_pieces_of_work_are_one_long_one(terminal: Terminal) -> None:
+    terminal.use()
+    line = Line(lambda: False)
+    for _ in range(4):
+        work(line, 0.15)
+    assert "layouts  [" in terminal.shown()
+
+
+def test_nothing_is_drawn_after_the_end(terminal: Terminal) -> None:
+    terminal.use()
+    line = Line(lambda: False)
+    line.begin("layouts", 5)
+    time.sleep(0.3)
+    line.stop()
+    assert terminal.shown().endswith("\r\x1b[K")
+    time.sleep(0.1)
+    assert not terminal.shown()
+
+
 def test_another_thread_draws_nothing(terminal: Terminal) -> None:
     terminal.use()
     thread = threading.Thread(target=work, args=(Line(lambda: False), 0.9))

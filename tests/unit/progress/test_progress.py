@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cpuplan.progress import follow, watched
+from cpuplan.progress import follow, stage, watched
 
 
 class Told:
@@ -13,7 +13,7 @@ class Told:
     def __init__(self) -> None:
         self.events: list[tuple[object, ...]] = []
 
-    def begin(self, what: str, total: int) -> None:
+    def begin(self, what: str, total: int | None) -> None:
         self.events.append((what, total))
 
     def done(self, name: str) -> None:
@@ -22,13 +22,17 @@ class Told:
     def end(self) -> None:
         self.events.append(())
 
+    def stop(self) -> None:
+        self.events.append(("stop",))
+
 
 def test_pieces_are_told_after_their_work() -> None:
     told = Told()
     with watched(told):
         for piece in follow("squares", 2, [3, 4], str):
             told.events.append(("working", piece))
-    assert told.events == [("squares", 2), ("working", 3), ("3",), ("working", 4), ("4",), ()]
+    begun = [("squares", 2), ("working", 3), ("3",), ("working", 4), ("4",), ()]
+    assert told.events == [*begun, ("stop",)]
 
 
 def test_work_that_fails_ends() -> None:
@@ -40,7 +44,7 @@ def test_work_that_fails_ends() -> None:
 
     with watched(told), pytest.raises(ValueError, match="broken"):
         list(follow("pieces", 2, broken(), str))
-    assert told.events == [("pieces", 2), ("1",), ()]
+    assert told.events == [("pieces", 2), ("1",), (), ("stop",)]
 
 
 def test_without_a_watcher_the_pieces_are_the_same_object() -> None:
@@ -49,3 +53,19 @@ def test_without_a_watcher_the_pieces_are_the_same_object() -> None:
     with watched(Told()):
         pass
     assert follow("pieces", 2, pieces, str) is pieces
+
+
+def test_a_stage_has_no_pieces() -> None:
+    told = Told()
+
+    @stage("reading")
+    def read() -> None:
+        told.events.append(("read",))
+
+    read()
+    with watched(told):
+        read()
+        with pytest.raises(ValueError, match="broken"), stage("writing"):
+            raise ValueError("broken")
+    begun: list[tuple[object, ...]] = [("reading", None), ("read",), (), ("writing", None), ()]
+    assert told.events == [("read",), *begun, ("stop",)]

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from cpuplan import pipeline
+from tests.hosts import make_root
+
 _HARDWARE = """apiVersion: cpuplan.io/v1alpha1
 kind: Hardware
 metadata:
@@ -33,6 +36,26 @@ spec:
   cluster: lab
   nodes:
 """
+#: Twenty pods that do not fit on every machine.
+PODS = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 20
+  template:
+    spec:
+      containers:
+      - name: main
+        resources: {limits: {cpu: 2, memory: 1Gi}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: wide}
+spec:
+  containers:
+  - name: main
+    resources: {limits: {cpu: 5, memory: 1Gi}}
+"""
 
 
 def make_fleet(folder: Path, models: int, roles: int, nodes: int = 2) -> Path:
@@ -55,3 +78,16 @@ def make_fleet(folder: Path, models: int, roles: int, nodes: int = 2) -> Path:
         text = _NODES.format(number=role) + "".join(groups)
         (folder / f"inventories/nodes-{role}.yaml").write_text(text)
     return folder
+
+
+def make_roots(project: Path, folder: Path) -> None:
+    """What every node of a fleet shows; every tenth one has lost a boot argument."""
+    plan, _ = pipeline.solve(pipeline.load(project))
+    for number, ((_, name), node) in enumerate(plan.by_node.items()):
+        make_root(node, folder / name)
+        (folder / name / "etc").mkdir(exist_ok=True)
+        (folder / name / "etc/hostname").write_text(f"{name}\n")
+        cmdline = folder / name / "proc/cmdline"
+        if number % 10 == 0:
+            words = cmdline.read_text().split()
+            cmdline.write_text(" ".join(word for word in words if "nohz_full" not in word) + "\n")

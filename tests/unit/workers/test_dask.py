@@ -1,5 +1,6 @@
 """A real scheduler of Dask with workers of its own, some of which are killed in the middle."""
 
+import json
 import os
 import signal
 import threading
@@ -11,13 +12,16 @@ from typing import Any
 
 import pytest
 
-from cpuplan import workers
+from cpuplan import pipeline, workers
+from cpuplan.cli import manifests
 from cpuplan.diagnostics import CpuplanError
+from cpuplan.simulate import fleet
+from cpuplan.simulate.allocators.registry import start_planned
 from cpuplan.workers import remote
 from cpuplan.workers.dask import scheduler
 from tests.projects import run_in
 from tests.unit.test_pipeline import tree
-from tests.unit.workers.fleets import make_fleet
+from tests.unit.workers.fleets import PODS, make_fleet, make_roots
 from tests.unit.workers.toy import Toy
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -95,6 +99,67 @@ def test_a_fleet_is_compiled_to_the_same_bytes(
     assert killed[0] not in _pids(cluster)
     code, _, _ = run_in(there, ["compile", "--check", "--dask", cluster.scheduler_address], capsys)
     assert code == 0
+
+
+def _divided_and_killed(
+    cluster: Any, project: Path, words: list[str], capsys: Capture
+) -> tuple[int, str, str]:
+    """What a command finds whose workers are killed in the middle, as one process finds it."""
+    expected = run_in(project, [*words, "--jobs", "1"], capsys)
+    killed: list[int] = []
+    with _killer(cluster, killed):
+        found = run_in(project, [*words, "--dask", cluster.scheduler_address], capsys)
+    assert killed
+    assert killed[0] not in _pids(cluster)
+    assert found == expected
+    return found
+
+
+def test_snapshots_are_checked_with_the_same_answers(
+    cluster: Any, tmp_path: Path, capsys: Capture
+) -> None:
+    project = make_fleet(tmp_path / "project", 6, 4, nodes=4)
+    assert run_in(project, ["compile"], capsys)[0] == 0
+    make_roots(project, tmp_path / "roots")
+    code, out, _ = _divided_and_killed(
+        cluster, project, ["check", "--root", str(tmp_path / "roots"), "--format", "json"], capsys
+    )
+    assert code == 1
+    assert len(json.loads(out)["nodes"]) == 96
+
+
+@pytest.fixture
+def started(tmp_path: Path, capsys: Capture) -> Path:
+    """A compiled fleet of 36 classes, with pods."""
+    project = make_fleet(tmp_path / "project", 6, 6)
+    assert run_in(project, ["compile"], capsys)[0] == 0
+    (project / "pods.yaml").write_text(PODS)
+    return project
+
+
+@pytest.mark.parametrize("more", [["--each"], ["--any-order"], []])
+def test_pods_come_to_the_same_nodes(
+    cluster: Any, started: Path, capsys: Capture, more: list[str]
+) -> None:
+    words = ["simulate", "pods.yaml", "--format", "json", *more]
+    expected = run_in(started, [*words, "--jobs", "1"], capsys)
+    assert run_in(started, [*words, "--dask", cluster.scheduler_address], capsys) == expected
+    assert expected[0] == (1 if more else 0)
+    assert sum(len(each["nodes"]) for each in json.loads(expected[1])["nodes"]) == 72
+
+
+def test_a_worker_is_killed_while_nodes_start(cluster: Any, started: Path) -> None:
+    plan, _ = pipeline.solve(pipeline.load(started))
+    chosen = [(node, node.node_class.nodes) for node in plan.nodes]
+    items, _ = manifests.read_pods([started / "pods.yaml"])
+    starter = fleet.Starter(start_planned)
+    expected = fleet.on_each(chosen, items, starter)
+    killed: list[int] = []
+    with scheduler(cluster.scheduler_address) as who, _killer(cluster, killed):
+        found = fleet.on_each(chosen, items, starter, workers=who)
+    assert killed
+    assert found == expected
+    assert killed[0] not in _pids(cluster)
 
 
 def test_another_cpuplan_on_the_workers(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:

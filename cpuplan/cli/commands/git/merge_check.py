@@ -12,6 +12,7 @@ from cpuplan.cli.output import (
     print_diagnostics,
     settings,
     time_limit_option,
+    work_options,
 )
 from cpuplan.text import counted
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 @click.argument("ref", required=False)
 @click.option("--strict", is_flag=True, help="Treat warnings as errors, except waived ones.")
 @format_option
+@work_options
 @time_limit_option
 def command(ref: str | None, strict: bool, output_format: str) -> int:
     """Say whether merging REF into the present commit (HEAD) would give a valid project.
@@ -62,11 +64,12 @@ def _judge(
 ) -> "tuple[list[Diagnostic], str]":
     """What is wrong with the merged project beside what is `known`, and how large it is."""
     from cpuplan import pipeline
+    from cpuplan.cli.workers import making
     from cpuplan.premerge import merging, snapshot
 
-    with snapshot.project_at(root, merged.tree) as place:
+    with snapshot.project_at(root, merged.tree) as place, making() as how:
         project = pipeline.load(place, seconds=settings().time_limit)
-        plan, findings = pipeline.judge(project, settle=True)
+        plan, findings = pipeline.judge(project, settle=True, making=how)
         findings += merging.of_moves(pipeline.moves(project, plan), known, ref)
     nodes = counted(plan.number_of_nodes, "node")
     return findings, f"{nodes} in {counted(len(plan.nodes), 'class')}"

@@ -2,11 +2,18 @@
 
 import click
 
-from cpuplan.cli.output import echo_result, print_diagnostics, script_option, time_limit_option
+from cpuplan.cli.output import (
+    divided_option,
+    echo_result,
+    print_diagnostics,
+    script_option,
+    time_limit_option,
+)
 
 
 @click.command()
 @script_option
+@divided_option
 @time_limit_option
 def command() -> int:
     """State which inputs gave which files of out/: an in-toto statement, as JSON.

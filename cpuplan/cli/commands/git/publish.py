@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 import click
 
 from cpuplan.cli.output import (
+    divided_option,
     echo,
     format_option,
     note,
+    note_all,
     print_diagnostics,
     settings,
     time_limit_option,
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     "are on the branch.  [default: everything]",
 )
 @format_option
+@divided_option
 @time_limit_option
 def command(  # noqa: PLR0913, PLR0917 - one for each option
     branch: str | None,
@@ -163,8 +166,7 @@ def _folder(project: "Project", place: Path, given: str | None, *, is_own: bool)
 
 
 def _tell(request: "Request", published: "Published") -> None:
-    for line in published.lines:
-        note(line)
+    note_all(published.lines)
     name = request.branch
     if not published.is_new:
         note(f"nothing has changed: {name} has what the inputs give")

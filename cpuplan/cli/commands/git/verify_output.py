@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 import click
 
 from cpuplan.cli.output import (
+    divided_option,
     filter_options,
     format_option,
     note,
+    note_names,
     print_diagnostics,
     settings,
     time_limit_option,
 )
-from cpuplan.text import counted, joined
+from cpuplan.text import counted
 
 if TYPE_CHECKING:
     from cpuplan.publish.provenance import Provenance
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 )
 @format_option
 @filter_options
+@divided_option
 @time_limit_option
 def command(
     ref: str | None, folder: str | None, statement_path: Path | None, output_format: str
@@ -79,7 +82,7 @@ def command(
     note(f"{counted(len(compiled.files), 'file')}: all of {tree.shown} is what the inputs give")
     paused = [each.node_class.full_name for each in compiled.plan.nodes if each.spec.paused]
     if paused:
-        note(f"paused, compared with the digests of their last compilation: {joined(paused)}")
+        note_names("paused, compared with the digests of their last compilation", paused)
     return 0
 
 

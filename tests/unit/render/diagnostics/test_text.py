@@ -240,9 +240,51 @@ def test_sorted_by_place_then_code() -> None:
     assert re.findall(r"]: (\w+)", text(*places)) == ["1", "2", "3", "4", "5", "none"]
 
 
-def test_twenty_of_a_code_are_shown() -> None:
-    shown = text(
-        *(Diagnostic("CP103", f"number {n}", "", Position("a", n, 1)) for n in range(1, 51)), TWICE
+def _numbered(number: int, of: str = "a", *, line: int = 0) -> Diagnostic:
+    place = Position(of, line or number, 1)
+    return Diagnostic("CP103", f"number {number}", "", place, severity=Severity.WARNING)
+
+
+def test_few_of_a_code_are_all_shown() -> None:
+    shown = text(*(_numbered(number) for number in range(1, 13)))
+    assert shown.count("warning[CP103]: number") == 12
+    assert " more" not in shown
+
+
+def test_of_many_of_a_code_three_are_shown() -> None:
+    shown = text(*(_numbered(number) for number in range(1, 10_001)), TWICE)
+    assert shown.count("warning[CP103]: number") == 3
+    rest = "warning[CP103]: and 9997 more in a, lines 4 to 10000; -v shows them"
+    assert shown.endswith(f"\n\n{rest}\n\n1 error, 10000 warnings\n")
+    assert "error[CP102]" in shown
+
+
+def test_of_many_files_those_with_the_most_are_named() -> None:
+    of_files = [_numbered(n, f"{file}.yaml") for file in "abcdef" for n in range(1, ord(file))]
+    shown = text(*of_files)
+    total = len(of_files)
+    assert (
+        f"and {total - 3} more in 6 files: f.yaml (101), e.yaml (100), d.yaml (99) and 3 more; "
+        "-v shows them" in shown
     )
-    assert shown.count("error[CP103]: number") == 20
-    assert shown.endswith("\n\nerror[CP103]: and 30 more; -v shows them\n\n51 errors\n")
+
+
+def test_findings_at_one_place_are_shown_once_for_all_classes() -> None:
+    on_classes = [
+        _numbered(number, line=7)._replace(classes=(f"lab/class-{number}",)) for number in range(9)
+    ]
+    shown = text(*on_classes, _numbered(1, "b"))
+    assert shown.count("warning[CP103]: number") == 2
+    assert (
+        "  more: and 8 more here, on lab/class-1, lab/class-2, lab/class-3 and 5 more; -v shows "
+        "them\n" in shown
+    )
+    assert shown.endswith("\n\n10 warnings\n")
+    verbose = text_format.render(Report(ordered(on_classes), verbose=True), read_lines=read_lines)
+    assert verbose.count("warning[CP103]: number") == 9
+
+
+def test_other_findings_at_one_place_differ_in_what_they_say() -> None:
+    shown = text(*(_numbered(number, line=7) for number in range(9)))
+    assert shown.count("warning[CP103]: number") == 3
+    assert "  more: and 6 more here; -v shows them\n" in shown

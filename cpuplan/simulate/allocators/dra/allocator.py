@@ -5,16 +5,16 @@ places containers as they are created. A pod that is refused is taken away again
 waits, and the kubelet tries again.
 """
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.dra import names
-from cpuplan.dra.claims import Claim, Result
-from cpuplan.dra.driver import Container, Driver, Moment
+from cpuplan.dra.claims import Claim
+from cpuplan.dra.driver import Driver, Moment
 from cpuplan.dra.errors import DraError
 from cpuplan.dra.scheduler.matching import SchedulerError
 from cpuplan.dra.scheduler.requests import Request, Spec
-from cpuplan.dra.scheduler.search import MOST_DEVICES, Search, StoppedError, Usage
+from cpuplan.dra.scheduler.search import MOST_DEVICES, StoppedError
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.bits import to_text
 from cpuplan.kubelet.node import Node
@@ -33,31 +33,24 @@ from cpuplan.simulate.allocators.base import (
     Remainder,
     UnfitError,
 )
+from cpuplan.simulate.allocators.dra.claims import Held, allocate, cpus_of, uid_of, usage
+from cpuplan.simulate.allocators.dra.containers import Key, container_of, id_of
+from cpuplan.simulate.allocators.dra.findings import Now, findings
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned
 
 #: Reasons that a pod's events have: its claims are not prepared, or a container is not created.
 NOT_PREPARED, NOT_CREATED = "FailedPrepareDynamicResources", "CreateContainerError"
-_NO_DEVICES = "cannot allocate all claims"
 _PREPARING = "Failed to prepare dynamic resources: NodePrepareResources failed for ResourceClaim"
-#: A container, by its pod's uid and its name.
-_Key = tuple[str, str]
-
-
-class _Held(NamedTuple):
-    """An allocated claim, and the pods that it is reserved for."""
-
-    claim: Claim
-    pods: tuple[str, ...]
 
 
 class _Moment(NamedTuple):
     kubelet: Any
     driver: Moment
-    held: dict[str, _Held]
-    running: dict[_Key, int]
-    given: dict[_Key, int]
-    owners: frozenset[_Key]
+    held: dict[str, Held]
+    running: dict[Key, int]
+    given: dict[Key, int]
+    owners: frozenset[Key]
 
 
 class _RefusedError(Exception):
@@ -78,17 +71,17 @@ class DraAllocator:
         self._below = KubeletAllocator(facts, state)
         self.kubelet, self.gates = self._below.kubelet, self._below.gates
         self.driver = Driver(self.inputs.topology, self.inputs.config)
-        self._held: dict[str, _Held] = {}
-        self._running: dict[_Key, int] = {}
+        self._held: dict[str, Held] = {}
+        self._running: dict[Key, int] = {}
         # Of init containers: they are over when the pod runs.
-        self._given: dict[_Key, int] = {}
-        self._owners: set[_Key] = set()
+        self._given: dict[Key, int] = {}
+        self._owners: set[Key] = set()
 
     def admit(self, pod: Pod) -> Admission:
         """Bind one pod, prepare its claims, and create its containers."""
         before = dict(self._running)
         try:
-            new = self._allocate(pod)
+            new = allocate(pod, self._held, self.inputs)
         except StoppedError as error:
             return Admission(Refusal(UNSCHEDULABLE, str(error)), is_exact=False)
         except SchedulerError as error:
@@ -104,39 +97,6 @@ class DraAllocator:
             return Admission(error.refusal)
         return Admission(moves=tuple(self._moves(before)))
 
-    def _allocate(self, pod: Pod) -> dict[str, Claim]:
-        """The pod's claims that are not allocated yet, with their devices, by their names."""
-        asked = {_uid(pod, claim): claim for claim in pod.claims}
-        for uid in asked if self.inputs.is_mapped else ():
-            if uid in self._held:
-                text = f"node allocatable resource claim {uid} has a mapped device"
-                raise SchedulerError(f"{text} and cannot be shared across pods")
-        asked = {uid: claim for uid, claim in asked.items() if uid not in self._held}
-        specs = [_spec_of(claim) for claim in asked.values()]
-        search = Search(self.inputs.devices, self._usage(), self.inputs.classes)
-        found = search.allocate([spec for spec in specs if spec.results is None])
-        if found is None:
-            raise SchedulerError(_NO_DEVICES)
-        results = iter(found)
-        claims = {}
-        for (uid, claim), spec in zip(asked.items(), specs, strict=True):
-            own = next(results) if spec.results is None else spec.results
-            name = claim.claim or f"{pod.name}-{claim.name}"
-            claims[uid] = Claim(uid, name, own, spec.configs, pod.namespace or "default")
-        return claims
-
-    def _usage(self) -> Usage:
-        """The devices that allocated claims have, prepared or not."""
-        devices, consumed = set(), dict[str, int]()
-        for held in self._held.values():
-            for result in held.claim.own_results:
-                if result.consumed is None:
-                    devices.add(result.device)
-                else:
-                    nano = quantity.parse(result.consumed).nano
-                    consumed[result.device] = consumed.get(result.device, 0) + nano
-        return Usage(frozenset(devices), consumed)
-
     def _counted(self, pod: Pod, new: Mapping[str, Claim]) -> Pod:
         """The pod with the CPUs of its claims, where the driver's mapping tells how many they are.
 
@@ -144,15 +104,15 @@ class DraAllocator:
         """
         if not self.inputs.is_mapped:
             return pod
-        cpus = sum(map(_cpus, new.values()), ZERO.nano)
+        cpus = sum(map(cpus_of, new.values()), ZERO.nano)
         own = pod.overhead.get(CPU, ZERO).plus(quantity.Quantity(cpus))
         return pod._replace(overhead={**pod.overhead, CPU: own})
 
     def _prepare(self, pod: Pod, new: Mapping[str, Claim]) -> None:
         for uid, claim in new.items():
-            self._held[uid] = _Held(claim, ())
+            self._held[uid] = Held(claim, ())
         for entry in pod.claims:
-            uid = _uid(pod, entry)
+            uid = uid_of(pod, entry)
             held = self._held[uid]
             self._held[uid] = held._replace(pods=tuple(dict.fromkeys((*held.pods, pod.uid))))
             try:
@@ -163,10 +123,10 @@ class DraAllocator:
 
     def _create(self, pod: Pod) -> None:
         """Plain init containers run one after the other, before all others."""
-        uids = {claim.name: _uid(pod, claim) for claim in pod.claims}
+        uids = {claim.name: uid_of(pod, claim) for claim in pod.claims}
         for container in pod.all_containers:
             used = self.driver.environment(uids[name] for name in container.claims)
-            made = _container((pod.uid, container.name), (*used, *container.env))
+            made = container_of((pod.uid, container.name), (*used, *container.env))
             try:
                 created = self.driver.create(made)
             except DraError as error:
@@ -182,12 +142,12 @@ class DraAllocator:
 
     def _update(self, updates: Mapping[str, int]) -> None:
         """An empty cpuset is no change to the runtime."""
-        ids = {_id(key): key for key in self._running}
+        ids = {id_of(key): key for key in self._running}
         for name, cpus in updates.items():
             if cpus:
                 self._running[ids[name]] = cpus
 
-    def _moves(self, before: Mapping[_Key, int]) -> Iterator[Move]:
+    def _moves(self, before: Mapping[Key, int]) -> Iterator[Move]:
         for key, old in before.items():
             if self._running[key] != old:
                 yield Move(*key, old, self._running[key], key in self._owners)
@@ -195,7 +155,7 @@ class DraAllocator:
     def remove(self, uid: str) -> tuple[Move, ...]:
         """Remove a pod that has ended. Nobody gets its CPUs before the next claim's container."""
         for key in [key for key in self._running if key[0] == uid]:
-            self.driver.forget(_container(key))
+            self.driver.forget(container_of(key))
             del self._running[key]
         for claim, held in list(self._held.items()):
             left = tuple(pod for pod in held.pods if pod != uid)
@@ -215,7 +175,7 @@ class DraAllocator:
         placed = self._below.place(self._counted(pod, own))
         return tuple(self._placed((pod.uid, below.name), below) for below in placed)
 
-    def _placed(self, key: _Key, below: Placed) -> Placed:
+    def _placed(self, key: Key, below: Placed) -> Placed:
         cpus = self._running.get(key, self._given.get(key, 0))
         own = key in self._owners
         return below._replace(cpus=cpus, is_exclusive=own, started=_started(below.started, cpus))
@@ -231,11 +191,11 @@ class DraAllocator:
     def remainder(self, *, ended: bool = False) -> Remainder:
         """The CPUs that no claim has, which all other containers share."""
         free = self.driver.store.shared
-        findings = tuple(self._findings())
+        found = tuple(findings(self._now))
         if ended:
-            return Remainder(free, findings=findings)
+            return Remainder(free, findings=found)
         size = probes.largest(self, self._most(free), free, self._probe)
-        return Remainder(free, Left(free, size, {}), findings=findings)
+        return Remainder(free, Left(free, size, {}), findings=found)
 
     def _most(self, free: int) -> int:
         """The CPUs of the largest claim that might be had: of one device, or of 32."""
@@ -254,54 +214,9 @@ class DraAllocator:
         claim = PodClaim("cpus", template="cpus", spec=Spec((request,)))
         return pod._replace(claims=(claim,), containers=(container._replace(claims=("cpus",)),))
 
-    def _findings(self) -> Iterator[tuple[str, str]]:
-        """The first of each kind of what is wrong with the containers that run now."""
-        for find in (self._strays, self._intruders, self._forgotten):
-            yield from list(find())[:1]
-
-    def _strays(self) -> Iterator[tuple[str, str]]:
-        """Claims with CPUs outside of their devices (bug: core ids that repeat)."""
-        known = self.driver.chooser.devices
-        for uid, cpus in self.driver.store.claims.items():
-            results = self._held[uid].claim.own_results
-            within = 0
-            for result in results:
-                within |= known[result.device].cpus
-            if stray := cpus & ~within:
-                device = ", ".join(dict.fromkeys(result.device for result in results))
-                text = f"claim {uid} of {device} gets CPUs {to_text(cpus)}"
-                yield "CP722", f"{text}, of which {to_text(stray)} are elsewhere"
-
-    def _intruders(self) -> Iterator[tuple[str, str]]:
-        """Containers without a claim that run on CPUs of claims, or on reserved ones."""
-        store = self.driver.store
-        for (pod, name), cpus in self._running.items():
-            if (pod, name) in self._owners:
-                continue
-            others = {"of claims": cpus & store.prepared, "reserved": cpus & ~store.available}
-            shown = [f"{to_text(own)} ({what})" for what, own in others.items() if own]
-            if shown:
-                yield "CP723", f"container {name} of {pod} runs on CPUs {' and '.join(shown)}"
-
-    def _forgotten(self) -> Iterator[tuple[str, str]]:
-        """Claims that no running container has: a restart of the driver gives their CPUs away."""
-        left = self._restarted()
-        for uid, cpus in self.driver.store.claims.items():
-            if uid not in left:
-                text = f"no running container has claim {uid}: when the driver restarts, its CPUs "
-                yield "CP723", f"{text}{to_text(cpus)} are others' as well"
-
-    def _restarted(self) -> Collection[str]:
-        """The claims that the driver knows after it has restarted."""
-        moment, owners = self.driver.take(), self.driver.owners.owners
-        containers = [
-            _container(key, self.driver.environment(uid for uid in owners if owners[uid] == key))
-            for key in self._running
-        ]
-        self.driver.synchronize(containers)
-        left = set(self.driver.store.claims)
-        self.driver.restore(moment)
-        return left
+    @property
+    def _now(self) -> Now:
+        return Now(self.driver, self._held, self._running, self._owners)
 
     def restart(self) -> list[tuple[Pod | None, Refusal]]:
         """Nobody: no container is created again when the driver restarts."""
@@ -325,43 +240,10 @@ class DraAllocator:
 
     def key(self) -> Hashable:
         """Which CPUs are prepared, which devices are allocated, and which claims pods share."""
-        usage = self._usage()
+        used = usage(self._held.values())
         shared = tuple(uid for uid, held in self._held.items() if not uid.startswith(held.pods[0]))
-        consumed = tuple(sorted(usage.consumed.items()))
-        return self._below.key(), self.driver.store.prepared, usage.devices, consumed, shared
-
-
-def _uid(pod: Pod, claim: PodClaim) -> str:
-    """The claim's own name, or that of the pod for which it is made of a template."""
-    return (
-        f"{pod.namespace or 'default'}/{claim.claim}" if claim.claim else f"{pod.uid}/{claim.name}"
-    )
-
-
-def _spec_of(claim: PodClaim) -> Spec:
-    if isinstance(claim.spec, Spec):
-        return claim.spec
-    what = (
-        f"ResourceClaim {claim.claim}" if claim.claim else f"ResourceClaimTemplate {claim.template}"
-    )
-    raise SchedulerError(f"the files have no {what}")
-
-
-def _id(key: _Key) -> str:
-    return "/".join(key)
-
-
-def _container(key: _Key, environment: Sequence[str] = ()) -> Container:
-    return Container(*key, _id(key), tuple(environment))
-
-
-def _cpus(claim: Claim) -> int:
-    """The CPUs of a claim in billionths, as its devices map them."""
-
-    def of(result: Result) -> int:
-        return quantity.parse(result.consumed or "1").nano
-
-    return sum(map(of, claim.own_results))
+        consumed = tuple(sorted(used.consumed.items()))
+        return self._below.key(), self.driver.store.prepared, used.devices, consumed, shared
 
 
 def _started(below: runtimes.Started, cpus: int) -> runtimes.Started:

@@ -1,20 +1,18 @@
-"""The kubelet: KubeletConfiguration, as the node tuning operator's controller renders it."""
+"""What the kubelet is told: the settings of a plan, and the CPUs that no container gets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-import yaml
-
-from cpuplan import platforms, yaml11
+from cpuplan import platforms
 from cpuplan.components import chosen, memory, mixedcpus
 from cpuplan.components.dra import driver
+from cpuplan.components.kubelet.text import RESERVED_CPUS
 from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or, unasked
-from cpuplan.cpuset import CpuSet, CpuSetError, union
+from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
-from cpuplan.emit import to_yaml
-from cpuplan.kubelet.config.fields import API_VERSION, KIND, fits, is_fraction
+from cpuplan.kubelet.config.fields import fits, is_fraction
 from cpuplan.kubelet.releases.policy_options import (
     DISTRIBUTE_ACROSS_CORES,
     FULL_PCPUS_ONLY,
@@ -23,7 +21,7 @@ from cpuplan.kubelet.releases.policy_options import (
 )
 from cpuplan.plan import NodePlan
 from cpuplan.quantity import to_text
-from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.setting import Cost, Effect, Setting, Value, from_plain
 
 if TYPE_CHECKING:
     from cpuplan.model.intent import Target
@@ -34,8 +32,6 @@ EFFECT: Effect | None = Effect(
 )
 #: A file for `--config-dir`; the kubelet reads `*.conf` in the order of their names (KEP-3983).
 DROP_IN = "90-cpuplan.conf"
-HEAD = {"apiVersion": API_VERSION, "kind": KIND}
-RESERVED_CPUS = "reservedSystemCPUs"
 
 
 def drop_in(target: Target) -> str:
@@ -291,58 +287,3 @@ def _given(plan: NodePlan, key: str, value: str, text: str, default: str) -> Set
         value,
         (stated_or(plan, text, f"kubelet.{key}", unasked(plan, default, NAME, key)),),
     )
-
-
-def configuration(settings: Sequence[Setting]) -> dict[str, Any]:
-    """The settings as a KubeletConfiguration, fields in the order of their names."""
-    fields: dict[str, Any] = {}
-    for setting in settings:
-        field, _, key = setting.key.partition(".")
-        if key:
-            fields.setdefault(field, {})[key] = plain(setting.value)
-        else:
-            fields[field] = plain(setting.value)
-    return HEAD | dict(sorted(fields.items()))
-
-
-def render(settings: Sequence[Setting]) -> str:
-    """The configuration's YAML."""
-    return to_yaml(configuration(settings))
-
-
-def parse(text: str) -> dict[str, Value]:
-    """The fields of a KubeletConfiguration (YAML or JSON), also one that says more than cpuplan's.
-
-    ValueError for text that is neither.
-    """
-    try:
-        documents = list(yaml11.load(text))
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        raise ValueError(f"{error.problem or error.context}{place}") from error
-    except (yaml.YAMLError, ValueError) as error:
-        raise ValueError(" ".join(str(error).split())) from error
-    if len(documents) > 1:
-        raise ValueError("it holds more than one document")
-    data = documents[0] if documents else None
-    values: dict[str, Value] = {}
-    for field, value in (data if isinstance(data, dict) else {}).items():
-        if field in HEAD or value is None:
-            continue
-        if isinstance(value, dict):
-            values |= {
-                f"{field}.{key}": from_plain(item)
-                for key, item in value.items()
-                if item is not None
-            }
-        else:
-            values[field] = _cpus(value) if field == RESERVED_CPUS else from_plain(value)
-    return values
-
-
-def _cpus(value: Any) -> Value:
-    try:
-        return CpuSet.parse(value) if isinstance(value, str) else from_plain(value)
-    except CpuSetError:
-        return str(value)

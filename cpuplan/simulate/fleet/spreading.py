@@ -1,103 +1,22 @@
-"""Manifests on nodes: all of them on every node, or each on the first node that admits it."""
+"""Pods on the nodes of a fleet: each on the first node that admits it, or on the best one."""
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
-from cpuplan.kubelet.node import Node
 from cpuplan.kubelet.pods.nodefit import pod_requests
 from cpuplan.kubelet.pods.pod import CPU, Pod, Resources
 from cpuplan.kubelet.quantity import ZERO
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.progress import follow
 from cpuplan.simulate import admission, apiserver
 from cpuplan.simulate.admission import NodeOutcome, Outcome
 from cpuplan.simulate.allocators.base import ENDS, Admission, Allocator, Move, Ranking, Remainder
-from cpuplan.simulate.allocators.registry import Start
+from cpuplan.simulate.fleet.results import Chosen, Nowhere, Result, Simulated
+from cpuplan.simulate.fleet.starting import Starter
 from cpuplan.simulate.manifests import Item
-from cpuplan.simulate.planned import planned
+from cpuplan.simulate.names import full_name
 from cpuplan.simulate.scheduling import Load
-
-
-class Simulated(NamedTuple):
-    """Nodes of one class that come out alike, and what became of the pods."""
-
-    plan: ConfiguredPlan
-    nodes: tuple[str, ...]
-    outcome: NodeOutcome
-
-
-class Nowhere(NamedTuple):
-    """A pod that no node admits: the last node of each class, and how it refuses the pod."""
-
-    refusals: tuple[tuple[str, Outcome], ...]
-
-    @property
-    def node(self) -> str:
-        """The last node of all."""
-        return self.refusals[-1][0]
-
-    @property
-    def outcome(self) -> Outcome:
-        """The pod's outcome on that node."""
-        return self.refusals[-1][1]
-
-
-class Result(NamedTuple):
-    """All nodes, and the pods that no node admits."""
-
-    nodes: tuple[Simulated, ...]
-    nowhere: tuple[Nowhere, ...] = ()
-
-    @property
-    def is_fine(self) -> bool:
-        """Whether nothing was refused."""
-        return not self.nowhere and not any(
-            outcome.refused for node in self.nodes for outcome in node.outcome.outcomes
-        )
-
-
-Chosen = Iterable[tuple[ConfiguredPlan, Sequence[str]]]
-
-
-def is_single(chosen: Chosen) -> bool:
-    """Whether it is one node, which gets all pods in order."""
-    return sum(len(names) for _, names in chosen) == 1
-
-
-class Starter(NamedTuple):
-    """How nodes start: with which allocator, state files and amounts of further resources."""
-
-    start: Start
-    state: Node = Node()
-    resources: Resources = MappingProxyType({})
-
-    def __call__(self, plan: ConfiguredPlan) -> Allocator:
-        """A node of a class; CpuplanError where the kubelet does not start."""
-        try:
-            return self.start(planned(plan)._replace(resources=self.resources), self.state)
-        except (KubeletError, HangError, PanicError) as error:
-            of = plan.node_class
-            problem = diagnose("CP701", name=of.name, cluster=of.cluster, problem=error)
-            raise CpuplanError([problem]) from None
-
-
-def on_each(
-    plans: Chosen, items: Iterable[Item], start: Starter, ending: Collection[str] = ()
-) -> Result:
-    """All pods, in order, on every node.
-
-    The nodes of a class are equal, so one of them stands for all.
-    """
-    pods = [item.pod for item in items]
-    return Result(
-        tuple(
-            Simulated(plan, tuple(names), admission.run(start(plan), pods, ending))
-            for plan, names in plans
-        )
-    )
 
 
 def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
@@ -105,13 +24,11 @@ def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
 
     A scheduler that ranks nodes binds it to the best one, and its kubelet has the last word.
     """
-    nodes = []
-    for plan, names in plans:
-        of = _Class(plan, start(plan))
-        nodes += [_Node(of, name) for name in names]
+    nodes = list(_nodes(plans, start))
     last = {node.moment.of: node for node in nodes}
     nowhere = []
-    for item in items:
+    given = list(items)
+    for item in follow("pods", len(given), given, lambda item: full_name(item.pod)):
         offer = _Offer(item.pod)
         if item.on_each_node:
             for node in nodes:
@@ -120,7 +37,17 @@ def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
             nowhere.append(
                 Nowhere(tuple((node.name, node.refusal(offer)) for node in last.values()))
             )
-    return Result(tuple(node.finish() for node in nodes), tuple(nowhere))
+    told = follow("nodes", len(nodes), nodes, lambda node: node.name)
+    return Result(tuple(node.finish() for node in told), tuple(nowhere))
+
+
+def _nodes(plans: Chosen, start: Starter) -> Iterator["_Node"]:
+    """The nodes before any pod has come."""
+    chosen = list(plans)
+    told = follow("classes", len(chosen), chosen, lambda pair: pair[0].node_class.full_name)
+    for plan, names in told:
+        of = _Class(plan, start(plan))
+        yield from (_Node(of, name) for name in names)
 
 
 def _bind(nodes: Sequence["_Node"], offer: "_Offer") -> bool:

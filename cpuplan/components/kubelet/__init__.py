@@ -1,0 +1,35 @@
+"""The kubelet: KubeletConfiguration, as the node tuning operator's controller renders it."""
+
+from cpuplan.components.kubelet.settings import (
+    DROP_IN,
+    EFFECT,
+    NAME,
+    cpu_options,
+    default_cpus,
+    drop_in,
+    hidden_cpus,
+    is_static,
+    reserved_cpus,
+    settings,
+    true_cpu_options,
+)
+from cpuplan.components.kubelet.text import HEAD, RESERVED_CPUS, configuration, parse, render
+
+__all__ = [
+    "DROP_IN",
+    "EFFECT",
+    "HEAD",
+    "NAME",
+    "RESERVED_CPUS",
+    "configuration",
+    "cpu_options",
+    "default_cpus",
+    "drop_in",
+    "hidden_cpus",
+    "is_static",
+    "parse",
+    "render",
+    "reserved_cpus",
+    "settings",
+    "true_cpu_options",
+]

@@ -1,0 +1,133 @@
+"""A function of each of some values, by whoever is there, and the first of its errors."""
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from cpuplan import pipeline
+from cpuplan.cli import manifests
+from cpuplan.cli.many import check_places, find_places
+from cpuplan.cli.statements import Statements
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.simulate import fleet
+from cpuplan.simulate.allocators.registry import start_planned
+from cpuplan.simulate.fleet import Starter
+from cpuplan.workers import HERE, Workers, divide
+from cpuplan.workers.calls import results_of
+from tests.projects import run_in
+from tests.unit.workers.fleets import PODS, make_fleet, make_roots
+
+Capture = pytest.CaptureFixture[str]
+_NUMBERS = range(40)
+
+
+def _square(number: int) -> int:
+    if number % 15 == 14:
+        # Of these the last one is met first.
+        time.sleep(0.1 / number)
+        raise KeyError(number)
+    return number * number
+
+
+@contextmanager
+def _spawned() -> Iterator[Executor]:
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
+        yield executor
+
+
+@contextmanager
+def _threads() -> Iterator[Executor]:
+    with ThreadPoolExecutor(2) as executor:
+        yield executor
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_the_first_error_in_the_order_of_the_values(jobs: int) -> None:
+    made: list[int] = []
+    with pytest.raises(KeyError, match="14"):
+        made.extend(results_of(_square, _NUMBERS, Workers(jobs), (KeyError,)))
+    assert made == [number * number for number in range(14)]
+
+
+def test_other_errors_are_nobody_s_answer() -> None:
+    with pytest.raises(KeyError):
+        list(results_of(_square, _NUMBERS, Workers(2), (ValueError,)))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_fleet(tmp_path_factory.mktemp("fleet") / "project", 4, 3)
+
+
+@pytest.mark.parametrize("executor", [_threads, pytest.param(_spawned, marks=pytest.mark.slow)])
+def test_any_executor_starts_nodes(project: Path, executor: type[Executor]) -> None:
+    plan, _ = pipeline.solve(pipeline.load(project))
+    chosen = [(node, node.node_class.nodes) for node in plan.nodes]
+    (project / "pods.yaml").write_text(PODS)
+    items, _ = manifests.read_pods([project / "pods.yaml"])
+    start = Starter(start_planned)
+    with executor() as who:
+        found = fleet.on_each(chosen, items, start, workers=Workers(2, who))
+        orders = fleet.any_order_on_each(plan.nodes, items[:3], start, Workers(2, who))
+    assert found == fleet.on_each(chosen, items, start)
+    assert orders == fleet.any_order_on_each(plan.nodes, items[:3], start)
+    assert not found.is_fine
+
+
+@pytest.mark.parametrize("executor", [_threads, pytest.param(_spawned, marks=pytest.mark.slow)])
+def test_any_executor_checks_snapshots(
+    project: Path, tmp_path: Path, capsys: Capture, executor: type[Executor]
+) -> None:
+    assert run_in(project, ["compile"], capsys)[0] == 0
+    make_roots(project, tmp_path / "roots")
+    places, statements = find_places([tmp_path / "roots"]), Statements(project)
+    expected = check_places(places, project / "out", statements, HERE)
+    with executor() as who:
+        assert check_places(places, project / "out", statements, Workers(2, who)) == expected
+    assert len(expected[0]) == 24
+
+
+class _Fatal:
+    """Starts nodes, and kills the first process but this one that it is in."""
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.here = file, os.getpid()
+
+    def __call__(self, plan: ConfiguredPlan) -> str:
+        if os.getpid() != self.here and plan.node_class.name.endswith("02"):
+            try:
+                self.file.touch(exist_ok=False)
+            except FileExistsError:
+                return plan.node_class.name
+            os.kill(os.getpid(), signal.SIGKILL)
+        return plan.node_class.name
+
+
+def test_a_class_whose_process_was_killed_is_asked_again(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(divide, "_MANY", 0)
+    plan, _ = pipeline.solve(pipeline.load(project))
+    fatal = _Fatal(tmp_path / "killed")
+    found = list(results_of(fatal, plan.nodes, Workers(2)))
+    assert found == [node.node_class.name for node in plan.nodes]
+    assert fatal.file.exists()
+
+
+@pytest.mark.parametrize("more", [[], ["--each"], ["--any-order"]])
+def test_any_number_of_processes_simulates_the_same(
+    project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, more: list[str]
+) -> None:
+    monkeypatch.setattr(divide, "_MANY", 0)
+    (project / "pods.yaml").write_text(PODS)
+    words = ["simulate", "pods.yaml", *more]
+    said = [run_in(project, [*words, "--jobs", jobs], capsys) for jobs in ("1", "2", "3")]
+    assert said[0] == said[1] == said[2]
+    assert said[0][0] == (1 if more else 0)
