@@ -4,24 +4,23 @@
 what is allowed.
 """
 
-import json
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from cpuplan.cpuset import CpuSet
+from benchmarks import mistakes
+from benchmarks.recorded import recorded
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.model.topology import UNKNOWN, Cpu, Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve import common, model, solver
 from cpuplan.solve.rules import problem_of
 from tests.unit.solve.problems import locate, machine, node_class
 
-CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
+#: The seconds after which a case that has no end is left.
+MOST = 20.0
 #: Two sockets of 224 cores with two threads, 64 caches of 7 cores, NPS4.
 LARGE = machine(448, 2, sockets=2, numa_nodes=8, caches=64)
 #: Eight pools and partitions, with numbers per NUMA node and socket, places, and neighbours by
@@ -76,37 +75,10 @@ def unfit(node: NodeClass) -> None:
         raise AssertionError("there is a layout")
 
 
-def corpus() -> list[NodeClass]:
-    """The recorded machines, by the facts that are known of them; none where there is no corpus."""
-    found = []
-    for path in sorted(CORPUS.glob("*/expected.json")):
-        facts = json.loads(path.read_text())
-        topology = Topology(_cpu(row) for row in facts["cpus"] if row["online"] and row["siblings"])
-        if len(topology.cores) > 1:
-            found.append(node_class(topology, COMMON))
-    return found
-
-
-def _cpu(row: dict[str, Any]) -> Cpu:
-    socket, die, node, cache = (
-        UNKNOWN if row.get(key) is None else row[key] for key in ("socket", "die", "numa", "l3")
-    )
-    core = CpuSet.parse_kernel(row["siblings"]).first
-    return Cpu(row["cpu"], core, socket, die, node, cache, row["core"] or 0, row.get("type") or "")
-
-
 def tenants(cores: Sequence[int], level: str = "cache") -> dict[str, Any]:
     """Pools with partitions of so many cores, each apart from all others."""
-    partitions: dict[str, dict[str, Any]] = {}
-    for number in cores:
-        apart = {f"isolated.{other}": level for other in partitions}
-        partitions[f"t{len(partitions)}"] = {"cores": number} | ({"apart": apart} if apart else {})
-    isolated = {"rest": True, "partitions": partitions}
-    return {
-        "reserved": {"cores": 1, "per": "numaNode"},
-        "shared": {"cores": 8},
-        "isolated": isolated,
-    }
+    pools: dict[str, Any] = mistakes.tenants(cores, level)["pools"]
+    return pools | {"reserved": {"cores": 1, "per": "numaNode"}, "shared": {"cores": 8}}
 
 
 #: Many equal parts of a machine, and tenants that share none of them.
@@ -154,41 +126,15 @@ def unlike(cpus: int) -> list[NodeClass]:
     ]
 
 
-def over_demanded(topology: Topology) -> dict[str, dict[str, Any]]:
-    """Pools that do not fit a machine, in the ways in which people get them wrong."""
-    cores, caches = len(topology.cores), len(topology.uncore_caches)
-    return {
-        "too many cores": {"reserved": {"cores": 2}, "isolated": {"cores": cores}},
-        "a tenant more than caches": tenants([1] * (caches + 1)),
-        "a tenant more than NUMA nodes": tenants([1] * (len(topology.numa_nodes) + 1), "numaNode"),
-        "siblings": {
-            "reserved": {"cores": 1},
-            "isolated": {"count": cores + cores // 2 + 1, "sibling": "idle"},
-            "shared": "rest",
-        },
-        "several conflicts": {
-            "reserved": {"count": 3},
-            "shared": {"count": 5},
-            "offlined": {"count": 7},
-            "isolated": {"percent": 90},
-        },
-    }
-
-
-def explained(nodes: Sequence[NodeClass]) -> None:
-    """One line for each way to want too much: the median of the machines, and the slowest one."""
-    for name in over_demanded(LARGE):
-        each = []
-        for node in nodes:
-            wanted = node_class(node.topology, over_demanded(node.topology)[name])
-            if not model.feasible(problem_of(wanted)):
-                each.append(seconds(partial(refused, wanted), 1))
-        middle = (
-            statistics.median(cpu for cpu, _ in each),
-            statistics.median(wall for _, wall in each),
-        )
-        row(f"{name}, explained on {len(each)} machines, median", middle, 2)
-        row("the slowest of them", max(each), 2)
+def explained() -> None:
+    """Two lines: all kinds of mistakes on all recorded machines, and the slowest of them."""
+    cases = [case for found in mistakes.survey(MOST).values() for case in found]
+    late = sum(case.seconds > mistakes.LIMIT for case in cases)
+    slowest = max(cases, key=lambda case: case.seconds)
+    middle = statistics.median(case.seconds for case in cases)
+    row(f"{len(cases)} conflicts of recorded machines, {late} late: median", (middle, middle), 2)
+    seconds_of_it = slowest.seconds, slowest.seconds
+    row(f"the slowest: {slowest.hardware}", seconds_of_it, mistakes.LIMIT)
 
 
 def row(name: str, found: tuple[float, float], limit: float) -> None:
@@ -226,8 +172,9 @@ def main() -> None:
     for cpus in (256, 896):
         work = partial(common.solve, unlike(cpus), locate)
         row(f"one layout for 4 unlike machines of {cpus} CPUs", seconds(work, runs), 1)
-    if nodes := corpus():
-        explained(nodes)
+    nodes = [node_class(topology, COMMON) for _, topology in recorded()]
+    if nodes:
+        explained()
         each = [seconds(partial(solver.solve, node, locate), 1) for node in nodes]
         middle = (
             statistics.median(cpu for cpu, _ in each),

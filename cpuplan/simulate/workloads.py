@@ -1,6 +1,6 @@
 """Workloads of intents: pods with exclusive CPUs that the kubelet of each node must admit."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.components.koordinator import colocation
 from cpuplan.components.nri import balloons
@@ -57,7 +57,7 @@ def _annotated(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
     return pod._replace(annotations={balloons.ANNOTATION: workload.pool, **pod.annotations})
 
 
-def _parts(plan: NodePlan, workload: Workload) -> list[Scope]:
+def _parts(plan: NodePlan, workload: Workload) -> Sequence[Scope]:
     return demand.parts(Statements(plan.node_class), workload)
 
 

@@ -7,8 +7,10 @@ et al. (CP 2015, "Smallest MUS extraction with minimal hitting set dualization")
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Generic, NamedTuple, TypeVar
 
+from cpuplan.solve import effort
 from cpuplan.solve.effort import UndecidedError
 
 Statement = TypeVar("Statement")
@@ -22,7 +24,9 @@ _UNKNOWN = object()
 
 
 #: In a conflict of so many statements for each call, calls find nothing smaller.
-_HOPELESS = 10
+_HOPELESS = 4
+#: The seconds of work in which it is proven that no smaller conflict exists, or one is found.
+_SEARCH = 0.6
 
 
 class Conflict(NamedTuple, Generic[Statement]):
@@ -107,6 +111,17 @@ class Oracle(Generic[Statement]):
                 self.calls, self.is_cut = 0, True
         return _UNKNOWN
 
+    @contextmanager
+    def searching(self) -> Iterator[None]:
+        """The search for a smaller conflict, which has an end of its own before the limit's."""
+        with effort.part(_SEARCH):
+            yield
+        self.resume()
+
+    def resume(self) -> None:
+        """Go on after a search that ended before the limit did."""
+        self.is_cut = effort.current().is_over
+
     def minimal(self, statements: Sequence[Statement]) -> list[Statement]:
         """A minimal part of statements that cannot hold together, which cannot either."""
         return self._minimal(statements, self.feasible)
@@ -175,6 +190,14 @@ def _smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Con
     best = oracle.minimal(statements)
     if oracle.is_cut:
         return Conflict(best, is_smallest=False)
+    with oracle.searching():
+        return _searched(statements, best, oracle)
+
+
+def _searched(
+    statements: Sequence[Statement], best: list[Statement], oracle: Oracle[Statement]
+) -> Conflict[Statement]:
+    """A conflict than which there is no smaller one, from one that may be it."""
     # without one of each of these, the others hold together
     lacking = _in_every_conflict(statements, best, oracle)
     if len(lacking) == len(best):
@@ -207,8 +230,9 @@ def _in_every_conflict(
     """
     found: list[set[int]] = []
     everything = set(range(len(statements)))
+    at = {statement: index for index, statement in reversed([*enumerate(statements)])}
     for sort in oracle.sorts(best, statements) if len(best) > 1 else []:
-        alone = [{statements.index(statement)} for statement in sort]
+        alone = [{at[statement]} for statement in sort]
         if oracle.calls <= 0 or oracle.holding(statements, everything - alone[0]) is None:
             break
         found += alone
@@ -246,4 +270,6 @@ def disjoint(
     while not oracle.feasible(remaining):
         conflict = smallest(remaining, oracle)
         yield conflict
-        remaining = [statement for statement in remaining if statement not in conflict.statements]
+        oracle.resume()
+        found = set(conflict.statements)
+        remaining = [statement for statement in remaining if statement not in found]

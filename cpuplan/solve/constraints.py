@@ -6,7 +6,7 @@ layout for unlike machines (`common`), to the cores of the machine that the cons
 `holds` reads the cores of its view.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
@@ -130,8 +130,7 @@ class Apart(NamedTuple):
     def holds(self, view: View) -> bool:
         if self.scopes is None:
             return all(map(self.allows, view.patterns))
-        mine, others = view.cpus(self.name), view.cpus(self.other)
-        return not any(mine & scope.cpus and others & scope.cpus for scope in self.scopes)
+        return not view.parts(self.name, self.scopes) & view.parts(self.other, self.scopes)
 
 
 class Together(NamedTuple):
@@ -200,6 +199,16 @@ def slots_by_core(cores: Cores, threads: Sequence[int], slots: Sequence[Slot]) -
         if cpu in siblings:
             groups.setdefault(siblings, []).append(slot)
     return list(groups.values())
+
+
+def distinguished(constraints: Iterable[Constraint]) -> Iterator[CpuSet]:
+    """The sets of CPUs that constraints distinguish; of parts that many share, once."""
+    seen: set[int] = set()
+    for constraint in constraints:
+        parts = constraint.scopes if isinstance(constraint, Apart) else None
+        if parts is None or id(parts) not in seen:
+            yield from sets_of(constraint)
+            seen.add(id(parts))
 
 
 def sets_of(constraint: Constraint) -> list[CpuSet]:

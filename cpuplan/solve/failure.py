@@ -6,8 +6,9 @@ from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
-from cpuplan.solve import alike, conflict, feasibility, model, remedies
+from cpuplan.solve import alike, conflict, effort, feasibility, model, remedies
 from cpuplan.solve.constraints import Amount
+from cpuplan.solve.crowds import is_crowded
 from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
@@ -17,6 +18,8 @@ from cpuplan.text import counted, joined
 
 #: More statements than these are not read, where not all of them may be needed.
 _MOST = 50
+#: The seconds of work for the figures of a conflict.
+_FIGURES = 0.2
 
 
 def diagnostics(
@@ -39,8 +42,8 @@ def _explained(
     calls = feasibility.budget(problem)
     oracle = feasibility.oracle(problem, calls, unfit=problem.rules)
     conflicts = list(conflict.disjoint(problem.rules, oracle))
-    vague = [each for each in conflicts if not each.is_irreducible]
-    if not conflicts or any(len(each.statements) > _MOST for each in vague):
+    vague = [each.statements for each in conflicts if not each.is_irreducible]
+    if not conflicts or any(_is_unread(problem, rules) for rules in vague):
         raise UndecidedError
     statements = [each.statements for each in conflicts]
     changes = remedies.sentences(node_class, statements, calls, kin)
@@ -52,10 +55,16 @@ def _explained(
         # Many amounts, one of each of many caches, are not tested one by one where that takes long.
         by_amount = sum(len(rule.amounts) for rule in rules) <= calls
         can_narrow = by_amount and not remedies.leaves_over(rules)
-        narrowed = _narrowed(problem, rules) if can_narrow else rules
+        with effort.part(_FIGURES):
+            narrowed = _narrowed(problem, rules) if can_narrow else rules
         diagnostic = _diagnostic(node_class, kept, narrowed, change, locate, figures=by_amount)
         result.append(diagnostic._replace(message=diagnostic.message + each.doubt))
     return result
+
+
+def _is_unread(problem: Problem, rules: Sequence[Rule]) -> bool:
+    """Whether statements are too many to be read, and not just more than there are places for."""
+    return len(rules) > _MOST and not is_crowded(problem.topology, rules)
 
 
 def _narrowed(problem: Problem, rules: Sequence[Rule]) -> list[Rule]:
@@ -105,7 +114,8 @@ def _diagnostic(
 
     The texts of statements without a position are part of the message.
     """
-    left = _left(problem, narrowed) if figures else {}
+    with effort.part(_FIGURES):
+        left = _left(problem, narrowed) if figures else {}
     texts = [_figure(rule, left.get(rule)) for rule in narrowed]
     # A rule that nobody wrote is switched in `rules`.
     fields = ["rules" if rule.is_built_in else rule.field for rule in narrowed]

@@ -115,7 +115,7 @@ def _aims(
     goal: GoalName, node_class: NodeClass, committed: Layout | None, cores: Cores
 ) -> Iterator[Aim]:
     topology = node_class.topology
-    nodes = tuple(scopes_of(topology, "numaNode"))
+    nodes = scopes_of(topology, "numaNode")
     match goal:
         case "fewest-moved":
             if committed:
@@ -135,7 +135,7 @@ def _aims(
 
 def _levels(topology: Topology) -> Iterator[tuple[Part, tuple[Scope, ...]]]:
     """NUMA nodes and last-level caches, where there are several that differ."""
-    nodes, caches = tuple(scopes_of(topology, "numaNode")), tuple(scopes_of(topology, "cache"))
+    nodes, caches = scopes_of(topology, "numaNode"), scopes_of(topology, "cache")
     if len(nodes) > 1:
         yield "numaNode", nodes
     if len(caches) > 1 and {scope.cpus for scope in caches} != {scope.cpus for scope in nodes}:

@@ -16,6 +16,7 @@ from cpuplan.solve.constraints import (
     Within,
     binds_cores,
 )
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.layout import Slot
 
 #: The slot of each thread of a core, in the order of the kind's threads.
@@ -28,6 +29,7 @@ class Kind(NamedTuple):
     # the threads of each core; cores in the order in which they are given away
     cores: tuple[tuple[int, ...], ...]
     groups: tuple[int, ...]  # the numbers of neighbouring threads that nothing distinguishes
+    is_divided: bool = False  # unlike machines divide it into cores of their own
 
     @property
     def sample(self) -> tuple[int, ...]:
@@ -52,7 +54,7 @@ def kinds_of(
         key = (tuple(marks[cpu] for cpu in threads), *shapes)
         kinds.setdefault(key, []).append(threads)
     return [
-        Kind(tuple(cores), (1,) * len(key[0]) if machines else _groups(key[0]))
+        Kind(tuple(cores), (1,) * len(key[0]) if machines else _groups(key[0]), bool(machines))
         for key, cores in kinds.items()
     ]
 
@@ -104,7 +106,10 @@ def in_order(topology: Topology) -> list[CpuSet]:
 class Ways:
     """The ways in which the rules allow a core to be used."""
 
-    def __init__(self, slots: Sequence[Slot], constraints: Sequence[Constraint]) -> None:
+    def __init__(
+        self, slots: Sequence[Slot], constraints: Sequence[Constraint], most: int | None = None
+    ) -> None:
+        self._most = most
         self._slots = list(slots)
         self._places: list[Within | Has] = []
         self._everywhere: list[CoreConstraint] = []
@@ -116,10 +121,13 @@ class Ways:
                 self._places.append(constraint)
             elif binds_cores(constraint):
                 (self._divided if constraint.cores else self._everywhere).append(constraint)
-        pairwise = [rule for rule in self._everywhere if isinstance(rule, PAIRWISE)]
-        self._may_meet = {}
-        for pair in product(self._slots, repeat=2):
-            self._may_meet[pair] = all(rule.allows(pair) for rule in pairwise)
+        self._never_meet: set[tuple[Slot, ...]] = set()
+        for rule in self._everywhere:
+            if isinstance(rule, PAIRWISE):  # which says nothing of slots without its set
+                mine = [slot for slot in self._slots if rule.name in slot]
+                met = (pair for pair in product(mine, self._slots) if not rule.allows(pair))
+                for one, other in met:
+                    self._never_meet |= {(one, other), (other, one)}
         self._known: dict[tuple[tuple[tuple[Slot, ...], ...], tuple[int, ...]], list[Pattern]] = {}
 
     def of(self, kind: Kind) -> list[Pattern]:
@@ -129,13 +137,22 @@ class Ways:
             return self._of_divided(kind, choices)
         key = (choices, kind.groups)
         if key not in self._known:
-            self._known[key] = list(self._patterns(choices, kind.groups))
+            self._known[key] = self._few(self._patterns(choices, kind.groups))
         return self._known[key]
+
+    def _few(self, patterns: Iterable[Pattern]) -> list[Pattern]:
+        """The patterns; a core of eight threads can have millions, which no limit allows."""
+        if self._most is None:
+            return list(patterns)
+        found = list(islice(patterns, self._most + 1))
+        if len(found) > self._most:
+            raise UndecidedError
+        return found
 
     def _of_divided(self, kind: Kind, choices: Sequence[Sequence[Slot]]) -> list[Pattern]:
         """The patterns of cores that unlike machines divide into cores of their own."""
         parts = _Parts(self._divided, kind.sample, self._slots)
-        return list(filter(parts.allow, self._patterns(choices, kind.groups, parts)))
+        return self._few(filter(parts.allow, self._patterns(choices, kind.groups, parts)))
 
     def _allowed(self, cpu: int) -> tuple[Slot, ...]:
         """The slots that a CPU may have."""
@@ -165,7 +182,7 @@ class Ways:
                 slot = choices[thread][index]
                 if parts and not parts.may_follow(chosen, slot):
                     continue
-                if all(self._may_meet[slot, other] for other in chosen):
+                if not any((slot, other) in self._never_meet for other in chosen):
                     yield from extend((*chosen, slot), index)
 
         return extend((), 0)

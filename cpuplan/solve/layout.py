@@ -54,6 +54,7 @@ class View:
     def __init__(self, topology: Topology, layout: Layout) -> None:
         self.topology = topology
         self.layout = layout
+        self._parts: dict[tuple[str, int], tuple[int, Sequence[Scope]]] = {}
 
     def cpus(self, name: str) -> CpuSet:
         return self.layout.get(name, EMPTY)
@@ -83,6 +84,18 @@ class View:
         cores = (core.bits for core in self.topology.cores.values())
         used = {tuple((core & bits).bit_count() for bits in regions) for core in cores}
         return {tuple(chain.from_iterable(map(repeat, slots, numbers))) for numbers in used}
+
+    def parts(self, name: str, scopes: Sequence[Scope]) -> int:
+        """The scopes on which a set is, as the bits of a number.
+
+        Many statements ask for it with the same scopes, which are known by their identity.
+        """
+        known = self._parts.get((name, id(scopes)))
+        if known is None:
+            bits = self.cpus(name).bits
+            number = sum(1 << at for at, scope in enumerate(scopes) if scope.cpus.bits & bits)
+            known = self._parts[name, id(scopes)] = (number, scopes)
+        return known[0]
 
     def slots_on(self, cpus: CpuSet) -> list[Slot]:
         """The slots of some online CPUs, in ascending order of the CPUs."""

@@ -8,6 +8,7 @@ from cpuplan.model.pools import POOLS
 from cpuplan.plan import Limited, NodeClass, NodePlan, Pool
 from cpuplan.solve import effort, failure, faults, goals, model, statements
 from cpuplan.solve.breaches import breaches
+from cpuplan.solve.crowds import is_crowded
 from cpuplan.solve.effort import proof
 from cpuplan.solve.layout import Layout
 from cpuplan.solve.rules import problem_of
@@ -32,7 +33,9 @@ def solve(
         raise CpuplanError(problems)
     problem = problem_of(node_class)
     with effort.limited() as limit:
-        best = model.best(problem, goals.aims_of(node_class, committed))
+        best = None
+        if not is_crowded(problem.topology, problem.rules):
+            best = model.best(problem, goals.aims_of(node_class, committed))
         if best is None:
             raise CpuplanError(failure.diagnostics(node_class, problem, locate, kin))
     unproven = proof.limited(node_class.topology, best.layout, best.gaps, limit.seconds)

@@ -36,6 +36,12 @@ class Effort:
         """Whether nothing is left."""
         return self.left <= 0
 
+    def must_have(self, units: float) -> None:
+        """Raise UndecidedError where less is left than some work takes, which is not begun then."""
+        if self.left < units:
+            self.spend(units)
+            raise UndecidedError
+
     def check(self) -> None:
         """Raise UndecidedError when nothing is left."""
         if self.is_over:
@@ -58,6 +64,21 @@ def limited(seconds: float | None = None) -> Iterator[Effort]:
         yield effort
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def part(seconds: float) -> Iterator[Effort]:
+    """What is searched for inside ends after so many seconds of work, and counts as ever."""
+    outer = current()
+    inner = Effort(seconds)
+    inner.is_asked, inner.left = outer.is_asked, min(inner.left, outer.left)
+    before = inner.left
+    token = _current.set(inner)
+    try:
+        yield inner
+    finally:
+        _current.reset(token)
+        outer.spend(before - inner.left)
 
 
 def current() -> Effort:

@@ -12,7 +12,7 @@ from itertools import chain
 from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.solve import effort, goals
-from cpuplan.solve.constraints import Amount, sets_of
+from cpuplan.solve.constraints import Amount, distinguished
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.goals import Aim, Gap
 from cpuplan.solve.kinds import Ways, kinds_of
@@ -25,9 +25,14 @@ from cpuplan.solve.model.canonical import canonical, placed
 from cpuplan.solve.model.cliques import keep_apart
 from cpuplan.solve.model.counts import Counts
 from cpuplan.solve.model.demands import demand, first_of, held
+from cpuplan.solve.model.nearest import Loose, Number
+from cpuplan.solve.model.nearest import nearest as nearest_numbers
 from cpuplan.solve.model.nested import nest
 from cpuplan.solve.portions import Share
 from cpuplan.solve.rules.rule import Problem, Rule
+
+#: What each way to use a kind of cores takes, in units of the limit, where a layout is found.
+_PATTERN = 2e-5
 
 
 def best(problem: Problem, aims: Sequence[Aim]) -> Best | None:
@@ -66,7 +71,7 @@ def example(problem: Problem) -> dict[str, CpuSet] | None:
 def size(problem: Problem) -> int:
     """The number of unknowns; a test takes about a tenth of a millisecond for each."""
     constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
-    kinds = kinds_of(problem.topology, chain.from_iterable(map(sets_of, constraints)), ())
+    kinds = kinds_of(problem.topology, distinguished(constraints), ())
     ways = Ways(slots_of(problem.names), constraints)
     return sum(len(ways.of(kind)) for kind in kinds)
 
@@ -98,6 +103,18 @@ def most(problem: Problem, amount: Amount) -> int:
     return counts.value(taken)
 
 
+def nearest(
+    problem: Problem, numbers: Sequence[Number], amounts: Sequence[Loose]
+) -> list[int] | None:
+    """Other numbers, as few and as near as possible, with which the rules hold; None if none do.
+
+    The amounts that depend on numbers are none of the rules'.
+    """
+    asked = tuple(loose.amount for loose in amounts)
+    counts, _ = _counts(problem, option=Rule("", "", Reason(""), asked))
+    return nearest_numbers(counts, numbers, amounts)
+
+
 def _counts(
     problem: Problem, aims: Sequence[Aim] = (), option: Rule | None = None
 ) -> tuple[Counts, Bounds]:
@@ -105,7 +122,7 @@ def _counts(
     effort.current().check()
     constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
     optional = option.constraints if option else ()
-    sets = [*map(sets_of, (*constraints, *optional)), *map(goals.sets_of, aims)]
+    sets = [distinguished((*constraints, *optional)), *map(goals.sets_of, aims)]
     divisions = [getattr(statement, "cores", ()) for statement in (*constraints, *optional, *aims)]
     kinds = kinds_of(
         problem.topology, chain.from_iterable(sets), dict.fromkeys(filter(None, divisions))
@@ -113,9 +130,12 @@ def _counts(
     structure = [
         constraint for constraint in optional if not isinstance(constraint, Amount | Share)
     ]
-    ways = Ways(slots_of(problem.names), [*constraints, *structure])
+    most = int(max(effort.current().left, 0) / _PATTERN)
+    ways = Ways(slots_of(problem.names), [*constraints, *structure], most)
     sizes = [constraint for constraint in constraints if isinstance(constraint, Amount)]
-    counts = Counts(kinds, [ways.of(kind) for kind in kinds], sizes)
+    patterns = [ways.of(kind) for kind in kinds]
+    effort.current().must_have(_PATTERN * sum(map(len, patterns)))
+    counts = Counts(kinds, patterns, sizes)
     everything = [*constraints, *structure]
     for constraint in everything:
         demand(counts, constraint)

@@ -9,6 +9,7 @@ from cpuplan.solve.kinds import Pattern
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.model.bounds import Bounds
 from cpuplan.solve.model.counts import Counts, Expression, Reached
+from cpuplan.solve.model.search import AT_ONCE, WAYS
 
 
 def reach(counts: Counts, bounds: Bounds, aims: Sequence[Aim]) -> list[Gap] | None:
@@ -27,6 +28,8 @@ def reach(counts: Counts, bounds: Bounds, aims: Sequence[Aim]) -> list[Gap] | No
     ]
     if not counts.solve_near(bounded):
         return None
+    # Unlike machines have many aims, each of which is reached in milliseconds.
+    ways = (AT_ONCE, *WAYS) if any(kind.is_divided for kind in counts.kinds) else WAYS
     gaps = []
     parts: dict[tuple[str, tuple[Scope, ...]], int] = {}
     for aim, expression, known in zip(aims, measured, leasts, strict=True):
@@ -37,7 +40,7 @@ def reach(counts: Counts, bounds: Bounds, aims: Sequence[Aim]) -> list[Gap] | No
         value = _value(counts, aim, expression)
         reached = Reached(value, value)
         if least is None or value > least:
-            reached = counts.minimise(expression) or reached
+            reached = counts.minimise(expression, ways) or reached
         else:
             counts.model.add(expression == value)
         bound = _higher(least, reached.least)

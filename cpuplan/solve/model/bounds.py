@@ -40,7 +40,8 @@ class Bounds:
         if amount.unit == "caches":
             return 0
         outside = amount.scope.cpus - union(scope.cpus for scope in scopes)
-        rooms = [self._room(amount, scope) for scope in scopes]
+        inside = (scope for scope in scopes if scope.cpus & amount.scope.cpus)
+        rooms = [self._room(amount, scope) for scope in inside]
         left = amount.least - self._room(amount, Scope("", outside))
         number = 0
         for room in sorted(rooms, reverse=True):

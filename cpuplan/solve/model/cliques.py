@@ -29,13 +29,29 @@ def keep_apart(counts: Counts, bounds: Bounds, constraints: Sequence[Constraint]
 
 def cliques(constraints: Iterable[Constraint]) -> Iterator[tuple[Scopes, list[str]]]:
     """Sets that are pairwise apart; each pair is in one of these groups at least."""
-    pairs: dict[Scopes, dict[tuple[str, str], None]] = {}
+    for scopes, same in levels(constraints).items():
+        pairs: dict[tuple[str, str], None] = {}
+        for apart in same:
+            names = sorted((apart.name, apart.other))
+            pairs[names[0], names[1]] = None
+        yield from ((scopes, names) for names in _grown(pairs))
+
+
+def levels(constraints: Iterable[Constraint]) -> dict[Scopes, list[Apart]]:
+    """Which sets are apart, by the parts of the machine.
+
+    Thousands share the same parts, which are known by their identity: a hash of them takes long.
+    """
+    same: dict[int, list[Apart]] = {}
+    scopes_by_id: dict[int, Scopes] = {}
     for constraint in constraints:
         if isinstance(constraint, Apart) and constraint.scopes is not None:
-            names = sorted((constraint.name, constraint.other))
-            pairs.setdefault(constraint.scopes, {})[names[0], names[1]] = None
-    for scopes, level in pairs.items():
-        yield from ((scopes, names) for names in _grown(level))
+            scopes_by_id[id(constraint.scopes)] = constraint.scopes
+            same.setdefault(id(constraint.scopes), []).append(constraint)
+    found: dict[Scopes, list[Apart]] = {}
+    for key, some in same.items():
+        found.setdefault(scopes_by_id[key], []).extend(some)
+    return found
 
 
 def _grown(pairs: dict[tuple[str, str], None]) -> Iterator[list[str]]:

@@ -26,12 +26,15 @@ class Way(NamedTuple):
     sums: int = 2  # over many kinds: branching alone does not bound them
     cuts: int = 0
     probing: int = 0
+    simplify: bool = True
 
 
 #: A solution with all aims at their bounds is found sooner without a linear program.
 _EASILY = Way(sums=0)
 #: Parts that nothing distinguishes are proven by probing: what holds of none of them holds.
 WAYS = (Way(), Way(probing=2), Way(cuts=1, probing=2))
+#: A first turn, in deterministic time, for models that are solved sooner than made simpler.
+AT_ONCE, _MOMENT = Way(simplify=False), 0.02
 #: The same where the proof is the work: with probing first.
 PROOFS = (Way(probing=2), Way(sums=1, probing=2), Way(), Way(cuts=1, probing=2))
 #: The way and the time for a proof that is mostly short, and that something else can stand in for.
@@ -98,8 +101,10 @@ def search(
 
 def _turns(model: Any, ways: Sequence[Way]) -> Iterator[tuple[float, Way]]:
     first = _TURN + _BEGIN * len(model.proto.variables)
+    if AT_ONCE in ways:
+        yield _MOMENT, AT_ONCE
     for time in accumulate(repeat(first), lambda turn, _: turn * _LONGER):
-        yield from ((time, way) for way in ways)
+        yield from ((time, way) for way in ways if way != AT_ONCE)
 
 
 def _short(ways: Sequence[Way]) -> Iterator[tuple[float, Way]]:
@@ -131,6 +136,7 @@ def _run(cp_model: Any, model: Any, limit: Effort, time: float, way: Way) -> tup
     solver.parameters.linearization_level = way.sums
     solver.parameters.cut_level = way.cuts
     solver.parameters.cp_model_probing_level = way.probing
+    solver.parameters.cp_model_presolve = way.simplify
     solver.parameters.max_deterministic_time = time
     status = _solve(solver, model)
     made = _MADE * (len(model.proto.variables) + len(model.proto.constraints))

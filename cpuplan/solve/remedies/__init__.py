@@ -4,15 +4,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from cpuplan.plan import NodeClass
+from cpuplan.solve import effort
+from cpuplan.solve.remedies import joint
 from cpuplan.solve.remedies.attempt import Attempt, fits
 from cpuplan.solve.remedies.edits import Change
-from cpuplan.solve.remedies.several import settling, texts_of
-from cpuplan.solve.remedies.single import MOST_SHOWN, leaves_over
+from cpuplan.solve.remedies.several import larger, settling, texts_of, together
+from cpuplan.solve.remedies.single import MOST_SHOWN, changes_of, leaves_over
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 
 #: More machines of an intent than these are not tried.
 _MOST_KIN = 8
+#: The seconds of work for changes of one statement each, and for changes of several together.
+_EACH, _JOINT = 0.45, 0.3
+#: The tests of changes together.
+_TESTS = 24
 __all__ = ["leaves_over", "sentences"]
 
 _WITHOUT = "; tried without the conflicts that no single change resolves"
@@ -38,16 +44,35 @@ def sentences(
     fitting = [machine for machine in machines if fits(machine, ())]
     for others in (machines, fitting) if len(fitting) < len(machines) else (machines,):
         attempt = Attempt(node_class, others, left)
-        if len(conflicts) == 1:
-            changes = list(islice(settling(attempt, conflicts[0]), MOST_SHOWN))
-            texts = dict.fromkeys(change.text for change in changes)
-            if texts:
-                return [", or ".join(texts)]
-        else:
-            together = _together(attempt, conflicts, [])
-            if together:
-                return texts_of(together)
-    return [attempt.nothing] if len(conflicts) == 1 else _one_by_one(attempt, conflicts)
+        with effort.part(_EACH) as part:
+            texts = _texts(attempt, conflicts)
+            left[0] = -1 if part.is_over else left[0]
+        if not texts:
+            with effort.part(_JOINT):
+                texts = _larger(Attempt(node_class, others, [_TESTS]), conflicts)
+        if texts:
+            return texts
+    if len(conflicts) == 1:
+        return [attempt.nothing]
+    with effort.part(_JOINT):
+        return _one_by_one(attempt, conflicts)
+
+
+def _texts(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[str]:
+    """For each conflict the changes that settle it, in words; none where such are not found."""
+    if len(conflicts) > 1:
+        return texts_of(_together(attempt, conflicts, []))
+    changes = islice(changes_of(attempt, conflicts[0]), MOST_SHOWN)
+    texts = dict.fromkeys(change.text for change in changes)
+    return [", or ".join(texts)] if texts else []
+
+
+def _larger(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[str]:
+    """For each conflict changes of several statements, in words; none where such are not found."""
+    changes = list(map(together, joint.changes(attempt, conflicts)))
+    if not changes and len(conflicts) == 1:
+        changes = list(islice(larger(attempt, conflicts[0]), 1))
+    return texts_of(changes)
 
 
 def _together(

@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Sequence
 
 from cpuplan.plan import NodeClass
-from cpuplan.solve import effort, faults, model
+from cpuplan.solve import effort, faults, feasibility
 from cpuplan.solve.remedies.edits import Change
 from cpuplan.solve.rules import problem_of
 
@@ -64,4 +64,4 @@ def fits(node_class: NodeClass, left_out: Container[str]) -> bool:
         return False
     problem = problem_of(node_class)
     kept = (rule for rule in problem.rules if rule.field not in left_out)
-    return model.fits(problem.having(kept))
+    return feasibility.fits(feasibility.without_idle(problem.having(kept)))

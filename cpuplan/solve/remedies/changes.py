@@ -12,10 +12,10 @@ from cpuplan.model.switches import RuleSwitch
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Has
-from cpuplan.solve.remedies.edits import Change, all_of, setting, short
+from cpuplan.solve.remedies.edits import Change, all_of, edited, setting, short
 from cpuplan.solve.rules.places import PLACES, parts_of
 from cpuplan.solve.rules.rule import Rule, Statements, scopes_of
-from cpuplan.solve.sets import SetSpec, SetSpecs
+from cpuplan.solve.sets import SetSpec, SetSpecs, has_size
 from cpuplan.text import joined
 
 REST = "rest"
@@ -59,6 +59,21 @@ def other_changes(node_class: NodeClass, rule: Rule) -> Iterator[list[Change]]:
     elif key == "within":
         yield list(_wider(node_class.topology, spec))
     yield from _without_neighbour(spec, rule)
+
+
+def removal(node_class: NodeClass, name: str) -> Change | None:
+    """A partition that is there no more; None for other sets, and for those that are needed.
+
+    Interrupts go to it, or its pool consists of it.
+    """
+    host, _, own = name.partition(".")
+    pool = getattr(node_class.spec.pools, host, None)
+    if not own or pool is None or node_class.spec.isolation.interrupts == name:
+        return None
+    if len(pool.partitions) == 1 and not has_size(pool):
+        return None
+    text = f"remove {host}.partitions.{own}"
+    return Change(text, partial(_without_partition, host=host, name=own))
 
 
 def _without_neighbour(spec: SetSpec, rule: Rule) -> Iterator[list[Change]]:
@@ -153,6 +168,12 @@ def _wider(topology: Topology, spec: SetSpec) -> Iterator[Change]:
         text = f"write within: {level} under {spec.name}"
         yield Change(text, setting(spec.field, within=level))
     yield Change(f"remove {short(spec.field)}.within", setting(spec.field, within=None))
+
+
+def _without_partition(node_class: NodeClass, host: str, name: str) -> NodeClass:
+    partitions = getattr(node_class.spec.pools, host).partitions
+    others = {other: part for other, part in partitions.items() if other != name}
+    return edited(node_class, f"pools.{host}", partitions=others)
 
 
 def _without_rule(node_class: NodeClass, name: Any) -> NodeClass:

@@ -5,13 +5,15 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from cpuplan.model.base import attributes
 from cpuplan.model.pools import Pool
 from cpuplan.plan import NodeClass
-from cpuplan.solve import model
+from cpuplan.solve import feasibility, model
 from cpuplan.solve.constraints import Amount
+from cpuplan.solve.crowds import is_crowded
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.remedies.attempt import Attempt
 from cpuplan.solve.remedies.edits import Change, edited, setting, short
 from cpuplan.solve.rules import problem_of, workloads
 from cpuplan.solve.rules.rule import Problem, Rule, Statements, scopes_of
+from cpuplan.solve.rules.shares import is_share
 from cpuplan.solve.rules.sizes import size
 from cpuplan.solve.sets import SetSpec
 
@@ -35,9 +37,12 @@ def numbers(attempt: Attempt, rule: Rule) -> Iterator[tuple[float, Change]]:
     node_class = attempt.node_class
     path, _, key = rule.field.rpartition(".")
     spec = Statements(node_class).sets.get(rule.name)
-    if rule.field.startswith("workloads."):
-        written = node_class.spec.workloads[int(key)].pods
-        yield from _number(attempt, rule, (rule.field, "pods"), written, range(written - 1, 0, -1))
+    if rule.field.partition(".")[0] == "workloads":
+        for index, workload in enumerate(node_class.spec.workloads):
+            if workload.pool == rule.name or workload.pool.startswith(f"{rule.name}."):
+                fewer = range(workload.pods - 1, 0, -1)
+                field = f"workloads.{index}", "pods"
+                yield from _number(attempt, rule, field, workload.pods, fewer)
     elif spec and spec.is_written and key in (*_NUMBERS, "rest"):
         for name in dict.fromkeys((key, "min", "max")):
             number = None if name == "rest" else getattr(spec.pool, attributes(Pool)[name])
@@ -50,7 +55,6 @@ def _number(
     attempt: Attempt, rule: Rule, field: tuple[str, str], written: int, values: Sequence[int]
 ) -> Iterator[tuple[float, Change]]:
     """The first of the values of a field (path, key) with which all fits, instead of `written`."""
-    path, key = field
     cost = _SEARCH * (1 + len(attempt.kin))
     if attempt.tests[0] < cost:  # not even the first round
         attempt.tests[0] -= cost
@@ -67,13 +71,18 @@ def _number(
             return
         index = max(first for first in firsts if first is not None)
         if firsts == {index}:
-            verb = "raise" if values[index] > written else "lower"
-            text = f"{verb} {short(path)}.{key} to {values[index]}"
-            edit = setting(path, **_update(key, values[index]))
-            change = Change(text, edit, f"{path}.{key}")
+            change = changed(field, written, values[index])
             if attempt.fits(change):
                 yield abs(values[index] - written) / max(written, 1), change
             return
+
+
+def changed(field: tuple[str, str], written: int, value: int) -> Change:
+    """The number at a field (path, key) changed to a value."""
+    path, key = field
+    verb = "raise" if value > written else "lower"
+    text = f"{verb} {short(path)}.{key} to {value}"
+    return Change(text, setting(path, **_update(key, value)), f"{path}.{key}")
 
 
 def _update(key: str, value: int) -> dict[str, int]:
@@ -90,14 +99,14 @@ def _search(
     problem = problem_of(node_class)
     others = (other for other in problem.rules if other.field != rule.field)
     kept = problem.having(other for other in others if other.field not in left_out)
+    kept = feasibility.without_idle(kept, rule.name)
     options: list[Rule] = []
 
     def first_from(start: int) -> int | None:
         if not options:
             if _is_in_vain(node_class, rule, field, values, kept):
                 return None
-            for value in values:
-                options.extend(_with(node_class, rule, field, value))
+            options.extend(_options(node_class, rule, field, values))
         if not options[start:]:
             return None
         try:
@@ -109,7 +118,41 @@ def _search(
     return first_from
 
 
-def _with(node_class: NodeClass, rule: Rule, field: tuple[str, str], value: int) -> Iterator[Rule]:
+def _options(
+    node_class: NodeClass, rule: Rule, field: tuple[str, str], values: Sequence[int]
+) -> Iterator[Rule]:
+    """The rule with each of the values, in their order.
+
+    Numbers of CPUs, cores and caches are proportional to the value, unless they are shares.
+    """
+    first, last = min(values), max(values)
+    low, high = (list(with_number(node_class, rule, field, end)) for end in (first, last))
+    if len(low) != 1 or first == last or _is_share(node_class, rule):
+        for value in values:
+            yield from with_number(node_class, rule, field, value)
+        return
+    pairs = list(zip(low[0].amounts, high[0].amounts, strict=True))
+    others = [one for one in low[0].constraints if not isinstance(one, Amount)]
+    for value in values:
+        amounts = [_between(*pair, value - first, last - first) for pair in pairs]
+        yield low[0]._replace(constraints=(*amounts, *others))
+
+
+def _is_share(node_class: NodeClass, rule: Rule) -> bool:
+    spec = Statements(node_class).sets.get(rule.name)
+    return spec is None or is_share(spec.pool)
+
+
+def _between(low: Amount, high: Amount, part: int, whole: int) -> Amount:
+    """The amount a part of the way from one to the other."""
+    least = low.least + (high.least - low.least) * part // whole
+    most = low.most + (high.most - low.most) * part // whole
+    return low._replace(least=least, most=most)
+
+
+def with_number(
+    node_class: NodeClass, rule: Rule, field: tuple[str, str], value: int
+) -> Iterator[Rule]:
     """The rule with another number in its field."""
     path, key = field
     changed = Statements(edited(node_class, path, **_update(key, value)))
@@ -127,10 +170,10 @@ def _is_in_vain(
     values: Sequence[int],
     kept: Problem,
 ) -> bool:
-    """Whether no number from the least to the greatest fits, by one test for all of many."""
-    if len(values) < _MANY:
-        return False
-    ends = [_with(node_class, rule, field, end(values)) for end in (min, max)]
+    """Whether no number from the least to the greatest fits: by counting, or one test for many."""
+    if not values:
+        return True
+    ends = [with_number(node_class, rule, field, end(values)) for end in (min, max)]
     for low, high in zip(*ends, strict=True):
         if low.shares:
             return False
@@ -140,20 +183,27 @@ def _is_in_vain(
         ]
         others = [one for one in low.constraints if not isinstance(one, Amount)]
         kept = kept.having((*kept.rules, low._replace(constraints=(*between, *others))))
-    return not model.feasible(kept)
+    if is_crowded(kept.topology, kept.rules):
+        return True
+    try:
+        return len(values) >= _MANY and not model.feasible(kept)
+    except UndecidedError:
+        return True  # of all of them together less is known than of each
 
 
 def _values(node_class: NodeClass, spec: SetSpec, key: str, written: int) -> list[int]:
-    """The other values that a number could have, nearest first; of bounds only looser ones."""
+    """The other values that a number could have, nearest first."""
+    least, most = limits_of(node_class, spec, key, written)
+    values = set(range(least, most + 1)) - {written}
+    return sorted(values, key=lambda value: (abs(value - written), -value))
+
+
+def limits_of(node_class: NodeClass, spec: SetSpec, key: str, written: int) -> tuple[int, int]:
+    """The least and the most that a number could be; bounds only become looser."""
     if key == "percent":
         most = 100
     else:
         level = "numaNode" if spec.pool.per_device else spec.pool.per
         scopes = scopes_of(node_class.topology, level)
         most = max((len(scope.cpus) for scope in scopes), default=0)
-    values = set(range(1, most + 1)) - {written}
-    if key == "min":
-        values = {value for value in values if value < written}
-    elif key == "max":
-        values = {value for value in values if value > written}
-    return sorted(values, key=lambda value: (abs(value - written), -value))
+    return written if key == "max" else 1, written if key == "min" else max(most, written)

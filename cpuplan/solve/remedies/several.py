@@ -9,9 +9,11 @@ from functools import partial
 from itertools import chain, islice
 
 from cpuplan.solve import faults, feasibility
+from cpuplan.solve.remedies import joint
 from cpuplan.solve.remedies.attempt import Attempt
+from cpuplan.solve.remedies.changes import removal
 from cpuplan.solve.remedies.edits import Change, all_of
-from cpuplan.solve.remedies.single import changes_of
+from cpuplan.solve.remedies.single import changes_of, settling_alone
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 
@@ -32,14 +34,43 @@ def settling(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
         is_settled = True
         yield change
     if not is_settled:
-        changes = _chain(attempt, conflict, _MOST_CHANGES)
-        if changes:
-            yield _together(_needed(attempt, changes))
+        numbers = map(together, joint.changes(attempt, [conflict]))
+        yield from islice(chain(numbers, larger(attempt, conflict)), 1)
+
+
+def larger(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
+    """A change that takes a set out of the intent, or one of several statements, step by step."""
+    yield from _removals(attempt, conflict)
+    changes = _chain(attempt, conflict, _MOST_CHANGES)
+    if changes:
+        yield together(_needed(attempt, changes))
+
+
+def _removals(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
+    """The last partitions that others do not name, first those of a conflict, are taken out.
+
+    Where that is not enough, numbers change too.
+    """
+    own = [rule.name for rule in reversed(conflict) if rule.amounts]
+    names = dict.fromkeys((*own, *reversed(problem_of(attempt.node_class).names)))
+    found: list[Change] = []
+    here = attempt
+    for name in names:
+        change = removal(here.node_class, name)
+        if change and not faults.errors_of(change.edit(here.node_class)):
+            found.append(change)
+            here = here.after(change, attempt.left_out)
+            if here.fits():
+                yield together(_needed(attempt, found))
+            for changes in joint.changes(here, [conflict]):
+                yield together(_needed(attempt, [*found, *changes]))
+            if len(found) == _MOST_CHANGES:
+                return
 
 
 def _chain(attempt: Attempt, conflict: Sequence[Rule], most: int) -> list[Change]:
     """Changes, at most so many, after which there is a layout; none where such are not found."""
-    for change in _settling_alone(attempt, conflict, _WIDTH):
+    for change in settling_alone(attempt, conflict, _WIDTH):
         after = attempt.after(change, attempt.left_out)
         if after.fits():
             return [change]
@@ -48,15 +79,6 @@ def _chain(attempt: Attempt, conflict: Sequence[Rule], most: int) -> list[Change
         if further:
             return [change, *further]
     return []
-
-
-def _settling_alone(attempt: Attempt, conflict: Sequence[Rule], most: int) -> Iterator[Change]:
-    """Changes with which the statements of a conflict hold together, whatever others say."""
-    fields = {rule.field for rule in conflict}
-    others = {rule.field for rule in problem_of(attempt.node_class).rules} - fields
-    alone = Attempt(attempt.node_class, (), attempt.tests)
-    alone.left_out = frozenset(others)
-    return islice(changes_of(alone, conflict), most)
 
 
 def _next_conflict(attempt: Attempt) -> list[Rule]:
@@ -75,12 +97,13 @@ def _needed(attempt: Attempt, changes: Sequence[Change]) -> list[Change]:
     needed = list(changes)
     for change in changes[:-1]:
         others = [other for other in needed if other is not change]
-        if attempt.fits(_together(others)):
+        if attempt.fits(together(others)):
             needed = others
     return needed
 
 
-def _together(changes: Sequence[Change]) -> Change:
+def together(changes: Sequence[Change]) -> Change:
+    """One change of several statements."""
     edits = [change.edit for change in changes]
     text = SEPARATOR.join(change.text for change in changes)
     return Change(text, partial(all_of, edits=edits), parts=tuple(changes))

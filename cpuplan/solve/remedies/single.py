@@ -1,6 +1,7 @@
 """Changes of one statement with which a conflict is settled."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 from cpuplan.solve import alike
@@ -31,6 +32,15 @@ def changes_of(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
     fitting.sort(key=lambda change: (change[0], change[1].text))
     yield from (change for _, change in fitting)
     yield from _fitting(attempt, [other for other in others if other not in rests])
+
+
+def settling_alone(attempt: Attempt, conflict: Sequence[Rule], most: int) -> Iterator[Change]:
+    """Changes with which the statements of a conflict hold together, whatever others say."""
+    fields = {rule.field for rule in conflict}
+    others = {rule.field for rule in problem_of(attempt.node_class).rules} - fields
+    alone = Attempt(attempt.node_class, (), attempt.tests)
+    alone.left_out = frozenset(others)
+    return islice(changes_of(alone, conflict), most)
 
 
 def _named(sort: Sequence[Rule]) -> Sequence[Rule]:

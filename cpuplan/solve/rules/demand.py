@@ -1,5 +1,7 @@
 """The pods of an intent's workloads: their exclusive CPUs, and the parts that have them."""
 
+from collections.abc import Sequence
+
 from cpuplan import versions
 from cpuplan.kubelet.pods.defaults import apply_defaults
 from cpuplan.kubelet.pods.pod import Pod, read_pod
@@ -32,6 +34,6 @@ def exclusive_cpus(node_class: NodeClass, workload: Workload) -> int:
     return pod_guaranteed_cpus(apply_defaults(pod, gates), gates)
 
 
-def parts(statements: Statements, workload: Workload) -> list[Scope]:
+def parts(statements: Statements, workload: Workload) -> Sequence[Scope]:
     """The parts of the machine that each have the workload's number of pods."""
     return allowed_scopes(statements, statements.sets[workload.pool], workload.per or "machine")

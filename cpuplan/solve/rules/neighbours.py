@@ -34,4 +34,4 @@ def together(statements: Statements) -> Iterator[Rule]:
 
 
 def _scopes(statements: Statements, level: str) -> tuple[Scope, ...] | None:
-    return None if level == "core" else tuple(scopes_of(statements.topology, level))
+    return None if level == "core" else scopes_of(statements.topology, level)

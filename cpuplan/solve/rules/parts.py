@@ -41,7 +41,7 @@ def sized_parts(statements: Statements, spec: SetSpec) -> list[Part]:
     return list(map(Part, allowed_scopes(statements, spec, spec.pool.per)))
 
 
-def allowed_scopes(statements: Statements, spec: SetSpec, level: str) -> list[Scope]:
+def allowed_scopes(statements: Statements, spec: SetSpec, level: str) -> Sequence[Scope]:
     """The parts of a level that the set may be on; all if its places leave none."""
     scopes = scopes_of(statements.topology, level)
     allowed = statements.topology.online

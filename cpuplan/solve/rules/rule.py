@@ -1,6 +1,7 @@
 """A rule, the statements that rules are built from, and the problem that they make."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet
@@ -83,23 +84,27 @@ def machine(topology: Topology) -> Scope:
     return Scope("the machine", topology.online)
 
 
-def scopes_of(topology: Topology, level: str) -> list[Scope]:
-    """The machine, or each socket, NUMA node, die or last-level cache that has online CPUs."""
+@lru_cache(maxsize=32)
+def scopes_of(topology: Topology, level: str) -> tuple[Scope, ...]:
+    """The machine, or each socket, NUMA node, die or last-level cache that has online CPUs.
+
+    It is the same tuple each time, which thousands of statements share.
+    """
     if level == "die":
-        return _dies(topology)
+        return tuple(_dies(topology))
     levels: dict[str, tuple[str, dict[int, CpuSet]]] = {
         "socket": ("socket", topology.sockets),
         "numaNode": ("NUMA node", topology.numa_nodes),
         "cache": ("cache", topology.uncore_caches),
     }
     if level not in levels:
-        return [machine(topology)]
+        return (machine(topology),)
     word, parts = levels[level]
-    return [
+    return tuple(
         Scope(f"{word} {number}", cpus)
         for number, cpus in parts.items()
         if number != UNKNOWN or len(parts) == 1
-    ]
+    )
 
 
 def _dies(topology: Topology) -> list[Scope]:

@@ -8,7 +8,7 @@ import pytest
 from cpuplan.diagnostics import CpuplanError, Diagnostic
 from cpuplan.model.inventory import Device
 from cpuplan.model.topology import Topology
-from cpuplan.solve import conflict, feasibility, solver
+from cpuplan.solve import conflict, feasibility, remedies, solver
 from tests.unit.solve.problems import locate, machine, node_class
 
 SERVER = machine(64, 2, sockets=2, numa_nodes=2)
@@ -259,6 +259,7 @@ def test_what_is_told_of_places_and_neighbours(name: str) -> None:
 def test_where_tests_end_nothing_more_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     pools = ROWS["more than there is"][0]
     monkeypatch.setattr(feasibility, "budget", lambda _problem: 0)
+    monkeypatch.setattr(remedies, "_TESTS", 0)
     (found,) = failure(pools)
     assert (
         found.message

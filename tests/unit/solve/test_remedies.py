@@ -115,7 +115,7 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "no single change": (
         {"reserved": {"cores": 40, "sockets": 0}, "shared": {"cores": 40, "sockets": 0}},
-        ["lower reserved.cores to 24, and lower shared.cores to 8"],
+        ["lower reserved.cores to 16, and lower shared.cores to 16"],
     ),
     "a number that a later change says again": (
         {"reserved": {"count": 3, "numaNodes": 1}, "isolated": {"cores": 70}},
@@ -322,3 +322,62 @@ def test_a_statement_that_a_change_took_out_is_proposed_no_more(
     isolated = size | {"within": "cache", "apart": {"reserved": "core"}}
     pools: dict[str, Any] = {"reserved": {"cpus": ""}, "isolated": isolated}
     check(node_class(machine(4, 1, sockets=1, numa_nodes=2, caches=2), pools, "none", **further))
+
+
+def test_numbers_of_several_statements_change_by_equal_shares() -> None:
+    caches = machine(32, 2, sockets=2, numa_nodes=2, caches=8)
+    pools = {
+        "reserved": {"cores": 1, "per": "numaNode"},
+        "isolated": {"rest": True, "partitions": {n: {"wholeCaches": 7} for n in ("a", "b")}},
+    }
+    node = node_class(caches, pools)
+    (found,) = failure(node)
+    assert found.remedy == (
+        "lower isolated.partitions.a.wholeCaches to 3, "
+        "and lower isolated.partitions.b.wholeCaches to 3"
+    )
+    check(node)
+
+
+def test_of_several_workloads_each_has_its_pods() -> None:
+    workloads = [
+        {"name": "du", "cpus": 2, "pods": 32, "per": "numaNode"},
+        {"name": "cu", "cpus": 4, "pods": 32},
+    ]
+    node = node_class(
+        SERVER,
+        {"reserved": {"cores": 1, "per": "numaNode"}, "isolated": "rest"},
+        workloads=workloads,
+    )
+    (found,) = failure(node)
+    assert found.remedy == "lower workloads.0.pods to 16, and lower workloads.1.pods to 15"
+    check(node)
+
+
+def test_a_partition_that_has_no_place_can_be_taken_out() -> None:
+    parts: dict[str, dict[str, Any]] = {"a": {"cores": 1}, "b": {"cores": 1}}
+    parts["c"] = {"cores": 1, "apart": {"isolated.a": "core"}}
+    pools = {"reserved": {"cores": 1}, "isolated": {"rest": True, "partitions": parts}}
+    node = node_class(machine(3, 2), pools)
+    (found,) = failure(node)
+    assert found.remedy == "remove isolated.partitions.c"
+    check(node)
+
+
+def test_numbers_and_other_statements_are_changed_together() -> None:
+    parts = {
+        "a": {"cores": 4, "within": "cache"},
+        "b": {"wholeCaches": 9},
+        "c": {"cores": 1, "per": "socket", "apart": {"isolated.d": "socket"}},
+        "d": {"cores": 1, "together": {"isolated.c": "socket"}},
+    }
+    pools = {
+        "reserved": {"count": 1},
+        "shared": {"cores": 33, "numaNodes": "0"},
+        "isolated": {"rest": True, "partitions": parts},
+    }
+    node = node_class(machine(32, 2, sockets=2, numa_nodes=2, caches=8), pools)
+    found = failure(node)
+    assert len(found) > 2
+    assert not {SEVERAL, UNTRIED}.intersection(each.remedy for each in found)
+    check(node)

@@ -10,8 +10,9 @@ import pytest
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.solve import effort, solver
+from cpuplan.solve import alike, effort, solver
 from cpuplan.solve.effort import UndecidedError
+from cpuplan.solve.rules import problem_of
 from tests.unit.solve.problems import locate, machine, node_class
 
 #: 1,920 CPUs in 120 caches.
@@ -140,3 +141,34 @@ def test_ctrl_c_ends_a_search_at_once_and_is_no_limit() -> None:
     finally:
         signal.signal(signal.SIGINT, handler)
     assert monotonic() - before < 20
+
+
+def test_a_part_of_a_limit_ends_before_it_and_counts() -> None:
+    with effort.limited(10) as whole:
+        before = whole.left
+        with effort.part(1) as part:
+            assert part.seconds == 1
+            part.spend(part.left)
+            assert effort.current().is_over
+            with effort.limited(5) as inner:
+                assert inner is part
+        assert not effort.current().is_over
+        assert whole.left == pytest.approx(before * 0.9)
+        with effort.part(100) as part:
+            assert part.left == whole.left
+
+
+def test_work_that_is_more_than_what_is_left_is_not_begun() -> None:
+    with effort.limited(1) as limit:
+        limit.must_have(limit.left)
+        with pytest.raises(UndecidedError):
+            limit.must_have(limit.left * 1.01)
+        assert limit.is_over
+
+
+def test_comparing_unlike_tenants_counts() -> None:
+    with effort.limited(100) as limit:
+        before = limit.left
+        found = alike.sorts(problem_of(tenants(LARGE, list(range(1, 41)))).rules)
+        assert len(found) > 700  # all of them differ
+        assert 0 < before - limit.left < 0.5

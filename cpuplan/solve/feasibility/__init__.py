@@ -7,17 +7,24 @@ takes long for a machine with many kinds of cores, so fewer are allowed.
 from collections.abc import Sequence
 from itertools import chain
 
-from cpuplan.solve import alike, model
+from cpuplan.solve import alike, effort, model
+from cpuplan.solve.alike.forms import names_of
 from cpuplan.solve.conflict import Memory, Oracle
-from cpuplan.solve.crowds import crowds
+from cpuplan.solve.crowds import crowds, is_crowded
+from cpuplan.solve.feasibility import greedy
 from cpuplan.solve.layout import View
 from cpuplan.solve.rules.rule import Problem, Rule
 
 #: About a tenth of a millisecond each: a second for an explanation, and as much for its remedies.
 _EFFORT = 10_000
 _FEWEST = 8
-#: A conflict of fewer statements is found by search in as little time.
-_CROWD = 10
+#: The seconds of work in which a conflict that was found by counting is made irreducible.
+_COUNTED = 0.6
+#: What a question takes for each statement beside the search, in units of the limit; and a test of
+#: a proposal, which has no others to compare with.
+_ASKED, _TRIED = 6e-5, 2e-5
+#: A conflict of fewer statements, among few, is found by search in as little time.
+_CROWD, _MANY = 10, 100
 
 
 def budget(problem: Problem) -> int:
@@ -32,18 +39,35 @@ def oracle(problem: Problem, calls: int, unfit: Sequence[Rule] = ()) -> Oracle[R
     """
 
     def example(rules: Sequence[Rule]) -> View | None:
-        layout = model.example(without_idle(problem.having(rules)))
+        effort.current().spend(_ASKED * len(rules))
+        if is_crowded(problem.topology, rules):
+            return None
+        asked = without_idle(problem.having(rules))
+        found = greedy.example(asked)
+        if found:
+            return found
+        layout = model.example(asked)
         return None if layout is None else View(problem.topology, layout)
 
     memory = Memory(problem.rules, example, holds, unfit)
 
     def first_part(rules: Sequence[Rule], feasible: alike.Feasible) -> list[Rule]:
         for crowd in crowds(problem.topology, rules):
-            if len(crowd) >= _CROWD and _is_irreducible(crowd, rules, feasible):
-                return crowd
+            if len(crowd) >= _CROWD or len(rules) >= _MANY:
+                with effort.part(_COUNTED):
+                    is_needed = _is_irreducible(crowd, rules, feasible)
+                    return crowd if is_needed else alike.minimal(crowd, feasible)
         return alike.minimal(rules, feasible)
 
     return Oracle(memory.example, holds, calls, first_part, alike.sorts)
+
+
+def fits(problem: Problem) -> bool:
+    """Whether there is a layout, for proposals: False also where that is not known."""
+    effort.current().spend(_TRIED * len(problem.rules))
+    if is_crowded(problem.topology, problem.rules):
+        return False
+    return greedy.example(problem) is not None or model.fits(problem)
 
 
 def holds(rule: Rule, view: object) -> bool:
@@ -71,6 +95,6 @@ def _is_irreducible(crowd: Sequence[Rule], rules: Sequence[Rule], feasible: alik
 
 def without_idle(problem: Problem, *kept: str) -> Problem:
     """The problem without partitions of which no rule speaks: their pools can have their CPUs."""
-    named = {*kept, *chain.from_iterable(map(alike.names_of, problem.rules))}
+    named = {*kept, *chain.from_iterable(map(names_of, problem.rules))}
     names = tuple(name for name in problem.names if "." not in name or name in named)
     return problem._replace(names=names)

@@ -5,15 +5,13 @@ away is as good as to take away any other of its sort, so that two questions are
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from cpuplan.solve import conflict
-from cpuplan.solve.constraints import Apart, Constraint
+from cpuplan.solve.alike.forms import Form, Forms, Shape, names_of, spend
 from cpuplan.solve.rules.rule import Rule
 
-#: A statement with other names of sets, in a form in which equal statements are equal.
-Form: TypeAlias = tuple[object, ...]
 #: Whether statements can hold together.
 Feasible: TypeAlias = Callable[[Sequence[Rule]], bool]
 #: With fewer statements than these the usual search is fast.
@@ -31,7 +29,7 @@ def minimal(rules: Sequence[Rule], feasible: Feasible) -> list[Rule]:
 def _sets_needed(rules: Sequence[Rule], feasible: Feasible) -> list[Rule]:
     """Without the statements on sets without which the others cannot hold together either."""
     kept = list(rules)
-    for group in reversed(_exchangeable(kept)):
+    for group in reversed(_exchangeable(kept, Forms(kept))):
         # with none of the group's sets, with one, and so on: the first part that cannot hold
         parts = [_without(kept, group[number:]) for number in range(len(group) + 1)]
         kept = parts[bisect_left(parts[:-1], True, key=lambda part: not feasible(part))]
@@ -48,7 +46,8 @@ def _sorts_needed(rules: Sequence[Rule], feasible: Feasible) -> list[Rule]:
     """Without the sorts of statements without which the others cannot hold together either."""
     kept = list(rules)
     for sort in reversed(sorts(kept)):
-        others = [rule for rule in kept if rule not in sort]
+        left_out = set(sort)
+        others = [rule for rule in kept if rule not in left_out]
         if not feasible(others):
             kept = others
     return kept
@@ -65,32 +64,39 @@ def sorts(rules: Sequence[Rule], among: Sequence[Rule] = ()) -> list[list[Rule]]
 
     The exchange changes nothing of the statements `among` which these are; without, of themselves.
     """
-    groups = _exchangeable(among or rules)
+    forms = Forms([*rules, *among])
+    groups = _exchangeable(among or rules, forms)
     first = {name: group[0] for group in groups for name in group}
     found: dict[Form, list[Rule]] = {}
     for rule in rules:
-        found.setdefault(_form(rule, first), []).append(rule)
+        found.setdefault(forms.shape(rule).form(first), []).append(rule)
+    spend(len(rules))
     return list(found.values())
 
 
-def _exchangeable(rules: Sequence[Rule]) -> list[list[str]]:
+def _exchangeable(rules: Sequence[Rule], forms: Forms) -> list[list[str]]:
     """The names of sets by group: with any two of a group exchanged the statements are the same.
 
     Only partitions of one pool are alike in all that no statement says.
     """
-    mentioning: dict[str, list[Rule]] = {}
+    mentioning: dict[str, dict[Shape, None]] = {}
     for rule in rules:
-        for name in names_of(rule):
-            mentioning.setdefault(name, []).append(rule)
+        shape = forms.shape(rule)
+        for name in shape.names:
+            mentioning.setdefault(name, {})[shape] = None
     groups: list[list[str]] = []
+    # those that are alike as long as others have no names, each with what is said of its first set
+    alike: dict[object, list[tuple[list[str], set[Form]]]] = {}
     for name, own in mentioning.items():
-        for group in groups:
-            both = dict.fromkeys((*own, *mentioning[group[0]]))
-            if _host(name) == _host(group[0]) != "" and _is_same(both, name, group[0]):
+        candidates = alike.setdefault(_outline(name, own), [])
+        for group, said in candidates if _host(name) else []:
+            if _is_same(own, name, group[0], said):
                 group.append(name)
                 break
         else:
             groups.append([name])
+            candidates.append((groups[-1], {shape.form({}) for shape in own}))
+            spend(len(own))
     return groups
 
 
@@ -100,46 +106,18 @@ def _host(name: str) -> str:
     return host if dot else ""
 
 
-def _is_same(rules: Iterable[Rule], one: str, other: str) -> bool:
+def _outline(name: str, shapes: Iterable[Shape]) -> object:
+    """What statements on a set say of it, whatever the names of sets are; and its pool."""
+    said: dict[object, int] = {}
+    for shape in shapes:
+        outline = (shape.name == name, tuple([atom.said for atom in shape.atoms]))
+        said[outline] = said.get(outline, 0) + 1
+    spend(sum(said.values()))
+    return _host(name), frozenset(said.items())
+
+
+def _is_same(shapes: Collection[Shape], one: str, other: str, said: set[Form]) -> bool:
+    """Whether statements on a set are those on another one, as many, with the two exchanged."""
     exchanged = {one: other, other: one}
-    return {_form(rule, {}) for rule in rules} == {_form(rule, exchanged) for rule in rules}
-
-
-def names_of(rule: Rule) -> set[str]:
-    """The sets that a statement is about."""
-    names = {rule.name} - {""}
-    for constraint in rule.constraints:
-        for value in constraint:
-            names.update([value] if isinstance(value, str) else _texts(value))
-    return names - {"CPUs", "cores", "caches", ""}
-
-
-def _texts(value: object) -> list[str]:
-    """The strings of a tuple of strings."""
-    if type(value) is tuple and all(isinstance(part, str) for part in value):
-        return list(value)
-    return []
-
-
-def _form(rule: Rule, renamed: dict[str, str]) -> Form:
-    constraints = frozenset(_constraint(constraint, renamed) for constraint in rule.constraints)
-    return renamed.get(rule.name, rule.name) if not _is_mutual(rule) else "", constraints
-
-
-def _is_mutual(rule: Rule) -> bool:
-    """Whether the statement says the same of both sets that it is about."""
-    return bool(rule.constraints) and all(isinstance(one, Apart) for one in rule.constraints)
-
-
-def _constraint(constraint: Constraint, renamed: dict[str, str]) -> Form:
-    values: list[object] = [type(constraint).__name__]
-    for value in constraint:
-        if isinstance(value, str):
-            values.append(renamed.get(value, value))
-        elif _texts(value):
-            values.append(tuple(sorted(renamed.get(name, name) for name in _texts(value))))
-        else:
-            values.append(value)
-    if isinstance(constraint, Apart):
-        values[1:3] = sorted(map(str, values[1:3]))
-    return tuple(values)
+    spend(len(shapes))
+    return len(said) == len(shapes) and all(shape.form(exchanged) in said for shape in shapes)

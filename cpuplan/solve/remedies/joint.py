@@ -1,0 +1,173 @@
+"""Numbers of several statements, changed together: as few as possible, and each as little."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from cpuplan.model.base import attributes
+from cpuplan.model.pools import Pool
+from cpuplan.solve import faults, feasibility, model
+from cpuplan.solve.constraints import Amount
+from cpuplan.solve.crowds import is_crowded
+from cpuplan.solve.effort import UndecidedError
+from cpuplan.solve.model.nearest import Loose, Number, Slope
+from cpuplan.solve.remedies.attempt import Attempt
+from cpuplan.solve.remedies.edits import Change, all_of
+from cpuplan.solve.remedies.numbers import changed, limits_of, with_number
+from cpuplan.solve.remedies.single import settling_alone
+from cpuplan.solve.rules import problem_of
+from cpuplan.solve.rules.rule import Problem, Rule, Statements
+from cpuplan.solve.rules.shares import is_share
+from cpuplan.solve.sets import SetSpecs
+
+#: What a change counts of a statement of a conflict, and of another one.
+_OWN, _OTHER = 1, 3
+#: More changes for each conflict than these are no remedy: such an intent is written anew.
+_MOST = 8
+_SIZES = ("count", "cores", "wholeCaches", "min", "max")
+
+
+class Item(NamedTuple):
+    """A number of a rule: its field (path, key), and how the rule's amounts depend on it."""
+
+    rule: Rule
+    field: tuple[str, str]
+    number: Number
+    slopes: tuple[tuple[int, int], ...]  # by amount: of its least and its most
+
+
+def changes(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[list[Change]]:
+    """For each conflict its changes; with all of them there is a layout.
+
+    Of several conflicts, those that no number settles are settled first, each as if it were alone.
+    None where these changes, or changes of numbers that are found soon, are not enough.
+    """
+    made: list[tuple[str, Change]] = []
+    here = attempt
+    for conflict in conflicts if len(conflicts) > 1 else ():
+        change = next(settling_alone(here, conflict, 1), None)
+        if change and not change.field:
+            made.append((conflict[0].field, change))
+            here = here.after(change, attempt.left_out)
+    own = {rule.field for conflict in conflicts for rule in conflict}
+    numbers = _numbers(here, own)
+    if numbers is None or not made + numbers:
+        return []
+    made += numbers
+    edits = [change.edit for _, change in made]
+    if len(made) > _MOST * len(conflicts) or not attempt.fits(
+        Change("", lambda node: all_of(node, edits))
+    ):
+        return []
+    return _by_conflict(conflicts, made)
+
+
+def _numbers(attempt: Attempt, own: set[str]) -> list[tuple[str, Change]] | None:
+    """The fewest changes of numbers, each with the field of its rule; None if none are found."""
+    if faults.errors_of(attempt.node_class):
+        return None
+    problem = problem_of(attempt.node_class)
+    rules = [rule for rule in problem.rules if rule.field not in attempt.left_out]
+    sets = Statements(attempt.node_class).sets
+    sized = [rule for rule in rules if rule.amounts]
+    items = [item for rule in sized for item in _items(attempt, rule, sets, own)]
+    try:
+        values = _values(problem.having(rules), items)
+    except UndecidedError:
+        values = None
+    if values is None:
+        return None
+    return [
+        (item.rule.field, changed(item.field, item.number.written, value))
+        for item, value in zip(items, values, strict=True)
+        if value != item.number.written
+    ]
+
+
+def _by_conflict(
+    conflicts: Sequence[Sequence[Rule]], made: Sequence[tuple[str, Change]]
+) -> list[list[Change]]:
+    """The changes of each conflict's own statements; others with the last conflict."""
+    left = list(made)
+    result: list[list[Change]] = []
+    for conflict in conflicts:
+        fields = {rule.field for rule in conflict}
+        result.append([change for field, change in left if field in fields])
+        left = [(field, change) for field, change in left if field not in fields]
+    result[-1] += [change for _, change in left]
+    return [own or [made[-1][1]] for own in result]
+
+
+def _values(problem: Problem, items: Sequence[Item]) -> list[int] | None:
+    """The values of the numbers; none are needed where there are no numbers."""
+    by_rule: dict[str, list[tuple[int, Item]]] = {}
+    for index, item in enumerate(items):
+        by_rule.setdefault(item.rule.field, []).append((index, item))
+    fixed, loose = [], []
+    for rule in problem.rules:
+        own = [pair for pair in by_rule.get(rule.field, ()) if pair[1].rule is rule]
+        if not own:
+            fixed.append(rule)
+            continue
+        others = [one for one in rule.constraints if not isinstance(one, Amount)]
+        fixed.append(rule._replace(constraints=tuple(others)))
+        for at, amount in enumerate(rule.amounts):
+            slopes = tuple(Slope(index, *item.slopes[at]) for index, item in own)
+            loose.append(Loose(amount, slopes))
+    if not items:
+        return [] if feasibility.fits(problem) else None
+    if is_crowded(problem.topology, _smallest(problem, items)):
+        return None
+    return model.nearest(problem.having(fixed), [item.number for item in items], loose)
+
+
+def _smallest(problem: Problem, items: Sequence[Item]) -> list[Rule]:
+    """The rules with each number as small as it could be."""
+    fewer: dict[str, list[Item]] = {}
+    for item in items:
+        fewer.setdefault(item.rule.field, []).append(item)
+    return [_with_least(rule, fewer.get(rule.field, [])) for rule in problem.rules]
+
+
+def _with_least(rule: Rule, items: Sequence[Item]) -> Rule:
+    own = [item for item in items if item.rule is rule]
+    if not own:
+        return rule
+    amounts = []
+    for at, amount in enumerate(rule.amounts):
+        less = sum(item.slopes[at][0] * (item.number.written - item.number.least) for item in own)
+        amounts.append(amount._replace(least=amount.least - less))
+    others = [one for one in rule.constraints if not isinstance(one, Amount)]
+    return rule._replace(constraints=(*amounts, *others))
+
+
+def _items(attempt: Attempt, rule: Rule, sets: SetSpecs, own: set[str]) -> Iterator[Item]:
+    """The numbers of a rule that its amounts are proportional to; shares are not."""
+    node_class, cost = attempt.node_class, _OWN if rule.field in own else _OTHER
+    path, _, key = rule.field.rpartition(".")
+    spec = sets.get(rule.name)
+    if rule.field.partition(".")[0] == "workloads":
+        for index, workload in enumerate(node_class.spec.workloads):
+            if workload.pool == rule.name:
+                field = f"workloads.{index}", "pods"
+                yield from _item(
+                    attempt, rule, field, Number(workload.pods, 1, workload.pods, cost)
+                )
+    elif spec and spec.is_written and key in (*_SIZES, "rest") and not is_share(spec.pool):
+        for name in dict.fromkeys((key, "min", "max")):
+            written = None if name == "rest" else getattr(spec.pool, attributes(Pool)[name])
+            if written:
+                least, most = limits_of(node_class, spec, name, written)
+                yield from _item(attempt, rule, (path, name), Number(written, least, most, cost))
+
+
+def _item(attempt: Attempt, rule: Rule, field: tuple[str, str], number: Number) -> Iterator[Item]:
+    other = list(islice(with_number(attempt.node_class, rule, field, number.written + 1), 2))
+    if len(other) != 1 or len(other[0].amounts) != len(rule.amounts):
+        return
+    has_most = field[1] not in ("min", "pods")
+    slopes = tuple(
+        (more.least - amount.least, (more.most - amount.most) * has_most)
+        for amount, more in zip(rule.amounts, other[0].amounts, strict=True)
+    )
+    yield Item(rule, field, number, slopes)
