@@ -60,6 +60,18 @@ def limited(seconds: float | None = None) -> Iterator[Effort]:
         _current.reset(token)
 
 
+@contextmanager
+def portion(share: float) -> Iterator[None]:
+    """What is searched for inside has a share of what is left."""
+    effort = current()
+    kept = effort.left * (1 - share)
+    effort.left -= kept
+    try:
+        yield
+    finally:
+        effort.left += kept
+
+
 def current() -> Effort:
     """The limit that holds here; a search that nobody limits has one for itself."""
     return _current.get() or Effort()
