@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from cpuplan.cpuset import CpuSet
+from cpuplan.solve import effort
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import Kind, Pattern, place
 from cpuplan.solve.layout import Slot, slots_of
@@ -69,7 +70,15 @@ def merged(level: Iterable[Row], first: Mapping[str, str]) -> list[Row]:
 
 
 def settle(counts: Counts, level: Sequence[Row]) -> Settled:
-    """Give the rows their canonical values for good. The aims are reached before."""
+    """Give the rows their canonical values for good. The aims are reached before.
+
+    There is a solution already: where the limit ends before, the rows have its values.
+    """
+    with effort.current().ties():
+        return _settled(counts, level)
+
+
+def _settled(counts: Counts, level: Sequence[Row]) -> Settled:
     places = _places(counts, level)
     reached = counts.minimise(places, TIE_PROOFS)
     if reached is None:

@@ -56,31 +56,42 @@ class Coarse(Counts):
         return {name: self.value(self.parts(name, cells)) for name in names}
 
     def share(self, aims: Iterable[Aim]) -> None:
-        """A set beside others that are apart has their caches only as far as these leave it room.
-
-        Where it is on few caches, it needs some that none of the others is on.
-        """
+        """State what sets leave of caches to each other, where they are on few of them."""
         limits = self.limits(aims)
-        for index, block in enumerate(self._division.blocks):
+        for index in range(len(self._division.blocks)):
+            least = {name: self._least(name, limits) for name in limits}
+            self._exclude(index, least)
             for group in self._division.apart:
-                left = max(self._left(name, index, limits) for name in group)
-                for name in limits:
-                    rooms, outside = self.rooms.of(name, index)
-                    if name not in group and rooms and rooms[0] > left:
-                        numbers = [self._number(other, index) for other in group]
-                        free = len(block.cells) - self.sum(numbers)
-                        beside = left * self._number(name, index)
-                        taken = self.taken(name, block.cpus)
-                        self.model.add(taken <= outside + beside + (rooms[0] - left) * free)
+                left = self._size(index) - min(least.get(name, 1) for name in group)
+                self._leave(index, group, left, [name for name in limits if name not in group])
 
-    def _left(self, name: str, index: int, limits: Mapping[str, int]) -> int:
-        """The most CPUs of a cache that a set leaves to others where it is."""
-        size = max(len(cell) for cell in self._division.blocks[index].cells)
-        if name not in limits:
-            return size - 1
+    def _exclude(self, index: int, least: Mapping[str, int]) -> None:
+        """Of sets that have more than half of each of their caches, a cache has one at most."""
+        size = self._size(index)
+        large = [name for name, cpus in least.items() if 2 * cpus > size]
+        numbers = [self._number(name, index) for name in large]
+        self.between(self.sum(numbers), 0, len(self._division.blocks[index].cells))
+
+    def _leave(self, index: int, group: Sequence[str], left: int, names: Iterable[str]) -> None:
+        """Other sets have so much of a cache at most on which a set of the group is."""
+        block = self._division.blocks[index]
+        free = len(block.cells) - self.sum(self._number(name, index) for name in group)
+        for name in names:
+            rooms, outside = self.rooms.of(name, index)
+            if rooms and rooms[0] > left:
+                beside = left * self._number(name, index)
+                most = outside + beside + (rooms[0] - left) * free
+                self.model.add(self.taken(name, block.cpus) <= most)
+
+    def _least(self, name: str, limits: Mapping[str, int]) -> int:
+        """What a set has at least of each cache that it is on."""
         rooms, outside = self.rooms.everywhere(name)
-        least = self.least(name) - outside - sum(rooms[: max(limits[name] - 1, 0)])
-        return size - max(least, 1)
+        others = sum(rooms[: max(limits[name] - 1, 0)])
+        return max(self.least(name) - outside - others, 1)
+
+    def _size(self, index: int) -> int:
+        """The CPUs of the largest cache of a part."""
+        return max(len(cell) for cell in self._division.blocks[index].cells)
 
     def _number(self, name: str, index: int) -> Expression:
         """The caches of a part that a set is on: no fewer than have room for what it has there."""

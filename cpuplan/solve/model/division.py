@@ -61,10 +61,8 @@ def division_of(problem: Problem, aims: Sequence[Aim]) -> Division | None:
     outer = [one for one in constraints if not (isinstance(one, Apart) and one.scopes == cells)]
     inner = [one for one in constraints if isinstance(one, Apart) and one.scopes == cells]
     fine = kinds_of(problem.topology, _distinguished(constraints, aims))
-    coarse = kinds_of(
-        problem.topology,
-        _distinguished(outer, [aim for aim in aims if not is_within(aim, cells)]),
-    )
+    said = _distinguished(outer, [aim for aim in aims if not is_within(aim, cells)])
+    coarse = kinds_of(problem.topology, said)
     parents = _parents(fine, coarse)
     if parents is None:
         return None
