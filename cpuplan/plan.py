@@ -189,6 +189,11 @@ class Limited(NamedTuple):
     seconds: float  # whole ones, when a user says them
     goals: tuple[Unproven, ...]
 
+    @property
+    def is_best(self) -> bool:
+        """Whether all goals are proven: other layouts are as good, and none is better."""
+        return all(goal.goal == CANONICAL for goal in self.goals)
+
 
 class NodePlan:
     """The layout of one class: what `components` make settings from.

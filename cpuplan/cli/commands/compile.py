@@ -220,7 +220,7 @@ def _tell_unproven(run: _Run) -> int:
     taken = [
         plan.node_class.full_name
         for plan in run.compiled.plan.nodes
-        if plan.limited and not _is_locked(run.project, plan)
+        if plan.limited and not plan.limited.is_best and not _is_locked(run.project, plan)
     ]
     new = [name for name in taken if name not in waived]
     if not new:

@@ -13,6 +13,8 @@ from contextvars import ContextVar
 DEFAULT = 60.0
 #: Units of CP-SAT's deterministic time in a second of work, measured on models of many sizes.
 _UNITS = 0.5
+#: The share of a limit for the choice among equally good layouts: two seconds of a minute.
+_TIES = 0.035
 
 
 class UndecidedError(Exception):
@@ -26,10 +28,25 @@ class Effort:
         self.is_asked = seconds is not None  # somebody wants just this limit
         self.seconds = DEFAULT if seconds is None else seconds
         self.left = self.seconds * _UNITS
+        #: Of that, for the choice among equally good layouts: no goal depends on it.
+        self.left_for_ties = self.left * _TIES
 
     def spend(self, units: float) -> None:
         """Count work that was done."""
         self.left -= units
+
+    @contextmanager
+    def ties(self) -> Iterator[None]:
+        """What is searched for inside chooses among equally good layouts."""
+        before = self.left
+        self.left = min(before, max(self.left_for_ties, 0))
+        given = self.left
+        try:
+            yield
+        finally:
+            spent = given - self.left
+            self.left_for_ties -= spent
+            self.left = before - spent
 
     @property
     def is_over(self) -> bool:
@@ -79,6 +96,18 @@ def part(seconds: float) -> Iterator[Effort]:
     finally:
         _current.reset(token)
         outer.spend(before - inner.left)
+
+
+@contextmanager
+def portion(share: float) -> Iterator[None]:
+    """What is searched for inside has a share of what is left."""
+    effort = current()
+    kept = effort.left * (1 - share)
+    effort.left -= kept
+    try:
+        yield
+    finally:
+        effort.left += kept
 
 
 def current() -> Effort:

@@ -62,7 +62,7 @@ def _unproven(gap: Gap, view: View) -> Unproven:
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP322 for a layout that no search has proven best, solved now or locked before."""
-    if plan.limited is None:
+    if plan.limited is None or plan.limited.is_best:
         return
     goals = plan.limited.goals
     facts = "; ".join(map(_words, goals[:_MOST_SHOWN]))

@@ -17,14 +17,15 @@ from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.goals import Aim, Gap
 from cpuplan.solve.kinds import Ways, kinds_of
 from cpuplan.solve.layout import slots_of
-from cpuplan.solve.model import answers
+from cpuplan.solve.model import answers, divided
 from cpuplan.solve.model.aims import reach
 from cpuplan.solve.model.answers import Best
 from cpuplan.solve.model.bounds import Bounds
-from cpuplan.solve.model.canonical import canonical, placed
+from cpuplan.solve.model.canonical import layout_of, placed, rows, settle
 from cpuplan.solve.model.cliques import keep_apart
 from cpuplan.solve.model.counts import Counts
 from cpuplan.solve.model.demands import demand, first_of, held
+from cpuplan.solve.model.division import Division, division_of
 from cpuplan.solve.model.nearest import Loose, Number
 from cpuplan.solve.model.nearest import nearest as nearest_numbers
 from cpuplan.solve.model.nested import nest
@@ -44,13 +45,30 @@ def best(problem: Problem, aims: Sequence[Aim]) -> Best | None:
 
 
 def _best(problem: Problem, aims: Sequence[Aim]) -> Best | None:
+    division = division_of(problem, aims)
+    try:
+        found = divided.slots(problem, aims, division) if division else None
+    except divided.ContradictionError:
+        return None
+    if found is None:
+        return _whole(problem, aims, division)
+    slots, is_canonical = found
+    return Best(layout_of(slots, problem.names), () if is_canonical else (Gap(None, None),))
+
+
+def _whole(problem: Problem, aims: Sequence[Aim], division: Division | None) -> Best | None:
+    """The best layout by one search for all parts of the machine."""
     counts, bounds = _counts(problem, aims)
     gaps = reach(counts, bounds, aims)
     if gaps is None:
         return None
     constraints = chain.from_iterable(rule.constraints for rule in problem.rules)
     nest(counts, constraints, aims)
-    layout, is_canonical = canonical(counts, problem.names)
+    if division:
+        is_canonical = divided.settle_whole(counts, problem, division)
+    else:
+        is_canonical = settle(counts, rows(counts, problem.names)).is_proven
+    layout = _layout(counts, problem.names)
     return Best(layout, tuple(gaps if gaps or is_canonical else [Gap(None, None)]))
 
 
@@ -65,7 +83,13 @@ def example(problem: Problem) -> dict[str, CpuSet] | None:
     counts, _ = _counts(problem)
     if not counts.solve():
         return None
-    return placed(counts, problem.names, [counts.value(variable) for variable in counts.variables])
+    return _layout(counts, problem.names)
+
+
+def _layout(counts: Counts, names: Sequence[str]) -> dict[str, CpuSet]:
+    """The layout of the last solution."""
+    values = [counts.value(variable) for variable in counts.variables]
+    return layout_of(placed(counts.kinds, counts.ways, values), names)
 
 
 def size(problem: Problem) -> int:

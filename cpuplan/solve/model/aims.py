@@ -47,7 +47,8 @@ def reach(counts: Counts, bounds: Bounds, aims: Sequence[Aim]) -> list[Gap] | No
         if _value(counts, aim, expression) != bound:
             gaps.append(Gap(aim, bound))
         if isinstance(aim, Parts):
-            _fill(counts, aim, reached.value)
+            if counts.tells(aim.scopes):
+                _fill(counts, aim, reached.value)
             parts[aim.name, aim.scopes] = reached.value
     return gaps
 
@@ -99,7 +100,7 @@ def _measure(counts: Counts, aim: Aim) -> Expression:
         case SplitCores():
             return _split_cores(counts, aim)
         case Parts(name=name, scopes=scopes):
-            return counts.sum(counts.present(name, scope.cpus) for scope in scopes)
+            return counts.parts(name, scopes)
         case Smallest(name=name, scopes=scopes):
             least = counts.model.new_int_var(0, len(everything), "")
             for scope in scopes:

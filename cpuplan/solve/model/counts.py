@@ -11,6 +11,7 @@ from cpuplan.cpuset import CpuSet
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import Kind, Pattern
+from cpuplan.solve.layout import Scope
 from cpuplan.solve.model import engine
 from cpuplan.solve.model.search import SHARE, WAYS, Found, Way, easy, search
 
@@ -106,6 +107,14 @@ class Counts:
             self.model.add(self.taken(name, scope) <= self.room(name, scope) * has)
             self._present[key] = has
         return self._present[key]
+
+    def parts(self, name: str, scopes: tuple[Scope, ...]) -> Expression:
+        """On how many of some scopes a set is."""
+        return self.sum(self.present(name, scope.cpus) for scope in scopes)
+
+    def tells(self, scopes: tuple[Scope, ...]) -> bool:
+        """Whether cores of different scopes are of different kinds."""
+        return True
 
     def variable(self, expression: Expression, most: int) -> Expression:
         """A variable from 0 to `most` with the value of an expression."""

@@ -18,7 +18,7 @@ _BEGIN = 3e-5
 
 
 class Way(NamedTuple):
-    """How the solver searches: the levels of three of its parameters.
+    """How the solver searches: the levels of four of its parameters.
 
     Most models are small and so tight that cutting planes and probing cost more than they save.
     """
@@ -27,6 +27,7 @@ class Way(NamedTuple):
     cuts: int = 0
     probing: int = 0
     simplify: bool = True
+    symmetry: int = 0  # models are small and solved often: looking for it mostly costs more
 
 
 #: A solution with all aims at their bounds is found sooner without a linear program.
@@ -37,8 +38,10 @@ WAYS = (Way(), Way(probing=2), Way(cuts=1, probing=2))
 AT_ONCE, _MOMENT = Way(simplify=False), 0.02
 #: The same where the proof is the work: with probing first.
 PROOFS = (Way(probing=2), Way(sums=1, probing=2), Way(), Way(cuts=1, probing=2))
+#: The same for the choice among equally good layouts, where equal sets and parts can be exchanged.
+TIE_PROOFS = (Way(cuts=1, probing=2, symmetry=2), *PROOFS)
 #: The way and the time for a proof that is mostly short, and that something else can stand in for.
-SHORT_PROOF = (PROOFS[0],)
+SHORT_PROOF = (TIE_PROOFS[0],)
 _SHORT = 0.1
 #: The share of what is left that one aim may take: something must be left for those after it.
 SHARE = 0.5
@@ -124,8 +127,6 @@ def new_solver(cp_model: Any) -> Any:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
-    # Models are small and solved often: symmetries cost more than they save.
-    solver.parameters.symmetry_level = 0
     solver.parameters.catch_sigint_signal = False
     return solver
 
@@ -137,6 +138,7 @@ def _run(cp_model: Any, model: Any, limit: Effort, time: float, way: Way) -> tup
     solver.parameters.cut_level = way.cuts
     solver.parameters.cp_model_probing_level = way.probing
     solver.parameters.cp_model_presolve = way.simplify
+    solver.parameters.symmetry_level = way.symmetry
     solver.parameters.max_deterministic_time = time
     status = _solve(solver, model)
     made = _MADE * (len(model.proto.variables) + len(model.proto.constraints))

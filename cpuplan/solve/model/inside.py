@@ -1,0 +1,86 @@
+"""The caches of one part of a divided machine, when it is known what the part has of each set."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from cpuplan.solve.kinds import Pattern
+from cpuplan.solve.model.canonical import Row, Settled, merged, settle
+from cpuplan.solve.model.counts import Counts, Expression
+from cpuplan.solve.model.division import Division, Rooms, fewest
+from cpuplan.solve.model.parts import Part, width
+
+
+def solve(division: Division, part: Part, rooms: Rooms, packed: Iterable[str]) -> Settled | None:
+    """The canonical numbers of cores for the ways of each kind of a part; None if there is none.
+
+    The `packed` sets are on as few caches of the part as have room for what it has of them.
+    """
+    counts = Counts(part.kinds, part.ways)
+    _sum_up(counts, division, part)
+    for group in division.apart:
+        mine = [name for name in group if name in part.names]
+        for cell in part.block.cells:
+            counts.model.add_at_most_one(counts.present(name, cell) for name in mine)
+    for name in packed:
+        if name in part.names:
+            _pack(counts, part, name, *rooms.of(name, part.at))
+    if not counts.solve():
+        return None
+    return settle_part(counts, division, part, part.rows(counts.used))
+
+
+def settle_part(counts: Counts, division: Division, part: Part, level: Sequence[Row]) -> Settled:
+    """The canonical numbers: of equal sets together, and then of each."""
+    like = merged(level, part.first)
+    together = settle(counts, like) if len(set(part.first.values())) < len(part.first) else None
+    if together is None:
+        return settle(counts, level)
+    _hold(counts, division, part, like, together.values)
+    values, is_proven = settle(counts, level)
+    return Settled(values, is_proven and together.is_proven)
+
+
+def _sum_up(counts: Counts, division: Division, part: Part) -> None:
+    """All fine kinds of a coarse one have together what it has."""
+    sums: dict[tuple[int, Pattern], list[Expression]] = {}
+    for fine, ways, used in zip(part.block.fine, part.ways, counts.used, strict=True):
+        for pattern, variable in zip(ways, used, strict=True):
+            sums.setdefault((division.parents[fine], pattern), []).append(variable)
+    for key, variables in sums.items():
+        counts.model.add(counts.sum(variables) == part.sums[key])
+
+
+def _pack(counts: Counts, part: Part, name: str, rooms: Sequence[int], outside: int) -> None:
+    """A set is on the fewest caches, and so has of each what does not fit into the others."""
+    taken = part.taken(name)
+    number = fewest(taken, rooms, outside)
+    cells = part.block.cells
+    counts.model.add(counts.sum(counts.present(name, cell) for cell in cells) <= number)
+    least = taken - outside - sum(rooms[: max(number - 1, 0)])
+    if least > 0:
+        for cell in cells:
+            counts.model.add(counts.taken(name, cell) >= least * counts.present(name, cell))
+
+
+def _hold(
+    counts: Counts, division: Division, part: Part, level: Sequence[Row], values: Iterable[int]
+) -> None:
+    """Of equal sets that are apart, one has all that they have together of a cache."""
+    numbers = iter(values)
+    taken: dict[tuple[str, int], int] = {}
+    cell_of = {cpu: at for at, cell in enumerate(part.block.cells) for cpu in cell}
+    for row, kind in zip(level, part.kinds, strict=True):
+        cell = cell_of.get(kind.sample[0], -1)
+        for pattern in row.ways:
+            number = next(numbers)
+            for name in set(chain.from_iterable(pattern)):
+                key = (name, cell)
+                taken[key] = taken.get(key, 0) + number * width(name, pattern)
+    for group in division.apart:
+        firsts = [part.first.get(name, name) for name in group]
+        for name, first in zip(group, firsts, strict=True):
+            if firsts.count(first) == 1:
+                continue
+            for at, cpus in enumerate(part.block.cells):
+                held = taken.get((first, at), 0) * counts.present(name, cpus)
+                counts.model.add(counts.taken(name, cpus) == held)
