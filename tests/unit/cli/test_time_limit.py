@@ -28,9 +28,9 @@ spec:
     isolated:
       rest: true
       partitions:
-        a: {cores: 9}
-        b: {cores: 7, apart: {isolated.a: cache}}
-        c: {cores: 5, apart: {isolated.a: cache, isolated.b: cache}}
+        a: {cores: 18}
+        b: {cores: 17, apart: {isolated.a: cache}}
+        c: {cores: 4, apart: {isolated.a: cache, isolated.b: cache}}
 """
 HARDWARE = """\
 apiVersion: cpuplan.io/v1alpha1
@@ -39,7 +39,7 @@ metadata:
   name: small
 spec:
   vendor: AuthenticAMD
-  regular: {sockets: 2, coresPerSocket: 64, numaNodesPerSocket: 4, cachesPerSocket: 16}
+  regular: {sockets: 1, coresPerSocket: 72, numaNodesPerSocket: 8, cachesPerSocket: 24}
 ---
 apiVersion: cpuplan.io/v1alpha1
 kind: Nodes
