@@ -16,6 +16,7 @@ from cpuplan.solve.model.cliques import keep_apart
 from cpuplan.solve.model.counts import Counts, Expression
 from cpuplan.solve.model.demands import demand
 from cpuplan.solve.model.division import Division, Rooms, fewest, is_within
+from cpuplan.solve.model.nested import separate
 
 
 class Coarse(Counts):
@@ -55,20 +56,38 @@ class Coarse(Counts):
         names = packed(self._division, aims)
         return {name: self.value(self.parts(name, cells)) for name in names}
 
-    def share(self, aims: Iterable[Aim]) -> None:
-        """State what sets leave of caches to each other, where they are on few of them."""
-        limits = self.limits(aims)
+    def crowded(self) -> dict[str, int]:
+        """The most caches that sets are on, which leave to each other what all of them need."""
+        most: dict[str, int] = {}
+        cells = len(self._division.cells)
+        for group in self._division.apart:
+            needed = {name: self.needed(name) for name in group}
+            free = cells - sum(needed.values())
+            most |= {name: number + free for name, number in needed.items() if number}
+        return most
+
+    def needed(self, name: str) -> int:
+        """The fewest caches that a set is on for its size."""
+        return fewest(self.least(name), *self.rooms.everywhere(name))
+
+    def share(self, limits: Mapping[str, int], names: Iterable[str]) -> None:
+        """State what sets leave to others of caches, where they are on so many of them at most.
+
+        The others are those with these `names`.
+        """
+        least = {name: self._least(name, limits) for name in limits}
+        others = list(names)
         for index in range(len(self._division.blocks)):
-            least = {name: self._least(name, limits) for name in limits}
             self._exclude(index, least)
             for group in self._division.apart:
                 left = self._size(index) - min(least.get(name, 1) for name in group)
-                self._leave(index, group, left, [name for name in limits if name not in group])
+                beside = [name for name in others if name not in group]
+                self._leave(index, group, left, [one for one in beside if not _meets(one, group)])
 
     def _exclude(self, index: int, least: Mapping[str, int]) -> None:
         """Of sets that have more than half of each of their caches, a cache has one at most."""
         size = self._size(index)
-        large = [name for name, cpus in least.items() if 2 * cpus > size]
+        large = separate(name for name, cpus in least.items() if 2 * cpus > size)
         numbers = [self._number(name, index) for name in large]
         self.between(self.sum(numbers), 0, len(self._division.blocks[index].cells))
 
@@ -118,16 +137,23 @@ class CoarseBounds(Bounds):
     def fewest(self, name: str, scopes: Sequence[Scope]) -> int:
         if tuple(scopes) != self._division.cells:
             return super().fewest(name, scopes)
-        return fewest(self._coarse.least(name), *self._coarse.rooms.everywhere(name))
+        return self._coarse.needed(name)
 
 
-def coarse_of(division: Division) -> tuple[Coarse, Bounds]:
+def _meets(name: str, others: Iterable[str]) -> bool:
+    """Whether a set has CPUs in common with one of others: a pool with its partition."""
+    pool, dot, _ = name.partition(".")
+    return any(other == pool if dot else other.partition(".")[0] == pool for other in others)
+
+
+def coarse_of(division: Division, aims: Iterable[Aim]) -> tuple[Coarse, Bounds]:
     """The counts of the parts, with all that the rules say of them."""
     counts = Coarse(division)
     for constraint in division.constraints:
         demand(counts, constraint)
     bounds = CoarseBounds(counts, division)
     keep_apart(counts, bounds, division.constraints)
+    counts.share(counts.crowded(), packed(division, aims))
     return counts, bounds
 
 

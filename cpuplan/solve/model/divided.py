@@ -1,6 +1,6 @@
 """The best layout of a divided machine: of its parts first, then of the caches of each part."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from cpuplan.solve import effort
@@ -10,9 +10,9 @@ from cpuplan.solve.layout import Slot
 from cpuplan.solve.model import inside
 from cpuplan.solve.model.aims import reach
 from cpuplan.solve.model.canonical import Row, Settled, merged, placed, rows, settle
-from cpuplan.solve.model.coarse import Coarse, coarse_of, outer, packed
+from cpuplan.solve.model.coarse import Coarse, coarse_of, outer
 from cpuplan.solve.model.counts import Counts
-from cpuplan.solve.model.division import Division, fewest
+from cpuplan.solve.model.division import Division, Rooms, fewest
 from cpuplan.solve.model.equals import equals
 from cpuplan.solve.model.nested import nest
 from cpuplan.solve.model.parts import Part, form_of, parts_of
@@ -42,7 +42,7 @@ def _slots(
     problem: Problem, aims: Sequence[Aim], division: Division
 ) -> tuple[dict[int, Slot], bool] | None:
     try:
-        counts, bounds = coarse_of(division)
+        counts, bounds = coarse_of(division, aims)
         gaps = reach(counts, bounds, aims)
         if gaps is None:
             raise ContradictionError
@@ -50,7 +50,8 @@ def _slots(
             return None
         nest(counts, division.constraints, outer(division, aims))
         counts.fill()
-        counts.share(aims)
+        limits = counts.limits(aims)
+        counts.share(limits, limits)
         settled = settle(counts, rows(counts, problem.names))
         return _inside(problem, aims, division, counts, settled)
     except UndecidedError:
@@ -62,24 +63,40 @@ def _inside(
 ) -> tuple[dict[int, Slot], bool] | None:
     """The caches of each part; None where one of them has no layout."""
     parts = divided(problem, division, settled.values)
-    limits = packed(division, aims)
-    for name, most in counts.limits(aims).items():
-        numbers = (fewest(part.taken(name), *counts.rooms.of(name, part.at)) for part in parts)
-        if sum(numbers) > most:
-            return None
+    numbers = _numbers(parts, counts.limits(aims), counts.rooms)
+    if numbers is None:
+        return None
     found: dict[int, Slot] = {}
     is_proven = settled.is_proven
     known: dict[object, Settled | None] = {}
-    for part in parts:
-        form = form_of(division, part, counts.rooms, limits)
+    for part, most in zip(parts, numbers, strict=True):
+        form = form_of(division, part, counts.rooms, most)
         if form not in known:
-            known[form] = inside.solve(division, part, counts.rooms, limits)
+            known[form] = inside.solve(division, part, counts.rooms, most)
         inner = known[form]
         if inner is None:
             return None
         is_proven &= inner.is_proven
         found.update(placed(part.kinds, part.ways, inner.values))
     return found, is_proven
+
+
+def _numbers(
+    parts: Sequence[Part], limits: Mapping[str, int], rooms: Rooms
+) -> list[dict[str, int]] | None:
+    """The most caches of each part that sets are on; None where parts could divide them."""
+    found: list[dict[str, int]] = [{} for _ in parts]
+    for name, most in limits.items():
+        mine = [part for part in parts if part.taken(name)]
+        if len(mine) == 1:
+            found[mine[0].at][name] = most
+            continue
+        needed = {part.at: fewest(part.taken(name), *rooms.of(name, part.at)) for part in mine}
+        if sum(needed.values()) != most:
+            return None
+        for at, number in needed.items():
+            found[at][name] = number
+    return found
 
 
 def divided(problem: Problem, division: Division, values: Iterable[int]) -> list[Part]:

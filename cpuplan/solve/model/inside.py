@@ -1,19 +1,21 @@
 """The caches of one part of a divided machine, when it is known what the part has of each set."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from cpuplan.solve.kinds import Pattern
 from cpuplan.solve.model.canonical import Row, Settled, merged, settle
 from cpuplan.solve.model.counts import Counts, Expression
-from cpuplan.solve.model.division import Division, Rooms, fewest
+from cpuplan.solve.model.division import Division, Rooms
 from cpuplan.solve.model.parts import Part, width
 
 
-def solve(division: Division, part: Part, rooms: Rooms, packed: Iterable[str]) -> Settled | None:
+def solve(
+    division: Division, part: Part, rooms: Rooms, numbers: Mapping[str, int]
+) -> Settled | None:
     """The canonical numbers of cores for the ways of each kind of a part; None if there is none.
 
-    The `packed` sets are on as few caches of the part as have room for what it has of them.
+    `numbers` has the caches of the part that sets are on at most.
     """
     counts = Counts(part.kinds, part.ways)
     _sum_up(counts, division, part)
@@ -21,9 +23,8 @@ def solve(division: Division, part: Part, rooms: Rooms, packed: Iterable[str]) -
         mine = [name for name in group if name in part.names]
         for cell in part.block.cells:
             counts.model.add_at_most_one(counts.present(name, cell) for name in mine)
-    for name in packed:
-        if name in part.names:
-            _pack(counts, part, name, *rooms.of(name, part.at))
+    for name, number in numbers.items():
+        _pack(counts, part, name, number, rooms)
     if not counts.solve():
         return None
     return settle_part(counts, division, part, part.rows(counts.used))
@@ -50,13 +51,12 @@ def _sum_up(counts: Counts, division: Division, part: Part) -> None:
         counts.model.add(counts.sum(variables) == part.sums[key])
 
 
-def _pack(counts: Counts, part: Part, name: str, rooms: Sequence[int], outside: int) -> None:
-    """A set is on the fewest caches, and so has of each what does not fit into the others."""
-    taken = part.taken(name)
-    number = fewest(taken, rooms, outside)
+def _pack(counts: Counts, part: Part, name: str, number: int, rooms: Rooms) -> None:
+    """A set is on so many caches, and so has of each what does not fit into the others."""
     cells = part.block.cells
     counts.model.add(counts.sum(counts.present(name, cell) for cell in cells) <= number)
-    least = taken - outside - sum(rooms[: max(number - 1, 0)])
+    inside, outside = rooms.of(name, part.at)
+    least = part.taken(name) - outside - sum(inside[: max(number - 1, 0)])
     if least > 0:
         for cell in cells:
             counts.model.add(counts.taken(name, cell) >= least * counts.present(name, cell))

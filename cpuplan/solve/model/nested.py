@@ -30,7 +30,7 @@ def nest(counts: Counts, constraints: Iterable[Constraint], aims: Iterable[Aim])
 
 def _fit(counts: Counts, scope: CpuSet) -> None:
     """What sets that have no CPU in common have of a scope at least is no more than its CPUs."""
-    names = _separate(dict.fromkeys(size.name for size in counts.sizes))
+    names = separate(dict.fromkeys(size.name for size in counts.sizes))
     leasts = {name: least for name in names if (least := _least(counts, name, scope)) > 0}
     taken = [least * _is_on(counts, name, scope) for name, least in leasts.items()]
     room = len(scope & counts.everything)
@@ -60,7 +60,7 @@ def _most(room: int, amounts: Iterable[int]) -> int:
     return sum(total <= room for total in accumulate(sorted(amounts)))
 
 
-def _separate(names: Iterable[str]) -> Iterator[str]:
+def separate(names: Iterable[str]) -> Iterator[str]:
     """Of some sets those that have no CPU in common: partitions instead of their pool."""
     known = list(names)
     hosts = {name.partition(".")[0] for name in known if "." in name}

@@ -95,7 +95,7 @@ def width(name: str, pattern: Pattern) -> int:
     return sum(name in slot for slot in pattern)
 
 
-def form_of(division: Division, part: Part, rooms: Rooms, packed: Iterable[str]) -> object:
+def form_of(division: Division, part: Part, rooms: Rooms, numbers: Mapping[str, int]) -> object:
     """What `solve` depends on, without the names of partitions: equal parts are solved once."""
     renamed: dict[str, str] = {}
     for name in part.names:
@@ -118,8 +118,10 @@ def form_of(division: Division, part: Part, rooms: Rooms, packed: Iterable[str])
     sums = {
         (places[parent], way(pattern)): number for (parent, pattern), number in part.sums.items()
     }
-    held = [name for name in packed if name in renamed]
-    needs = [(renamed[name], *map(str, rooms.of(name, part.at))) for name in held]
+    needs = [
+        (renamed[name], number, *map(str, rooms.of(name, part.at)))
+        for name, number in numbers.items()
+    ]
     apart = [listed(group) for group in division.apart]
     first = [(renamed[name], renamed[first]) for name, first in part.first.items()]
     return tuple(map(tuple, (shape, sums.items(), needs, apart, first)))

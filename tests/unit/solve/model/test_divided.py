@@ -41,6 +41,9 @@ CASES: dict[str, dict[str, Any]] = {
     "a size in percent, and CPUs that are off": pools(
         3, 3, 8, shared={"percent": 10}, offlined={"percent": 5}
     ),
+    "a partition of another pool": pools(
+        4, 4, 7, reserved={"cores": 6, "partitions": {"irq": {"cores": 2}}}
+    ),
     "no room for whole caches": pools(3, 3, 3, 3, 3, 3, 3, 3, reserved={"cores": 2}),
 }
 
@@ -93,6 +96,18 @@ def test_equal_sets_take_low_caches_in_their_order() -> None:
     plan = solver.solve(node_class(EQUAL, pools(2, 2, 2, 2, 2, 2)), locate)
     firsts = [plan.layout[f"isolated.t{number}"].first for number in range(6)]
     assert firsts == sorted(firsts)
+
+
+@pytest.mark.usefixtures("small")
+def test_what_all_caches_leave_is_proven_to_be_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each cache has one of the partitions, and so two cores at most for shared; as a whole, this
+    is not proven within the limit.
+    """
+    monkeypatch.setattr(model, "_whole", lambda *_: None)
+    node = node_class(EQUAL, pools(*[4] * 8, shared={"cores": 7}))
+    plan = solver.solve(node, locate)
+    assert plan.limited is None or plan.limited.is_best
+    assert solver.verify(node, plan.layout)
 
 
 def test_machines_without_caches_of_their_own_are_not_divided() -> None:
