@@ -46,6 +46,10 @@ CACHES = machine(384, 2, sockets=2, numa_nodes=8, caches=32)
 LARGEST = machine(960, 2, sockets=2, numa_nodes=8, caches=120)
 #: Two sockets of 256 cores with two threads, 64 caches, NPS4.
 MIDDLE = machine(512, 2, sockets=2, numa_nodes=8, caches=64)
+#: Two sockets of 384 cores with two threads, 96 caches, NPS4.
+WIDE = machine(768, 2, sockets=2, numa_nodes=8, caches=96)
+#: Two sockets of 960 cores with one thread, 120 caches, NPS4.
+SINGLE = machine(1920, sockets=2, numa_nodes=8, caches=120)
 #: For machines of all sizes.
 COMMON: dict[str, Any] = {"reserved": {"percent": 10}, "shared": {"percent": 5}}
 
@@ -96,6 +100,15 @@ ALIKE = {
     "1,024 CPUs, 64 caches, 6 tenants of 10 to 60 cores": node_class(
         MIDDLE, tenants([10, 20, 30, 40, 50, 60])
     ),
+    "1,024 CPUs, 64 caches, 30 tenants of 5 cores": node_class(MIDDLE, tenants([5] * 30)),
+    "1,536 CPUs, 96 caches, 10 tenants of 30 cores": node_class(WIDE, tenants([30] * 10)),
+    "1,920 CPUs, 120 caches, 6 tenants of 11 to 83 cores": node_class(
+        LARGEST, tenants([11, 23, 37, 48, 61, 83])
+    ),
+    "1,920 CPUs, 120 caches, 20 tenants of 20 cores": node_class(LARGEST, tenants([20] * 20)),
+    "1,920 CPUs, 120 caches, 24 tenants of 9 cores": node_class(LARGEST, tenants([9] * 24)),
+    "1,920 CPUs, 120 caches, 40 tenants of 12 cores": node_class(LARGEST, tenants([12] * 40)),
+    "1,920 single threads, 16 tenants of 50 cores": node_class(SINGLE, tenants([50] * 16)),
     "1,920 CPUs, 120 caches, 2 tenants": node_class(LARGEST, tenants([200, 240])),
     "1,920 CPUs, 2 tenants apart by NUMA node": node_class(
         LARGEST, tenants([200, 240], "numaNode")
