@@ -34,7 +34,7 @@ def test_the_same_is_kept_whoever_makes_it(
     folder = tmp_path / "classes"
     files = _compiled(project, Making(workers, Cache(folder)))
     assert files == _compiled(project, Making())
-    assert sum("." not in path.name for path in folder.iterdir()) == 3 * 15  # two names of a result, and its files
+    assert sum("." not in path.name for path in folder.iterdir()) == 45  # three names each
 
     def fail(_self: Batch) -> Sequence[Made]:
         raise AssertionError("nothing is made again")
