@@ -158,7 +158,8 @@ CODES = {
         "same on every machine with the same release of OR-Tools, because the limit is counted in steps. The lock says which goals are "
         "not proven (`unproven`), and the layout is kept as any other. `compile --resolve`, or `compile --time-limit` "
         "with more than the lock has, searches again; CPUs move only if that proves a layout best or finds one that is nearer "
-        "to a goal.",
+        "to a goal. A layout whose goals are all proven is no finding, also if the choice among equally good layouts is not proven: "
+        "the lock has `canonical` then.",
         severity="warning",
     ),
     "CP323": Code(

@@ -81,7 +81,7 @@ def _kept(classes: Sequence[NodeClass], locked: Locked, locate: Locate) -> list[
     Only who says how long asks for that: all others get the same answer every time.
     """
     limited, limit = locked.limited, effort.current()
-    if limited and limit.is_asked and limit.seconds > limited.seconds:
+    if limited and not limited.is_best and limit.is_asked and limit.seconds > limited.seconds:
         better = _better(classes, locked.pools, locate)
         if better:
             return better
@@ -102,10 +102,10 @@ def _better(classes: Sequence[NodeClass], layout: Layout, locate: Locate) -> lis
     except UndecidedError:
         return []
     first = found[0]
-    is_better = first.limited is None or (
-        len(classes) == 1 and proof.is_nearer(classes[0], first.layout, layout)
-    )
-    return found if is_better else []
+    if first.limited is None or first.limited.is_best:
+        return found
+    is_nearer = len(classes) == 1 and proof.is_nearer(classes[0], first.layout, layout)
+    return found if is_nearer else []
 
 
 def _breach(node_class: NodeClass, layout: Layout) -> Breach | None:

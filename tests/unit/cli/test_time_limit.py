@@ -150,6 +150,23 @@ def test_a_waived_layout_is_no_failure(
     assert code == 0, printed
 
 
+def test_one_of_several_best_layouts_is_no_finding(
+    project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its goals are proven; the lock says that the choice is not, and nothing moves for that."""
+    monkeypatch.setattr(effort, "_TIES", 0.0)
+    code, _, printed = run_in(project, ["compile"], capsys)
+    assert code == 0, printed
+    assert "CP322" not in printed
+    locked = (project / LOCK).read_bytes()
+    (entry,) = yaml.safe_load(locked)["classes"]
+    assert [goal["goal"] for goal in entry["unproven"]["goals"]] == ["canonical"]
+    monkeypatch.setattr(effort, "_TIES", 0.5)
+    for arguments in (["compile", "--time-limit", "90"], ["compile", "--check"]):
+        assert run_in(project, arguments, capsys)[0] == 0
+    assert (project / LOCK).read_bytes() == locked
+
+
 def test_less_than_a_second_is_no_limit(project: Path, capsys: Capture) -> None:
     for text in ("0", "-1", "soon"):
         assert run_in(project, ["compile", "--time-limit", text], capsys)[0] == 2
