@@ -15,7 +15,9 @@ def to_data(limited: Limited) -> dict[str, object]:
     for goal in limited.goals:
         values = goal._asdict().items()
         goals.append({key: value for key, value in values if value != _DEFAULTS.get(key)})
-    return {"seconds": limited.seconds, "goals": goals}
+    seconds = limited.seconds
+    # The reader takes a whole number for one only without a point.
+    return {"seconds": int(seconds) if seconds == int(seconds) else seconds, "goals": goals}
 
 
 def from_data(data: Data) -> Limited | None:

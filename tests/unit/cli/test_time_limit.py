@@ -163,7 +163,8 @@ def test_one_of_several_best_layouts_is_no_finding(
     assert [goal["goal"] for goal in entry["unproven"]["goals"]] == ["canonical"]
     monkeypatch.setattr(effort, "_TIES", 0.5)
     for arguments in (["compile", "--time-limit", "90"], ["compile", "--check"]):
-        assert run_in(project, arguments, capsys)[0] == 0
+        code, _, printed = run_in(project, arguments, capsys)
+        assert code == 0, printed
     assert (project / LOCK).read_bytes() == locked
 
 
