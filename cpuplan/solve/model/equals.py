@@ -1,12 +1,8 @@
 """Sets that nothing but their names distinguishes, in the order in which low cores go to them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
 
 from cpuplan.solve.constraints import Apart, Constraint
-
-#: What is said of a set, in a form in which the same of another set is equal.
-_Said: TypeAlias = frozenset[tuple[object, ...]]
 
 
 def equals(names: Sequence[str], constraints: Iterable[Constraint]) -> list[list[str]]:
