@@ -1,10 +1,12 @@
 """Dask's scheduler as an executor: its workers may be on other machines."""
 
 import logging
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.workers.divide import Workers
@@ -41,7 +43,7 @@ def _client(address: str) -> Any:
     try:
         return distributed.Client(address, timeout=_ANSWERS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
-        raise CpuplanError([_unreachable(address, _reason(error))]) from error
+        raise CpuplanError([_unreachable(address, _reason(address, error))]) from error
 
 
 def _threads(client: Any, address: str) -> int:
@@ -57,9 +59,20 @@ def _unreachable(address: str, problem: str) -> Diagnostic:
     return diagnose("CP623", what=f"the scheduler at {address} cannot be used", problem=problem)
 
 
-def _reason(error: Exception) -> str:
-    """The first cause: Dask wraps the refusal of the system in others."""
+def _reason(address: str, error: Exception) -> str:
+    """Why there is no answer: Dask wraps what the system says in others, or gives up in a try."""
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__
-    return str(cause) or type(cause).__name__
+    is_refused = isinstance(cause, OSError | ValueError | TypeError) and str(cause)
+    return str(cause) if is_refused else _refusal(address)
+
+
+def _refusal(address: str) -> str:
+    """What the system says of a connection to an address."""
+    place = urlsplit(address)
+    try:
+        with socket.create_connection((place.hostname, place.port or 0), _ANSWERS):
+            return f"it does not answer as a scheduler within {_ANSWERS} seconds"
+    except (OSError, ValueError) as error:
+        return str(error)
