@@ -23,6 +23,11 @@ from cpuplan.solve.layout import Slot
 Pattern: TypeAlias = tuple[Slot, ...]
 
 
+def width(name: str, pattern: Pattern) -> int:
+    """The threads of a core that a set has, where the core is used in some way."""
+    return sum(name in slot for slot in pattern)
+
+
 class Kind(NamedTuple):
     """Cores whose threads are in the same of the sets that rules and goals distinguish."""
 

@@ -4,7 +4,7 @@ A slot is the combination of sets that a CPU is in. A layout gives each CPU one 
 two pools, or in a partition without its pool, cannot be expressed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, combinations, repeat
 from typing import NamedTuple, TypeAlias
@@ -46,6 +46,11 @@ def slots_of(names: Sequence[str]) -> tuple[Slot, ...]:
         for base in (*bases, (pool,)):
             slots += [base] if pool in HIDDEN else [(*base, *overlay) for overlay in overlays]
     return (*slots, LEFT_OVER)
+
+
+def hosts_among(names: Iterable[str]) -> set[str]:
+    """The pools of which partitions are among some sets: they have CPUs in common with these."""
+    return {name.partition(".")[0] for name in names if "." in name}
 
 
 class View:

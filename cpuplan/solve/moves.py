@@ -7,7 +7,7 @@ from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodeClass
 from cpuplan.solve import goals
 from cpuplan.solve.breaches import breaches
-from cpuplan.solve.layout import Layout, Slot, View
+from cpuplan.solve.layout import Layout, Slot, View, hosts_among
 
 #: More reasons than these are not read.
 _MOST_REASONS = 2
@@ -71,7 +71,7 @@ def _slots(layout: Layout) -> dict[int, Slot]:
 
 def short(slot: Slot) -> tuple[str, ...]:
     """The slot without the pool of a partition."""
-    hosts = {name.partition(".")[0] for name in slot if "." in name}
+    hosts = hosts_among(slot)
     return tuple(name for name in slot if name not in hosts)
 
 

@@ -1,5 +1,6 @@
 """Constraints on whole parts of the machine, and on the share that one set has of another."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, union
@@ -57,3 +58,13 @@ class Share(NamedTuple):
 def whole(view: View, name: str, blocks: tuple[Block, ...]) -> int:
     """The number of blocks that a set has wholly."""
     return sum(len(view.cpus(name) & block.cpus) == block.size for block in blocks)
+
+
+def fewest(amount: int, rooms: Iterable[int]) -> int:
+    """The fewest parts with these rooms that hold an amount; all of them, if they do not."""
+    number = 0
+    for room in sorted(rooms, reverse=True):
+        if amount <= 0:
+            break
+        number, amount = number + 1, amount - room
+    return number

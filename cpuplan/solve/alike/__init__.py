@@ -29,7 +29,7 @@ def minimal(rules: Sequence[Rule], feasible: Feasible) -> list[Rule]:
 def _sets_needed(rules: Sequence[Rule], feasible: Feasible) -> list[Rule]:
     """Without the statements on sets without which the others cannot hold together either."""
     kept = list(rules)
-    for group in reversed(_exchangeable(kept, Forms(kept))):
+    for group in reversed(exchangeable(kept, Forms(kept))):
         # with none of the group's sets, with one, and so on: the first part that cannot hold
         parts = [_without(kept, group[number:]) for number in range(len(group) + 1)]
         kept = parts[bisect_left(parts[:-1], True, key=lambda part: not feasible(part))]
@@ -65,7 +65,7 @@ def sorts(rules: Sequence[Rule], among: Sequence[Rule] = ()) -> list[list[Rule]]
     The exchange changes nothing of the statements `among` which these are; without, of themselves.
     """
     forms = Forms([*rules, *among])
-    groups = _exchangeable(among or rules, forms)
+    groups = exchangeable(among or rules, forms)
     first = {name: group[0] for group in groups for name in group}
     found: dict[Form, list[Rule]] = {}
     for rule in rules:
@@ -74,7 +74,7 @@ def sorts(rules: Sequence[Rule], among: Sequence[Rule] = ()) -> list[list[Rule]]
     return list(found.values())
 
 
-def _exchangeable(rules: Sequence[Rule], forms: Forms) -> list[list[str]]:
+def exchangeable(rules: Sequence[Rule], forms: Forms) -> list[list[str]]:
     """The names of sets by group: with any two of a group exchanged the statements are the same.
 
     Only partitions of one pool are alike in all that no statement says.
@@ -82,7 +82,7 @@ def _exchangeable(rules: Sequence[Rule], forms: Forms) -> list[list[str]]:
     mentioning: dict[str, dict[Shape, None]] = {}
     for rule in rules:
         shape = forms.shape(rule)
-        for name in shape.names:
+        for name in sorted(shape.names):
             mentioning.setdefault(name, {})[shape] = None
     groups: list[list[str]] = []
     # those that are alike as long as others have no names, each with what is said of its first set

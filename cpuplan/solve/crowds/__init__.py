@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from cpuplan.model.topology import Topology
 from cpuplan.solve.constraints import Apart
 from cpuplan.solve.crowds.needs import Needed, Parts, are_disjoint, by_scale
+from cpuplan.solve.layout import hosts_among
 from cpuplan.solve.model.cliques import Scopes, cliques, levels
 from cpuplan.solve.portions import InOne
 from cpuplan.solve.rules.rule import Rule, machine
@@ -28,7 +29,7 @@ def _sums(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
     """Sets that need more CPUs or cores than the machine has."""
     whole = Parts(topology, (machine(topology),))
     wanted = whole.needs(rules, {rule.name for rule in rules})
-    hosts = {need.names[0].partition(".")[0] for need in wanted if "." in need.names[0]}
+    hosts = hosts_among(need.names[0] for need in wanted)
     inner = [need for need in wanted if need.names[0] not in hosts and are_disjoint(need.names)]
     for same in by_scale(inner):
         total, chosen = 0, set()
@@ -149,7 +150,7 @@ def _within(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
             if isinstance(one, InOne):
                 placed.setdefault(one.scopes, {})[one.name] = rule
     for scopes, within in placed.items():
-        hosts = {name.partition(".")[0] for name in within if "." in name}
+        hosts = hosts_among(within)
         names = [name for name in within if name not in hosts and are_disjoint([name])]
         parts = Parts(topology, scopes)
         crowd = _too_large(parts, parts.needs(rules, names))

@@ -7,7 +7,9 @@ from cpuplan.cpuset import CpuSet, union
 from cpuplan.model.pools import QOS_SETS
 from cpuplan.model.topology import Topology
 from cpuplan.solve.constraints import Amount, WholeCores
+from cpuplan.solve.layout import hosts_among
 from cpuplan.solve.model.cliques import Scopes
+from cpuplan.solve.portions import fewest
 from cpuplan.solve.rules.rule import Rule
 
 
@@ -71,13 +73,7 @@ class Parts:
     def fewest(self, amount: Amount) -> int:
         """The fewest parts that have an amount, beside what is in none of them."""
         outside, sizes = self.rooms(amount)
-        left = amount.least - outside
-        number = 0
-        for size in sizes:
-            if left <= 0:
-                break
-            number, left = number + 1, left - size
-        return number
+        return fewest(amount.least - outside, sizes)
 
     def rooms(self, amount: Amount) -> tuple[int, list[int]]:
         """The most of an amount's unit in no part, and in each part with some; the most first."""
@@ -110,5 +106,4 @@ def by_scale(wanted: Iterable[Needed]) -> Iterator[list[Needed]]:
 
 def are_disjoint(names: Sequence[str]) -> bool:
     """Whether no CPU can be in two of the sets: none of QoS, and no pool with its partition."""
-    hosts = {name.partition(".")[0] for name in names if "." in name}
-    return hosts.isdisjoint(names) and not set(QOS_SETS).intersection(names)
+    return hosts_among(names).isdisjoint(names) and not set(QOS_SETS).intersection(names)

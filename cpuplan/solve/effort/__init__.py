@@ -36,17 +36,24 @@ class Effort:
         self.left -= units
 
     @contextmanager
-    def ties(self) -> Iterator[None]:
-        """What is searched for inside chooses among equally good layouts."""
-        before = self.left
-        self.left = min(before, max(self.left_for_ties, 0))
-        given = self.left
+    def at_most(self, units: float) -> Iterator[None]:
+        """What is searched for inside has so much of what is left."""
+        kept = self.left - min(self.left, max(units, 0))
+        self.left -= kept
         try:
             yield
         finally:
-            spent = given - self.left
-            self.left_for_ties -= spent
-            self.left = before - spent
+            self.left += kept
+
+    @contextmanager
+    def ties(self) -> Iterator[None]:
+        """What is searched for inside chooses among equally good layouts."""
+        before = self.left
+        try:
+            with self.at_most(self.left_for_ties):
+                yield
+        finally:
+            self.left_for_ties -= before - self.left
 
     @property
     def is_over(self) -> bool:
@@ -96,18 +103,6 @@ def part(seconds: float) -> Iterator[Effort]:
     finally:
         _current.reset(token)
         outer.spend(before - inner.left)
-
-
-@contextmanager
-def portion(share: float) -> Iterator[None]:
-    """What is searched for inside has a share of what is left."""
-    effort = current()
-    kept = effort.left * (1 - share)
-    effort.left -= kept
-    try:
-        yield
-    finally:
-        effort.left += kept
 
 
 def current() -> Effort:

@@ -9,7 +9,7 @@ from cpuplan.solve.constraints import Amount, Constraint
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.model.counts import Counts
 from cpuplan.solve.model.demands import units
-from cpuplan.solve.portions import InOne
+from cpuplan.solve.portions import InOne, fewest
 
 #: On how many of some scopes a set is at most.
 Parts: TypeAlias = Mapping[tuple[str, tuple[Scope, ...]], int]
@@ -43,12 +43,7 @@ class Bounds:
         inside = (scope for scope in scopes if scope.cpus & amount.scope.cpus)
         rooms = [self._room(amount, scope) for scope in inside]
         left = amount.least - self._room(amount, Scope("", outside))
-        number = 0
-        for room in sorted(rooms, reverse=True):
-            if left <= 0 or not room:
-                break
-            number, left = number + 1, left - room
-        return number
+        return fewest(left, filter(None, rooms))
 
     def _room(self, amount: Amount, scope: Scope) -> int:
         """The most of an amount's unit that the set can have of the amount's scope and this one."""

@@ -15,7 +15,7 @@ from cpuplan.solve.model.bounds import Bounds
 from cpuplan.solve.model.cliques import keep_apart
 from cpuplan.solve.model.counts import Counts, Expression
 from cpuplan.solve.model.demands import demand
-from cpuplan.solve.model.division import Division, Rooms, fewest, is_within
+from cpuplan.solve.model.division import Division, Rooms, is_within
 from cpuplan.solve.model.nested import separate
 
 
@@ -46,7 +46,7 @@ class Coarse(Counts):
         for (name, index), number in self._numbers.items():
             cpus = self._division.blocks[index].cpus
             least = max(self.fills.get((name, cpus.bits), 0), self.least(name, cpus))
-            if needed := fewest(least, *self.rooms.of(name, index)):
+            if needed := self.rooms.fewest(name, least, index):
                 is_on = 1 if self.least(name, cpus) > 0 else self.present(name, cpus)
                 self.model.add(number >= needed * is_on)
 
@@ -68,7 +68,7 @@ class Coarse(Counts):
 
     def needed(self, name: str) -> int:
         """The fewest caches that a set is on for its size."""
-        return fewest(self.least(name), *self.rooms.everywhere(name))
+        return self.rooms.fewest(name, self.least(name))
 
     def share(self, limits: Mapping[str, int], names: Iterable[str]) -> None:
         """State what sets leave to others of caches, where they are on so many of them at most.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from cpuplan.cpuset import CpuSet
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.effort import UndecidedError
-from cpuplan.solve.kinds import Kind, Pattern
+from cpuplan.solve.kinds import Kind, Pattern, width
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.model import engine
 from cpuplan.solve.model.search import SHARE, WAYS, Found, Way, easy, search
@@ -198,7 +198,7 @@ class Counts:
         """The numbers of CPUs that a set can have of a core on which it is."""
         if name not in self._widths:
             patterns = set(chain.from_iterable(self.ways))
-            numbers = {sum(name in slot for slot in pattern) for pattern in patterns}
+            numbers = {width(name, pattern) for pattern in patterns}
             self._widths[name] = numbers - {0}
         return self._widths[name]
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from cpuplan.solve import effort
+from cpuplan.solve.alike import exchangeable
+from cpuplan.solve.alike.forms import Forms
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.goals import Aim
 from cpuplan.solve.layout import Slot
@@ -12,8 +14,7 @@ from cpuplan.solve.model.aims import reach
 from cpuplan.solve.model.canonical import Row, Settled, merged, placed, rows, settle
 from cpuplan.solve.model.coarse import Coarse, coarse_of, outer
 from cpuplan.solve.model.counts import Counts
-from cpuplan.solve.model.division import Division, Rooms, fewest
-from cpuplan.solve.model.equals import equals
+from cpuplan.solve.model.division import Division, Rooms
 from cpuplan.solve.model.nested import nest
 from cpuplan.solve.model.parts import Part, form_of, parts_of
 from cpuplan.solve.rules.rule import Problem
@@ -34,7 +35,8 @@ def slots(
     None where the best for the parts is not possible for their caches, or was not found in time:
     then nothing is known. Raises ContradictionError.
     """
-    with effort.portion(_SHARE):
+    limit = effort.current()
+    with limit.at_most(limit.left * _SHARE):
         return _slots(problem, aims, division)
 
 
@@ -91,7 +93,7 @@ def _numbers(
         if len(mine) == 1:
             found[mine[0].at][name] = most
             continue
-        needed = {part.at: fewest(part.taken(name), *rooms.of(name, part.at)) for part in mine}
+        needed = {part.at: rooms.fewest(name, part.taken(name), part.at) for part in mine}
         if sum(needed.values()) != most:
             return None
         for at, number in needed.items():
@@ -103,8 +105,8 @@ def divided(problem: Problem, division: Division, values: Iterable[int]) -> list
     """The parts that have these numbers of cores of each coarse kind."""
     numbers = iter(values)
     used = [{pattern: next(numbers) for pattern in ways} for ways in division.coarse_ways]
-    constraints = chain.from_iterable(rule.constraints for rule in problem.rules)
-    return parts_of(division, problem.names, used, equals(problem.names, constraints))
+    equal = exchangeable(problem.rules, Forms(problem.rules))
+    return parts_of(division, problem.names, used, equal)
 
 
 def settle_whole(counts: Counts, problem: Problem, division: Division) -> bool:
@@ -113,12 +115,11 @@ def settle_whole(counts: Counts, problem: Problem, division: Division) -> bool:
     sums = settle(counts, _summed(level, division))
     parts = divided(problem, division, sums.values)
     mine = [_rows_of(part, level) for part in parts]
-    like = chain.from_iterable(
-        merged(some, part.first) for part, some in zip(parts, mine, strict=True)
-    )
-    together = settle(counts, list(like))
-    each = settle(counts, list(chain.from_iterable(mine)))
-    return sums.is_proven and together.is_proven and each.is_proven
+    is_proven = sums.is_proven
+    if any(part.has_equals for part in parts):
+        like = (merged(some, part.first) for part, some in zip(parts, mine, strict=True))
+        is_proven &= settle(counts, list(chain.from_iterable(like))).is_proven
+    return settle(counts, list(chain.from_iterable(mine))).is_proven and is_proven
 
 
 def _summed(level: Sequence[Row], division: Division) -> list[Row]:

@@ -13,9 +13,10 @@ from cpuplan.cpuset import CpuSet, union
 from cpuplan.solve import goals
 from cpuplan.solve.constraints import Apart, Constraint, sets_of
 from cpuplan.solve.goals import Aim, Parts
-from cpuplan.solve.kinds import Kind, Pattern, Ways, kinds_of
+from cpuplan.solve.kinds import Kind, Pattern, Ways, kinds_of, width
 from cpuplan.solve.layout import slots_of
 from cpuplan.solve.model.cliques import Scopes, cliques
+from cpuplan.solve.portions import fewest
 from cpuplan.solve.rules.rule import Problem, scopes_of
 
 #: Problems with fewer unknowns are solved sooner as they are.
@@ -158,6 +159,11 @@ class Rooms:
         rooms = chain.from_iterable(inside for inside, _ in found)
         return sorted(rooms, reverse=True), sum(outside for _, outside in found)
 
+    def fewest(self, name: str, amount: int, block: int | None = None) -> int:
+        """The fewest caches, of a block or of all, that hold an amount beside what is in none."""
+        inside, outside = self.everywhere(name) if block is None else self.of(name, block)
+        return fewest(amount - outside, inside)
+
     def _room(self, name: str, block: Block, scope: CpuSet) -> int:
         inside = (index for index in block.fine if self._bits[index] & scope.bits)
         return sum(
@@ -169,15 +175,5 @@ class Rooms:
         patterns = self._division.ways[index]
         key = (name, id(patterns))
         if key not in self._most:
-            numbers = (sum(name in slot for slot in pattern) for pattern in patterns)
-            self._most[key] = max(numbers, default=0)
+            self._most[key] = max((width(name, pattern) for pattern in patterns), default=0)
         return self._most[key]
-
-
-def fewest(amount: int, rooms: Sequence[int], outside: int = 0) -> int:
-    """The fewest of some caches with these rooms, the largest first, that hold an amount."""
-    left, number = amount - outside, 0
-    while left > 0 and number < len(rooms):
-        left -= rooms[number]
-        number += 1
-    return number

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-from cpuplan.solve.kinds import Pattern
+from cpuplan.solve.kinds import Pattern, width
 from cpuplan.solve.model.canonical import Row, Settled, merged, settle
 from cpuplan.solve.model.counts import Counts, Expression
 from cpuplan.solve.model.division import Division, Rooms
-from cpuplan.solve.model.parts import Part, width
+from cpuplan.solve.model.parts import Part
 
 
 def solve(
@@ -32,10 +32,10 @@ def solve(
 
 def settle_part(counts: Counts, division: Division, part: Part, level: Sequence[Row]) -> Settled:
     """The canonical numbers: of equal sets together, and then of each."""
-    like = merged(level, part.first)
-    together = settle(counts, like) if len(set(part.first.values())) < len(part.first) else None
-    if together is None:
+    if not part.has_equals:
         return settle(counts, level)
+    like = merged(level, part.first)
+    together = settle(counts, like)
     _hold(counts, division, part, like, together.values)
     values, is_proven = settle(counts, level)
     return Settled(values, is_proven and together.is_proven)

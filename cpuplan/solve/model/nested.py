@@ -12,8 +12,10 @@ from cpuplan.cpuset import CpuSet, union
 from cpuplan.model.pools import QOS_SETS
 from cpuplan.solve.constraints import Constraint
 from cpuplan.solve.goals import Aim, Parts
+from cpuplan.solve.layout import hosts_among
 from cpuplan.solve.model.cliques import cliques
 from cpuplan.solve.model.counts import Counts, Expression
+from cpuplan.solve.portions import fewest
 
 
 def nest(counts: Counts, constraints: Iterable[Constraint], aims: Iterable[Aim]) -> None:
@@ -63,7 +65,7 @@ def _most(room: int, amounts: Iterable[int]) -> int:
 def separate(names: Iterable[str]) -> Iterator[str]:
     """Of some sets those that have no CPU in common: partitions instead of their pool."""
     known = list(names)
-    hosts = {name.partition(".")[0] for name in known if "." in name}
+    hosts = hosts_among(known)
     return (name for name in known if name not in hosts and name not in QOS_SETS)
 
 
@@ -76,23 +78,13 @@ def _fit_cells(
     for name in names:
         left = _least(counts, name, scope) - counts.room(name, outside)
         rooms = [counts.room(name, cell) for cell in cells]
-        if number := _fewest(left, rooms):
+        if number := fewest(left, rooms):
             needed.append(number * _is_on(counts, name, scope))
             present = [counts.present(name, cell) for cell in cells]
             counts.model.add(counts.sum(present) >= needed[-1])
             for has in present:
                 counts.model.add(has <= _is_on(counts, name, scope))
     counts.between(counts.sum(needed), 0, len(cells))
-
-
-def _fewest(amount: int, rooms: Iterable[int]) -> int:
-    """The fewest parts with these rooms that hold an amount, or all of them."""
-    number = 0
-    for room in sorted(rooms, reverse=True):
-        if amount <= 0:
-            break
-        number, amount = number + 1, amount - room
-    return number
 
 
 def _least(counts: Counts, name: str, scope: CpuSet) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from cpuplan.solve.kinds import Kind, Pattern
+from cpuplan.solve.kinds import Kind, Pattern, width
 from cpuplan.solve.layout import Slot, slots_of
 from cpuplan.solve.model.canonical import Row, ranks_of
 from cpuplan.solve.model.counts import Expression
@@ -26,6 +26,11 @@ class Part(NamedTuple):
     slots: list[Slot]  # that it has, in the order in which cores are given away
     first: dict[str, str]  # of sets that can be exchanged here the first one
 
+    @property
+    def has_equals(self) -> bool:
+        """Whether some sets can be exchanged."""
+        return len(set(self.first.values())) < len(self.first)
+
     def taken(self, name: str) -> int:
         """The CPUs of a set."""
         cores = self.sums.items()
@@ -44,7 +49,7 @@ def parts_of(
     division: Division, names: Sequence[str], used: Used, equal: Iterable[Sequence[str]]
 ) -> list[Part]:
     """The blocks of a machine whose coarse kinds are used like this; `equal` sets are by group."""
-    groups = list(equal)
+    groups = [[name for name in names if name in group] for group in equal]
     return [_part(division, index, names, used, groups) for index in range(len(division.blocks))]
 
 
@@ -88,11 +93,6 @@ def _first(
                     amounts[key] = amounts.get(key, 0) + number
             found[name] = by_amounts.setdefault(frozenset(amounts.items()), name)
     return found
-
-
-def width(name: str, pattern: Pattern) -> int:
-    """The threads of a core that a set has, where it is used in some way."""
-    return sum(name in slot for slot in pattern)
 
 
 def form_of(division: Division, part: Part, rooms: Rooms, numbers: Mapping[str, int]) -> object:
