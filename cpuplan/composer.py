@@ -25,6 +25,9 @@ from yaml.events import (
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: Characters of a text that count as one value where an alias repeats it.
 _CHARACTERS = 64
+#: What libyaml says from 0.2.6 on of 1,000 levels. Where a bracket may begin a key, it reads on in
+#: search of its end, and so gets there before the first of these levels is an event.
+_TOO_DEEP = "exceeded maximum nesting depth"
 
 
 class Limits(NamedTuple):
@@ -103,6 +106,21 @@ def compose(loader: Any, builder: Builder, limits: Limits) -> Iterator[Container
 
     Raises ExcessError, and yaml.YAMLError for what is not YAML.
     """
+    try:
+        yield from _composed(loader, builder, limits)
+    except yaml.scanner.ScannerError as error:
+        if error.problem != _TOO_DEEP:
+            raise
+        mark = error.problem_mark
+        raise _too_deep(SequenceStartEvent(None, None, True, mark, mark), limits) from error
+
+
+def _too_deep(event: Any, limits: Limits) -> ExcessError:
+    problem = f"it is nested deeper than {limits.depth} levels"
+    return ExcessError(problem, event, "levels of nesting", limits.depth)
+
+
+def _composed(loader: Any, builder: Builder, limits: Limits) -> Iterator[Container]:
     container = builder.document()
     outer: list[tuple[Container, str | None, int]] = []
     anchors: dict[str, tuple[Any, int]] = {}  # values, and what they count
@@ -120,8 +138,7 @@ def compose(loader: Any, builder: Builder, limits: Limits) -> Iterator[Container
                 anchors[event.anchor] = value, 1 + len(event.value) // _CHARACTERS
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
             if len(outer) == limits.depth:
-                problem = f"it is nested deeper than {limits.depth} levels"
-                raise ExcessError(problem, event, "levels of nesting", limits.depth)
+                raise _too_deep(event, limits)
             is_mapping = kind is MappingStartEvent
             inner = builder.mapping(event) if is_mapping else builder.sequence(event)
             container.add(inner.value, event)

@@ -68,3 +68,18 @@ def test_nesting(bracket: str) -> None:
         roots(bracket * 100_000)
     assert (error.value.what, error.value.limit) == ("levels of nesting", 10)
     assert roots("[" * 10 + "]" * 10)
+
+
+class Shallow:
+    """A parser that bears less nesting than the limits, as libyaml from 0.2.6 on."""
+
+    def get_event(self) -> None:
+        mark = yaml.Mark("", 1000, 0, 1000, None, 0)
+        problem = "exceeded maximum nesting depth"
+        raise yaml.scanner.ScannerError("while increasing flow level", mark, problem, mark)
+
+
+def test_a_parser_that_gives_up_sooner() -> None:
+    with pytest.raises(ExcessError, match="it is nested deeper than 10 levels") as error:
+        list(compose(Shallow(), Plain(), Limits(100, 10)))
+    assert error.value.event.start_mark.column == 1000
