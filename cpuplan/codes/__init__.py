@@ -1,9 +1,9 @@
 """The table of diagnostic codes, with a module for each stage.
 
 `CP` + stage digit (1 reading, 2 intent and inventory, 3 topology, 4 solving, 5 components and
-backends, 6 writing, 7 simulation, 8 the node differs, 9 a bug) + two digits. A code is never
-reused. A message states the value and the rule; a remedy states what to do. The documentation is
-generated from the table.
+backends, 6 writing, 7 simulation, 8 the node differs, 9 a bug) + two digits, or three where a
+stage has used up its two. A code is never reused. A message states the value and the rule; a
+remedy states what to do. The documentation is generated from the table.
 """
 
 from cpuplan.codes import (

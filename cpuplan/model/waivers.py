@@ -17,7 +17,7 @@ _DAY = 'a day in quotes, such as "2027-03-31"'
 class WaiverSpec(Model):
     """A warning that does not count at one place until a day. Write either `at` or `files`."""
 
-    code: Annotated[str, matching(r"^CP[0-9]{3}$", "a code such as CP289", "CP289")] = Field(
+    code: Annotated[str, matching(r"^CP[0-9]{3,4}$", "a code such as CP289", "CP289")] = Field(
         description="code of the warning; an error cannot be waived"
     )
     at: Annotated[str, matching(_PLACE, _AT, _FIELD)] | None = Field(

@@ -24,12 +24,17 @@ def page() -> str:
         "`cpuplan explain CP102` prints an entry of this page. `<name>` stands for a value.",
     ]
     stage = ""
-    for code in sorted(CODES):
+    for code in sorted(CODES, key=in_order):
         if code[2] != stage:
             stage = code[2]
             parts.append(f"## {STAGES[stage]}")
         parts.append(_entry(code, CODES[code]))
     return "\n\n".join(parts) + "\n"
+
+
+def in_order(code: str) -> tuple[str, int]:
+    """By stage, then by number: a stage that used up its two digits goes on with three."""
+    return code[2], int(code[3:])
 
 
 def _entry(code: str, entry: Code) -> str:

@@ -53,7 +53,7 @@ def command(subject: str, what: str | None, only_why: bool) -> int:
     """
     if what is not None:
         return _explain_node(subject, what, only_why=only_why)
-    if re.fullmatch(r"(?i)CP\d{3}", subject):
+    if re.fullmatch(r"(?i)CP\d{3,4}", subject):
         return _explain_code(subject.upper())
     return _explain_rule(subject)
 

@@ -76,7 +76,7 @@ def read(name: str, text: str) -> list[dict[str, Any]]:
         ]
         return found or [_place(None, 0, code) for code in facts]
     found = re.findall(
-        r"^::\w+ (?:file=(.*?),)?(?:line=(\d+),)?.*?title=(CP\d{3}).*$", text, re.MULTILINE
+        r"^::\w+ (?:file=(.*?),)?(?:line=(\d+),)?.*?title=(CP\d{3,4}).*$", text, re.MULTILINE
     )
     assert len(found) == len(text.splitlines())
     return [_place(file.replace("%25", "%"), int(line or 0), code) for file, line, code in found]
