@@ -5,9 +5,12 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from cpuplan.agent.board import View
+from cpuplan.expected import evidence
 from cpuplan.text import counted
 
 CONDITION = "CPUPlanHolds"
+#: The reason where nothing was looked at.
+NOTHING = "NothingVerified"
 #: Events about nodes are in this namespace (the API server refuses others for objects without one).
 NAMESPACE = "default"
 _SOURCE = "cpuplan-agent"
@@ -39,8 +42,8 @@ def of(view: View) -> Verdict:
         verb = "differs" if differ == 1 else "differ"
         texts = (f"{counted(differ, 'fact')} of the plan {verb}: {found}", beside)
         return Verdict("False", "PlanDiffers", _short("; ".join(filter(None, texts))))
-    if not held:
-        return Verdict("Unknown", "NothingVerified", beside or "the plan has no facts to verify")
+    if not evidence.SOMETHING.is_met(evidence.of_numbers(facts)):
+        return Verdict("Unknown", NOTHING, beside or "the plan has no facts to verify")
     reason = "HoldsWhereVerifiable" if other else "PlanHolds"
     verb = "holds" if held == 1 else "hold"
     texts = (f"{counted(held, 'fact')} of the plan {verb}", beside)

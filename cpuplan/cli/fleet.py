@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cpuplan.cli.output import echo_result, fails, note, print_diagnostics, settings
+from cpuplan.cli.output import echo_result, note, print_diagnostics, settings
+from cpuplan.cli.unproven import exit_code
+from cpuplan.expected.evidence import SOMETHING, Threshold
 from cpuplan.progress import stage
 from cpuplan.render.answers.fleet import (
     Checked,
@@ -13,6 +15,7 @@ from cpuplan.render.answers.fleet import (
     findings,
     groups,
     sentence,
+    unproven,
 )
 
 if TYPE_CHECKING:
@@ -27,25 +30,30 @@ def report(
     *,
     with_coverage: bool = False,
     problems: "Sequence[Diagnostic]" = (),
+    threshold: Threshold = SOMETHING,
 ) -> int:
-    """Print the findings by what differs, and return the exit code."""
+    """Print the findings by what differs, and return the exit code.
+
+    `problems` are about what was not looked at.
+    """
     from cpuplan.cli.observed import observed
 
     with stage("summing up"):
         named = distinct(checked)
         found = groups(named)
         listed = findings(named, found, verbose=settings().verbose)
-        listed = observed([*problems, *listed], statements)
+        unseen = [*problems, *unproven(named, threshold, verbose=settings().verbose)]
+        listed = observed([*unseen, *listed], statements)
     if output_format == "json":
         from cpuplan.cli.report import Reporter
         from cpuplan.render.answers import fleet_json
 
         full = Reporter(settings(), listed, strict=True).report
-        echo_result(fleet_json.render(checked, found, full))
+        echo_result(fleet_json.render(checked, found, full, threshold))
     elif output_format == "junit":
         from cpuplan.render.answers import junit
 
-        echo_result(junit.render(checked))
+        echo_result(junit.render(checked, unseen))
     elif output_format == "prometheus":
         from cpuplan.render.answers import prometheus
 
@@ -54,7 +62,9 @@ def report(
         print_diagnostics(listed, output_format)
     if with_coverage and output_format == "text":
         echo_result(coverage(named))
-    if output_format == "text" and (classes := by_class(named, every=settings().verbose)):
-        echo_result(classes)
-    note(sentence(named))
-    return 1 if fails(listed, strict=True) else 0
+    if output_format == "text":
+        classes = by_class(named, every=settings().verbose, threshold=threshold)
+        if classes:
+            echo_result(classes)
+    note(sentence(named, threshold))
+    return exit_code(listed)

@@ -428,7 +428,37 @@ CODES = {
         "cluster cannot be read",
         "{server} cannot be read: {problem}",
         "{remedy}",
-        "`check cluster` reads with the user of a kubeconfig, which needs the verbs get and list only. What a user may not "
-        "read is not verifiable, and no finding; this code is about a cluster that cannot be asked at all.",
+        "`check cluster` reads with the user of a kubeconfig, which needs the verbs get and list only. This code is about a "
+        "cluster that cannot be asked at all: no connection, no credentials, no whole answer in time, or an answer that "
+        "no API server gives, such as the page of a login. What it refuses of some objects is CP8130 and CP8131.",
+    ),
+    "CP8130": Code(
+        "right to read is missing",
+        "{what} are not verified: the user may not {verb} {resource} ({problem})",
+        "give the user of the kubeconfig, or the service account, the rule {{apiGroups: ['{group}'], resources: ['{plural}'], "
+        "verbs: ['get', 'list']}} in a ClusterRole that is bound to it, such as `kubectl create clusterrole cpuplan-{plural} "
+        "--verb=get,list --resource={resource}` and `kubectl create clusterrolebinding cpuplan-{plural} "
+        "--clusterrole=cpuplan-{plural} --user=NAME` (or --serviceaccount=NAMESPACE:NAME)",
+        "What cannot be looked at may differ. A check that lacks a right fails with exit code 7, unless something differs; "
+        "the rights that a cluster needs are those of the ClusterRole cpuplan-arrival, which `compile` writes for the Job "
+        "of `verify.waitFor`.",
+    ),
+    "CP8131": Code(
+        "API server does not tell",
+        "{what} are not verified: {path} cannot be read: {problem}",
+        "look at the answer (`kubectl get --raw {path}`) and at the log of the API server, then check again; an answer that "
+        "no API server gives comes from something in between, such as a proxy",
+        "What cannot be looked at may differ. An API server that is busy or fails (429, 5xx) is asked again for some "
+        "seconds; its answers are bounded in bytes, values, depth and pages, and must have the types of the API.",
+    ),
+    "CP8132": Code(
+        "too little was verified",
+        "{what}: {verified} of {facts} facts were looked at, and it must be {wanted}; not looked at, with the number of "
+        "facts: {reasons}",
+        "give the check what it lacks: another --root, or the rights to read; --coverage lists every fact. What is enough "
+        "can be stated with --min-verified",
+        "A node of which nothing was looked at never holds. --min-verified asks for more than one fact of each node: for "
+        "a number of them (12), or for a share (80%) of those that the node could show. The exit code is 7, unless "
+        "something differs.",
     ),
 }

@@ -12,7 +12,7 @@ NEXT_BOOT = "next boot"
 #: The fact of a file, before its path; and that of all that are missing.
 FILE, FILES = "file ", "compiled files"
 #: Findings of what could not be looked at.
-_UNREAD = frozenset(("CP801", "CP805", "CP810"))
+UNREAD = frozenset(("CP801", "CP805", "CP810"))
 
 
 class Situation(Enum):
@@ -35,7 +35,7 @@ def situation(answers: Sequence[Answer]) -> Situation:
         return Situation.NOT_COMPILED
     if DELIVERED in differing or (DELIVERED not in held and _are_files_foreign(answers)):
         return Situation.NOT_DELIVERED
-    if not held - {COMPILED} and codes <= _UNREAD:
+    if not held - {COMPILED} and codes <= UNREAD:
         return Situation.UNSEEN
     if differing:
         is_old = NEXT_BOOT in held and any(fact.startswith("kernel ") for fact in differing)

@@ -1,27 +1,38 @@
 """A connection by a kubeconfig, with the Kubernetes project's own client for Python.
 
 It knows what kubeconfigs of today hold: certificates, tokens, files of these, programs that give
-credentials, proxies. It is in the extra `cluster`, and imported here only.
+credentials, proxies. It is in the extra `cluster`, and imported here only. What it makes of them
+are urllib3's connections; asking is done here, since the client retries, waits as long as a server
+says, has a limit for each read only, and reads answers of any size.
 """
 
-import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path as FilePath
+from threading import Thread
 from typing import Any
+from urllib.parse import urlencode
 
-from cpuplan.check.cluster.reading import AnswerError, Path, UnreachableError, too_large
+from cpuplan import deadline
+from cpuplan.check.cluster.reading import LIMITS, AnswerError, Path, UnreachableError, too_large
+from cpuplan.foreign import ForeignError, load
 
-#: Seconds until there is a connection, and until there is an answer.
-_TIMEOUT = (10, 60)
-#: Bytes of one answer: 500 Node objects have some 10 MB.
-_MAX_BYTES = 256 * 1024**2
+#: Seconds for one answer unless told otherwise: the API server's own limit is 60.
+_ANSWER = 30.0
+#: Seconds for a program that gives credentials, where nobody has said how long all may take.
+_CREDENTIALS = 60.0
+#: Bytes that are read of a refusal: the API server's have a few hundred.
+_MAX_REFUSAL = 64 * 1024
 #: Set in every pod (k8s.io/client-go, rest.InClusterConfig).
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 _MAX_PROBLEM = 300
+_OK, _REDIRECTS, _UNAUTHORIZED, _FORBIDDEN = 200, range(300, 400), 401, 403
+_JSON = "application/json"
+#: The names of our queries in the API.
+_QUERIES = {"limit": "limit", "_continue": "continue", "field_selector": "fieldSelector"}
 
 
 class MissingClientError(Exception):
@@ -31,78 +42,96 @@ class MissingClientError(Exception):
 class Client:
     """A connection to the API server of a context of a kubeconfig."""
 
-    def __init__(self, kubeconfig: FilePath | None, context: str | None) -> None:
-        """Raises MissingClientError, and UnreachableError for a kubeconfig that cannot be used."""
+    def __init__(
+        self, kubeconfig: FilePath | None, context: str | None, seconds: float = _ANSWER
+    ) -> None:
+        """Raises MissingClientError, and UnreachableError for a kubeconfig that cannot be used.
+
+        An answer may take so many seconds.
+        """
         try:
-            self._kubernetes = import_module("kubernetes.client")
+            client = import_module("kubernetes.client")
             config = import_module("kubernetes.config")
         except ImportError as error:
             raise MissingClientError(str(error)) from error
+        self._seconds = seconds
         with _heard() as said:
-            settings = _configuration(self._kubernetes, config, kubeconfig, context)
+            self._settings = _in_time(lambda: _configuration(client, config, kubeconfig, context))
         #: Programs that give credentials, and fail: without any, the API refuses the user.
         self._said = "; ".join(said)
-        self.server = str(settings.host)
-        api = self._kubernetes.ApiClient(settings)
-        self._core = self._kubernetes.CoreV1Api(api)
-        self._any = self._kubernetes.CustomObjectsApi(api)
+        self.server = str(self._settings.host)
+        if not self.server.startswith(("https://", "http://")):
+            raise UnreachableError("the kubeconfig cannot be used: its cluster has no server")
+        self._pool = _pool(client, self._settings)
 
     def get(self, path: Path, name: str) -> Mapping[str, Any]:
         """One object."""
-        kind = path.kind
-        if not kind.group:
-            call = getattr(self._core, _CORE[kind.plural][0])
-            names = (name, path.namespace) if kind.is_namespaced else (name,)
-            return self._ask(lambda: call(*names, **_RAW))
-        group = (kind.group, path.version)
-        if kind.is_namespaced:
-            call = self._any.get_namespaced_custom_object
-            return self._ask(lambda: call(*group, path.namespace, kind.plural, name, **_RAW))
-        call = self._any.get_cluster_custom_object
-        return self._ask(lambda: call(*group, kind.plural, name, **_RAW))
+        return self._ask(path.text(name), {})
 
     def page(self, path: Path, query: Mapping[str, Any]) -> Mapping[str, Any]:
         """One page of objects, of all namespaces."""
-        kind = path.kind
-        if not kind.group:
-            call = getattr(self._core, _CORE[kind.plural][1])
-            return self._ask(lambda: call(**query, **_RAW))
-        call = self._any.list_cluster_custom_object
-        return self._ask(lambda: call(kind.group, path.version, kind.plural, **query, **_RAW))
+        return self._ask(path.text(), {_QUERIES[name]: value for name, value in query.items()})
 
-    def _ask(self, call: Callable[[], Any]) -> Mapping[str, Any]:
+    def _ask(self, path: str, query: Mapping[str, Any]) -> Mapping[str, Any]:
         from urllib3.exceptions import HTTPError
 
+        address = f"{self.server}{path}" + (f"?{urlencode(query)}" if query else "")
         try:
-            with _heard():  # urllib3 tells of each attempt
-                response = call()
-                text = response.read(_MAX_BYTES + 1)
-        except self._kubernetes.ApiException as error:
-            raise self._refusal(error) from error
+            with deadline.within(self._seconds), _heard():  # urllib3 tells of each attempt
+                response = self._pool.request(
+                    "GET",
+                    address,
+                    headers=self._headers(),
+                    retries=_stale(),
+                    timeout=deadline.left(),
+                    redirect=False,
+                    preload_content=False,
+                )
+                try:
+                    return self._answer(response)
+                finally:
+                    response.close()
         except (HTTPError, OSError, ValueError) as error:
+            if isinstance(error, TimeoutError) or _is_late(error):
+                problem = f"there was no whole answer for {path} within {self._seconds:g} s"
+                raise UnreachableError(problem) from error
             raise UnreachableError(_problem(error)) from error
-        response.release_conn()
-        return _parsed(text)
 
-    def _refusal(self, error: Any) -> Exception:
-        if not error.status:  # no answer: TLS
-            return UnreachableError(_problem(error.reason))
-        body = error.body
-        text = body.decode("utf-8", "replace") if isinstance(body, bytes) else str(body or "")
-        if error.status in (401, 403) and self._said:
+    def _headers(self) -> dict[str, str]:
+        """Credentials as the client gives them, who may have to ask a program for new ones."""
+        given = {"Accept": _JSON, "User-Agent": "cpuplan", "Accept-Encoding": "identity"}
+        for each in _in_time(self._settings.auth_settings).values():
+            if each["in"] == "header" and each["value"]:
+                given[each["key"]] = each["value"]
+        return given
+
+    def _answer(self, response: Any) -> Mapping[str, Any]:
+        status, kind = response.status, response.headers.get("Content-Type", _JSON)
+        if status in _REDIRECTS:
+            raise UnreachableError(
+                f"it sends to another address ({status}), as a login page does: it is no API server"
+            )
+        most = LIMITS.bytes if status == _OK else _MAX_REFUSAL
+        body = response.read(most + 1, decode_content=False)
+        if status != _OK:
+            raise self._refusal(status, body, response.headers.get("Retry-After", ""))
+        if len(body) > most:
+            raise too_large(f"an answer has more than {most:,} bytes")
+        if kind.partition(";")[0].strip().lower() != _JSON:
+            raise UnreachableError("it does not answer with JSON: it is no API server")
+        try:
+            data = load(body, LIMITS)
+        except ForeignError as error:
+            raise UnreachableError(f"its answer {error}: it is no API server") from error
+        if not isinstance(data, dict):
+            raise UnreachableError("it does not answer with an object: it is no API server")
+        return data
+
+    def _refusal(self, status: int, body: bytes, later: str) -> Exception:
+        if status in (_UNAUTHORIZED, _FORBIDDEN) and self._said:
             return UnreachableError(f"no credentials: {self._said}")
-        return AnswerError(error.status, text)
-
-
-#: How the client calls what reads one object, and a list, of the core's kinds.
-_CORE = {
-    "nodes": ("read_node", "list_node"),
-    "namespaces": ("read_namespace", "list_namespace"),
-    "configmaps": ("read_namespaced_config_map", "list_config_map_for_all_namespaces"),
-    "pods": ("read_namespaced_pod", "list_pod_for_all_namespaces"),
-}
-#: The answer as it comes, not as the client's models have it: these lack what is newer.
-_RAW: Mapping[str, Any] = {"_preload_content": False, "_request_timeout": _TIMEOUT}
+        pause = float(later) if later.isascii() and later.isdigit() and len(later) < 10 else 0.0
+        return AnswerError(status, body.decode("utf-8", "replace"), pause)
 
 
 def _configuration(
@@ -110,6 +139,8 @@ def _configuration(
 ) -> Any:
     """The settings of a context, as kubectl would take them."""
     settings = client.Configuration()
+    # Only the kubeconfig names a proxy: what is sent there has the user's token.
+    settings.proxy, settings.no_proxy = None, ""
     is_asked = kubeconfig or context or os.environ.get("KUBECONFIG")
     try:
         if _IN_CLUSTER in os.environ and not is_asked:
@@ -124,16 +155,64 @@ def _configuration(
     return settings
 
 
-def _parsed(text: bytes) -> Mapping[str, Any]:
-    if len(text) > _MAX_BYTES:
-        raise too_large(f"an answer has more than {_MAX_BYTES:,} bytes")
+def _pool(client: Any, settings: Any) -> Any:
+    """urllib3's connections with the certificates and the proxy of the settings, by our deadline."""
+    from cpuplan.check.cluster.connections import timed
+
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UnreachableError("it does not answer with JSON: it is no API server") from error
-    if not isinstance(data, dict):
-        raise UnreachableError("it does not answer with an object: it is no API server")
-    return data
+        return timed(client.ApiClient(settings).rest_client.pool_manager)
+    except Exception as error:  # of TLS, of files, of addresses, of a package for SOCKS
+        raise UnreachableError(f"the kubeconfig cannot be used: {_problem(error)}") from error
+
+
+def _stale() -> Any:
+    """Once anew where a connection that was kept turns out to be closed; nothing else."""
+    from urllib3 import Retry
+
+    return Retry(
+        total=1, connect=0, redirect=0, status=0, other=0, respect_retry_after_header=False
+    )
+
+
+def _is_late(error: Exception) -> bool:
+    """Whether time was the cause of what urllib3 says."""
+    from urllib3.exceptions import TimeoutError as Late
+
+    cause: BaseException | None = error
+    while cause is not None:
+        reason = getattr(cause, "reason", None)
+        if isinstance(cause, Late | TimeoutError) or isinstance(reason, Late | TimeoutError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
+def _in_time(call: Callable[[], Any]) -> Any:
+    """What the client answers, which may start a program that ends when it likes, or never."""
+    answers: list[Any] = []
+    problems: list[Exception] = []
+
+    def run() -> None:
+        try:
+            answers.append(call())
+        except Exception as error:  # told below, in the thread that asked
+            problems.append(error)
+
+    seconds = min(deadline.left_or(_CREDENTIALS), _CREDENTIALS)
+    # A thread that does not end is left behind: it ends with this process.
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise UnreachableError(
+            f"the program of the kubeconfig that gives credentials did not end in {seconds:.0f} s"
+        )
+    if problems:
+        problem = problems[0]
+        if isinstance(problem, UnreachableError):
+            raise problem
+        raise UnreachableError(f"there are no credentials: {_problem(problem)}") from problem
+    return answers[0]
 
 
 def _problem(error: object) -> str:

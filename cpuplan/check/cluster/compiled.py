@@ -31,7 +31,7 @@ def compiled(place: Place, objects: tuple[Compiled, ...]) -> Iterator[Answer]:
         fact = f"{wanted.kind} {wanted.title}"
         if wanted.is_for_host:
             reason = "it belongs into the cluster that hosts the control plane"
-            yield place.unverifiable(fact, reason)
+            yield place.unverifiable(fact, reason)._replace(is_unshown=True)
             continue
         found = place.objects.find(wanted.kind, wanted.name, wanted.namespace)
         if isinstance(found, Object):

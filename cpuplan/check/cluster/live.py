@@ -3,9 +3,10 @@
 The first has all but rendered MachineConfigs, of which only those of pools and nodes count.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from cpuplan.check.cluster.kinds import KINDS
 from cpuplan.check.cluster.objects import Objects
 from cpuplan.check.cluster.reading import Reader, Wanted
 from cpuplan.check.cluster.rollout import CURRENT
@@ -14,14 +15,16 @@ from cpuplan.components import derived
 from cpuplan.components.dra import slices
 from cpuplan.components.published import nrt
 from cpuplan.components.published.document import VERSION
+from cpuplan.diagnostics import Diagnostic
 from cpuplan.expected.answer import Answer
+from cpuplan.expected.evidence import SOMETHING, Threshold, is_verified
 from cpuplan.expected.objects import Compiled
 from cpuplan.expected.state import Expected
 from cpuplan.read.pods import value_of
 from cpuplan.simulate.koordinatorfiles.objects import Object
 from cpuplan.source import Locate
 
-_MCO = "v1"
+_MCO, _CONFIG = "v1", "MachineConfig"
 #: Problems that a rollout waits for, in words.
 _MAX_LINES = 5
 
@@ -35,10 +38,14 @@ class Compilation(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The answers on each node, by name, and those on the objects of the cluster."""
+    """The answers on each node, by name, and those on the objects of the cluster.
+
+    `refused` are findings about what the API did not tell.
+    """
 
     nodes: dict[str, list[Answer]]
     objects: list[Answer]
+    refused: tuple[Diagnostic, ...] = ()
 
     def all(self) -> list[Answer]:
         """Every answer."""
@@ -47,31 +54,33 @@ class Seen(NamedTuple):
 
 def look(reader: Reader, compilation: Compilation, locate: Locate) -> Seen:
     """What the API says of everything that was compiled. Raises UnreachableError."""
+    reader.begin()
     first = reader.read(_first(compilation))
     configs = set(_configs(first, compilation)) - {""}
-    found = reader.read(Wanted("MachineConfig", _MCO, name) for name in sorted(configs))
+    found = reader.read(Wanted(_CONFIG, _MCO, name) for name in sorted(configs))
     objects = first.joined(found) if configs else first
     nodes = {
         name: check_node(objects, state, name, locate)
         for state in compilation.states
         for name in state.nodes
     }
-    return Seen(nodes, check_objects(objects, compilation.objects, locate))
+    return Seen(nodes, check_objects(objects, compilation.objects, locate), objects.refusals)
 
 
 def _first(compilation: Compilation) -> Iterator[Wanted]:
-    yield Wanted("Node", "v1")
     states = compilation.states
+    nodes = frozenset(name for state in states for name in state.nodes)
+    yield Wanted("Node", "v1", nodes=nodes)
     if any(derived.RENDERED in state.facts for state in states):
         yield Wanted("MachineConfigPool", _MCO)
     for version in dict.fromkeys(filter(None, map(_topology_version, states))):
-        yield Wanted("NodeResourceTopology", version)
+        yield Wanted("NodeResourceTopology", version, nodes=nodes)
     if any(state.settings.of(slices.NAME) for state in states):
-        yield Wanted("ResourceSlice", "v1")
+        yield Wanted("ResourceSlice", "v1", nodes=nodes)
     if any(state.facts.get(derived.KOORDLET) for state in states):
-        yield Wanted("Pod", "v1")
+        yield Wanted("Pod", "v1", nodes=nodes)
     for each in compilation.objects:
-        if not each.is_for_host:
+        if not each.is_for_host and each.kind in KINDS:
             version = str(each.data["apiVersion"]).rpartition("/")[2]
             yield Wanted(each.kind, version, each.name, each.namespace)
 
@@ -96,18 +105,25 @@ def _configs(objects: Objects, compilation: Compilation) -> Iterator[str]:
             yield node.annotations.get(CURRENT, "") if isinstance(node, Object) else ""
 
 
-def summary_of(seen: Seen) -> list[str]:
-    """What a rollout still waits for: the problems of pools and objects, and a number of nodes."""
+def summary_of(seen: Seen, threshold: Threshold = SOMETHING) -> list[str]:
+    """What a rollout still waits for: what is not told, the problems of pools and objects, and
+    numbers of nodes.
+    """
     found = (answer.finding for answer in seen.all())
     problems = dict.fromkeys(
-        each.message for each in found if each and each.code in ("CP887", "CP888", "CP892")
+        each.message
+        for each in (*seen.refused, *found)
+        if each and each.code in ("CP8130", "CP8131", "CP887", "CP888", "CP892")
     )
     waiting = [name for name, answers in seen.nodes.items() if any(map(_differs, answers))]
+    unseen = list(_unverified(seen, threshold))
     lines = list(problems)[:_MAX_LINES]
     if len(problems) > _MAX_LINES:
         lines.append(f"and {len(problems) - _MAX_LINES} more")
     if waiting:
         lines.append(f"{len(waiting)} of {len(seen.nodes)} nodes differ")
+    if unseen:
+        lines.append(f"{len(unseen)} of {len(seen.nodes)} nodes are not verified")
     return lines
 
 
@@ -115,6 +131,15 @@ def _differs(answer: Answer) -> bool:
     return answer.finding is not None
 
 
-def differing(seen: Seen) -> Sequence[Answer]:
-    """The answers with a finding."""
-    return [answer for answer in seen.all() if answer.finding]
+def _unverified(seen: Seen, threshold: Threshold) -> Iterator[str]:
+    """The nodes of which too little is seen."""
+    for name, answers in seen.nodes.items():
+        if not is_verified(answers, threshold):
+            yield name
+
+
+def has_arrived(seen: Seen, threshold: Threshold = SOMETHING) -> bool:
+    """Whether nothing differs, and enough was seen to say so."""
+    is_seen = not seen.refused and not any(_unverified(seen, threshold))
+    of_objects = not seen.objects or is_verified(seen.objects, SOMETHING)
+    return is_seen and of_objects and not any(map(_differs, seen.all()))

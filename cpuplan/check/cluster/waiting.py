@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from cpuplan.check.cluster.live import Seen, differing, summary_of
+from cpuplan.check.cluster.live import Seen, has_arrived, summary_of
 from cpuplan.check.cluster.reading import UnreachableError
+from cpuplan.expected.evidence import SOMETHING, Threshold
 
 
 class Clock(NamedTuple):
@@ -16,9 +17,13 @@ class Clock(NamedTuple):
 
 
 def wait(
-    look: Callable[[], Seen], seconds: float, clock: Clock, say: Callable[[str], None]
+    look: Callable[[], Seen],
+    seconds: float,
+    clock: Clock,
+    say: Callable[[str], None],
+    threshold: Threshold = SOMETHING,
 ) -> Seen:
-    """What is seen once nothing differs, or when `seconds` are over.
+    """What is seen once nothing differs and enough is seen, or when `seconds` are over.
 
     What it waits for is told when it changes. An API that cannot be asked for a while, as while a
     control plane is updated, is waited for too: UnreachableError only from the last look.
@@ -29,8 +34,8 @@ def wait(
         is_last = clock.now() >= end
         try:
             seen = look()
-            waits = summary_of(seen)
-            if is_last or not differing(seen):
+            waits = summary_of(seen, threshold)
+            if is_last or has_arrived(seen, threshold):
                 return seen
         except UnreachableError as error:
             if is_last:

@@ -100,7 +100,8 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     As metrics at /metrics or in a file; on request as a condition of the Node, with Events. What
     was not looked at, or not of late, is never told to hold.
 
-    SIGHUP makes it check at once. Exit code with --once: 0 if nothing differs, else 1.
+    SIGHUP makes it check at once. Exit code with --once: 0 if nothing differs; 7 if nothing could be
+    verified; else 1.
     """
     from cpuplan.agent.board import Board
     from cpuplan.agent.loop import Agent
@@ -203,9 +204,11 @@ def _pages(board: "Board", source: "Node") -> "Pages":
 
 def _tell(view: "View", source: "Node", *, to_file: bool) -> int:
     """What one check found: the metrics, unless a file has them."""
-    from cpuplan.agent import metrics
+    from cpuplan.agent import metrics, verdict
 
     if not to_file:
         echo_result(metrics.text(view, source.plan(), with_age=False))
-    checked = view.checked
-    return 0 if checked and not checked.counts.facts.get("differs") else 1
+    status, reason, _ = verdict.of(view)
+    if status == "True":
+        return 0
+    return 7 if reason == verdict.NOTHING else 1

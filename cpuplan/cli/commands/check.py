@@ -11,12 +11,12 @@ from cpuplan.cli.output import (
     cluster_option,
     divided_option,
     echo_result,
-    fails,
     note,
     print_diagnostics,
     settings,
     shown_path,
 )
+from cpuplan.cli.unproven import exit_code, min_verified_option
 
 if TYPE_CHECKING:
     from cpuplan.check.roots.root import Root
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cpuplan.cli.statements import Statements
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.expected.answer import Answer
+    from cpuplan.expected.evidence import Threshold
     from cpuplan.expected.state import Expected
 
 
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="List every fact: whether it is held, differs, or is not verifiable here, and why.",
 )
+@min_verified_option
 @answer_format_option
 @cluster_option
 @divided_option
@@ -68,6 +70,7 @@ def command(
     state: Path | None,
     files: tuple[Path, ...],
     coverage: bool,
+    threshold: "Threshold",
     output_format: str,
 ) -> int:
     """Compare NODE's boot arguments, files and running state with what was compiled for it.
@@ -78,11 +81,13 @@ def command(
     programs publish of it is compared.
 
     Exit code 0: nothing differs; 1: something differs, or could not be read; 2: wrong usage, or no
-    class has NODE.
+    class has NODE; 7: nothing differs, but nothing of a node was looked at, or less than
+    --min-verified asks for.
     """
     from cpuplan.cli.observed import observed
     from cpuplan.cli.statements import Statements
     from cpuplan.expected.folder import of_node
+    from cpuplan.render.answers.fleet import unproven_node
 
     place = state or settings().root / "out"
     if roots and not node and not files:
@@ -91,7 +96,7 @@ def command(
         places = find_places(roots)
         found, problems = find_roots(places) if len(places) == 1 else ([], [])
         if len(found) != 1 or problems:
-            return _of_many(places, place, output_format, coverage=coverage)
+            return _of_many(places, place, output_format, threshold, coverage=coverage)
     elif len(roots) > 1:
         raise click.UsageError("give one --root with NODE or --objects, or several without")
     root = roots[0] if roots else None
@@ -108,25 +113,26 @@ def command(
     answers += _compiled(expected, statements)
     # Settings with one cause have one finding.
     findings = list(dict.fromkeys(answer.finding for answer in answers if answer.finding))
-    findings = observed([*problems, *findings], statements)
+    unseen = [*problems, *unproven_node(name, answers, threshold)]
+    findings = observed([*unseen, *findings], statements)
     if output_format == "json":
-        _print_json(name, expected, answers, findings)
+        _print_json(name, expected, answers, findings, threshold)
     elif output_format in ("junit", "prometheus"):
-        _print_facts(name, expected, answers, output_format)
+        _print_facts(name, expected, answers, output_format, unseen)
     else:
         print_diagnostics(findings, output_format)
     if coverage and output_format == "text":
         from cpuplan.render.answers.summary import coverage as table
 
         echo_result(table(answers))
-    # Whatever differs counts; a warning that is waived does not.
-    return _conclude(name, answers, is_failing=fails(findings, strict=True))
+    return _conclude(name, answers, exit_code(findings))
 
 
 def _of_many(
     places: "Sequence[Place]",
     compiled: Path,
     output_format: str,
+    threshold: "Threshold",
     *,
     coverage: bool,
 ) -> int:
@@ -139,7 +145,14 @@ def _of_many(
     statements = Statements(settings().root)
     with workers() as who:
         checked, problems = check_places(places, compiled, statements, who)
-    return report(checked, statements, output_format, with_coverage=coverage, problems=problems)
+    return report(
+        checked,
+        statements,
+        output_format,
+        with_coverage=coverage,
+        problems=problems,
+        threshold=threshold,
+    )
 
 
 def _full(node: str) -> str:
@@ -213,31 +226,39 @@ def _objects(
 
 
 def _print_facts(
-    name: str, expected: "Expected", answers: "list[Answer]", output_format: str
+    name: str,
+    expected: "Expected",
+    answers: "list[Answer]",
+    output_format: str,
+    unseen: "list[Diagnostic]",
 ) -> None:
     from cpuplan.render.answers import junit, prometheus
     from cpuplan.render.answers.fleet import Checked
 
     checked = Checked(name, expected.cluster, expected.name, expected.digest, answers)
-    render = junit.render if output_format == "junit" else prometheus.render
-    echo_result(render([checked]))
+    is_junit = output_format == "junit"
+    echo_result(junit.render([checked], unseen) if is_junit else prometheus.render([checked]))
 
 
 def _print_json(
-    name: str, expected: "Expected", answers: "list[Answer]", findings: "list[Diagnostic]"
+    name: str,
+    expected: "Expected",
+    answers: "list[Answer]",
+    findings: "list[Diagnostic]",
+    threshold: "Threshold",
 ) -> None:
     from cpuplan.cli.report import Reporter
     from cpuplan.render.answers.json import render
 
     report = Reporter(settings(), findings, strict=True).report
-    echo_result(render(name, expected, answers, report))
+    echo_result(render(name, expected, answers, report, threshold))
 
 
-def _conclude(name: str, answers: "Sequence[Answer]", *, is_failing: bool) -> int:
+def _conclude(name: str, answers: "Sequence[Answer]", code: int) -> int:
     from cpuplan.render.answers.summary import sentence
 
     if len(answers) > 1:
         note(sentence(name, answers))
-    elif not is_failing:
+    elif not code:
         note(f"{name} matches its compiled settings")
-    return 1 if is_failing else 0
+    return code

@@ -1,21 +1,27 @@
 """`cpuplan check cluster`: does a live cluster have what was compiled for it?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from cpuplan.cli.output import answer_format_option, cluster_option, note, settings
+from cpuplan.cli.unproven import min_verified_option
 from cpuplan.progress import stage
 
 if TYPE_CHECKING:
     from cpuplan.check.cluster.live import Compilation, Seen
     from cpuplan.check.cluster.reading import Reader
+    from cpuplan.expected.evidence import Threshold
     from cpuplan.render.answers.fleet import Checked
     from cpuplan.source import Locate
 
 #: Seconds between two looks at a cluster on its way.
 _INTERVAL = 15.0
+#: The share of --timeout that one answer may take: with the default 30 s, half of the API server's
+#: own limit. A Node in a list has some 20 kB, a page of 500 some 10 MB.
+_OF_ONE_ANSWER = 1 / 10
+_LONGEST = 8760 * 3600
 _MISSING = "pip install 'cpuplan[cluster]', which brings the Kubernetes project's client"
 _UNREACHABLE = (
     "try `kubectl get nodes` with the same kubeconfig and context; log in again if its credentials "
@@ -24,14 +30,25 @@ _UNREACHABLE = (
 
 
 def _duration(_context: click.Context, _option: click.Parameter, text: str) -> float:
-    """Seconds of a duration as Go writes them."""
+    """Seconds of a duration as Go writes them, at most a year."""
     from cpuplan.kubelet.errors import KubeletError
     from cpuplan.kubelet.go.durations import parse_duration
 
     try:
-        return parse_duration(text) / 1e9
+        seconds = parse_duration(text) / 1e9
     except KubeletError as error:
         raise click.BadParameter("give a duration such as 60m or 1h30m") from error
+    if not 0 <= seconds <= _LONGEST:
+        raise click.BadParameter("give a duration from 0 to 8760h")
+    return seconds
+
+
+def _some_time(context: click.Context, option: click.Parameter, text: str) -> float:
+    """The same, but no time at all is too short for any answer."""
+    seconds = _duration(context, option, text)
+    if seconds < 1:
+        raise click.BadParameter("give at least 1s")
+    return seconds
 
 
 @click.command()
@@ -54,17 +71,28 @@ def _duration(_context: click.Context, _option: click.Parameter, text: str) -> f
     metavar="DURATION",
     default="0",
     callback=_duration,
-    help="Look again until nothing differs, at most so long (60m).",
+    help="Look again until nothing differs and enough is verified, at most so long (60m).",
+)
+@click.option(
+    "--timeout",
+    metavar="DURATION",
+    default="5m",
+    callback=_some_time,
+    help="Give up asking after so long, with --wait each time; one answer may take a tenth of it.  "
+    "[default: 5m]",
 )
 @click.option("--coverage", is_flag=True, help="List every fact with its verdict, and the nodes.")
+@min_verified_option
 @answer_format_option
 @cluster_option
-def command(
+def command(  # noqa: PLR0913, PLR0917 - one for each option
     context: str | None,
     kubeconfig: Path | None,
     state: Path | None,
     wait: float,
+    timeout: float,
     coverage: bool,
+    threshold: "Threshold",
     output_format: str,
 ) -> int:
     """Compare what the API of a cluster says with what was compiled for it.
@@ -75,17 +103,25 @@ def command(
     CLUSTER/cluster.
 
     Exit code 0: nothing differs; 1: something differs, or still does when --wait is over; 2: the
-    cluster cannot be read.
+    cluster cannot be read; 7: nothing differs, but the user may not read all that is compared, or
+    of a node nothing was verified, or less than --min-verified asks for.
     """
     from cpuplan.cli.fleet import report
     from cpuplan.cli.statements import Statements
 
     compilation = _compilation(state or settings().root / "out")
     statements = Statements(settings().root)
-    reader = _reader(kubeconfig, context, compilation.name)
-    seen = _settled(reader, compilation, statements.locate, wait)
-    checked = _checked(compilation, seen)
-    return report(checked, statements, output_format, with_coverage=coverage)
+    reader = _reader(kubeconfig, context, compilation.name, timeout)
+    asking = _Asking(reader, compilation, statements.locate, timeout)
+    seen = _settled(asking, wait, threshold)
+    return report(
+        _checked(compilation, seen),
+        statements,
+        output_format,
+        with_coverage=coverage,
+        problems=seen.refused,
+        threshold=threshold,
+    )
 
 
 def _checked(compilation: "Compilation", seen: "Seen") -> "list[Checked]":
@@ -121,14 +157,18 @@ def _compilation(place: Path) -> "Compilation":
     return Compilation(name, own, objects_of(place, name) or ())
 
 
-def _reader(kubeconfig: Path | None, context: str | None, cluster: str) -> "Reader":
+def _reader(
+    kubeconfig: Path | None, context: str | None, cluster: str, timeout: float
+) -> "Reader":
     from time import sleep
 
     from cpuplan.check.cluster.client import Client, MissingClientError
     from cpuplan.check.cluster.reading import Reader, UnreachableError
+    from cpuplan.deadline import within
 
     try:
-        return Reader(Client(kubeconfig, context), sleep)
+        with within(timeout):
+            return Reader(Client(kubeconfig, context, timeout * _OF_ONE_ANSWER), sleep)
     except MissingClientError as error:
         raise _unread(cluster, "the client for its API is not installed", _MISSING) from error
     except UnreachableError as error:
@@ -142,21 +182,37 @@ def _unread(cluster: str, problem: str, remedy: str) -> Exception:
     return CpuplanError([diagnose("CP897", server=server, problem=problem, remedy=remedy)])
 
 
-def _settled(
-    reader: "Reader", compilation: "Compilation", locate: "Locate", seconds: float
-) -> "Seen":
+class _Asking(NamedTuple):
+    """Who is asked for what, and how long at most."""
+
+    reader: "Reader"
+    compilation: "Compilation"
+    locate: "Locate"
+    timeout: float
+
+    def once(self) -> "Seen":
+        """What is seen now. Raises UnreachableError, also when time is over."""
+        from cpuplan.check.cluster.live import look
+        from cpuplan.check.cluster.reading import UnreachableError
+        from cpuplan.deadline import within
+
+        try:
+            with stage(f"asking cluster {self.compilation.name}"), within(self.timeout):
+                return look(self.reader, self.compilation, self.locate)
+        except TimeoutError as error:
+            problem = f"not all was answered within {self.timeout:g} s; --timeout gives it more"
+            raise UnreachableError(problem) from error
+
+
+def _settled(asking: _Asking, seconds: float, threshold: "Threshold") -> "Seen":
     """What is seen when nothing differs any more, or time is out."""
     from time import monotonic, sleep
 
-    from cpuplan.check.cluster.live import look
     from cpuplan.check.cluster.reading import UnreachableError
     from cpuplan.check.cluster.waiting import Clock, wait
 
-    def once() -> "Seen":
-        with stage(f"asking cluster {compilation.name}"):
-            return look(reader, compilation, locate)
-
+    clock = Clock(monotonic, sleep, _INTERVAL)
     try:
-        return wait(once, seconds, Clock(monotonic, sleep, _INTERVAL), note)
+        return wait(asking.once, seconds, clock, note, threshold)
     except UnreachableError as error:
-        raise _unread(compilation.name, str(error), _UNREACHABLE) from error
+        raise _unread(asking.compilation.name, str(error), _UNREACHABLE) from error

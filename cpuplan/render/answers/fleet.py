@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cpuplan.diagnostics import Diagnostic
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.expected import evidence
 from cpuplan.expected.answer import Answer, Heals, Verdict
+from cpuplan.expected.evidence import SOMETHING, Threshold
 from cpuplan.name_ranges import fold_names
 from cpuplan.render.answers.summary import by_verdict, counts, why
 from cpuplan.render.columns import table
@@ -107,6 +109,54 @@ def _finding(group: Group, names: Sequence[str], *, verbose: bool) -> Diagnostic
     return finding._replace(message=f"{head}: {message}", remedy=remedy, stands_for=number)
 
 
+def unproven(
+    checked: Sequence[Checked], threshold: Threshold = SOMETHING, *, verbose: bool = False
+) -> list[Diagnostic]:
+    """CP8132 for nodes of which too little was looked at, those with the same reasons together."""
+    names = list(dict.fromkeys(each.name for each in checked if each.is_node))
+    found: dict[tuple[evidence.Evidence, str, str], list[str]] = {}
+    for each in checked:
+        # What the cluster's objects show has no share: one may belong to another cluster.
+        wanted = threshold if each.is_node else SOMETHING
+        seen = evidence.of(each.answers)
+        is_needed = each.is_node or seen.verifiable
+        if is_needed and not wanted.is_met(seen):
+            key = seen, str(wanted), evidence.reasons(each.answers)
+            found.setdefault(key, []).append(each.name)
+    made = []
+    for (seen, least, why_not), nodes in found.items():
+        what = f"{len(nodes)} of {counted(len(names), 'node')} ({_which(nodes, names, verbose)})"
+        if nodes[0] not in names:
+            what = ", ".join(nodes)
+        made.append(_unproven(what, seen, least, why_not)._replace(stands_for=len(nodes)))
+    return made
+
+
+def _which(nodes: Sequence[str], names: Sequence[str], verbose: bool) -> str:
+    return told(list(dict.fromkeys(nodes)), names, verbose=verbose)
+
+
+def _unproven(what: str, seen: evidence.Evidence, least: str, reasons: str) -> Diagnostic:
+    return diagnose(
+        "CP8132",
+        what=what,
+        verified=seen.verified,
+        facts=seen.verifiable,
+        wanted=least if least.endswith("%") else f"at least {least}",
+        reasons=reasons,
+    )
+
+
+def unproven_node(
+    name: str, answers: Sequence[Answer], threshold: Threshold = SOMETHING
+) -> list[Diagnostic]:
+    """CP8132 for a single node of which too little was looked at."""
+    seen = evidence.of(answers)
+    if threshold.is_met(seen):
+        return []
+    return [_unproven(name, seen, str(threshold), evidence.reasons(answers))]
+
+
 def told(nodes: Sequence[str], every: Sequence[str], *, verbose: bool = False) -> str:
     """The nodes as ranges, or the few of `every` that are not among them."""
     others = [name for name in every if name not in set(nodes)]
@@ -120,24 +170,35 @@ def told(nodes: Sequence[str], every: Sequence[str], *, verbose: bool = False) -
     return f"{', '.join(folded[:_MAX_NAMES])} and {len(folded) - _MAX_NAMES} more"
 
 
-def sentence(checked: Sequence[Checked]) -> str:
-    """`38 of 40 nodes hold what was compiled for them (1,204 facts held, 2 differ, ...)`."""
+def sentence(checked: Sequence[Checked], threshold: Threshold = SOMETHING) -> str:
+    """`38 of 40 nodes hold what was compiled for them (1,204 facts held, 2 differ, ...)`.
+
+    Nodes of which too little was looked at do not hold, and are told first.
+    """
     # A node of which there are several snapshots is one.
     nodes = {each.name for each in checked if each.is_node}
-    holding = nodes - {each.name for each in checked if _differs(each)}
+    unseen = {each.name for each in checked if each.is_node and _is_unseen(each, threshold)}
+    holding = nodes - unseen - {each.name for each in checked if _differs(each)}
     total = dict.fromkeys(Verdict, 0)
     for each in checked:
         for verdict, number in counts(each.answers).items():
             total[verdict] += number
     held, differ, unknown = (f"{total[verdict]:,}" for verdict in Verdict)
     verb = "holds" if len(holding) == 1 else "hold"
+    first = f"not verified: {len(unseen)} of {counted(len(nodes), 'node')}; " if unseen else ""
     return (
-        f"{len(holding)} of {counted(len(nodes), 'node')} {verb} what was compiled "
+        f"{first}{len(holding)} of {counted(len(nodes), 'node')} {verb} what was compiled "
         f"({held} facts held, {differ} differ, {unknown} not verifiable here)"
     )
 
 
-def by_class(checked: Sequence[Checked], *, every: bool = False) -> str:
+def _is_unseen(each: Checked, threshold: Threshold) -> bool:
+    return not evidence.is_verified(each.answers, threshold)
+
+
+def by_class(
+    checked: Sequence[Checked], *, every: bool = False, threshold: Threshold = SOMETHING
+) -> str:
     """A line for each of several classes: how many nodes hold, and which of them differ.
 
     Of many classes, unless `every` one is asked for, a line for what they have in common.
@@ -148,14 +209,18 @@ def by_class(checked: Sequence[Checked], *, every: bool = False) -> str:
     if len(classes) < 2:
         return ""
     first = "CLASS" if len(classes) == len(lines) else "CLASSES"
-    head = (first, "NODES", "HOLD", "DIFFER", "NOT VERIFIABLE", "NODES THAT DIFFER")
+    # What holds is what neither differs nor is left unseen; a column says so where it is needed.
+    has_unseen = any(_is_unseen(each, threshold) for each in nodes)
+    between = ("UNSEEN",) if has_unseen else ()
+    head = (first, "NODES", "HOLD", "DIFFER", *between, "NOT VERIFIABLE", "NODES THAT DIFFER")
     # Where nodes differ is the first thing to read, if not all fits.
     ordered = list(lines.items())
     if not every and len(ordered) > MOST:
         ordered.sort(key=lambda pair: not any(map(_differs, pair[1])))
     shown = ordered if every else ordered[:MOST]
     rest = [each for _, members in ordered[len(shown) :] for each in members]
-    text = table([head, *(_class_row(line.title, members) for line, members in shown)])
+    rows = [_class_row(line.title, members, threshold, has_unseen) for line, members in shown]
+    text = table([head, *rows])
     return text + (f"and {counted(len(rest), 'node')} more\n" if rest else "")
 
 
@@ -167,15 +232,20 @@ def _differs(each: Checked) -> bool:
     return any(answer.finding for answer in each.answers)
 
 
-def _class_row(title: str, checks: Sequence[Checked]) -> tuple[str, ...]:
+def _class_row(
+    title: str, checks: Sequence[Checked], threshold: Threshold, has_unseen: bool
+) -> tuple[str, ...]:
     """Facts that cannot be verified are counted once, on however many nodes that is."""
     # A node of which there are several snapshots is one.
     names = list(dict.fromkeys(each.name for each in checks))
     differing = list(dict.fromkeys(each.name for each in checks if _differs(each)))
     unknown = {fact for each in checks for fact in by_verdict(each.answers)[Verdict.UNVERIFIABLE]}
     which = told(differing, names) if differing else ""
-    held = str(len(names) - len(differing))
-    return title, str(len(names)), held, str(len(differing)), counted(len(unknown), "fact"), which
+    unseen = {each.name for each in checks if _is_unseen(each, threshold)} - set(differing)
+    held = str(len(names) - len(differing) - len(unseen))
+    between = (str(len(unseen)),) if has_unseen else ()
+    facts = counted(len(unknown), "fact")
+    return title, str(len(names)), held, str(len(differing)), *between, facts, which
 
 
 class Unverified(NamedTuple):

@@ -5,25 +5,34 @@ from typing import Any
 
 from cpuplan.emit import to_json
 from cpuplan.expected.answer import Verdict
+from cpuplan.expected.evidence import SOMETHING, Threshold
 from cpuplan.printable import printable
 from cpuplan.render.answers.fleet import Checked, Group, Unverified, unverified
+from cpuplan.render.answers.json import verified
 from cpuplan.render.answers.summary import counts
 from cpuplan.render.diagnostics.json import findings, summary_data
 from cpuplan.render.diagnostics.report import Report
 
 
-def render(checked: Sequence[Checked], groups: Sequence[Group], report: Report) -> str:
+def render(
+    checked: Sequence[Checked],
+    groups: Sequence[Group],
+    report: Report,
+    threshold: Threshold = SOMETHING,
+) -> str:
     """The stable form for programs; keys are only ever added while `version` is 1.
 
-    {"version": 1, "nodes": [{"node", "cluster", "class", "digest", "facts": {"held", "differs",
-    "unverifiable"}}], "objects": [{"cluster", "facts"}], "groups": [{"code", "severity",
+    {"version": 1, "nodes": [{"node", "cluster", "class", "digest", "verified": {"is_enough",
+    "facts", "of", "wanted"}, "facts": {"held", "differs", "unverifiable"}}], "objects":
+    [{"cluster", "verified", "facts"}], "groups": [{"code", "severity",
     "message", "remedy", "facts", "observed", "expected", "heals", "nodes"}], "unverified":
     [{"fact", "reason", "nodes"}], "diagnostics", "summary"}. A group is one difference with all
-    nodes that have it; without nodes it is of the cluster's objects.
+    nodes that have it; without nodes it is of the cluster's objects. `verified` as in the JSON of
+    one node.
     """
     data = {
         "version": 1,
-        "nodes": [_node(each) for each in checked if each.is_node],
+        "nodes": [_node(each, threshold) for each in checked if each.is_node],
         "objects": [_objects(each) for each in checked if not each.is_node],
         "groups": list(map(_group, groups)),
         "unverified": list(map(_unverified, unverified(checked))),
@@ -38,18 +47,23 @@ def _facts(checked: Checked) -> dict[str, int]:
     return {verdict.name.lower(): number[verdict] for verdict in Verdict}
 
 
-def _node(checked: Checked) -> dict[str, Any]:
+def _node(checked: Checked, threshold: Threshold) -> dict[str, Any]:
     return {
         "node": checked.name,
         "cluster": checked.cluster,
         "class": checked.class_name,
         "digest": checked.digest,
+        "verified": verified(checked.answers, threshold),
         "facts": _facts(checked),
     }
 
 
 def _objects(checked: Checked) -> dict[str, Any]:
-    return {"cluster": checked.cluster, "facts": _facts(checked)}
+    return {
+        "cluster": checked.cluster,
+        "verified": verified(checked.answers, SOMETHING),
+        "facts": _facts(checked),
+    }
 
 
 def _group(group: Group) -> dict[str, Any]:

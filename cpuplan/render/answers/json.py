@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from cpuplan.emit import to_json
+from cpuplan.expected import evidence
 from cpuplan.expected.answer import Answer, Verdict
+from cpuplan.expected.evidence import SOMETHING, Threshold
 from cpuplan.expected.situation import situation
 from cpuplan.expected.state import Expected
 from cpuplan.printable import printable
@@ -13,15 +15,22 @@ from cpuplan.render.diagnostics.json import findings, summary_data
 from cpuplan.render.diagnostics.report import Report
 
 
-def render(node: str, expected: Expected, answers: Sequence[Answer], report: Report) -> str:
+def render(
+    node: str,
+    expected: Expected,
+    answers: Sequence[Answer],
+    report: Report,
+    threshold: Threshold = SOMETHING,
+) -> str:
     """The stable form for programs; keys are only ever added while `version` is 1.
 
     {"version": 1, "node", "cluster", "class", "digest", "situation": "held" | "unseen" |
-    "not_compiled" | "not_delivered" | "not_booted" | "drifted", "facts": {"held", "differs",
-    "unverifiable"}, "answers": [{"fact", "verdict": "held" | "differs" | "unverifiable",
+    "not_compiled" | "not_delivered" | "not_booted" | "drifted", "verified": {"is_enough", "facts",
+    "of", "wanted"}, "facts": {"held", "differs", "unverifiable"}, "answers": [{"fact", "verdict": "held" | "differs" | "unverifiable",
     "evidence", "expected", "observed", "reason", "code", "severity", "heals": "live" | "restart" |
     "reboot" | null, "origin"}], "diagnostics", "summary"}. `digest` is that of the expected state;
-    `diagnostics` and `summary` are as in the JSON of findings.
+    `diagnostics` and `summary` are as in the JSON of findings. Only what `is_enough` can hold:
+    `facts` were looked at, `of` those that the node could show.
     """
     number = counts(answers)
     data = {
@@ -31,12 +40,24 @@ def render(node: str, expected: Expected, answers: Sequence[Answer], report: Rep
         "class": expected.name,
         "digest": expected.digest,
         "situation": situation(answers).name.lower(),
+        "verified": verified(answers, threshold),
         "facts": {verdict.name.lower(): number[verdict] for verdict in Verdict},
         "answers": list(map(_answer, answers)),
         "diagnostics": findings(report),
         "summary": summary_data(report),
     }
     return to_json(data, sort_keys=False)
+
+
+def verified(answers: Sequence[Answer], threshold: Threshold) -> dict[str, Any]:
+    """How much was looked at, and whether that is enough."""
+    seen = evidence.of(answers)
+    return {
+        "is_enough": threshold.is_met(seen),
+        "facts": seen.verified,
+        "of": seen.verifiable,
+        "wanted": str(threshold),
+    }
 
 
 def _answer(answer: Answer) -> dict[str, Any]:

@@ -1,26 +1,29 @@
 """Answers as JUnit's XML: a suite for each node, and in it one test case for each fact.
 
-A fact that differs fails, one that nothing shows is skipped with the reason. No times and no hosts:
-the same answers are the same bytes.
+A fact that differs fails, one that nothing shows is skipped with the reason. What keeps a check from
+saying that a node holds, since too little of it was looked at, is an error, in a suite before all
+others. No times and no hosts: the same answers are the same bytes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from cpuplan.diagnostics import Diagnostic
 from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.printable import printable
 from cpuplan.render.answers.fleet import Checked
 from cpuplan.render.answers.summary import verdicts
 
 
-def render(checked: Sequence[Checked]) -> str:
-    """A suite for each node, and for the objects of each cluster."""
+def render(checked: Sequence[Checked], unseen: Sequence[Diagnostic] = ()) -> str:
+    """A suite for each node, and for the objects of each cluster; first what was not looked at."""
     facts = [verdicts(each.answers) for each in checked]
     numbers = [_numbers(found.values()) for found in facts]
     total = [sum(column) for column in zip(*numbers, strict=True)] or [0, 0, 0]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuites name="cpuplan check" {_counts(total)}>',
+        f'<testsuites name="cpuplan check" {_counts(total, len(unseen))}>',
+        *_unseen(unseen),
     ]
     for each, found, number in zip(checked, facts, numbers, strict=True):
         name = quoteattr(printable(f"{each.cluster}/{each.name}" if each.is_node else each.name))
@@ -40,8 +43,25 @@ def _numbers(found: Iterable[Verdict]) -> list[int]:
     return [len(every), every.count(Verdict.DIFFERS), every.count(Verdict.UNVERIFIABLE)]
 
 
-def _counts(numbers: Sequence[int]) -> str:
-    return f'tests="{numbers[0]}" failures="{numbers[1]}" errors="0"'
+def _counts(numbers: Sequence[int], errors: int = 0) -> str:
+    return f'tests="{numbers[0] + errors}" failures="{numbers[1]}" errors="{errors}"'
+
+
+def _unseen(findings: Sequence[Diagnostic]) -> Iterator[str]:
+    """A suite of what was not looked at, with an error for each."""
+    if not findings:
+        return
+    name = quoteattr("not verified")
+    yield f'  <testsuite name={name} {_counts([0, 0], len(findings))} skipped="0">'
+    for finding in findings:
+        place = f" {printable(finding.position.path)}" if finding.position else ""
+        message = printable(finding.message)
+        head = f'type="{finding.code}" message={quoteattr(message)}'
+        remedy = escape(printable(finding.remedy))
+        yield f"    <testcase classname={name} name={quoteattr(f'{finding.code}{place}')}>"
+        yield f"      <error {head}>{escape(message)}\n{remedy}</error>"
+        yield "    </testcase>"
+    yield "  </testsuite>"
 
 
 def _case(answers: Sequence[Answer], suite: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, Severity, counting
+from cpuplan.expected.evidence import UNPROVEN
 from cpuplan.printable import printable
 
 
@@ -41,14 +42,16 @@ class Report(NamedTuple):
 def ordered(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Sorted by file, line, column and code, those without a place last; otherwise as given.
 
+    What was not looked at comes before all that was.
+
     All formats print these: their texts are printable; paths are as the file system has them.
     """
     return tuple(sorted(map(_printable, diagnostics), key=_place))
 
 
-def _place(diagnostic: Diagnostic) -> tuple[bool, tuple[object, ...], str]:
-    position = diagnostic.position
-    return position is None, (position or ())[:3], diagnostic.code
+def _place(diagnostic: Diagnostic) -> tuple[bool, bool, tuple[object, ...], str]:
+    position, is_seen = diagnostic.position, diagnostic.code not in UNPROVEN
+    return is_seen, position is None, (position or ())[:3], diagnostic.code
 
 
 def _printable(diagnostic: Diagnostic) -> Diagnostic:

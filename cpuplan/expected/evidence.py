@@ -1,0 +1,115 @@
+"""How much of a plan was looked at, and whether that is enough to say that it holds.
+
+Whoever says of a node that it holds its plan asks here: `check`, `check cluster`, the agent. What
+was not looked at never holds. Of each fact there are three answers (`expected.answer.Verdict`): it
+is held, it differs, it was not seen.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from cpuplan.expected.answer import Answer, Verdict
+from cpuplan.expected.situation import COMPILED, UNREAD
+
+_THRESHOLD = re.compile(r"([0-9]{1,6})(%?)")
+_ALL = 100
+#: Findings about what was not looked at: they alone are an exit code of their own.
+UNPROVEN = frozenset(("CP8130", "CP8131", "CP8132"))
+#: Reasons that are told of one finding.
+_MAX_REASONS = 3
+
+
+class Evidence(NamedTuple):
+    """Numbers of facts: looked at (held or not), not seen, and such as no reader can see."""
+
+    verified: int
+    unseen: int
+    unshown: int = 0
+
+    @property
+    def verifiable(self) -> int:
+        """The facts that could be looked at."""
+        return self.verified + self.unseen
+
+
+class Threshold(NamedTuple):
+    """What must be looked at of each node: so many facts, or such a share of them in percent."""
+
+    facts: int = 1
+    percent: int = 0
+
+    def is_met(self, found: Evidence) -> bool:
+        """Whether enough was looked at; nothing never is."""
+        least = max(self.facts, 1)
+        share = found.verified * _ALL >= self.percent * found.verifiable
+        return found.verified >= least and share
+
+    def __str__(self) -> str:
+        return f"{self.percent}%" if self.percent else str(self.facts)
+
+
+#: What every check asks for at least.
+SOMETHING = Threshold()
+
+
+def parse(text: str) -> Threshold:
+    """A threshold as it is written: `12`, or `80%`. Raises ValueError."""
+    match = _THRESHOLD.fullmatch(text)
+    number = int(match[1]) if match else 0
+    if not match or number < 1 or (match[2] and number > _ALL):
+        raise ValueError("give a number of facts such as 12, or a share of them such as 80%")
+    return Threshold(percent=number) if match[2] else Threshold(facts=number)
+
+
+def of_numbers(facts: Mapping[str, int]) -> Evidence:
+    """The evidence of numbers by verdict, as metrics have them."""
+    held, differs, unseen, unshown = (
+        facts.get(name, 0) for name in ("held", "differs", "unverifiable", "unshown")
+    )
+    return Evidence(held + differs, unseen, unshown)
+
+
+def of(answers: Iterable[Answer]) -> Evidence:
+    """The evidence of answers, each fact once.
+
+    The project's own documents say nothing of a node, and what could not be read nothing at all.
+    """
+    verified: set[str] = set()
+    unseen: set[str] = set()
+    unshown: set[str] = set()
+    for answer in answers:
+        if answer.fact == COMPILED:
+            continue
+        is_unread = answer.finding is not None and answer.finding.code in UNREAD
+        if answer.verdict is Verdict.UNVERIFIABLE and answer.is_unshown:
+            unshown.add(answer.fact)
+        elif answer.verdict is Verdict.UNVERIFIABLE or is_unread:
+            unseen.add(answer.fact)
+        else:
+            verified.add(answer.fact)
+    unseen -= verified
+    return Evidence(len(verified), len(unseen), len(unshown - verified - unseen))
+
+
+def is_verified(answers: Iterable[Answer], threshold: Threshold = SOMETHING) -> bool:
+    """Whether enough was looked at, whatever was found then."""
+    return threshold.is_met(of(answers))
+
+
+def reasons(answers: Iterable[Answer]) -> str:
+    """Why facts were not looked at: the commonest reasons, each with its number of facts."""
+    numbers = Counter(_reason(answer) for answer in dict.fromkeys(answers))
+    del numbers[""]
+    told = [f"{reason} ({number})" for reason, number in numbers.most_common(_MAX_REASONS)]
+    rest = sum(numbers.values()) - sum(number for _, number in numbers.most_common(_MAX_REASONS))
+    more = [f"other reasons ({rest})"] if rest else []
+    return "; ".join((*told, *more)) or "the plan has no fact that can be looked at here"
+
+
+def _reason(answer: Answer) -> str:
+    if answer.finding and answer.finding.code in UNREAD:
+        return answer.finding.message
+    return answer.reason if answer.verdict is Verdict.UNVERIFIABLE else ""
+
