@@ -6,7 +6,7 @@ must have; what it does not name may be anything, and null is as good as nothing
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn, TypeAlias, Union
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 #: The way to a value: keys and indexes from the top.
 Place: TypeAlias = tuple[str | int, ...]
@@ -50,7 +50,7 @@ class Items(NamedTuple):
 
 
 #: A mapping of names to shapes is one with these fields.
-Shape: TypeAlias = Union[Scalar, Entries, Items, Mapping[str, "Shape"]]
+Shape: TypeAlias = Scalar | Entries | Items | Mapping[str, "Shape"]
 
 
 def _is_whole(value: Any) -> bool:
@@ -61,7 +61,9 @@ TEXT = Scalar("a text", lambda value: isinstance(value, str))
 WHOLE = Scalar("a whole number", _is_whole)
 FLAG = Scalar("true or false", lambda value: isinstance(value, bool))
 #: A quantity: YAML and JSON have it with quotes or without.
-AMOUNT = Scalar("a text or a whole number", lambda value: isinstance(value, str) or _is_whole(value))
+AMOUNT = Scalar(
+    "a text or a whole number", lambda value: isinstance(value, str) or _is_whole(value)
+)
 TEXTS = Entries(TEXT)
 #: Any mapping, or any list.
 MAPPING: Shape = {}
@@ -81,7 +83,9 @@ def load(data: bytes | str, limits: Limits) -> Any:
         return json.loads(data, parse_constant=_refuse)
     except RecursionError as error:
         raise ForeignError(f"is nested deeper than {limits.depth} levels") from error
-    except ValueError as error:  # also of UTF-8, and of a number with thousands of digits
+    except json.JSONDecodeError as error:  # it says where, and quotes nothing
+        raise ForeignError(f"is no JSON: {error}") from error
+    except ValueError as error:  # of UTF-8, and of a number with thousands of digits
         raise ForeignError("is no JSON") from error
 
 

@@ -23,6 +23,7 @@ from cpuplan.expected.state import Expected, read
 from cpuplan.kubelet.quantity import parse
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.read import yaml
+from cpuplan.simulate.koordinatorfiles.objects import objects as read_objects
 
 RENDERED_NAME = "rendered-worker-cnf-0123456789abcdef0123456789abcdef"
 _OWN = "machineconfiguration.openshift.io/"
@@ -158,4 +159,4 @@ def objects(listed: Sequence[Mapping[str, Any]]) -> Objects:
     text = to_yaml({"apiVersion": "v1", "kind": "List", "items": list(listed)})
     sources, problems = yaml.parse("objects.yaml", text)
     assert not problems
-    return Objects.of_files(sources)
+    return Objects(read_objects(sources))

@@ -461,4 +461,11 @@ CODES = {
         "a number of them (12), or for a share (80%) of those that the node could show. The exit code is 7, unless "
         "something differs.",
     ),
+    "CP8133": Code(
+        "object is none of an API server",
+        "{object} is no {kind} that an API server gives: {problem}",
+        "take the objects anew (`kubectl get {kind} -o yaml`); what was edited by hand is no evidence",
+        "Objects of a cluster are compared by their fields, which have the types of the API there. One that has others is "
+        "not compared.",
+    ),
 }

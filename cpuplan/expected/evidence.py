@@ -112,4 +112,3 @@ def _reason(answer: Answer) -> str:
     if answer.finding and answer.finding.code in UNREAD:
         return answer.finding.message
     return answer.reason if answer.verdict is Verdict.UNVERIFIABLE else ""
-

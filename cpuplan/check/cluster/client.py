@@ -156,7 +156,7 @@ def _configuration(
 
 
 def _pool(client: Any, settings: Any) -> Any:
-    """urllib3's connections with the certificates and the proxy of the settings, by our deadline."""
+    """urllib3's connections with the certificates and the proxy of the settings, by a deadline."""
     from cpuplan.check.cluster.connections import timed
 
     try:

@@ -1,4 +1,4 @@
-"""urllib3's connections, with a deadline of the whole exchange in place of a limit for each read."""
+"""urllib3's connections, with a deadline of the whole in place of a limit for each read."""
 
 import socket
 from typing import Any

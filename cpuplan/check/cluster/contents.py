@@ -6,8 +6,9 @@ compared by what they say.
 
 import json
 import re
-import tomllib
 from typing import Any
+
+from cpuplan import toml
 
 _COMMENT = ("#", ";")
 _CRIO = re.compile(r"/etc/(crio|containers|containerd)/.*\Z")
@@ -42,7 +43,7 @@ def _meaning(path: str, text: str) -> Any:
         if text.lstrip().startswith("{"):
             return json.loads(text)
         if _CRIO.match(path):
-            return tomllib.loads(text)
+            return toml.load(text)
     except (ValueError, RecursionError):
         return text
     return _lines(text)

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from cpuplan.check.cluster.kinds import KINDS
-from cpuplan.check.cluster.objects import Objects
+from cpuplan.check.cluster.kinds import KINDS, wrong_in
+from cpuplan.check.cluster.objects import Key, Objects, namespace_of
 from cpuplan.check.cluster.rollout import CURRENT
-from cpuplan.diagnostics import Diagnostic
+from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.read.files import object_files
 from cpuplan.read.manifests import read_file
 from cpuplan.read.pods import value_of
@@ -46,7 +46,17 @@ def read_objects(
             found, wrong = read_file(file, shown(file))
             sources += found
             problems += wrong
-    return Objects.of_files(sources), problems
+    kept: list[Object] = []
+    unread: dict[Key, str] = {}
+    for each in objects(sources):
+        wrong = wrong_in(each.kind, each.data) if each.kind in KINDS else ""
+        if not wrong:
+            kept.append(each)
+            continue
+        unread[each.kind, namespace_of(each), each.name] = f"it is no {each.kind}: {wrong}"
+        place = each.source.value_at(each.at)
+        problems.append(diagnose("CP8133", place, object=each.title, kind=each.kind, problem=wrong))
+    return Objects(kept, unread), problems
 
 
 def _relevant(files: Iterable[Path]) -> Iterator[Path]:

@@ -5,8 +5,19 @@ fields are that are read of them.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.foreign import AMOUNT, FLAG, MAPPING, TEXT, TEXTS, WHOLE, Entries, Items, Shape, misfit
-from cpuplan.foreign import path_of
+from cpuplan.foreign import (
+    AMOUNT,
+    FLAG,
+    MAPPING,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Entries,
+    Items,
+    Shape,
+    misfit,
+    path_of,
+)
 
 #: Groups of OpenShift's operators.
 _MCO, _NTO = "machineconfiguration.openshift.io", "tuned.openshift.io"
@@ -70,9 +81,7 @@ _IGNITION: Shape = {
             {"path": TEXT, "mode": WHOLE, "contents": {"source": TEXT, "compression": TEXT}}
         )
     },
-    "systemd": {
-        "units": Items({"name": TEXT, "enabled": FLAG, "mask": FLAG, "contents": TEXT})
-    },
+    "systemd": {"units": Items({"name": TEXT, "enabled": FLAG, "mask": FLAG, "contents": TEXT})},
 }
 #: What is read of an object beside its metadata. Other kinds are compared value by value.
 _SHAPES: Mapping[str, Mapping[str, Shape]] = {

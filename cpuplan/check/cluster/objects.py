@@ -6,8 +6,7 @@ from typing import NamedTuple, TypeAlias
 from cpuplan.check.cluster.kinds import words
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.read.pods import value_of
-from cpuplan.simulate.koordinatorfiles.objects import Object, objects
-from cpuplan.source import Source
+from cpuplan.simulate.koordinatorfiles.objects import Object
 
 #: Kind, namespace and name of an object; without these two, all objects of the kind.
 Key: TypeAlias = tuple[str, str, str]
@@ -45,11 +44,6 @@ class Objects:
         self._unserved = frozenset(unserved)
         self._listed = {kind for kind, _, _ in self._objects} | set(listed)
         self.refusals = tuple(refusals)
-
-    @classmethod
-    def of_files(cls, sources: Iterable[Source]) -> "Objects":
-        """The objects of files as `kubectl get -o yaml` writes them."""
-        return cls(objects(sources))
 
     def joined(self, other: "Objects") -> "Objects":
         """These and further ones, of kinds that are not among these."""

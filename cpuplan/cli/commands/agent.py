@@ -100,8 +100,8 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     As metrics at /metrics or in a file; on request as a condition of the Node, with Events. What
     was not looked at, or not of late, is never told to hold.
 
-    SIGHUP makes it check at once. Exit code with --once: 0 if nothing differs; 7 if nothing could be
-    verified; else 1.
+    SIGHUP makes it check at once. Exit code with --once: 0 if nothing differs; 7 if nothing could
+    be verified; else 1.
     """
     from cpuplan.agent.board import Board
     from cpuplan.agent.loop import Agent

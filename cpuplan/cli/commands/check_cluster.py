@@ -157,9 +157,7 @@ def _compilation(place: Path) -> "Compilation":
     return Compilation(name, own, objects_of(place, name) or ())
 
 
-def _reader(
-    kubeconfig: Path | None, context: str | None, cluster: str, timeout: float
-) -> "Reader":
+def _reader(kubeconfig: Path | None, context: str | None, cluster: str, timeout: float) -> "Reader":
     from time import sleep
 
     from cpuplan.check.cluster.client import Client, MissingClientError

@@ -1,8 +1,8 @@
 """Answers as JUnit's XML: a suite for each node, and in it one test case for each fact.
 
-A fact that differs fails, one that nothing shows is skipped with the reason. What keeps a check from
-saying that a node holds, since too little of it was looked at, is an error, in a suite before all
-others. No times and no hosts: the same answers are the same bytes.
+A fact that differs fails, one that nothing shows is skipped with the reason. What keeps a check
+from saying that a node holds, since too little of it was looked at, is an error, in a suite before
+all others. No times and no hosts: the same answers are the same bytes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,6 +1,5 @@
 """Labels and annotations of a node and of its NodeResourceTopology."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from cpuplan.components.published import koordlet, nrt
 from cpuplan.components.published.document import ANNOTATIONS
 from cpuplan.cpuset import CpuSet
 from cpuplan.expected.answer import Answer, Verdict
+from cpuplan.foreign import ForeignError, Limits, load, measure
 from cpuplan.koordinator import keys
 from cpuplan.koordinator.annotations.topology import read_cpu_topology
 from cpuplan.koordinator.cpulists import parse_cpus
@@ -45,6 +45,8 @@ _FIXED = (
 )
 #: Fields in annotations that are CPU lists, which koordlet writes in a form of its own.
 _LISTS = ("cpuset", "reservedCPUs")
+#: All annotations of an object have at most 256 KiB.
+_LIMITS = Limits(bytes=256 * 1024, values=100_000, depth=50)
 
 
 def check(subject: Subject) -> Iterator[Answer]:
@@ -158,9 +160,11 @@ def _value(text: str | None, key: str = "") -> Any:
     if key == keys.CPU_TOPOLOGY:
         return _groups(text or "")
     try:
-        return _with_sets(json.loads(text or ""))
-    except ValueError:
+        data = load(text or "", _LIMITS)
+        measure(data, _LIMITS)
+    except ForeignError:
         return text
+    return _with_sets(data)
 
 
 def _with_sets(value: Any) -> Any:

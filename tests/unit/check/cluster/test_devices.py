@@ -13,6 +13,7 @@ from cpuplan.emit import to_yaml
 from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.read import yaml
+from cpuplan.simulate.koordinatorfiles.objects import objects
 from tests.checked import expected
 from tests.machines.plans import no_position, plan
 from tests.unit.components.dra.test_driver import planned
@@ -54,7 +55,7 @@ def answers(
         sources, problems = yaml.parse(f"{number}.yaml", to_yaml(each))
         assert not problems
         found += sources
-    return list(devices(Subject(name, expected(node), Objects.of_files(found), no_position)))
+    return list(devices(Subject(name, expected(node), Objects(objects(found)), no_position)))
 
 
 def said(node: ConfiguredPlan, given: list[dict[str, Any]], name: str = "worker-0") -> list[str]:

@@ -73,7 +73,7 @@ def _found(*objects: Any, made: ConfiguredPlan = PLAN) -> list[str]:
     sources = []
     for given in objects:
         sources += yaml.parse("objects.yaml", to_yaml(given))[0]
-    subject = Subject(NAME, expected(made), Objects.of_files(sources), no_position)
+    subject = Subject(NAME, expected(made), Objects(objects(sources)), no_position)
     found = (answer.finding for answer in check(subject))
     return [f"{finding.code}: {finding.message}" for finding in found if finding]
 

@@ -13,6 +13,7 @@ from cpuplan.emit import to_yaml
 from cpuplan.expected import topologies
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.read import yaml
+from cpuplan.simulate.koordinatorfiles.objects import objects
 from tests.checked import expected
 from tests.machines.plans import no_position, plan, regular
 
@@ -33,7 +34,7 @@ def said(given: dict[str, Any], name: str = "worker-0") -> list[str]:
     """`code: message` of every difference."""
     sources, problems = yaml.parse("nrt.yaml", to_yaml(given))
     assert not problems
-    subject = Subject(name, expected(PLAN), Objects.of_files(sources), no_position)
+    subject = Subject(name, expected(PLAN), Objects(objects(sources)), no_position)
     found = (answer.finding for answer in topology(subject))
     return [f"{each.code}: {each.message}" for each in found if each]
 

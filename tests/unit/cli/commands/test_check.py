@@ -47,7 +47,7 @@ def test_facts_as_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     (folder / "node").mkdir()
     arguments = ["check", "worker-0", "--root", str(folder / "node"), "--format", "prometheus"]
     code, told, _ = run_in(folder, arguments, capsys)
-    assert code == 1
+    assert code == 7
     labels = 'node="worker-0",plan_cluster="lab",plan_class="main-small"'
     assert f'cpuplan_findings{{{labels},code="CP801",severity="error"}} 1\n' in told
     assert f'cpuplan_facts{{{labels},verdict="held"}} ' in told
