@@ -43,6 +43,12 @@ def left() -> float:
     return seconds
 
 
+def is_over() -> bool:
+    """Whether there is no time left."""
+    end = _END.get()
+    return end is not None and end <= time.monotonic()
+
+
 def left_or(seconds: float) -> float:
     """The seconds that are left; so many where nobody has said how long."""
     return seconds if _END.get() is None else left()

@@ -1,12 +1,15 @@
-"""A server that answers as the API of a cluster does: lists by pages, single objects, refusals."""
+"""A server that answers as the API of a cluster does: lists by pages, single objects, refusals.
+
+A hostile one too: whatever a server can say, by the beginning of a path (`Api.hostile`).
+"""
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import parse_qs, urlsplit
 
 import yaml
@@ -14,13 +17,15 @@ import yaml
 from cpuplan.check.cluster.kinds import KINDS
 
 TOKEN = "open-sesame"  # noqa: S105 - of a server that lives for one test
+#: Writes an answer, from its first byte on.
+Hostile = Callable[[IO[bytes]], None]
 
 
 class Api:
     """The objects of a cluster; what is asked of it is in `asked`.
 
     `refusals` are statuses by the beginning of a path, with how often they are given; `unserved`
-    are groups that nobody knows.
+    are groups that nobody knows; `hostile` are answers of bytes, by the beginning of a path.
     """
 
     def __init__(self, objects: Sequence[Mapping[str, Any]], page: int = 500) -> None:
@@ -29,6 +34,12 @@ class Api:
         self.refusals: dict[str, tuple[int, int]] = {}
         self.unserved: tuple[str, ...] = ()
         self.asked: list[tuple[str, str]] = []
+        self.hostile: dict[str, Hostile] = {}
+
+    def hostile_to(self, path: str) -> Hostile | None:
+        """What answers in place of the API."""
+        found = (answer for start, answer in self.hostile.items() if path.startswith(start))
+        return next(found, None)
 
     def answer(self, method: str, path: str, query: Mapping[str, list[str]]) -> tuple[int, Any]:
         """Status and body."""
@@ -94,6 +105,36 @@ def _status(code: int, message: str, name: str = "") -> dict[str, Any]:
     }
 
 
+def answer(
+    body: Any, status: int = 200, kind: str = "application/json", **headers: object
+) -> Hostile:
+    """An answer with a body: bytes, or data as JSON."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    words = {"Content-Type": kind, "Content-Length": len(data), **headers}
+    lines = [f"{name.replace('_', '-')}: {value}\r\n" for name, value in words.items()]
+    head = f"HTTP/1.1 {status} Said\r\n{''.join(lines)}\r\n".encode()
+
+    def write(file: IO[bytes]) -> None:
+        file.write(head + data)
+
+    return write
+
+
+def dripping(data: bytes, wait: Callable[[], object], sent: list[bytes], head: bytes) -> Hostile:
+    """An answer of which each byte after the head comes by itself, after a while."""
+
+    def write(file: IO[bytes]) -> None:
+        file.write(head)
+        file.flush()
+        for at in range(len(data)):
+            wait()
+            file.write(data[at : at + 1])
+            file.flush()
+            sent.append(data[at : at + 1])
+
+    return write
+
+
 @contextmanager
 def serving(api: Api) -> Iterator[str]:
     """The address of a server that runs meanwhile."""
@@ -103,6 +144,12 @@ def serving(api: Api) -> Iterator[str]:
 
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
+            if hostile := api.hostile_to(parts.path):
+                api.asked.append(("GET", parts.path))
+                self.close_connection = True
+                with suppress(OSError):  # who asked has gone
+                    hostile(self.wfile)
+                return
             if self.headers.get("Authorization") != f"Bearer {TOKEN}":
                 self._send(401, _status(401, "Unauthorized"))
                 return

@@ -76,26 +76,28 @@ class Client:
         from urllib3.exceptions import HTTPError
 
         address = f"{self.server}{path}" + (f"?{urlencode(query)}" if query else "")
-        try:
-            with deadline.within(self._seconds), _heard():  # urllib3 tells of each attempt
-                response = self._pool.request(
-                    "GET",
-                    address,
-                    headers=self._headers(),
-                    retries=_stale(),
-                    timeout=deadline.left(),
-                    redirect=False,
-                    preload_content=False,
-                )
-                try:
-                    return self._answer(response)
-                finally:
-                    response.close()
-        except (HTTPError, OSError, ValueError) as error:
-            if isinstance(error, TimeoutError) or _is_late(error):
+        with deadline.within(self._seconds), _heard():  # urllib3 tells of each attempt
+            try:
+                return self._asked(address)
+            except (HTTPError, OSError, ValueError) as error:
                 problem = f"there was no whole answer for {path} within {self._seconds:g} s"
-                raise UnreachableError(problem) from error
-            raise UnreachableError(_problem(error)) from error
+                told = problem if deadline.is_over() else _problem(error)
+                raise UnreachableError(told) from error
+
+    def _asked(self, address: str) -> Mapping[str, Any]:
+        response = self._pool.request(
+            "GET",
+            address,
+            headers=self._headers(),
+            retries=_stale(),
+            timeout=deadline.left(),
+            redirect=False,
+            preload_content=False,
+        )
+        try:
+            return self._answer(response)
+        finally:
+            response.close()
 
     def _headers(self) -> dict[str, str]:
         """Credentials as the client gives them, who may have to ask a program for new ones."""
@@ -172,19 +174,6 @@ def _stale() -> Any:
     return Retry(
         total=1, connect=0, redirect=0, status=0, other=0, respect_retry_after_header=False
     )
-
-
-def _is_late(error: Exception) -> bool:
-    """Whether time was the cause of what urllib3 says."""
-    from urllib3.exceptions import TimeoutError as Late
-
-    cause: BaseException | None = error
-    while cause is not None:
-        reason = getattr(cause, "reason", None)
-        if isinstance(cause, Late | TimeoutError) or isinstance(reason, Late | TimeoutError):
-            return True
-        cause = cause.__cause__ or cause.__context__
-    return False
 
 
 def _in_time(call: Callable[[], Any]) -> Any:

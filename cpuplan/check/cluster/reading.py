@@ -172,7 +172,7 @@ class Refusal(NamedTuple):
         wanted = self.wanted
         kind, path = wanted.path.kind, wanted.path.text(wanted.name)
         place = Position(path, 0, 0)
-        what = f"{words(wanted.kind)}"
+        what = words(wanted.kind)
         if self.status != _FORBIDDEN:
             return diagnose("CP8131", place, what=what, path=path, problem=self.message)
         return diagnose(
@@ -185,6 +185,15 @@ class Refusal(NamedTuple):
             plural=kind.plural,
             problem=self.message,
         )
+
+
+def _findings(refusals: Iterable[Refusal]) -> list[Diagnostic]:
+    """One for each right that is missing, at the first object that needs it."""
+    found: dict[tuple[str, bool, int], Diagnostic] = {}
+    for each in refusals:
+        key = each.wanted.kind, bool(each.wanted.name), each.status
+        found.setdefault(key, each.finding())
+    return list(found.values())
 
 
 class Reader:
@@ -220,7 +229,7 @@ class Reader:
             {key: refusal.reason for key, refusal in unread.items()},
             unserved,
             listed=[kind for kind in kinds if (kind, "", "") not in unread],
-            refusals=[refusal.finding() for refusal in unread.values()],
+            refusals=_findings(unread.values()),
         )
 
     def _note(

@@ -27,10 +27,11 @@ def render(
     {"version": 1, "node", "cluster", "class", "digest", "situation": "held" | "unseen" |
     "not_compiled" | "not_delivered" | "not_booted" | "drifted", "verified": {"is_enough", "facts",
     "of", "wanted"}, "facts": {"held", "differs", "unverifiable"}, "answers": [{"fact", "verdict":
-    "held" | "differs" | "unverifiable", "evidence", "expected", "observed",
-    "reason", "code", "severity", "heals": "live" | "restart" | "reboot" | null, "origin"}], "diagnostics", "summary"}. `digest` is that of the expected state;
-    `diagnostics` and `summary` are as in the JSON of findings. Only what `is_enough` can hold:
-    `facts` were looked at, `of` those that the node could show.
+    "held" | "differs" | "unverifiable", "evidence", "expected", "observed", "reason", "code",
+    "severity", "heals": "live" | "restart" | "reboot" | null, "origin"}], "diagnostics",
+    "summary"}. `digest` is that of the expected state; `diagnostics` and `summary` are as in the
+    JSON of findings. Only what `is_enough` can hold: `facts` were looked at, `of` those that the
+    node could show.
     """
     number = counts(answers)
     data = {

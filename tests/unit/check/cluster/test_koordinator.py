@@ -69,10 +69,10 @@ def _pod(name: str, cpus: str, qos: str = "LSE", **more: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, **more}
 
 
-def _found(*objects: Any, made: ConfiguredPlan = PLAN) -> list[str]:
+def _found(*given: Any, made: ConfiguredPlan = PLAN) -> list[str]:
     sources = []
-    for given in objects:
-        sources += yaml.parse("objects.yaml", to_yaml(given))[0]
+    for each in given:
+        sources += yaml.parse("objects.yaml", to_yaml(each))[0]
     subject = Subject(NAME, expected(made), Objects(objects(sources)), no_position)
     found = (answer.finding for answer in check(subject))
     return [f"{finding.code}: {finding.message}" for finding in found if finding]
