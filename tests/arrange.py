@@ -649,6 +649,22 @@ def _without_a_client(_project: Path) -> AbstractContextManager[object]:
     return patch("cpuplan.check.cluster.client.import_module", side_effect=missing)
 
 
+def _api(status: int, body: Any) -> Context:
+    """An API server that answers one thing, and the file `kubeconfig` for it."""
+
+    @contextmanager
+    def serving(project: Path) -> Iterator[None]:
+        from tests import api_http
+
+        api = api_http.Api([])
+        api.hostile["/"] = api_http.answer(body, status)
+        with api_http.serving(api) as server:
+            api_http.kubeconfig(project / "kubeconfig", server)
+            yield
+
+    return serving
+
+
 def _judged_by_cost(_project: Path) -> AbstractContextManager[object]:
     return patch("cpuplan.impact.rules.steps", by_cost.steps)
 
@@ -718,6 +734,8 @@ CONTEXTS: dict[str, Context] = {
     "CP570-number-for-text": _wrong_type,
     "CP893-without-a-package": _without_a_package,
     "CP897-no-client": _without_a_client,
+    "CP8130-no-right": _api(403, {"message": 'nodes is forbidden: User "me" cannot list resource'}),
+    "CP8131-null-items": _api(200, {"items": [None]}),
     "CP895-outside": _outside_of_a_pod,
     "CP901-bug": _bug,
 }

@@ -41,4 +41,4 @@ def cluster_manifests(plans: Sequence[ConfiguredPlan], compiled: Files) -> Itera
     """
     members = are_in(plans)
     yield from map(manifest, access.of_cluster(members))
-    yield from map(manifest, arrival.documents(members, compiled))
+    yield from map(manifest, arrival.documents(plans, members, compiled))

@@ -54,15 +54,19 @@ def asking(plans: Sequence[NodePlan]) -> list[tuple[NodePlan, Verify]]:
     return [(plan, verify) for plan, verify in found if verify and verify.wait_for]
 
 
-def documents(members: Sequence[NodePlan], compiled: Files) -> Iterator[dict[str, Any]]:
+def documents(
+    plans: Sequence[NodePlan], members: Sequence[NodePlan], compiled: Files
+) -> Iterator[dict[str, Any]]:
     """The Job of a cluster, with an account that may read; one for all its classes (CP670).
 
-    `compiled` are files of `out/` that it reads beside the expected states, by their paths there.
+    It compares the objects of all `plans`, and the nodes of `members`: what it may not read would
+    fail it. `compiled` are files of `out/` that it reads beside the expected states, by their paths
+    there.
     """
     for plan, verify in asking(members)[:1]:
         yield access.account(names.ARRIVAL, verify)
         head = names.head(f"{access.RBAC}/v1", "ClusterRole", names.ARRIVAL, verify)
-        yield {**head, "rules": access.reading(reads(members))}
+        yield {**head, "rules": access.reading(reads(plans))}
         yield access.binding("ClusterRoleBinding", "ClusterRole", names.ARRIVAL, verify)
         sources = [_state(other) for other in members if _is_beside(other, verify)]
         files = {path.rpartition("/")[2]: data.decode() for path, data in compiled.items()}

@@ -6,9 +6,10 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import pytest
 
@@ -160,3 +161,98 @@ def test_an_answer_that_is_no_json(server: Server, account: Path) -> None:
 def test_outside_of_a_pod() -> None:
     with pytest.raises(ApiError, match="KUBERNETES_SERVICE_HOST is not set"):
         Api({})
+
+
+class Time:
+    """Writes bytes one by one, after a pause each, until nobody reads them."""
+
+    def __init__(self, pause: float) -> None:
+        self.sent = 0
+        self._wait = threading.Event()
+        self._pause = pause
+
+    def drip(self, file: IO[bytes], data: bytes) -> None:
+        with suppress(OSError):
+            for at in range(len(data)):
+                self._wait.wait(self._pause)
+                file.write(data[at : at + 1])
+                file.flush()
+                self.sent += 1
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n"
+
+
+@pytest.mark.parametrize("begun", [b"", HEAD], ids=["head", "body"])
+def test_an_answer_that_drips(
+    server: Server, account: Path, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    """Each byte is quick, and the whole has an end: of an attempt, and of all."""
+    monkeypatch.setattr("cpuplan.agent.kubernetes._TIMEOUT", 0.3)
+    time = Time(0.02)
+
+    def answer(handler: Handler) -> None:
+        handler.wfile.write(begun)
+        handler.close_connection = True
+        time.drip(handler.wfile, HEAD + b" " * 3000)
+
+    monkeypatch.setattr(Handler, "do_GET", answer)
+    pauses: list[float] = []
+    with pytest.raises(ApiError, match=r"there was no whole answer in time|timed out"):
+        api(server, account, pauses).status("n")
+    assert pauses == [1, 2, 4]
+    assert time.sent < 4 * 200
+
+
+def test_all_attempts_have_an_end(
+    server: Server, account: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cpuplan.agent.kubernetes._WHOLE", 5.0)
+    pauses: list[float] = []
+    server.answers = [(503, {"Retry-After": "100000"}, {"message": "busy"})] * 4
+    with pytest.raises(ApiError, match="503 busy"):
+        api(server, account, pauses).status("n")
+    assert pauses == []
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"status": []},
+        {"status": {"conditions": [None]}},
+        {"status": {"conditions": 1}},
+        {"status": {"conditions": [{"type": ["CPUPlanHolds"]}]}},
+        {"status": {"conditions": [{"type": "CPUPlanHolds", "lastTransitionTime": 3}]}},
+        [],
+        None,
+        b"[" * 3000,
+        b'{"a":' * 3000,
+        b"9" * 5000,
+        b"[" + b"1," * 200_000 + b"1]",
+        b" " * (5 * 1024 * 1024),
+    ],
+    ids=lambda data: repr(data)[:30],
+)
+def test_an_answer_that_no_api_server_gives(server: Server, account: Path, data: Any) -> None:
+    server.answers = [(200, {}, data)] * 4
+    with pytest.raises(ApiError, match="GET /api/v1/nodes/n/status: "):
+        api(server, account, []).status("n")
+
+
+@pytest.mark.parametrize("later", ["9" * 400, "-1", "1e9", "\u0661", "soon"])
+def test_how_long_a_server_wants_to_be_waited_for(
+    server: Server, account: Path, later: str
+) -> None:
+    pauses: list[float] = []
+    text = later.encode("utf-8").decode("latin-1")
+    server.answers = [(503, {"Retry-After": text}, b"["), (200, {}, {})]
+    assert api(server, account, pauses).status("n") == {}
+    assert pauses in ([1], [10])
+
+
+def test_no_proxy_of_the_environment(
+    server: Server, account: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    server.answers = [(200, {}, {})]
+    assert api(server, account, []).status("n") == {}

@@ -1,14 +1,13 @@
-"""`check cluster` against servers that refuse, fail, lie, drip and never end: each ends with a word,
-and none is a pass.
+"""`check cluster` against servers that refuse, fail, lie, drip and never end: each ends with a
+word, and none is a pass.
 """
 
 import json
 import re
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -70,9 +69,9 @@ class Asked:
 @pytest.fixture
 def asked(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
-) -> Iterator[Asked]:
+) -> Asked:
     monkeypatch.setattr("time.sleep", lambda _: None)
-    yield Asked(project, tmp_path, capsys)
+    return Asked(project, tmp_path, capsys)
 
 
 def test_a_cluster_that_took_everything(asked: Asked) -> None:
@@ -259,7 +258,9 @@ def test_an_object_that_is_nested_deeply(asked: Asked) -> None:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("later", ["100000", "9" * 400, "-1", "soon", "Fri, 31 Dec 2099 23:59:59 GMT"])
+@pytest.mark.parametrize(
+    "later", ["100000", "9" * 400, "-1", "soon", "Fri, 31 Dec 2099 23:59:59 GMT"]
+)
 def test_a_server_that_wants_to_be_asked_much_later(asked: Asked, status: int, later: str) -> None:
     asked.api.hostile[NODES] = answer({"message": "busy"}, status, Retry_After=later)
     assert asked() == 7
@@ -275,7 +276,9 @@ def test_how_long_a_busy_server_is_waited_for(asked: Asked, monkeypatch: Any) ->
 
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n"
-_CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+_CHUNKED = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +318,11 @@ def test_a_server_that_never_says_anything(
 
 def endless(page: Callable[[int], Any]) -> Hostile:
     numbers = iter(range(10**9))
-    return lambda file: answer(page(next(numbers)))(file)
+
+    def write(file: IO[bytes]) -> None:
+        answer(page(next(numbers)))(file)
+
+    return write
 
 
 def _node(name: str, **more: Any) -> dict[str, Any]:
@@ -420,5 +427,3 @@ def test_a_program_that_never_gives_credentials(
 def test_what_is_no_timeout(asked: Asked, timeout: str) -> None:
     assert asked("--timeout", timeout) == 2
     assert not asked.api.asked
-
-

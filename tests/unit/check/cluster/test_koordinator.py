@@ -16,6 +16,7 @@ from cpuplan.expected.answer import Verdict
 from cpuplan.koordinator import keys
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.read import yaml
+from cpuplan.simulate.koordinatorfiles.objects import objects
 from tests.checked import expected
 from tests.machines.plans import no_position, plan, regular
 
