@@ -153,7 +153,8 @@ def serving(api: Api) -> Iterator[str]:
             if self.headers.get("Authorization") != f"Bearer {TOKEN}":
                 self._send(401, _status(401, "Unauthorized"))
                 return
-            self._send(*api.answer("GET", parts.path, parse_qs(parts.query)))
+            with suppress(OSError):
+                self._send(*api.answer("GET", parts.path, parse_qs(parts.query)))
 
         def _send(self, status: int, body: Any) -> None:
             text = body if isinstance(body, str) else json.dumps(body)

@@ -7,11 +7,11 @@ is held, it differs, it was not seen.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuplan.expected.answer import Answer, Verdict
-from cpuplan.expected.situation import COMPILED, UNREAD
+from cpuplan.expected.situation import COMPILED, UNREAD, Situation, situation
 
 _THRESHOLD = re.compile(r"([0-9]{1,6})(%?)")
 _ALL = 100
@@ -96,6 +96,13 @@ def of(answers: Iterable[Answer]) -> Evidence:
 def is_verified(answers: Iterable[Answer], threshold: Threshold = SOMETHING) -> bool:
     """Whether enough was looked at, whatever was found then."""
     return threshold.is_met(of(answers))
+
+
+def standing(answers: Sequence[Answer], threshold: Threshold = SOMETHING) -> Situation:
+    """Where a node stands: what was looked at too little does not hold."""
+    found = situation(answers)
+    is_short = found is Situation.HELD and not is_verified(answers, threshold)
+    return Situation.UNSEEN if is_short else found
 
 
 def reasons(answers: Iterable[Answer]) -> str:

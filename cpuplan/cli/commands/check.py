@@ -125,7 +125,7 @@ def command(
         from cpuplan.render.answers.summary import coverage as table
 
         echo_result(table(answers))
-    return _conclude(name, answers, exit_code(findings))
+    return _conclude(name, answers, threshold, exit_code(findings))
 
 
 def _of_many(
@@ -254,11 +254,11 @@ def _print_json(
     echo_result(render(name, expected, answers, report, threshold))
 
 
-def _conclude(name: str, answers: "Sequence[Answer]", code: int) -> int:
+def _conclude(name: str, answers: "Sequence[Answer]", threshold: "Threshold", code: int) -> int:
     from cpuplan.render.answers.summary import sentence
 
     if len(answers) > 1:
-        note(sentence(name, answers))
+        note(sentence(name, answers, threshold))
     elif not code:
         note(f"{name} matches its compiled settings")
     return code

@@ -7,7 +7,6 @@ from cpuplan.emit import to_json
 from cpuplan.expected import evidence
 from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.expected.evidence import SOMETHING, Threshold
-from cpuplan.expected.situation import situation
 from cpuplan.expected.state import Expected
 from cpuplan.printable import printable
 from cpuplan.render.answers.summary import counts
@@ -40,7 +39,7 @@ def render(
         "cluster": expected.cluster,
         "class": expected.name,
         "digest": expected.digest,
-        "situation": situation(answers).name.lower(),
+        "situation": evidence.standing(answers, threshold).name.lower(),
         "verified": verified(answers, threshold),
         "facts": {verdict.name.lower(): number[verdict] for verdict in Verdict},
         "answers": list(map(_answer, answers)),

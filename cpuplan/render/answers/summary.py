@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from cpuplan.expected import evidence
 from cpuplan.expected.answer import Answer, Verdict
-from cpuplan.expected.situation import situation
+from cpuplan.expected.evidence import SOMETHING, Threshold
+from cpuplan.expected.situation import Situation
 from cpuplan.printable import printable
 
 
@@ -36,7 +38,7 @@ def verdicts(answers: Sequence[Answer]) -> dict[str, Verdict]:
     return worst
 
 
-def sentence(node: str, answers: Sequence[Answer]) -> str:
+def sentence(node: str, answers: Sequence[Answer], threshold: Threshold = SOMETHING) -> str:
     """`worker-0 holds what was compiled for it (45 facts held, 7 not verifiable here)`."""
     number = counts(answers)
     held, differ, unknown = (number[verdict] for verdict in Verdict)
@@ -45,7 +47,10 @@ def sentence(node: str, answers: Sequence[Answer]) -> str:
     parts = [f"{held} {noun} held"]
     parts += [f"{differ} {verb}"] if differ else []
     parts += [f"{unknown} not verifiable here"] if unknown else []
-    return f"{node} {situation(answers).value} ({', '.join(parts)})"
+    where = evidence.standing(answers, threshold)
+    is_short = where is Situation.UNSEEN and evidence.is_verified(answers)
+    words = "shows too little of what was compiled for it" if is_short else where.value
+    return f"{node} {words} ({', '.join(parts)})"
 
 
 def coverage(answers: Sequence[Answer]) -> str:

@@ -1,0 +1,75 @@
+"""How much was looked at, and whether that is enough."""
+
+import pytest
+
+from cpuplan.diagnostics import diagnose
+from cpuplan.expected import evidence
+from cpuplan.expected.answer import Answer, Verdict
+from cpuplan.expected.evidence import Evidence, Threshold
+from cpuplan.expected.situation import COMPILED, Situation
+
+UNSEEN = Answer("b", Verdict.UNVERIFIABLE, "", reason="no /proc here")
+UNSHOWN = UNSEEN._replace(fact="c", is_unshown=True)
+HELD = Answer("a", Verdict.HELD, "")
+UNREAD = Answer("d", Verdict.DIFFERS, "", finding=diagnose("CP801", path="/x"))
+OTHER = Answer("e", Verdict.DIFFERS, "", finding=diagnose("CP887", kind="A", name="b", problem="c"))
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ([], Evidence(0, 0)),
+        ([HELD, UNSEEN, UNSHOWN, OTHER], Evidence(2, 1, 1)),
+        ([HELD._replace(fact=COMPILED), UNSEEN], Evidence(0, 1)),
+        ([UNREAD], Evidence(0, 1)),
+        ([HELD, UNSEEN._replace(fact="a")], Evidence(1, 0)),
+        ([HELD, HELD], Evidence(1, 0)),
+        ([UNSEEN, UNSHOWN._replace(fact="b")], Evidence(0, 1)),
+    ],
+)
+def test_what_counts(answers: list[Answer], expected: Evidence) -> None:
+    assert evidence.of(answers) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "seen", "is_met"),
+    [
+        ("1", Evidence(0, 0), False),
+        ("1", Evidence(1, 99), True),
+        ("2", Evidence(1, 0), False),
+        ("80%", Evidence(8, 2), True),
+        ("80%", Evidence(79, 21), False),
+        ("100%", Evidence(3, 0, 9), True),
+        ("100%", Evidence(0, 0, 9), False),
+        ("1%", Evidence(0, 0), False),
+    ],
+)
+def test_what_is_enough(text: str, seen: Evidence, is_met: bool) -> None:
+    threshold = evidence.parse(text)
+    assert threshold.is_met(seen) is is_met
+    assert str(threshold) == text
+
+
+@pytest.mark.parametrize("text", ["", "0", "0%", "101%", "-1", "1.5", " 1", "1 %", "9999999", "%"])
+def test_what_is_no_threshold(text: str) -> None:
+    with pytest.raises(ValueError, match="give a number of facts"):
+        evidence.parse(text)
+
+
+def test_numbers_of_metrics_are_judged_alike() -> None:
+    facts = {"held": 2, "differs": 1, "unverifiable": 3, "unshown": 4}
+    assert evidence.of_numbers(facts) == Evidence(3, 3, 4)
+
+
+def test_nothing_holds_unseen() -> None:
+    assert evidence.standing([UNSEEN]) is Situation.UNSEEN
+    assert evidence.standing([HELD, UNSEEN]) is Situation.HELD
+    assert evidence.standing([HELD, UNSEEN], Threshold(percent=80)) is Situation.UNSEEN
+    assert evidence.standing([HELD, OTHER], Threshold(facts=9)) is Situation.DRIFTED
+
+
+def test_the_reasons_with_their_numbers() -> None:
+    others = [UNSEEN._replace(fact=f"x{at}", reason=f"reason {at}") for at in range(5)]
+    told = evidence.reasons([UNSEEN, UNSEEN._replace(fact="z"), *others, HELD, UNREAD])
+    assert told.startswith("no /proc here (2); reason 0 (1); reason 1 (1); other reasons (")
+    assert evidence.reasons([]) == "the plan has no fact that can be looked at here"
