@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 import yaml
@@ -17,8 +17,18 @@ import yaml
 from cpuplan.check.cluster.kinds import KINDS
 
 TOKEN = "open-sesame"  # noqa: S105 - of a server that lives for one test
+
+
+class Writer(Protocol):
+    """Where an answer goes."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+    def flush(self) -> None: ...
+
+
 #: Writes an answer, from its first byte on.
-Hostile = Callable[[IO[bytes]], None]
+Hostile = Callable[[Writer], object]
 
 
 class Api:
@@ -114,7 +124,7 @@ def answer(
     lines = [f"{name.replace('_', '-')}: {value}\r\n" for name, value in words.items()]
     head = f"HTTP/1.1 {status} Said\r\n{''.join(lines)}\r\n".encode()
 
-    def write(file: IO[bytes]) -> None:
+    def write(file: Writer) -> None:
         file.write(head + data)
 
     return write
@@ -123,7 +133,7 @@ def answer(
 def dripping(data: bytes, wait: Callable[[], object], sent: list[bytes], head: bytes) -> Hostile:
     """An answer of which each byte after the head comes by itself, after a while."""
 
-    def write(file: IO[bytes]) -> None:
+    def write(file: Writer) -> None:
         file.write(head)
         file.flush()
         for at in range(len(data)):

@@ -49,13 +49,14 @@ def read_objects(
     kept: list[Object] = []
     unread: dict[Key, str] = {}
     for each in objects(sources):
-        wrong = wrong_in(each.kind, each.data) if each.kind in KINDS else ""
-        if not wrong:
+        problem = wrong_in(each.kind, each.data) if each.kind in KINDS else ""
+        if not problem:
             kept.append(each)
             continue
-        unread[each.kind, namespace_of(each), each.name] = f"it is no {each.kind}: {wrong}"
+        unread[each.kind, namespace_of(each), each.name] = f"it is no {each.kind}: {problem}"
         place = each.source.value_at(each.at)
-        problems.append(diagnose("CP8133", place, object=each.title, kind=each.kind, problem=wrong))
+        said = diagnose("CP8133", place, object=each.title, kind=each.kind, problem=problem)
+        problems.append(said)
     return Objects(kept, unread), problems
 
 

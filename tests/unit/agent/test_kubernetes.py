@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from cpuplan.agent.kubernetes import Api, ApiError
+from tests.api_http import Writer
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 REFUSED = {"kind": "Status", "message": 'nodes "n" is forbidden'}
@@ -171,7 +172,7 @@ class Time:
         self._wait = threading.Event()
         self._pause = pause
 
-    def drip(self, file: IO[bytes], data: bytes) -> None:
+    def drip(self, file: Writer, data: bytes) -> None:
         with suppress(OSError):
             for at in range(len(data)):
                 self._wait.wait(self._pause)

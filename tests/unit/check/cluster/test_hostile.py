@@ -7,12 +7,12 @@ import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
 from tests import api_http
-from tests.api_http import Api, Hostile, answer, kubeconfig, serving
+from tests.api_http import Api, Hostile, Writer, answer, kubeconfig, serving
 from tests.projects import REJECTED, make_project, run_in
 
 pytest.importorskip("kubernetes", reason="the extra cluster is not installed")
@@ -310,7 +310,7 @@ def test_a_server_that_never_says_anything(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked, over = Asked(project, tmp_path, capsys), threading.Event()
-    asked.api.hostile["/"] = lambda _: over.wait(30) and None
+    asked.api.hostile["/"] = lambda _: over.wait(30)
     assert asked("--timeout", "1s") == 2
     over.set()
     assert "there was no whole answer for /api/v1/nodes" in asked.said
@@ -319,7 +319,7 @@ def test_a_server_that_never_says_anything(
 def endless(page: Callable[[int], Any]) -> Hostile:
     numbers = iter(range(10**9))
 
-    def write(file: IO[bytes]) -> None:
+    def write(file: Writer) -> None:
         answer(page(next(numbers)))(file)
 
     return write
