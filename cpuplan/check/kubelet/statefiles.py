@@ -6,7 +6,6 @@ from typing import NamedTuple
 from cpuplan.check.kubelet.inforce import in_force
 from cpuplan.check.kubelet.restart import IN_FORCE, PLANNED, Refusal, Starter, starter
 from cpuplan.check.kubelet.sources import sources
-from cpuplan.check.roots.root import Kind
 from cpuplan.check.subject import Subject
 from cpuplan.diagnostics import Severity, diagnose
 from cpuplan.expected.answer import Answer, Heals
@@ -107,8 +106,9 @@ def _runs_without(subject: Subject, path: str) -> bool:
     command = sources(subject).command
     if command is None or command.process is None or subject.root.refused:
         return False
-    others = (sources(subject).state(file.name) for file in _FILES)
-    return subject.root.kind is Kind.LIVE or any(map(subject.root.is_file, others))
+    others = [sources(subject).state(file.name) for file in _FILES]
+    is_known = subject.root.is_running and all(map(subject.root.covers, others))
+    return is_known or any(map(subject.root.is_file, others))
 
 
 def _refused(subject: Subject, known: Starter, file: _File, text: str, refusal: Refusal) -> Answer:

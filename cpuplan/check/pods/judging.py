@@ -7,7 +7,7 @@ from cpuplan.check.pods import alignment, placement, quotas
 from cpuplan.check.pods.placement import Lost, Misplaced
 from cpuplan.check.pods.statefile import PATH
 from cpuplan.check.pods.view import View, cpuset, view
-from cpuplan.check.roots.root import Kind, Root
+from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.components import crio, kubelet
 from cpuplan.components.koordinator import node
@@ -76,7 +76,7 @@ def _pooled(subject: Subject, seen: View, lost: Lost) -> Iterator[Answer]:
 
 def _is_settling(root: Root) -> bool:
     """Whether a kubelet that runs has changed its state a moment ago."""
-    written = root.mtime(PATH) if root.kind is Kind.LIVE else None
+    written = root.mtime(PATH) if root.is_running else None
     return written is not None and 0 <= time.time() - written < _SETTLING
 
 
