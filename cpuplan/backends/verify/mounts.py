@@ -52,7 +52,7 @@ class Mount(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the volume."""
-        return self.given or self.path.strip("/").replace("/", "-")
+        return self.given or self.path.strip("/").replace("/", "-").replace("_", "-")
 
 
 def of(plan: NodePlan, verify: Verify) -> list[Mount]:
