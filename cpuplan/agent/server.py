@@ -195,7 +195,7 @@ class Server:
             return method, Answer("not found\n", 404)
         try:
             return method, page()
-        except Exception:  # noqa: BLE001 - whatever it is, others are served
+        except Exception:
             return method, _refusal(500)
 
 

@@ -12,7 +12,7 @@ def write(path: Path, text: str) -> None:
     """Replace the file as a whole: a reader sees the old text or the new one.
 
     The collector reads all `*.prom` of its folder; the new file is not called so until it is whole.
-    It always has one name, so that what a killed agent left is replaced by the next. Raises OSError.
+    It always has one name, so that what a killed agent left is replaced. Raises OSError.
     """
     unfinished = path.with_name(f".{path.name}.tmp")
     with suppress(FileNotFoundError):

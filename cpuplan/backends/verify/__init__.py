@@ -45,7 +45,7 @@ def manifests(plan: ConfiguredPlan, state: str) -> Iterator[Manifest]:
 
 
 def policies(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
-    """What holds the tokens of a cluster's agents to their own nodes; `check cluster` compares it."""
+    """What holds the tokens of agents to their own nodes; `check cluster` compares it."""
     asking = [(plan, plan.spec.verify) for plan in plans]
     yield from map(manifest, binding.documents([(plan, asked) for plan, asked in asking if asked]))
 

@@ -43,6 +43,36 @@ _VARIABLES = {
     "others": f"variables.conditions.filter(c, c['type'] != '{CONDITION}')",
     "oldOthers": f"variables.oldConditions.filter(c, c['type'] != '{CONDITION}')",
 }
+_METADATA_IS_KEPT = (
+    f"variables.metadata.all(k, k in {_OF_THE_SERVER} || "
+    "(k in variables.oldMetadata && variables.metadata[k] == variables.oldMetadata[k])) && "
+    f"variables.oldMetadata.all(k, k in {_OF_THE_SERVER} || k in variables.metadata)"
+)
+_SPEC_IS_KEPT = (
+    "has(object.spec) == has(oldObject.spec) && "
+    "(!has(object.spec) || dyn(object.spec) == dyn(oldObject.spec))"
+)
+_STATUS_IS_KEPT = (
+    "variables.status.all(k, k == 'conditions' || "
+    "(k in variables.oldStatus && variables.status[k] == variables.oldStatus[k])) && "
+    "variables.oldStatus.all(k, k == 'conditions' || k in variables.status)"
+)
+_CONDITIONS_ARE_KEPT = (
+    "variables.others.size() == variables.oldOthers.size() && "
+    "variables.others.all(c, c in variables.oldOthers) && "
+    "variables.oldOthers.all(c, c in variables.others)"
+)
+_IS_ABOUT_IT = (
+    "has(object.involvedObject) && has(object.involvedObject.kind) && "
+    "object.involvedObject.kind == 'Node' && has(object.involvedObject.name) && "
+    "object.involvedObject.name == variables.node"
+)
+_IS_FROM_IT = (
+    "has(object.source) && has(object.source.component) && "
+    f"object.source.component == '{COMPONENT}' && "
+    f"has(object.reportingComponent) && object.reportingComponent == '{COMPONENT}'"
+)
+#: What must hold, and what is said where it does not.
 _NO_NODE = (
     "variables.node != ''",
     "the token names no node: only agents that run as pods may do this",
@@ -54,28 +84,12 @@ _OF_STATUS = (
         "an agent may change the status of its own node only",
     ),
     (
-        f"variables.metadata.all(k, k in {_OF_THE_SERVER} || "
-        "(k in variables.oldMetadata && variables.metadata[k] == variables.oldMetadata[k])) && "
-        f"variables.oldMetadata.all(k, k in {_OF_THE_SERVER} || k in variables.metadata)",
+        _METADATA_IS_KEPT,
         "an agent may not change labels, annotations or anything else of metadata",
     ),
-    (
-        "has(object.spec) == has(oldObject.spec) && "
-        "(!has(object.spec) || dyn(object.spec) == dyn(oldObject.spec))",
-        "an agent may not change the spec of a node",
-    ),
-    (
-        "variables.status.all(k, k == 'conditions' || "
-        "(k in variables.oldStatus && variables.status[k] == variables.oldStatus[k])) && "
-        "variables.oldStatus.all(k, k == 'conditions' || k in variables.status)",
-        "an agent may change no part of the status but a condition",
-    ),
-    (
-        "variables.others.size() == variables.oldOthers.size() && "
-        "variables.others.all(c, c in variables.oldOthers) && "
-        "variables.oldOthers.all(c, c in variables.others)",
-        f"an agent may change no condition but {CONDITION}",
-    ),
+    (_SPEC_IS_KEPT, "an agent may not change the spec of a node"),
+    (_STATUS_IS_KEPT, "an agent may change no part of the status but a condition"),
+    (_CONDITIONS_ARE_KEPT, f"an agent may change no condition but {CONDITION}"),
     (
         "variables.conditions.size() - variables.others.size() <= 1",
         f"a node has the condition {CONDITION} once",
@@ -83,18 +97,8 @@ _OF_STATUS = (
 )
 _OF_EVENTS = (
     _NO_NODE,
-    (
-        "has(object.involvedObject) && has(object.involvedObject.kind) && "
-        "object.involvedObject.kind == 'Node' && has(object.involvedObject.name) && "
-        "object.involvedObject.name == variables.node",
-        "an agent may create Events about its own node only",
-    ),
-    (
-        "has(object.source) && has(object.source.component) && "
-        f"object.source.component == '{COMPONENT}' && "
-        f"has(object.reportingComponent) && object.reportingComponent == '{COMPONENT}'",
-        f"an agent may create Events as {COMPONENT} only",
-    ),
+    (_IS_ABOUT_IT, "an agent may create Events about its own node only"),
+    (_IS_FROM_IT, f"an agent may create Events as {COMPONENT} only"),
 )
 
 

@@ -14,10 +14,10 @@ from cpuplan.model.verify import Verify
 from cpuplan.plan import NodePlan
 
 PORT = 9876
-#: No other process of the node may have this user: one of the same user, without capabilities, could
-#: be traced, and /proc/<pid>/root leads to its files. systemd assigns neither this number nor its
-#: neighbours to anybody (systemd.io, UIDS-GIDS). Root in its container has the group too: the kernel
-#: lets nobody trace a process of another group.
+#: No other process of the node may have this user: one of the same user, without capabilities,
+#: could be traced, and /proc/<pid>/root leads to its files. systemd assigns neither this number nor
+#: its neighbours to anybody (systemd.io, UIDS-GIDS). Root in its container has the group too: the
+#: kernel lets nobody trace a process of another group.
 USER = 65520
 #: Of the agent, which a benchmark measures (docs/benchmarks.md); no limit of CPU time: the kernel
 #: would stop a check in its middle.

@@ -17,7 +17,7 @@ _NAME = "kubernetes.io/metadata.name"
 
 
 def policy(plan: NodePlan, verify: Verify, port: int) -> dict[str, Any]:
-    """Whoever reads metrics may connect, and the agent to the API server if it tells it anything."""
+    """Who reads metrics may connect, and the agent to the API server if it tells it anything."""
     head = names.head(
         f"{API}/v1", "NetworkPolicy", names.agent(plan), verify, namespace=verify.namespace
     )

@@ -51,7 +51,7 @@ def _first(tries: Iterator[Callable[[], str]]) -> str:
     for trial in tries:
         try:
             return trial()
-        except Exception as error:  # noqa: BLE001 - whatever keeps it
+        except Exception as error:
             last = error
     raise last
 
@@ -77,7 +77,7 @@ def old_files() -> str:
 
 
 def _changes(path: Path) -> Iterator[Callable[[], object]]:
-    yield lambda: os.chmod(path, 0o777)
+    yield lambda: os.chmod(path, 0o600)
     yield lambda: os.chown(path, os.getuid(), os.getgid())
     yield lambda: os.utime(path)
     yield lambda: os.setxattr(path, "user.x", b"x")
@@ -107,7 +107,13 @@ def nodes_and_links() -> str:
 
 
 def sysctls() -> str:
-    names = ("kernel/core_pattern", "kernel/modprobe", "vm/swappiness", "kernel/panic", "vm/compact_memory")
+    names = (
+        "kernel/core_pattern",
+        "kernel/modprobe",
+        "vm/swappiness",
+        "kernel/panic",
+        "vm/compact_memory",
+    )
     roots = (HOST / "proc/sys", Path("/proc/sys"))
     return _first(_put(root / name, "1", create=False) for root in roots for name in names)
 
@@ -128,7 +134,9 @@ def interrupts() -> str:
 def roots_of_processes() -> str:
     folders = ("tmp", "etc", "run", "dev/shm", "var/tmp")
     return _first(
-        _put(HOST / "proc" / pid / "root" / folder / MARK) for pid in _numbers() for folder in folders
+        _put(HOST / "proc" / pid / "root" / folder / MARK)
+        for pid in _numbers()
+        for folder in folders
     )
 
 
@@ -158,7 +166,15 @@ def _raising(error: Exception) -> Callable[[], str]:
 
 
 def files_of_processes() -> str:
-    names = ("mem", "comm", "oom_score_adj", "oom_adj", "coredump_filter", "clear_refs", "autogroup")
+    names = (
+        "mem",
+        "comm",
+        "oom_score_adj",
+        "oom_adj",
+        "coredump_filter",
+        "clear_refs",
+        "autogroup",
+    )
     names += ("timerslack_ns", "attr/current", "attr/exec", "sched", "setgroups", "uid_map", "exe")
     return _first(
         _put(HOST / "proc" / pid / name, "1", create=False) for pid in _numbers() for name in names
@@ -233,7 +249,12 @@ def control_groups() -> str:
     def all_of() -> Iterator[Callable[[], str]]:
         for root in (HOST / "sys/fs/cgroup", Path("/sys/fs/cgroup")):
             yield made(root / MARK)
-            for folder in (root, root / "system.slice", root / "init.scope", root / "kubepods.slice"):
+            for folder in (
+                root,
+                root / "system.slice",
+                root / "init.scope",
+                root / "kubepods.slice",
+            ):
                 for name in ("cgroup.procs", "cpuset.cpus", "cpu.weight", "cgroup.kill"):
                     yield _put(folder / name, "0", create=False)
 
@@ -255,12 +276,22 @@ def formats_of_programs() -> str:
     """A program that the kernel starts for a format, as root, is anything."""
     text = ":x:M::CPUPLAN::/bin/sh:C"
     places = ("proc/sys/fs/binfmt_misc/register", "proc/sys/fs/binfmt_misc/status")
-    return _first(_put(root / name, text, create=False) for root in (HOST, Path("/")) for name in places)
+    return _first(
+        _put(root / name, text, create=False) for root in (HOST, Path("/")) for name in places
+    )
 
 
 def tracing_of_the_kernel() -> str:
-    names = ("sys/kernel/debug/sched/verbose", "sys/kernel/tracing/trace_marker", "sys/kernel/config")
-    names += ("sys/kernel/tracing/kprobe_events", "sys/kernel/security/apparmor/.replace", "sys/fs/bpf")
+    names = (
+        "sys/kernel/debug/sched/verbose",
+        "sys/kernel/tracing/trace_marker",
+        "sys/kernel/config",
+    )
+    names += (
+        "sys/kernel/tracing/kprobe_events",
+        "sys/kernel/security/apparmor/.replace",
+        "sys/fs/bpf",
+    )
     return _first(
         _put(root / name, "1", create=name.endswith(("bpf", "config")))
         for root in (HOST, Path("/"))
@@ -313,7 +344,7 @@ def user_namespaces() -> str:
         _first(iter(found))
     except OSError as error:
         os._exit(error.errno or 1)
-    except Exception:  # noqa: BLE001 - of the child, which has one answer
+    except Exception:
         os._exit(1)
     os._exit(0)
 
@@ -401,7 +432,11 @@ def the_machine() -> str:
         yield lambda: f"wrote: {_call(_LIBC.reboot(0))}"  # disables Ctrl-Alt-Del
         yield lambda: f"wrote: {_call(_LIBC.swapon(b'/host/etc/hostname', 0))}"
         yield lambda: f"wrote: {_call(_LIBC.sethostname(b'x', 1))}"
-        yield lambda: f"wrote: {_call(_LIBC.syscall(_BPF, 0, (ctypes.c_uint32 * 32)(1, 4, 4, 1), 128))}"
+        yield (
+            lambda: (
+                f"wrote: {_call(_LIBC.syscall(_BPF, 0, (ctypes.c_uint32 * 32)(1, 4, 4, 1), 128))}"
+            )
+        )
         yield lambda: f"wrote: {_call(_LIBC.stime(ctypes.byref(ctypes.c_long(1))))}"
 
     return _first(all_of())
@@ -434,7 +469,7 @@ def main() -> None:
     for way in WAYS:
         try:
             told[way.__name__] = way()
-        except Exception as error:  # noqa: BLE001 - whatever keeps it
+        except Exception as error:
             told[way.__name__] = f"{type(error).__name__}: {error}"
     json.dump(told, sys.stdout)
 

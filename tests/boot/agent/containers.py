@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 #: Of containerd (pkg/oci, internal/cri/opts) and of CRI-O.
-_MASKED = ("acpi", "kcore", "keys", "latency_stats", "timer_list", "timer_stats", "sched_debug", "scsi")
+_MASKED = (
+    "acpi",
+    "kcore",
+    "keys",
+    "latency_stats",
+    "timer_list",
+    "timer_stats",
+    "sched_debug",
+    "scsi",
+)
 _READ_ONLY = ("asound", "bus", "fs", "irq", "sys", "sysrq-trigger")
 _KINDS = ("pid", "ipc", "uts", "mount", "network", "cgroup")
 #: The image is made of the guest's own programs.

@@ -1,4 +1,4 @@
-"""What the API server lets an agent's token change: one condition of one node, and Events about it."""
+"""What an agent's token may change: one condition of one node, and Events about that."""
 
 import copy
 from collections.abc import Callable
@@ -28,7 +28,9 @@ def asking(version: str = "1.34", **verify: Any) -> ConfiguredPlan:
 def policies(*plans: ConfiguredPlan) -> list[dict[str, Any]]:
     files = backends.tree(Plan(plans))
     return [
-        yaml.safe_load(data) for path, data in files.items() if "/manifests/40-validatingadmission" in path
+        yaml.safe_load(data)
+        for path, data in files.items()
+        if "/manifests/40-validatingadmission" in path
     ]
 
 
@@ -211,7 +213,9 @@ def test_no_other_node() -> None:
     assert "own node" in text
 
 
-@pytest.mark.parametrize("extra", [{}, {"extra": {}}, {"extra": {KEY: []}}, {"extra": {"a": ["b"]}}])
+@pytest.mark.parametrize(
+    "extra", [{}, {"extra": {}}, {"extra": {KEY: []}}, {"extra": {"a": ["b"]}}]
+)
 def test_no_token_without_a_node(extra: Node) -> None:
     old, new = node(), node()
     told(new)

@@ -160,8 +160,15 @@ def test_folders_are_those_of_the_table_without_sockets_keys_and_volumes(platfor
         assert place
         assert not place.left_out, folder
         assert place.by is By.USER
-    # Above these are sockets of programs that obey, volumes of pods, and files that change a kernel.
-    above = {"/host", "/host/run", "/host/run/systemd", "/host/sys", "/host/sys/kernel", "/host/var"}
+    # Below these are sockets of programs that obey, volumes of pods, and files of the kernel.
+    above = {
+        "/host",
+        "/host/run",
+        "/host/run/systemd",
+        "/host/sys",
+        "/host/sys/kernel",
+        "/host/var",
+    }
     above |= {"/host/sys/fs", "/host/var/lib", "/host/dev", "/host/var/lib/kubelet"}
     assert not folders & above
     names = [volume["name"] for volume in spec["volumes"]]
