@@ -47,7 +47,8 @@ def next_boot(subject: Subject) -> Iterator[Answer]:
         return
     lack = lacking(subject)
     if subject.cache[_UNREAD]:
-        yield subject.unverifiable(_FACT, "boot", "not every file of the boot loader can be read")
+        reason = "not every file of the boot loader can be read"
+        yield subject.unread(_FACT, subject.cache[_UNREAD], reason)
         return
     if lack is None:
         yield subject.unverifiable(_FACT, "boot", "no file of a boot loader is here")
@@ -86,7 +87,8 @@ def lacking(subject: Subject) -> Lacking | None:
     if "next boot" not in subject.cache:
         known = set(subject.root.refused)
         subject.cache["next boot"] = _lacking(subject)
-        subject.cache[_UNREAD] = bool(set(subject.root.refused) - known)
+        unread = sorted(set(subject.root.refused) - known)
+        subject.cache[_UNREAD] = unread[0] if unread else ""
     found: Lacking | None = subject.cache["next boot"]
     return found
 

@@ -88,7 +88,7 @@ def _answer(subject: Subject, known: Starter, file: _File) -> Answer:
             problem=problem,
         )
     if text is None:
-        return subject.unverifiable(fact, path, "the kubelet has not written it, or it is not here")
+        return subject.unread(fact, path, "the kubelet has not written it, or it is not here")
     if file.is_of_memory and not known.has_memory:
         return subject.unverifiable(fact, path, "the memory of the NUMA nodes is not here")
     started = known.start(PLANNED, file.node(text))

@@ -143,6 +143,11 @@ class Root:
         if self.kind is Kind.PART and refusal.errno in (*_DENIED, errno.ESTALE):
             self.withheld[str(self.folder / path)] = refusal.errno in _DENIED
 
+    def is_left_out(self, path: str) -> bool:
+        """Whether an agent has not got a file on purpose: it is not mounted, or is for others."""
+        is_of_others = self.withheld.get(str(self.folder / path), False)
+        return is_of_others or (self.kind is Kind.PART and not self.covers(path))
+
     @property
     def is_running(self) -> bool:
         """Whether it is the node itself, or a part of it, and no copy."""

@@ -4,6 +4,13 @@ set -u
 OUT=/run/seen
 mkdir -p "$OUT"
 
+# A runtime changes the root of a mount namespace, which cannot be done with the root that the kernel unpacks.
+if [ "${1-}" != inside ]; then
+  mkdir -p /agent/root
+  exec unshare --mount --propagation private sh -c \
+    'mount --rbind / /agent/root && cd /agent/root && mount --move . / && exec chroot . /bin/sh /agent/run.sh inside'
+fi
+
 # What a node has: sockets, keys, volumes of pods, formats of programs, processes without capabilities.
 insmod /agent/binfmt_misc.ko* && mount -t binfmt_misc none /proc/sys/fs/binfmt_misc
 mkdir -p /var/log/containers
@@ -23,6 +30,7 @@ find / -xdev -name 'cpuplan-was-here*' -delete 2>/dev/null
 
 for bundle in /agent/bundles/*; do
   name=${bundle##*/}
+  echo "$name" >/dev/console
   if [ -e "$bundle/submount" ]; then mount -t tmpfs -o mode=1777 tmpfs /etc/submount; fi
   cd "$bundle" && timeout 300 runc run "$name" >"$OUT/$name.out" 2>"$OUT/$name.err"
   echo $? >"$OUT/$name.code"
