@@ -11,6 +11,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -56,6 +57,21 @@ def _first(tries: Iterator[Callable[[], str]]) -> str:
     raise last
 
 
+def _did(call: Callable[..., object], *arguments: object) -> Callable[[], str]:
+    """A try that has written something where it raises nothing."""
+
+    def trial() -> str:
+        call(*arguments)
+        return f"wrote: {getattr(call, '__name__', call)} {arguments}"
+
+    return trial
+
+
+def _asked(name: str, *arguments: object) -> int:
+    """A function of the C library, or `syscall`, which is -1 where it fails."""
+    return _call(getattr(_LIBC, name)(*arguments))
+
+
 def _put(path: Path, text: str = "", *, create: bool = True) -> Callable[[], str]:
     def trial() -> str:
         flags = os.O_WRONLY | (os.O_CREAT if create else 0)
@@ -76,22 +92,19 @@ def old_files() -> str:
     return _first(_put(HOST / name, "x", create=False) for name in names)
 
 
-def _changes(path: Path) -> Iterator[Callable[[], object]]:
-    yield lambda: os.chmod(path, 0o600)
-    yield lambda: os.chown(path, os.getuid(), os.getgid())
-    yield lambda: os.utime(path)
-    yield lambda: os.setxattr(path, "user.x", b"x")
-    yield lambda: os.truncate(path, 0)
-    yield lambda: os.rename(path, path.with_name(MARK))
-    yield lambda: os.link(path, path.with_name(MARK))
-    yield lambda: os.unlink(path)
-
-
 def attributes() -> str:
-    def done(change: Callable[[], object]) -> Callable[[], str]:
-        return lambda: f"wrote {change()}"
-
-    return _first(done(change) for change in _changes(HOST / "etc/hostname"))
+    path = HOST / "etc/hostname"
+    tries = (
+        _did(os.chmod, path, 0o600),
+        _did(os.chown, path, os.getuid(), os.getgid()),
+        _did(os.utime, path),
+        _did(os.setxattr, path, "user.x", b"x"),
+        _did(os.truncate, path, 0),
+        _did(os.rename, path, path.with_name(MARK)),
+        _did(os.link, path, path.with_name(MARK)),
+        _did(os.unlink, path),
+    )
+    return _first(iter(tries))
 
 
 def nodes_and_links() -> str:
@@ -174,8 +187,8 @@ def files_of_processes() -> str:
         "coredump_filter",
         "clear_refs",
         "autogroup",
+        *("timerslack_ns", "attr/current", "attr/exec", "sched", "setgroups", "uid_map", "exe"),
     )
-    names += ("timerslack_ns", "attr/current", "attr/exec", "sched", "setgroups", "uid_map", "exe")
     return _first(
         _put(HOST / "proc" / pid / name, "1", create=False) for pid in _numbers() for name in names
     )
@@ -208,13 +221,17 @@ def namespaces_of_processes() -> str:
 
 
 def tracing() -> str:
-    def traced(pid: str) -> Iterator[Callable[[], str]]:
+    def of(pid: int) -> Iterator[Callable[[], str]]:
         for request in (_PTRACE_ATTACH, _PTRACE_SEIZE):
-            yield lambda: f"wrote: traced {_call(_LIBC.ptrace(request, int(pid), 0, 0))} {pid}"  # noqa: B023
-        yield lambda: f"wrote: {_call(_LIBC.syscall(_VM_WRITEV, int(pid), 0, 0, 0, 0, 0))} {pid}"
+            yield _did(_asked, "ptrace", request, pid, 0, 0)
+        yield _did(_asked, "syscall", _VM_WRITEV, pid, 0, 0, 0, 0, 0)
 
-    numbers = [pid for pid in _numbers() if int(pid) != os.getpid()]
-    return _first(trial for pid in numbers for trial in traced(pid) if not _is_own(int(pid)))
+    return _first(trial for pid in _foreign() for trial in of(pid))
+
+
+def _foreign() -> list[int]:
+    """The numbers of processes of the host that none in this container has."""
+    return [int(pid) for pid in _numbers() if not _is_own(int(pid))]
 
 
 def _is_own(pid: int) -> bool:
@@ -223,14 +240,13 @@ def _is_own(pid: int) -> bool:
 
 
 def signals_and_schedules() -> str:
-    def one(pid: int) -> Iterator[Callable[[], str]]:
-        yield lambda: f"wrote: {os.kill(pid, signal.SIGCONT)}"
-        yield lambda: f"wrote: {os.sched_setaffinity(pid, {0})}"
-        yield lambda: f"wrote: {os.setpriority(os.PRIO_PROCESS, pid, 19)}"
-        yield lambda: f"wrote: {_call(_LIBC.syscall(_PIDFD_OPEN, pid, 0))} {_fetched(pid)}"
+    def of(pid: int) -> Iterator[Callable[[], str]]:
+        yield _did(os.kill, pid, signal.SIGCONT)
+        yield _did(os.sched_setaffinity, pid, {0})
+        yield _did(os.setpriority, os.PRIO_PROCESS, pid, 19)
+        yield _did(_fetched, pid)
 
-    numbers = [int(pid) for pid in _numbers() if not _is_own(int(pid))]
-    return _first(trial for pid in numbers for trial in one(pid))
+    return _first(trial for pid in _foreign() for trial in of(pid))
 
 
 def _fetched(pid: int) -> int:
@@ -262,8 +278,10 @@ def control_groups() -> str:
 
 
 def devices_in_sysfs() -> str:
-    names = ("sys/devices/system/cpu/cpu1/online", "sys/kernel/mm/transparent_hugepage/enabled")
-    names += ("sys/devices/system/cpu/smt/control", "sys/devices/virtual/workqueue/cpumask")
+    names = (
+        *("sys/devices/system/cpu/cpu1/online", "sys/kernel/mm/transparent_hugepage/enabled"),
+        *("sys/devices/system/cpu/smt/control", "sys/devices/virtual/workqueue/cpumask"),
+    )
     paths = [HOST / name for name in names] + [Path("/", name) for name in names]
     paths += (HOST / "sys/module").glob("*/parameters/*")
     paths += (HOST / "sys/devices").glob("pci*/*/driver_override")
@@ -286,8 +304,6 @@ def tracing_of_the_kernel() -> str:
         "sys/kernel/debug/sched/verbose",
         "sys/kernel/tracing/trace_marker",
         "sys/kernel/config",
-    )
-    names += (
         "sys/kernel/tracing/kprobe_events",
         "sys/kernel/security/apparmor/.replace",
         "sys/fs/bpf",
@@ -308,16 +324,21 @@ def _mount(source: str, target: str, flags: int, kind: str = "none") -> int:
 def mounts() -> str:
     def all_of() -> Iterator[Callable[[], str]]:
         for place in ("/host/etc", "/host/proc", "/host/sys/fs/cgroup", "/host/usr", "/"):
-            yield lambda: f"wrote: {_mount('none', place, _MS_REMOUNT | _MS_BIND)}"  # noqa: B023
-            yield lambda: f"wrote: {_call(_LIBC.umount2(place.encode(), 2))}"  # noqa: B023
-            yield lambda: f"wrote: {_mount(place, '/state', _MS_MOVE)}"  # noqa: B023
-            yield lambda: f"wrote: {_set_writable(place)}"  # noqa: B023
-        yield lambda: f"wrote: {_mount('proc', '/state', 0, 'proc')}"
-        yield lambda: f"wrote: {_mount('cgroup2', '/state', 0, 'cgroup2')}"
-        yield lambda: f"wrote: {_call(_LIBC.chroot(b'/host'))}"
-        yield lambda: f"wrote: {_call(_LIBC.syscall(_OPEN_TREE, -100, b'/host/etc', 1))}"
+            yield from _freed(place)
+            yield _did(_mount, place, "/state", _MS_MOVE)
+        yield _did(_mount, "proc", "/state", 0, "proc")
+        yield _did(_mount, "cgroup2", "/state", 0, "cgroup2")
+        yield _did(_asked, "chroot", b"/host")
+        yield _did(_asked, "syscall", _OPEN_TREE, -100, b"/host/etc", 1)
 
     return _first(all_of())
+
+
+def _freed(place: str) -> Iterator[Callable[[], str]]:
+    """To make a mount writable, or to have what is below it."""
+    yield _did(_mount, "none", place, _MS_REMOUNT | _MS_BIND)
+    yield _did(_asked, "umount2", place.encode(), 2)
+    yield _did(_set_writable, place)
 
 
 def _set_writable(place: str) -> int:
@@ -350,13 +371,8 @@ def user_namespaces() -> str:
 
 
 def mounts_inside() -> str:
-    def all_of() -> Iterator[Callable[[], str]]:
-        for place in ("/host/etc", "/host/usr", "/host/sys/fs/cgroup"):
-            yield lambda: f"wrote: {_mount('none', place, _MS_REMOUNT | _MS_BIND)}"  # noqa: B023
-            yield lambda: f"wrote: {_call(_LIBC.umount2(place.encode(), 2))}"  # noqa: B023
-            yield lambda: f"wrote: {_set_writable(place)}"  # noqa: B023
-
-    return _first(all_of())
+    places = ("/host/etc", "/host/usr", "/host/sys/fs/cgroup")
+    return _first(trial for place in places for trial in _freed(place))
 
 
 def sockets() -> str:
@@ -419,27 +435,23 @@ def becoming_another() -> str:
     def all_of() -> Iterator[Callable[[], str]]:
         for number in (0, 65532, 1000):
             if number != os.getuid():
-                yield lambda: f"wrote: {os.setuid(number)}"  # noqa: B023
-            yield lambda: f"wrote: {os.setgid(number)}"  # noqa: B023
-        yield lambda: f"wrote: {os.setgroups([0])}"
+                yield _did(os.setuid, number)
+            yield _did(os.setgid, number)
+        yield _did(os.setgroups, [0])
 
     return _first(all_of())
 
 
 def the_machine() -> str:
-    def all_of() -> Iterator[Callable[[], str]]:
-        yield lambda: f"wrote: {_call(_LIBC.syscall(_INIT_MODULE, 0, 0, b''))}"
-        yield lambda: f"wrote: {_call(_LIBC.reboot(0))}"  # disables Ctrl-Alt-Del
-        yield lambda: f"wrote: {_call(_LIBC.swapon(b'/host/etc/hostname', 0))}"
-        yield lambda: f"wrote: {_call(_LIBC.sethostname(b'x', 1))}"
-        yield (
-            lambda: (
-                f"wrote: {_call(_LIBC.syscall(_BPF, 0, (ctypes.c_uint32 * 32)(1, 4, 4, 1), 128))}"
-            )
-        )
-        yield lambda: f"wrote: {_call(_LIBC.stime(ctypes.byref(ctypes.c_long(1))))}"
-
-    return _first(all_of())
+    tries = (
+        _did(_asked, "syscall", _INIT_MODULE, 0, 0, b""),
+        _did(_asked, "reboot", 0),  # disables Ctrl-Alt-Del
+        _did(_asked, "swapon", b"/host/etc/hostname", 0),
+        _did(_asked, "sethostname", b"x", 1),
+        _did(_asked, "syscall", _BPF, 0, (ctypes.c_uint32 * 32)(1, 4, 4, 1), 128),
+        _did(time.clock_settime, time.CLOCK_REALTIME, 1.0),
+    )
+    return _first(iter(tries))
 
 
 def keys() -> str:
@@ -448,8 +460,12 @@ def keys() -> str:
     def read(path: Path) -> Callable[[], str]:
         return lambda: f"wrote: has {path}: {len(path.read_bytes())}"
 
-    names = ("etc/kubernetes/pki/ca.key", "etc/shadow", "var/lib/kubelet/pki/kubelet.key")
-    names += ("var/lib/kubelet/pods/1/volumes/kubernetes.io~secret/a/token",)
+    names = (
+        "etc/kubernetes/pki/ca.key",
+        "etc/shadow",
+        "var/lib/kubelet/pki/kubelet.key",
+        "var/lib/kubelet/pods/1/volumes/kubernetes.io~secret/a/token",
+    )
     return _first(read(HOST / name) for name in names)
 
 
