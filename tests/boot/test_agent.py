@@ -5,11 +5,12 @@ tries to write by all ways that are known (`agent/attack.py`).
 """
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -18,6 +19,7 @@ from cpuplan.bundle.archive import build
 from cpuplan.model.verify import Verify
 from tests.boot import base, delivering, guests, qemu
 from tests.boot.agent import containers
+from tests.test_captured import HELD
 
 pytestmark = pytest.mark.boot_systemd
 NAME = "plain"
@@ -147,6 +149,24 @@ def test_root_without_capabilities_reads_keys_and_writes_nothing(seen: Path) -> 
     assert marks(seen, "6-attack-as-root") == ""
 
 
-def answers(seen: Path, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(printed(seen, name))
-    return found
+def answers(seen: Path, name: str) -> dict[str, str]:
+    """The verdict on each fact."""
+    found = json.loads(printed(seen, name))["answers"]
+    return {answer["fact"]: answer["verdict"] for answer in found}
+
+
+def test_an_agent_checks_its_node(seen: Path) -> None:
+    assert (seen / "1-agent.code").read_text() == "0\n", (seen / "1-agent.err").read_text()
+    metrics = printed(seen, "1-agent")
+    assert re.search(r'^cpuplan_facts{.*verdict="differs"} 0$', metrics, re.MULTILINE)
+    assert "cpuplan_check_current" in metrics
+    verdicts = list(answers(seen, "2-check").values())
+    assert "differs" not in verdicts
+    assert verdicts.count("held") >= HELD[NAME] - 5
+
+
+def test_what_only_root_reads_is_not_verified_and_nothing_else_is_lost(seen: Path) -> None:
+    own, of_root = answers(seen, "2-check"), answers(seen, "3-check-as-root")
+    assert "differs" not in of_root.values()
+    lost = {fact for fact, verdict in of_root.items() if own.get(fact) != verdict}
+    assert lost == {"next boot"}

@@ -27,8 +27,8 @@ def containers(subject: Subject) -> Iterator[Answer]:
     seen = view(subject)
     if reason := _unknown(seen):
         if _is_static(subject):
-            yield subject.unverifiable(EXCLUSIVE, PATH, reason)
-            yield subject.unverifiable(POOLED, PATH, reason)
+            yield subject.unread(EXCLUSIVE, PATH, reason)
+            yield subject.unread(POOLED, PATH, reason)
         return
     lost = Lost(seen.online, union(each.cpus for each in seen.partitions if each.is_valid))
     found = [

@@ -221,10 +221,13 @@ def namespaces_of_processes() -> str:
 
 
 def tracing() -> str:
+    text = ctypes.create_string_buffer(8)
+    own = (ctypes.c_uint64 * 2)(ctypes.addressof(text), 8)
+
     def of(pid: int) -> Iterator[Callable[[], str]]:
         for request in (_PTRACE_ATTACH, _PTRACE_SEIZE):
             yield _did(_asked, "ptrace", request, pid, 0, 0)
-        yield _did(_asked, "syscall", _VM_WRITEV, pid, 0, 0, 0, 0, 0)
+        yield _did(_asked, "syscall", _VM_WRITEV, pid, own, 1, own, 1, 0)
 
     return _first(trial for pid in _foreign() for trial in of(pid))
 
