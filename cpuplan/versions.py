@@ -23,6 +23,10 @@ FEATURES: dict[str, Version] = {
     # gate DisableCPUQuotaWithExclusiveCPUs, on by default
     # admissionregistration.k8s.io/v1 (KEP-3488); OpenShift 4.17 is the first with it
     "api.validating_policy": (1, 30),
+    # volumeMounts.recursiveReadOnly on by default (KEP-3857); alpha in 1.30
+    "api.recursive_read_only": (1, 31),
+    # tokens of pods name their node by default (KEP-4193)
+    "api.node_of_token": (1, 30),
     "api.pod_resize": (1, 32),  # the subresource pods/resize (KEP-1287)
     "api.pod_level_resources": (1, 32),  # Pod spec.resources (KEP-2837)
     "api.device_classes": (1, 34),  # resource.k8s.io/v1 (KEP-4381)

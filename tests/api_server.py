@@ -47,6 +47,8 @@ class Request(NamedTuple):
     operation: str = "CREATE"
     old: dict[str, Any] | None = None
     resource: str = "pods"
+    #: Of who asks: name, and what is known beside it.
+    user: Mapping[str, Any] = {}
 
 
 def admit(objects: Sequence[Mapping[str, Any]], request: Request) -> Answer:
@@ -122,7 +124,7 @@ def _activation(policy: Mapping[str, Any], request: Request) -> dict[str, Any] |
         "object": request.pod,
         "oldObject": request.old,
         "namespaceObject": request.namespace,
-        "request": {"operation": request.operation},
+        "request": {"operation": request.operation, "userInfo": dict(request.user)},
         "jsonpatch": {},
         "variables": {},
     }
@@ -150,6 +152,7 @@ def evaluate(expression: str, activation: dict[str, Any]) -> Any:
 def _program(expression: str) -> Any:
     environment = celpy.Environment(annotations={"JSONPatch": JSONPatch})
     functions = {
+        "dyn": lambda value: value,
         "quantity": _quantity,
         "compareTo": lambda one, other: celtypes.IntType(
             (one.amount > other.amount) - (one.amount < other.amount)

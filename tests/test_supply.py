@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
@@ -64,6 +65,44 @@ def below(requirements: Iterable[str]) -> set[str]:
         except PackageNotFoundError:
             continue
     return seen
+
+
+def test_base_images_are_named_by_their_digest() -> None:
+    """No tag in the file, and one that is given stops the build at once."""
+    text = (REPOSITORY / "Containerfile").read_text()
+    assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) == {"${BASE}"}
+    (check,) = re.findall(r"^RUN (case (?:.*\\\n)*.*)", text, re.MULTILINE)
+    codes = {
+        base: subprocess.run(
+            ["sh", "-c", check], env={"BASE": base}, check=False, capture_output=True
+        ).returncode
+        for base in ("", "python:3.11-slim", "python@sha256:ab", f"python@sha256:{'a' * 64}")
+    }
+    assert list(codes.values()) == [1, 1, 1, 0]
+
+
+def test_the_image_imports_nothing_of_the_folder_that_it_runs_in(tmp_path: Path) -> None:
+    text = (REPOSITORY / "Containerfile").read_text()
+    (words,) = re.findall(r"^ENTRYPOINT (\[.*\])", text, re.MULTILINE)
+    (variables,) = re.findall(r"^ENV PYTHONPATH=\S+ (.*)", text, re.MULTILINE)
+    for name in ("click.py", "cpuplan.py", "yaml.py", "json.py"):
+        (tmp_path / name).write_text("raise SystemExit(99)\n")
+    program, *options = json.loads(words)
+    assert program == "python3"
+    command = [sys.executable, *options, "--version"]
+    given = dict(each.split("=") for each in variables.split())
+    environments: list[dict[str, str]] = [given, {}]  # each of both is enough
+    commands = [[each for each in command if each != "-P"], command]
+    for words_, environment in zip(commands, environments, strict=True):
+        done = subprocess.run(
+            words_,
+            cwd=tmp_path,
+            env={"PATH": os.environ["PATH"], **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_the_image_has_what_its_commands_load() -> None:

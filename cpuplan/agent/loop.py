@@ -105,7 +105,7 @@ def _counted(verdict: str, number: int) -> str:
     if verdict == "unverifiable":
         return f"{number} not verifiable here"
     if verdict == "unshown":
-        return f"{number} that no node shows"
+        return f"{number} that an agent does not see"
     return f"{number} differ" if verdict == "differs" and number > 1 else f"{number} {verdict}"
 
 

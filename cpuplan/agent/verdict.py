@@ -55,7 +55,7 @@ def _beside(unverifiable: int, unshown: int) -> Iterator[str]:
     if unverifiable:
         yield f"{counted(unverifiable, 'fact')} cannot be verified here"
     if unshown:
-        yield f"{counted(unshown, 'fact')} cannot be seen on any node"
+        yield f"{counted(unshown, 'fact')} cannot be seen by an agent"
 
 
 def condition(verdict: Verdict, since: str, now: float) -> dict[str, str]:

@@ -178,6 +178,7 @@ def _cluster(
         *admission.manifests(with_files),
         *dra.cluster_manifests(with_files),
         *koordinator.cluster_manifests(with_files),
+        *verify.policies(with_files),
     ]
     of_cluster = compiled.files(cluster, (each.compiled for each in of_classes), shared, with_files)
     shared += verify.cluster_manifests(with_files, of_cluster)

@@ -13,6 +13,7 @@ from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.openshift import performanceprofile, pool, tuned
 from cpuplan.diagnostics import Reason
 from cpuplan.expected.objects import FOLDER, Compiled, file_of, render
+from cpuplan.fleet import verification
 from cpuplan.plan import ConfiguredPlan
 
 #: The kinds that are compared, and the components whose settings say why there is an object.
@@ -28,7 +29,7 @@ _COMPONENTS: dict[str, tuple[str, ...]] = {
     "ClusterColocationProfile": (colocation.NAME,),
     "ConfigMap": (slo.NAME, scheduler.NAME),
 }
-#: For pods with shared CPUs, and policies for claims.
+#: For pods with shared CPUs, and policies for claims and for the tokens of agents.
 _OF_SHARED_CPUS = (
     "MutatingAdmissionPolicy",
     "MutatingAdmissionPolicyBinding",
@@ -92,6 +93,8 @@ def _rendered(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> bytes:
 def _because(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> tuple[Reason, ...]:
     """The reasons of the setting that the object has, by its name or the first, in any plan."""
     kind, name = manifest.data["kind"], manifest.data["metadata"]["name"]
+    if name.startswith(verification.AGENT):
+        return ()
     is_of_claims = name.startswith(policies.NAME)
     components = (classes.NAME,) if is_of_claims else _COMPONENTS.get(kind, ())
     for plan in plans:

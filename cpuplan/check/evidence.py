@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from cpuplan.check.roots.root import Kind
 from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components import kernel
@@ -55,7 +54,7 @@ def _missing(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
     if evidence.since and running and running < _numbers(evidence.since):
         reason = f"it came with Linux {evidence.since}, and the node runs {running[0]}.{running[1]}"
         return subject.unshown(setting, path, reason)
-    if subject.root.kind is not Kind.LIVE:
+    if not (subject.root.is_running and subject.root.covers(path)):
         return subject.unverifiable(setting, path, f"{subject.root.kind.value} may lack it")
     expected = shown(evidence.value)
     return subject.differs(

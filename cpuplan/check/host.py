@@ -101,9 +101,17 @@ def check(root: Root, expected: Expected, node: str, locate: Locate) -> list[Ans
 
 
 def _run(step: Step, subject: Subject) -> Iterator[Answer]:
-    """The answers of one step, and all that it could not read: that never passes a check."""
+    """The answers of one step, and all that it could not read: that never passes a check.
+
+    What an agent is not to read is no difference, and not verified either.
+    """
     subject.root.refused.clear()
     yield from step(subject)
     for path, problem in sorted(subject.root.refused.items()):
-        finding = diagnose("CP805", path=path, problem=problem)
-        yield subject.answered(f"readable {path}", finding)
+        fact = f"readable {path}"
+        if path in subject.root.withheld:
+            is_of_others = subject.root.withheld[path]
+            tell = subject.unshown if is_of_others else subject.unverifiable
+            yield tell(fact, "", f"{path} is not for this reader: {problem}")
+        else:
+            yield subject.answered(fact, diagnose("CP805", path=path, problem=problem))

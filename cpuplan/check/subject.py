@@ -95,6 +95,11 @@ class Subject(Statements):
         """A fact that no reader of a node's files can verify: nothing is missing here."""
         return self.unverifiable(about, path, reason)._replace(is_unshown=True)
 
+    def unread(self, about: Setting | str, path: str, reason: str) -> Answer:
+        """A fact whose file is not read; no alert where an agent is not to read it."""
+        is_left_out = self.root.is_left_out(path)
+        return self.unverifiable(about, path, reason)._replace(is_unshown=is_left_out)
+
     def differs(
         self,
         about: Setting | str,

@@ -1,4 +1,4 @@
-"""Objects that verify nodes, and the agent: CP670 to CP672, CP893, CP895 and CP896."""
+"""Objects that verify nodes, and the agent: CP670 to CP672, CP893, CP895, CP896, CP6140 and on."""
 
 from cpuplan.codes.code import Code
 
@@ -23,6 +23,41 @@ CODES = {
         "split the intent, so that its classes have fewer nodes or settings, or check its nodes from outside of the "
         "cluster with `cpuplan check`",
         "The agents of a class read what its nodes must show from a ConfigMap, whose size the API server limits.",
+    ),
+    "CP6140": Code(
+        "token of agents not held to its node",
+        "Kubernetes {version} cannot hold the token of an agent to its node: with verify.{fields}, one that is stolen "
+        "can {power}",
+        "leave out verify.condition and verify.events, and read the agents' metrics (verify.prometheus), until the "
+        "cluster has Kubernetes 1.30",
+        "From Kubernetes 1.30 on, tokens name the node of their pod, and cpuplan writes a ValidatingAdmissionPolicy by "
+        "which an agent changes the condition CPUPlanHolds of its own node and nothing else. Releases before have "
+        "neither; RBAC knows no fields of an object.",
+        severity="warning",
+    ),
+    "CP6141": Code(
+        "agents with more power",
+        "with verify.access {access}, an agent that is taken over {power}",
+        "leave out verify.access; with /var/lib/kubelet/config.yaml in verify.files, an agent verifies the kubelet's "
+        "configuration without it where the file is readable for all",
+        "An agent with `access: user` can change nothing on its node, as the kernel lets no other user write, and "
+        "reads what any user may. docs/checking.md has a table of the facts that need more.",
+        severity="note",
+    ),
+    "CP6142": Code(
+        "metrics open to all pods",
+        "the NetworkPolicy of the agents lets pods of every namespace connect to port {port}",
+        "write verify.prometheus.namespace: the namespace of the Prometheus that reads the metrics",
+        "The agents' metrics say which facts of the plan differ on which node. cpuplan does not know where a cluster's "
+        "Prometheus runs.",
+        severity="note",
+    ),
+    "CP6143": Code(
+        "file that agents have already",
+        "verify.files has {path}, which is {problem}",
+        "remove it from verify.files",
+        "Files of verify.files are mounted one by one, below folders that agents do not have. Folders, keys and "
+        "sockets are none.",
     ),
     "CP893": Code(
         "not in this installation",

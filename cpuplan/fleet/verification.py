@@ -9,6 +9,7 @@ KINDS = (
     "clusterrolebinding",
     "configmap",
     "daemonset",
+    "networkpolicy",
     "podmonitor",
     "prometheusrule",
     "role",

@@ -42,6 +42,7 @@ BUILT_IN = {
     "MutatingAdmissionPolicy": "mutatingadmissionpolicies",
     "MutatingAdmissionPolicyBinding": "mutatingadmissionpolicybindings",
     "Namespace": "namespaces",
+    "NetworkPolicy": "networkpolicies",
     "Node": "nodes",
     "Role": "roles",
     "RoleBinding": "rolebindings",

@@ -25,8 +25,20 @@ _VERIFY: dict[str, Any] = {
 }
 
 
+_MORE_ACCESS: dict[str, Any] = {
+    "verify": {
+        **_VERIFY["verify"],
+        "access": "tracing",
+        "files": ["/var/lib/rancher/config.yaml"],
+        "apiServer": {"cidrs": ["10.0.0.0/24"], "ports": [6443]},
+        "prometheus": {"namespace": "monitoring", "pods": {"app": "prometheus"}},
+    }
+}
+
+
 def _made() -> dict[str, ConfiguredPlan]:
     return {
+        "verified with more": plan(platform="kubernetes", version="1.34", spec=_MORE_ACCESS),
         "custom pool": plan(
             regular(cores=8),
             shared="2-3",

@@ -33,6 +33,7 @@ VERIFY_KINDS = (
     ("batch", "Job"),
     ("monitoring.coreos.com", "PodMonitor"),
     ("monitoring.coreos.com", "PrometheusRule"),
+    ("networking.k8s.io", "NetworkPolicy"),
     ("rbac.authorization.k8s.io", "Role"),
     ("rbac.authorization.k8s.io", "RoleBinding"),
 )

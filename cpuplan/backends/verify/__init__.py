@@ -6,7 +6,16 @@ Only of classes whose intent has `verify`. docs/checking.md says what each objec
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.backends.base import Files, Manifest
-from cpuplan.backends.verify import access, arrival, daemonset, monitoring, names, states
+from cpuplan.backends.verify import (
+    access,
+    arrival,
+    binding,
+    daemonset,
+    monitoring,
+    names,
+    network,
+    states,
+)
 from cpuplan.backends.verify import checks as checks
 from cpuplan.backends.verify.names import manifest
 from cpuplan.plan import ConfiguredPlan
@@ -26,12 +35,19 @@ def manifests(plan: ConfiguredPlan, state: str) -> Iterator[Manifest]:
         *access.of_class(plan, verify),
         states.config_map(names.agent(plan), verify, {states.key(plan): state}),
     ]
+    made.append(network.policy(plan, verify, daemonset.PORT))
     made.append(daemonset.document(plan, verify))
     if verify.prometheus:
         made.append(monitoring.pod_monitor(plan, verify, verify.prometheus))
         digest = states.digest(state)
         made.append(monitoring.prometheus_rule(plan, verify, verify.prometheus, digest))
     yield from map(manifest, made)
+
+
+def policies(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
+    """What holds the tokens of agents to their own nodes; `check cluster` compares it."""
+    asking = [(plan, plan.spec.verify) for plan in plans]
+    yield from map(manifest, binding.documents([(plan, asked) for plan, asked in asking if asked]))
 
 
 def cluster_manifests(plans: Sequence[ConfiguredPlan], compiled: Files) -> Iterator[Manifest]:

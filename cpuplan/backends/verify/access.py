@@ -97,14 +97,20 @@ def _namespace(name: str, plan: NodePlan) -> dict[str, Any]:
     return made
 
 
-def capabilities(plans: Sequence[NodePlan]) -> list[str]:
-    """What reading the environment of other processes needs, beside being root.
+def capabilities(plan: NodePlan, verify: Verify) -> dict[str, list[str]]:
+    """None, unless the intent asks for the environments of processes.
 
     Everything else in /proc/<pid> that a check reads is readable for all. For `environ` the kernel
     asks whether the reader may trace the process (fs/proc/base.c, environ_open; kernel/ptrace.c),
     which is no question of the user alone: daemons have capabilities that the agent lacks. The file
-    of a pod's process belongs to the pod's user, and only its owner may open it (mode 0400).
+    of a pod's process belongs to the pod's user, and only its owner may open it (mode 0400). Who
+    may trace reaches all files of the host by /proc/<pid>/root, where nothing is read-only.
     """
+    added = _added([plan]) if verify.access == "tracing" else []
+    return {**({"add": added} if added else {}), "drop": ["ALL"]}
+
+
+def _added(plans: Sequence[NodePlan]) -> list[str]:
     shares = any(mixedcpus.are_used(plan) for plan in plans)
     return ["DAC_READ_SEARCH", "SYS_PTRACE"] if shares else ["SYS_PTRACE"]
 
@@ -114,6 +120,9 @@ def _constraints(plan: NodePlan, plans: Sequence[NodePlan]) -> dict[str, Any]:
     verify = plan.spec.verify
     assert verify  # noqa: S101 - of_cluster asks for it
     anything = {"type": "RunAsAny"}
+    verifying = [(each, each.spec.verify) for each in plans]
+    tracing = [each for each, asked in verifying if asked and asked.access == "tracing"]
+    is_root = any(asked and asked.access != "user" for _, asked in verifying)
     return {
         **names.head("security.openshift.io/v1", "SecurityContextConstraints", SCC, verify),
         "allowHostDirVolumePlugin": True,
@@ -123,15 +132,15 @@ def _constraints(plan: NodePlan, plans: Sequence[NodePlan]) -> dict[str, Any]:
         "allowHostPorts": False,
         "allowPrivilegeEscalation": False,
         "allowPrivilegedContainer": False,
-        "allowedCapabilities": capabilities(plans),
+        "allowedCapabilities": _added(tracing) if tracing else [],
         "requiredDropCapabilities": ["ALL"],
         "readOnlyRootFilesystem": True,
-        "runAsUser": anything,
+        "runAsUser": anything if is_root else {"type": "MustRunAsNonRoot"},
         "seLinuxContext": anything,
         "fsGroup": anything,
         "supplementalGroups": anything,
         "seccompProfiles": ["runtime/default"],
-        "volumes": ["configMap", "hostPath", "projected"],
+        "volumes": ["configMap", *(["emptyDir"] if is_root else []), "hostPath", "projected"],
         "users": [],
         "groups": [],
     }

@@ -1,30 +1,24 @@
-"""The agent of one class: it reads its node, and can change nothing there.
+"""The agent of one class: it reads its node, and with `access: user` can change nothing there.
 
-It is root in its container, as files of the node are root's own. It has no capability but for
-reading environments, no PID namespace of the host (the host's /proc, which it mounts, shows all
-processes; in the host's namespace root could end them), and every mount is read-only. Mounts below
-a read-only mount are not: those in which root could write have mounts of their own.
+It is a user of its own, whom nothing on the node belongs to, without any capability, in no PID
+namespace of the host. What keeps it from writing is so the kernel's first question, whose a file
+is; that every mount is read-only (also those below it, where the release can do that), and that no
+folder with sockets is among them (`mounts`), comes on top. tests/boot/test_agent.py tries to write.
 """
 
 from typing import Any
 
-from cpuplan.backends.verify import access, names
+from cpuplan.backends.verify import access, mounts, names
+from cpuplan.backends.verify.mounts import HOST, STATE
 from cpuplan.model.verify import Verify
 from cpuplan.plan import NodePlan
 
 PORT = 9876
-HOST, STATE = "/host", "/state"
-#: Folders of every node that are mounts, or may be. Volumes of pods come and go below / and /var:
-#: without propagation, the agent would keep them mounted.
-_MOUNTS = {
-    "root": ("/", "HostToContainer"),
-    "etc": ("/etc", "None"),
-    "proc": ("/proc", "None"),
-    "run": ("/run", "HostToContainer"),
-    "sys": ("/sys", "None"),
-    "cgroup": ("/sys/fs/cgroup", "None"),
-    "var": ("/var", "HostToContainer"),
-}
+#: No other process of the node may have this user: one of the same user, without capabilities,
+#: could be traced, and /proc/<pid>/root leads to its files. systemd assigns neither this number nor
+#: its neighbours to anybody (systemd.io, UIDS-GIDS). Root in its container has the group too: the
+#: kernel lets nobody trace a process of another group.
+USER = 65520
 #: Of the agent, which a benchmark measures (docs/benchmarks.md); no limit of CPU time: the kernel
 #: would stop a check in its middle.
 _RESOURCES = {
@@ -65,9 +59,11 @@ def document(plan: NodePlan, verify: Verify) -> dict[str, Any]:
 
 
 def _pod(plan: NodePlan, verify: Verify) -> dict[str, Any]:
+    is_root = verify.access != "user"
     security: dict[str, Any] = {
-        "runAsUser": 0,
-        "runAsNonRoot": False,
+        "runAsUser": 0 if is_root else USER,
+        "runAsGroup": USER,
+        "runAsNonRoot": not is_root,
         "seccompProfile": {"type": "RuntimeDefault"},
     }
     if plan.node_class.platform.has_pools or plan.node_class.target.os_family == "redhat":
@@ -82,10 +78,7 @@ def _pod(plan: NodePlan, verify: Verify) -> dict[str, Any]:
         "tolerations": [{"operator": "Exists"}],
         "securityContext": security,
         "containers": [_container(plan, verify)],
-        "volumes": [
-            *(_volume(name, path) for name, (path, _) in _MOUNTS.items()),
-            {"name": "state", "configMap": {"name": names.agent(plan), "defaultMode": 0o444}},
-        ],
+        "volumes": mounts.volumes(plan, verify),
     }
 
 
@@ -121,13 +114,10 @@ def _container(plan: NodePlan, verify: Verify) -> dict[str, Any]:
         "resources": _RESOURCES,
         "securityContext": {
             "allowPrivilegeEscalation": False,
-            "capabilities": {"add": access.capabilities([plan]), "drop": ["ALL"]},
+            "capabilities": access.capabilities(plan, verify),
             "readOnlyRootFilesystem": True,
         },
-        "volumeMounts": [
-            *(_mount(name, path, how) for name, (path, how) in _MOUNTS.items()),
-            {"name": "state", "mountPath": STATE, "readOnly": True},
-        ],
+        "volumeMounts": mounts.volume_mounts(plan, verify),
     }
 
 
@@ -145,18 +135,4 @@ def _probe(path: str, period: int) -> dict[str, Any]:
         "httpGet": {"path": path, "port": "metrics", "scheme": "HTTP"},
         "periodSeconds": period,
         "timeoutSeconds": 5,
-    }
-
-
-def _volume(name: str, path: str) -> dict[str, Any]:
-    return {"name": name, "hostPath": {"path": path, "type": "Directory"}}
-
-
-def _mount(name: str, path: str, propagation: str) -> dict[str, Any]:
-    place = HOST if path == "/" else HOST + path
-    return {
-        "name": name,
-        "mountPath": place,
-        "mountPropagation": propagation,
-        "readOnly": True,
     }

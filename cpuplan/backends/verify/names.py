@@ -11,6 +11,8 @@ from cpuplan.plan import NodePlan
 
 #: After everything else: nothing waits for an agent that waits for its node.
 WAVE = 30
+#: What holds agents to something is there before them.
+BEFORE = 25
 ARRIVAL = "cpuplan-arrival"
 NAME, INSTANCE, PART_OF = (
     "app.kubernetes.io/name",
@@ -44,11 +46,12 @@ def head(
     *,
     namespace: str = "",
     labels: Mapping[str, str] | None = None,
+    wave: int = WAVE,
 ) -> dict[str, Any]:
     """apiVersion, kind and metadata."""
     options = MAY_BE_MISSING if api in _OF_OPERATORS else ""
     given = {PART_OF: "cpuplan", **verify.labels, **(labels or {})}
-    made = metadata(name, WAVE, labels=given, options=options)
+    made = metadata(name, wave, labels=given, options=options)
     if namespace:
         made["namespace"] = namespace
     return {"apiVersion": api, "kind": kind, "metadata": made}

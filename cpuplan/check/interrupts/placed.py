@@ -8,7 +8,6 @@ from cpuplan.check.interrupts.promised import Promise
 from cpuplan.check.interrupts.seen import Interrupt
 from cpuplan.check.kernel import line
 from cpuplan.check.kernel.said import CMDLINE
-from cpuplan.check.roots.root import Kind
 from cpuplan.check.subject import Subject
 from cpuplan.components import derived
 from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
@@ -121,7 +120,7 @@ def _counts(subject: Subject, promise: Promise, others: Sequence[Interrupt]) -> 
 def _later(subject: Subject) -> str | None:
     """A second reading: that of the snapshot, or one of a running host a little later."""
     captured = subject.root.read(LATER)
-    if captured is not None or subject.root.kind is not Kind.LIVE:
+    if captured is not None or not subject.root.is_running:
         return captured
     time.sleep(_PAUSE)
     return subject.root.read(seen.TABLE)

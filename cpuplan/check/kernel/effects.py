@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from cpuplan.check.evidence import read, release
 from cpuplan.check.kernel import iommu, line, sysctls
 from cpuplan.check.kernel.said import CMDLINE, said
-from cpuplan.check.roots.root import Kind
 from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components import cmdline, kernel
@@ -122,7 +121,7 @@ def _missing(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
             path=subject.root.shown(path),
         )
     if isinstance(evidence.value, tuple) and "" in evidence.value:
-        if subject.root.kind is Kind.LIVE:
+        if subject.root.is_running and subject.root.covers(path):
             return _held(subject, setting, path, "absent")
         return subject.unverifiable(about, path, "it is absent, as it should be, or was not copied")
     if evidence.since and (running := release(subject)):

@@ -14,6 +14,7 @@ from cpuplan.setting import Setting
 from cpuplan.source import Position
 
 _FACT = NEXT_BOOT
+_UNREAD = "files of the next boot that cannot be read"
 _ENTRIES = ("boot/loader/entries", "efi/loader/entries", "boot/efi/loader/entries")
 _MENUS = ("boot/grub2/grub.cfg", "boot/grub/grub.cfg")
 _BLOCKS = ("boot/grub2/grubenv", "boot/grub/grubenv", "boot/efi/EFI/redhat/grubenv")
@@ -45,6 +46,10 @@ def next_boot(subject: Subject) -> Iterator[Answer]:
     if not subject.expected.settings.of(kernel.NAME):
         return
     lack = lacking(subject)
+    if subject.cache[_UNREAD]:
+        reason = "not every file of the boot loader can be read"
+        yield subject.unread(_FACT, subject.cache[_UNREAD], reason)
+        return
     if lack is None:
         yield subject.unverifiable(_FACT, "boot", "no file of a boot loader is here")
         return
@@ -80,7 +85,10 @@ def _values(line: str) -> dict[str, list[cmdline.Occurrence]]:
 def lacking(subject: Subject) -> Lacking | None:
     """What the next boot lacks of the planned arguments; None where no file says it."""
     if "next boot" not in subject.cache:
+        known = set(subject.root.refused)
         subject.cache["next boot"] = _lacking(subject)
+        unread = sorted(set(subject.root.refused) - known)
+        subject.cache[_UNREAD] = unread[0] if unread else ""
     found: Lacking | None = subject.cache["next boot"]
     return found
 

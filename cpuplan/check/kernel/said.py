@@ -3,7 +3,6 @@
 import os
 from typing import NamedTuple
 
-from cpuplan.check.roots.root import Kind
 from cpuplan.check.subject import Subject
 from cpuplan.linux.log import Log, parse
 
@@ -47,7 +46,7 @@ def _find(subject: Subject) -> Said:
 
 
 def _texts(subject: Subject) -> list[tuple[str, str]]:
-    if subject.root.kind is Kind.LIVE and (text := _buffer()):
+    if subject.root.is_running and (text := _buffer()):
         return [(_DEVICE.lstrip("/"), text)]
     texts = ((path, subject.root.read(path)) for path in _FILES)
     return [(path, text) for path, text in texts if text]

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from cpuplan.check.kubelet.inforce import in_force
 from cpuplan.check.kubelet.restart import IN_FORCE, PLANNED, Refusal, Starter, starter
 from cpuplan.check.kubelet.sources import sources
-from cpuplan.check.roots.root import Kind
 from cpuplan.check.subject import Subject
 from cpuplan.diagnostics import Severity, diagnose
 from cpuplan.expected.answer import Answer, Heals
@@ -89,7 +88,7 @@ def _answer(subject: Subject, known: Starter, file: _File) -> Answer:
             problem=problem,
         )
     if text is None:
-        return subject.unverifiable(fact, path, "the kubelet has not written it, or it is not here")
+        return subject.unread(fact, path, "the kubelet has not written it, or it is not here")
     if file.is_of_memory and not known.has_memory:
         return subject.unverifiable(fact, path, "the memory of the NUMA nodes is not here")
     started = known.start(PLANNED, file.node(text))
@@ -107,8 +106,9 @@ def _runs_without(subject: Subject, path: str) -> bool:
     command = sources(subject).command
     if command is None or command.process is None or subject.root.refused:
         return False
-    others = (sources(subject).state(file.name) for file in _FILES)
-    return subject.root.kind is Kind.LIVE or any(map(subject.root.is_file, others))
+    others = [sources(subject).state(file.name) for file in _FILES]
+    is_known = subject.root.is_running and all(map(subject.root.covers, others))
+    return is_known or any(map(subject.root.is_file, others))
 
 
 def _refused(subject: Subject, known: Starter, file: _File, text: str, refusal: Refusal) -> Answer:

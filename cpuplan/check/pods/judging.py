@@ -7,7 +7,7 @@ from cpuplan.check.pods import alignment, placement, quotas
 from cpuplan.check.pods.placement import Lost, Misplaced
 from cpuplan.check.pods.statefile import PATH
 from cpuplan.check.pods.view import View, cpuset, view
-from cpuplan.check.roots.root import Kind, Root
+from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.components import crio, kubelet
 from cpuplan.components.koordinator import node
@@ -27,8 +27,8 @@ def containers(subject: Subject) -> Iterator[Answer]:
     seen = view(subject)
     if reason := _unknown(seen):
         if _is_static(subject):
-            yield subject.unverifiable(EXCLUSIVE, PATH, reason)
-            yield subject.unverifiable(POOLED, PATH, reason)
+            yield subject.unread(EXCLUSIVE, PATH, reason)
+            yield subject.unread(POOLED, PATH, reason)
         return
     lost = Lost(seen.online, union(each.cpus for each in seen.partitions if each.is_valid))
     found = [
@@ -76,7 +76,7 @@ def _pooled(subject: Subject, seen: View, lost: Lost) -> Iterator[Answer]:
 
 def _is_settling(root: Root) -> bool:
     """Whether a kubelet that runs has changed its state a moment ago."""
-    written = root.mtime(PATH) if root.kind is Kind.LIVE else None
+    written = root.mtime(PATH) if root.is_running else None
     return written is not None and 0 <= time.time() - written < _SETTLING
 
 

@@ -93,7 +93,7 @@ def _of_files(subject: Subject, wish: _Wish, path: str) -> Answer:
         variables = execution_variables(subject.root.read(each) or "")
     given = {key for key in (MASK, LIST) if variables.get(key)}
     if not given or wish.is_met_by(variables):
-        return subject.unverifiable(wish.about, path, "its environment cannot be read")
+        return subject.unread(wish.about, path, "its environment cannot be read")
     return _judged(subject, wish, unit.line.path if unit else found[0], variables)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 from cpuplan.check.roots.reader import MAX_FILE, MAX_NAMES, Status
 from cpuplan.check.roots.tree import Tree
-from cpuplan.files import FLAGS, TooLarge, check_kind, read_open
+from cpuplan.files import FLAGS, TooLarge, Unreadable, check_kind, read_open
 
 #: Folders that are kept open between two reads; a process may have 1,024 files, or fewer.
 _MAX_OPEN = 128
@@ -50,6 +50,10 @@ class FolderReader(Tree[_Place]):
         place, name, status = self._status(path)
         # Before it is opened: opening some devices has an effect.
         check_kind(status.st_mode)
+        if not status.st_nlink:
+            # A file that a container has by itself stays the old one when another takes its name.
+            problem = "it was replaced after it was mounted here: restart this pod"
+            raise Unreadable(problem, errno.ESTALE)
         descriptor = os.open(name, FLAGS | os.O_NOFOLLOW, dir_fd=place.descriptor)
         try:
             return read_open(descriptor, limit)

@@ -3,12 +3,12 @@
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
-from cpuplan.check.roots import hosts
+from cpuplan.check.roots import hosts, mounted
 from cpuplan.check.roots.coverage import PLACES, PROGRAMS, is_collected, is_copied, is_listed
 from cpuplan.check.roots.host import HostReader
 from cpuplan.check.roots.reader import MAX_NAMES, Reader, Status, limit_of
@@ -27,6 +27,9 @@ _ABSENT = (
     errno.EOPNOTSUPP,
 )
 
+#: What the kernel says of files that are for others.
+_DENIED = (errno.EACCES, errno.EPERM)
+
 _T = TypeVar("_T")
 
 
@@ -34,6 +37,7 @@ class Kind(Enum):
     """Where the files of a root come from, as a phrase for messages."""
 
     LIVE = "the running host"
+    PART = "a part of the running host"
     COPY = "a copy of a root file system"
     SNAPSHOT = "a snapshot of cpuplan"
     SOSREPORT = "a sosreport"
@@ -52,12 +56,20 @@ class Root:
         reader: Reader | None = None,
         kind: Kind | None = None,
         host: str = "",
+        parts: Collection[str] | None = None,
     ) -> None:
         self.folder = Path(os.path.realpath(folder))
         #: Why a file or folder is not read, by its shown path.
         self.refused: dict[str, str] = {}
+        #: Those that a part of a node has not got on purpose, and whether they are for other users.
+        self.withheld: dict[str, bool] = {}
         self._reader = reader or HostReader(self.folder)
         self.kind = kind or (Kind.LIVE if _is_live(self.folder) else Kind.COPY)
+        self._parts = parts
+        if self.kind is Kind.LIVE and parts is None:
+            self._parts = mounted.parts(self.folder)
+        if self._parts is not None:
+            self.kind = Kind.PART
         self._host = host
 
     def host_names(self) -> tuple[str, ...]:
@@ -125,8 +137,21 @@ class Root:
     def refuse(self, path: str, error: OSError | ValueError | Unreadable) -> None:
         """Note that something at `path` is not read, unless nothing is there."""
         refusal = error if isinstance(error, Unreadable) else unreadable(error)
-        if refusal.errno not in _ABSENT:
-            self.refused[str(self.folder / path)] = refusal.problem
+        if refusal.errno in _ABSENT:
+            return
+        self.refused[str(self.folder / path)] = refusal.problem
+        if self.kind is Kind.PART and refusal.errno in (*_DENIED, errno.ESTALE):
+            self.withheld[str(self.folder / path)] = refusal.errno in _DENIED
+
+    def is_left_out(self, path: str) -> bool:
+        """Whether an agent has not got a file on purpose: it is not mounted, or is for others."""
+        is_of_others = self.withheld.get(str(self.folder / path), False)
+        return is_of_others or (self.kind is Kind.PART and not self.covers(path))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is the node itself, or a part of it, and no copy."""
+        return self.kind in (Kind.LIVE, Kind.PART)
 
     def covers(self, path: str) -> bool:
         """Whether a file that is missing here is missing on the node.
@@ -136,6 +161,8 @@ class Root:
         """
         if self.kind is Kind.LIVE:
             return True
+        if self._parts is not None:
+            return mounted.covers(self._parts, path)
         if self.kind is Kind.COPY:
             is_whole = any(map(self.is_file, PROGRAMS))
             return is_whole or is_copied(path, self.names, self._is_there)

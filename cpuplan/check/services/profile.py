@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 
 from cpuplan.check.interrupts.seen import named
-from cpuplan.check.roots.root import Kind
 from cpuplan.check.services import programs, tunedlog
 from cpuplan.check.services.unitlines import lines
 from cpuplan.check.subject import Subject
@@ -136,7 +135,7 @@ def verdict(subject: Subject) -> Iterator[Answer]:
     else:
         reason = "there is no output of tuned-adm verify here"
         # TuneD tells it to who asks; of what went wrong its log has a line.
-        is_told = subject.root.kind is Kind.LIVE and bool(log_text)
+        is_told = subject.root.is_running and bool(log_text)
         tell = subject.unshown if is_told else subject.unverifiable
         yield tell(_VERDICT, path or log_path, reason)
 

@@ -5,7 +5,6 @@ That their files are there and equal is a matter of `files`.
 
 from collections.abc import Iterator
 
-from cpuplan.check.roots.root import Kind
 from cpuplan.check.services import expectedunits, shown, unitfiles, unitlines
 from cpuplan.check.services.expectedunits import CompiledUnit
 from cpuplan.check.services.unitfiles import UnitFiles
@@ -192,8 +191,7 @@ def results(subject: Subject) -> Iterator[Answer]:
         fact = f"result of {name}"
         if name not in known:
             # systemd tells it to who asks, and no file of a running host has it.
-            is_live = subject.root.kind is Kind.LIVE
-            tell = subject.unshown if is_live else subject.unverifiable
+            tell = subject.unshown if subject.root.is_running else subject.unverifiable
             yield tell(fact, path, _NOT_SHOWN)
         elif problem := _result(name, known[name]):
             problems.setdefault(problem, []).append(name)

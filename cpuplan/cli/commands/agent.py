@@ -112,8 +112,8 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     source = Node(root, state or settings().root / "out", node or "")
     board = Board(interval)
     teller = _teller(node or "", condition=condition, events=events)
-    tells: list[Tell] = [_writer(textfile, source)] if textfile else []
-    tells += [teller.tell] if teller else []
+    writers = [_writer(textfile, source)] if textfile else []
+    tells: list[Tell] = [*writers, *([teller.tell] if teller else [])]
     agent = Agent(source, board, tells, _log)
     if once:
         agent.once()
@@ -122,6 +122,9 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     _on_signals(agent.end, agent.ask)
     server = _server(listen, board, source) if listen else None
     agent.run()
+    board.forget("the agent was stopped")
+    for write in writers:
+        write(board.view())
     if teller:
         teller.stop()
     if server:
@@ -142,6 +145,8 @@ def _on_signals(end: Callable[[], None], ask: Callable[[], None]) -> None:
 
 def _writer(path: Path, source: "Node") -> "Tell":
     from cpuplan.agent import metrics, textfile
+
+    textfile.clear(path)
 
     def tell(view: "View") -> None:
         try:

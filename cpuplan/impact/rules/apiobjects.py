@@ -44,6 +44,7 @@ ELSEWHERE = frozenset(
         "ClusterRole",
         "ClusterRoleBinding",
         "Job",
+        "NetworkPolicy",
         "PodMonitor",
         "PrometheusRule",
         "Role",
@@ -81,6 +82,8 @@ def _differing(before: Side, after: Side, cluster: str) -> tuple[tuple[ObjectId,
 
 def _rule(identity: ObjectId, agents: Collection[str], *, is_replaced: bool) -> str:
     """The rule of an object; "" where it concerns other nodes, or another module tells it."""
+    if identity.kind in _ADMISSION and identity.name.startswith(verification.AGENT):
+        return "verification"  # what the tokens of agents may do
     if identity.kind in OF_CLUSTER:
         return OF_CLUSTER[identity.kind]
     if identity.name in agents:

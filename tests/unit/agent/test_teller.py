@@ -46,7 +46,7 @@ FAILED = Board(60).view()._replace(problem="CP877: x is no expected state")
             view(3, unshown=8),
             "True",
             "PlanHolds",
-            "3 facts of the plan hold; 8 facts cannot be seen on any node",
+            "3 facts of the plan hold; 8 facts cannot be seen by an agent",
         ),
         (view(0, 0, 2), "Unknown", "NothingVerified", "2 facts cannot be verified here"),
         (view(), "Unknown", "NothingVerified", "the plan has no facts to verify"),

@@ -15,6 +15,8 @@ from cpuplan.agent.board import Plan as Known
 from cpuplan.backends.argocd.kinds import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
 from cpuplan.backends.verify import access, arrival
 from cpuplan.check.cluster.kinds import KINDS as KINDS_OF_A_CLUSTER
+from cpuplan.expected import places
+from cpuplan.expected.places import By
 from cpuplan.fleet.verification import KINDS, agent
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
@@ -66,7 +68,8 @@ def test_nothing_unless_it_is_asked_for() -> None:
 
 def test_the_least_is_an_agent_without_any_right() -> None:
     made = objects(asking())
-    assert sorted(made) == ["ConfigMap", "DaemonSet", "Namespace", "ServiceAccount"]
+    kinds = ["ConfigMap", "DaemonSet", "Namespace", "NetworkPolicy", "ServiceAccount"]
+    assert sorted(made) == kinds
     assert pod(made)["automountServiceAccountToken"] is False
     assert pod(made)["containers"][0]["args"] == [
         *("agent", "--root", "/host", "--state", "/state"),
@@ -89,13 +92,20 @@ def test_the_project_may_sync_it_and_each_file_is_known(platform: str) -> None:
         for key in ("clusterResourceWhitelist", "namespaceResourceWhitelist")
         for each in project[key]
     }
-    written = {path: yaml.safe_load(data) for path, data in files.items() if "/40-" in path}
+    paths = [path for path in files if "/manifests/40-" in path]
+    written = {path: yaml.safe_load(files[path]) for path in paths}
     kinds = {(each["apiVersion"].rpartition("/")[0], each["kind"]) for each in written.values()}
     assert kinds <= allowed
     assert {*VERIFY_KINDS, *VERIFY_CLUSTER_KINDS} <= allowed
     own = {f"40-{kind}-{agent('ran-server')}.yaml" for kind in KINDS}
     others = {path.rpartition("/")[2] for path in written} - own
+    policies = {
+        f"40-validatingadmissionpolicy{end}-cpuplan-agent-{what}.yaml"
+        for end in ("", "binding")
+        for what in ("status", "events")
+    }
     shared = {"40-namespace-cpuplan.yaml", "40-securitycontextconstraints-cpuplan-agent.yaml"}
+    shared |= policies
     assert {name for name in others if "cpuplan-arrival" not in name} <= shared
 
 
@@ -104,29 +114,151 @@ def test_projects_without_it_may_not_sync_it() -> None:
     assert b"DaemonSet" not in files["argocd/appproject.yaml"]
 
 
-def test_the_agent_can_only_read() -> None:
+def test_the_agent_is_a_user_of_its_own_and_can_only_read() -> None:
     spec = pod(objects(asking(**ALL)))
     assert not spec.keys() & {"hostPID", "hostNetwork", "hostIPC"}
     [container] = spec["containers"]
     assert container["securityContext"] == {
         "allowPrivilegeEscalation": False,
-        "capabilities": {"add": ["DAC_READ_SEARCH", "SYS_PTRACE"], "drop": ["ALL"]},
+        "capabilities": {"drop": ["ALL"]},
         "readOnlyRootFilesystem": True,
     }
-    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert all(mount["readOnly"] for mount in container["volumeMounts"])
-    paths = {mount["mountPath"] for mount in container["volumeMounts"]}
-    # Mounts of their own in the host, in which root could write below a mount that is read-only.
-    assert {"/host/proc", "/host/sys", "/host/sys/fs/cgroup", "/host/var", "/host/etc"} <= paths
+    assert spec["securityContext"] == {
+        "runAsUser": 65520,
+        "runAsGroup": 65520,
+        "runAsNonRoot": True,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
     assert "requests" in container["resources"]
     assert "cpu" not in container["resources"]["limits"]
 
 
-def test_environments_of_pods_are_read_where_cpus_can_be_shared_only() -> None:
+PLATFORMS = {
+    "openshift": "4.20",
+    "kubernetes": "1.34",
+    "rke2": "1.34",
+    "k3s": "1.34",
+    "talos": "1.12",
+    "bottlerocket": "1.34",
+}
+
+
+def of_platform(name: str, **verify: Any) -> ConfiguredPlan:
+    spec = {"verify": {"image": IMAGE, **verify}}
+    return plan(regular(cores=8), platform=name, version=PLATFORMS[name], spec=spec)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_folders_are_those_of_the_table_without_sockets_keys_and_volumes(platform: str) -> None:
+    spec = pod(objects(of_platform(platform)))
+    mounts = spec["containers"][0]["volumeMounts"]
+    assert all(mount["readOnly"] for mount in mounts)
+    folders = {mount["mountPath"] for mount in mounts} - {"/state"}
+    assert {"/host/etc", "/host/proc", "/host/sys/fs/cgroup"} <= folders
+    for folder in folders:
+        place = places.of(folder.removeprefix("/host/"))
+        assert place
+        assert not place.left_out, folder
+        assert place.by is By.USER
+    # Below these are sockets of programs that obey, volumes of pods, and files of the kernel.
+    above = {
+        "/host",
+        "/host/run",
+        "/host/run/systemd",
+        "/host/sys",
+        "/host/sys/kernel",
+        "/host/var",
+    }
+    above |= {"/host/sys/fs", "/host/var/lib", "/host/dev", "/host/var/lib/kubelet"}
+    assert not folders & above
+    names = [volume["name"] for volume in spec["volumes"]]
+    assert len(names) == len(set(names)) == len(mounts)
+    assert {mount["name"] for mount in mounts} == set(names)
+    assert all(re.fullmatch("[a-z0-9-]{1,63}", name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("version", "recursive"), [("1.29", None), ("1.30", None), ("1.31", "IfPossible")]
+)
+def test_mounts_below_are_read_only_where_the_release_can(
+    version: str, recursive: str | None
+) -> None:
     spec = {"verify": {"image": IMAGE}}
-    alone = plan(regular(cores=8), platform="kubernetes", version="1.34", spec=spec)
-    [container] = pod(objects(alone))["containers"]
+    one = plan(regular(cores=8), platform="kubernetes", version=version, spec=spec)
+    mounts = pod(objects(one))["containers"][0]["volumeMounts"]
+    of_host = [mount for mount in mounts if mount["name"] != "state"]
+    assert {mount.get("recursiveReadOnly") for mount in of_host} == {recursive}
+    # The API server refuses it with propagation; without, no later mount of the host comes along.
+    assert {mount["mountPropagation"] for mount in of_host} == {"None"}
+
+
+def test_more_access_is_asked_for() -> None:
+    root = pod(objects(of_platform("kubernetes", access="root")))
+    assert root["securityContext"]["runAsUser"] == 0
+    # Of another group than the host's processes: the kernel lets it trace none of them.
+    assert root["securityContext"]["runAsGroup"] == 65520
+    [container] = root["containers"]
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    by_path = {mount["mountPath"]: mount for mount in container["volumeMounts"]}
+    kubelet = by_path["/host/var/lib/kubelet"]
+    assert kubelet["readOnly"]
+    assert kubelet["mountPropagation"] == "HostToContainer"
+    assert "recursiveReadOnly" not in kubelet
+    hidden = {path for path, mount in by_path.items() if mount["name"] == "nothing"}
+    assert {"/host/var/lib/kubelet/pods", "/host/var/lib/kubelet/device-plugins"} <= hidden
+    tracing = pod(objects(asking(access="tracing")))
+    [container] = tracing["containers"]
+    added = ["DAC_READ_SEARCH", "SYS_PTRACE"]
+    assert container["securityContext"]["capabilities"] == {"add": added, "drop": ["ALL"]}
+
+
+def test_environments_of_pods_are_read_where_cpus_can_be_shared_only() -> None:
+    [container] = pod(objects(of_platform("kubernetes", access="tracing")))["containers"]
     assert container["securityContext"]["capabilities"]["add"] == ["SYS_PTRACE"]
+
+
+def test_single_files() -> None:
+    path = "/var/lib/kubelet/config.yaml"
+    spec = pod(objects(of_platform("kubernetes", files=[path])))
+    assert {"name": "file-0", "hostPath": {"path": path, "type": "File"}} in spec["volumes"]
+    mounts = spec["containers"][0]["volumeMounts"]
+    assert f"/host{path}" in {mount["mountPath"] for mount in mounts}
+
+
+def network(**verify: Any) -> dict[str, Any]:
+    [policy] = objects(of_platform("kubernetes", **verify))["NetworkPolicy"]
+    spec: dict[str, Any] = policy["spec"]
+    return spec
+
+
+def test_nobody_connects_and_the_agent_nowhere_unless_asked_for() -> None:
+    one = of_platform("kubernetes")
+    [policy] = objects(one)["NetworkPolicy"]
+    template = objects(one)["DaemonSet"][0]["spec"]["template"]
+    labels = policy["spec"]["podSelector"]["matchLabels"]
+    assert labels.items() <= template["metadata"]["labels"].items()
+    assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
+    assert not policy["spec"].keys() & {"ingress", "egress"}
+
+
+def test_prometheus_connects_and_the_agent_to_the_api_server() -> None:
+    prometheus = {"namespace": "monitoring", "pods": {"app": "prometheus"}}
+    spec = network(prometheus=prometheus, condition=True)
+    [rule] = spec["ingress"]
+    assert rule["ports"] == [{"port": 9876, "protocol": "TCP"}]
+    assert rule["from"] == [
+        {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}},
+            "podSelector": {"matchLabels": {"app": "prometheus"}},
+        }
+    ]
+    assert [port["port"] for port in spec["egress"][0]["ports"]] == [443, 6443]
+    assert "to" not in spec["egress"][0]
+    server = {"cidrs": ["10.0.0.0/24"], "ports": [6443]}
+    [rule] = network(events=True, apiServer=server)["egress"]
+    assert rule["to"] == [{"ipBlock": {"cidr": "10.0.0.0/24"}}]
+    assert rule["ports"] == [{"port": 6443, "protocol": "TCP"}]
+    assert network(prometheus={})["ingress"][0]["from"] == [{"namespaceSelector": {}}]
 
 
 def test_it_runs_on_the_nodes_of_the_class() -> None:
@@ -176,6 +308,11 @@ def test_openshift_admits_the_pods_by_constraints_of_their_own() -> None:
     assert constraints["allowPrivilegedContainer"] is False
     assert constraints["allowHostPID"] is False
     assert constraints["users"] == constraints["groups"] == []
+    assert constraints["allowedCapabilities"] == []
+    assert constraints["runAsUser"] == {"type": "MustRunAsNonRoot"}
+    tracing = objects(asking("openshift", access="tracing"))["SecurityContextConstraints"]
+    assert tracing[0]["allowedCapabilities"] == ["DAC_READ_SEARCH", "SYS_PTRACE"]
+    assert tracing[0]["runAsUser"] == {"type": "RunAsAny"}
     [role] = made["ClusterRole"]
     assert role["rules"][0]["resourceNames"] == [constraints["metadata"]["name"]]
     assert role["rules"][0]["verbs"] == ["use"]

@@ -159,6 +159,7 @@ def test_what_would_reboot_nodes_stays(tmp_path: Path) -> None:
         "ClusterRole",
         "ClusterRoleBinding",
         "DaemonSet",
+        "NetworkPolicy",
         "SecurityContextConstraints",
         "ServiceAccount",
     }
