@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from cpuplan.check.roots.root import Root
 from cpuplan.check.threads.task import Task, read
+from cpuplan.files import TooLarge
 
 #: Threads of one node; where there are more, none is judged.
 MAX_THREADS = 100_000
@@ -35,7 +36,9 @@ def threads(root: Root) -> Threads:
         found = list(_of_process(root, pid))
         tasks += found
         if len(tasks) > MAX_THREADS:
-            return Threads(problem=f"there are more than {MAX_THREADS:,} threads")
+            problem = f"there are more than {MAX_THREADS:,} threads"
+            root.refuse("proc", TooLarge(problem))
+            return Threads(problem=problem)
         if any(not task.is_kernel for task in found):
             cgroups[pid] = root.read(f"proc/{pid}/cgroup") or ""
     return Threads(tuple(tasks), cgroups)
