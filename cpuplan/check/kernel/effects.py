@@ -7,6 +7,7 @@ from cpuplan.check.kernel import iommu, line, sysctls
 from cpuplan.check.kernel.said import CMDLINE, said
 from cpuplan.check.roots.root import Kind
 from cpuplan.check.subject import Subject
+from cpuplan.check.threads.task import cpu_list
 from cpuplan.check.values import shown
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.derived import CALLBACKS
@@ -180,7 +181,7 @@ def _callbacks(subject: Subject, setting: Setting) -> Iterator[Answer]:
         yield subject.unshown(fact(setting), found.path, found.problem)
         return
     text = found.log.callbacks
-    cpus = CpuSet.parse_kernel(text) if text and text[0].isdigit() else EMPTY
+    cpus = cpu_list(text) if text and text[0].isdecimal() else EMPTY
     if cpus == wanted:
         yield _held(subject, setting, found.path, str(cpus))
     else:

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
+from cpuplan import nodetext
 from cpuplan.check.pods.names import Container, container_of, is_all_pods, is_folder, pod_of
 from cpuplan.check.roots.root import Root
 from cpuplan.check.threads.task import cpu_list
@@ -111,8 +112,7 @@ class Tree:
         words = (self.root.read(f"{folder}/cpu.stat") or "").split()
         if "nr_throttled" not in words[:-1]:
             return 0
-        text = words[words.index("nr_throttled") + 1]
-        return int(text) if text.isdigit() else 0
+        return nodetext.natural(words[words.index("nr_throttled") + 1]) or 0
 
     def below(self, path: str) -> list[str]:
         """The control groups below one."""
@@ -157,9 +157,8 @@ class Quota(NamedTuple):
 
 
 def _quota(quota: str, period: str, path: str) -> Quota | None:
-    if not (quota.isdigit() and period.isdigit() and int(period)):
-        return None
-    return Quota(int(quota), int(period), path)
+    given, each = nodetext.natural(quota), nodetext.natural(period)
+    return Quota(given, each, path) if given is not None and each else None
 
 
 def above(path: str) -> list[str]:

@@ -72,7 +72,9 @@ class Root:
         self.refused: dict[str, str] = {}
         #: None while a check may go on reading.
         self.spent: Spent | None = None
-        self._questions = self._listed = self._read = 0
+        #: How often something was asked for.
+        self.asked = 0
+        self._listed = self._read = 0
         self._reader = reader or HostReader(self.folder)
         self.kind = kind or (Kind.LIVE if _is_live(self.folder) else Kind.COPY)
         self._host = host
@@ -189,10 +191,10 @@ class Root:
         return self._ask(self._reader.status, path)
 
     def _ask(self, question: Callable[[str], _T], path: str) -> _T | None:
-        """The answer of the reader; None for a refusal, which is noted, and of a root that is spent."""
+        """The answer of the reader; None for a refusal, which is noted, and once it is spent."""
         if self.spent:
             return None
-        self._questions += 1
+        self.asked += 1
         try:
             answer = question(path)
         except (OSError, ValueError, Unreadable) as error:
@@ -207,7 +209,7 @@ class Root:
         elif isinstance(answer, Sized):
             self._listed += len(answer)
         problem = ""
-        if self._questions > MAX_QUESTIONS:
+        if self.asked > MAX_QUESTIONS:
             problem = f"a check asks for at most {MAX_QUESTIONS:,} files and folders of one root"
         elif self._listed > MAX_LISTED:
             problem = f"a check lists at most {MAX_LISTED:,} names of one root"
