@@ -180,7 +180,7 @@ def _callbacks(subject: Subject, setting: Setting) -> Iterator[Answer]:
         yield subject.unshown(fact(setting), found.path, found.problem)
         return
     text = found.log.callbacks
-    cpus = _cpus(text or "")
+    cpus = _listed(text or "")
     if cpus == wanted:
         yield _held(subject, setting, found.path, str(cpus))
     else:
@@ -188,7 +188,7 @@ def _callbacks(subject: Subject, setting: Setting) -> Iterator[Answer]:
         yield _differs(subject, setting, found.path, observed, str(wanted))
 
 
-def _cpus(text: str) -> CpuSet:
+def _listed(text: str) -> CpuSet:
     """A list in the kernel's log; empty for a word, and for what is no list."""
     try:
         return CpuSet.parse_kernel(text)
