@@ -99,6 +99,19 @@ def _resize(path: str, size: int) -> Step:
     return lambda project: os.truncate(project / path, size)
 
 
+def _many_links_to_one_folder(project: Path) -> None:
+    """The root of worker-0 in an archive, with a hundred NUMA nodes that are one large folder."""
+    large = "sys/kernel/large"
+    with tarfile.open(project / "node.tar", "w") as tar:
+        tar.add(project / "node", ".")
+        for number in range(20_000):
+            tar.addfile(tarfile.TarInfo(f"{large}/{number}"))
+        for number in range(100, 201):
+            link = tarfile.TarInfo(f"sys/devices/system/node/node{number}/hugepages")
+            link.type, link.linkname = tarfile.SYMTYPE, f"/{large}"
+            tar.addfile(link)
+
+
 @contextmanager
 def _another_run(project: Path) -> Iterator[None]:
     folder = os.open(project, os.O_RDONLY)
@@ -386,6 +399,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "CP806-other-kernel": (_node, _remove(f"node/{CPU}/nohz_full")),
     "CP807-cut-off": (_archive("node.tgz", SYSROOT), _resize("node.tgz", 100)),
     "CP808-bomb": (_write("node.tgz", gzip.compress(b"", mtime=0) * 20_001),),
+    "CP8160-links": (_node, _many_links_to_one_folder),
     "CP809-must-gather": (
         _archive("gather/nodes/worker-0/sysinfo.tgz", SYSROOT),
         _archive("gather/nodes/worker-1/sysinfo.tgz", SYSROOT),

@@ -2,6 +2,7 @@
 
 import re
 
+from cpuplan import nodetext
 from cpuplan.check.subject import Subject
 from cpuplan.check.values import MAX_SHOWN
 from cpuplan.source import Position
@@ -32,7 +33,7 @@ def scrubbed(text: str) -> str:
 
 def line_of(subject: Subject, path: str, key: str) -> Position:
     """The first line of a file that names the key, or its last part (`memory.available`)."""
-    lines = (subject.root.read(path) or "").splitlines()
+    lines = nodetext.lines(subject.root.read(path) or "")
     for name in (key, key.partition(".")[2], key.rpartition(".")[2]):
         for number, line in enumerate(lines, start=1):
             column = line.lower().find(name.lower()) if name else -1

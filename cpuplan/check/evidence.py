@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from cpuplan import nodetext
 from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components import kernel
@@ -16,7 +17,7 @@ _BRACKETS = re.compile(r"\[([^]]+)\]")
 #: A boot argument that was not given has no effect, which is no second finding
 #: (`check.kernel.effects`).
 _OWN_STEPS = (kernel.NAME,)
-_RELEASE = re.compile(r"Linux version (\d+)\.(\d+)")
+_RELEASE = re.compile(r"Linux version ([0-9]{1,6})\.([0-9]{1,6})")
 
 
 def shown_by_files(subject: Subject) -> Iterator[Answer]:
@@ -84,7 +85,10 @@ def read(form: Form, text: str) -> Value:
     if form is Form.TEXT:
         return text
     if form is Form.NUMBER:
-        return int(text, 0)
+        number = nodetext.integer(text)
+        if number is None:
+            raise ValueError("it is no number")
+        return number
     if form is Form.WORD:
         match = _BRACKETS.search(text)
         return match[1] if match else text

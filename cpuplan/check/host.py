@@ -35,6 +35,8 @@ from cpuplan.expected.state import Expected
 from cpuplan.source import Locate
 
 Step = Callable[[Subject], Iterator[Answer]]
+#: The fact that everything was read that a check asks for.
+_WHOLE = "root within the limits of a check"
 
 STEPS: tuple[Step, ...] = (
     delivery.stamped,
@@ -96,8 +98,17 @@ def check(root: Root, expected: Expected, node: str, locate: Locate) -> list[Ans
     steps = STEPS
     if not root.names("sys") and root.read(CMDLINE) is None and not root.refused:
         steps = (online.cpus,)
-    answers = [answer for step in steps for answer in _run(step, subject)]
-    return [*dict.fromkeys(answers), *unanswered.answers(expected, answers)]
+    answers: list[Answer] = []
+    for step in steps:
+        made = list(_run(step, subject))
+        if root.spent:
+            # It has seen a part of the node: what that says may be otherwise.
+            finding = diagnose("CP8160", path=root.spent.path, problem=root.spent.problem)
+            answers.append(subject.answered(_WHOLE, finding))
+            break
+        answers += made
+    reason = f"{root.spent.path}: {root.spent.problem}" if root.spent else ""
+    return [*dict.fromkeys(answers), *unanswered.answers(expected, answers, reason)]
 
 
 def _run(step: Step, subject: Subject) -> Iterator[Answer]:

@@ -17,13 +17,17 @@ _PROGRAMS = (kubelet.NAME, crio.NAME, containerd.NAME)
 _NOT_SHOWN = "nothing that was read here shows it"
 
 
-def answers(expected: Expected, given: Sequence[Answer]) -> Iterator[Answer]:
-    """An answer on each setting that has none among those that were given."""
+def answers(expected: Expected, given: Sequence[Answer], reason: str = "") -> Iterator[Answer]:
+    """An answer on each setting that has none among those that were given.
+
+    A `reason` says why no more was read.
+    """
     by_fact = {answer.fact: answer for answer in given}
     for setting in expected.settings:
         if name(setting) not in by_fact:
             paths = _files(setting, expected)
-            yield _in_files(setting, paths, by_fact) or _open(setting, has_files=bool(paths))
+            left = _open(setting, reason, has_files=bool(paths))
+            yield _in_files(setting, paths, by_fact) or left
 
 
 def _files(setting: Setting, expected: Expected) -> list[str]:
@@ -46,10 +50,11 @@ def _in_files(
     return worst._replace(fact=name(setting))
 
 
-def _open(setting: Setting, *, has_files: bool) -> Answer:
+def _open(setting: Setting, reason: str, *, has_files: bool) -> Answer:
     """No step has read it: of what neither a file nor a program of the node has, none can."""
     shown_by = setting.effect.shown_by if setting.effect else ""
-    reason = f"{shown_by} shows it, which is not read" if shown_by else _NOT_SHOWN
+    not_read = f"{shown_by} shows it, which is not read" if shown_by else _NOT_SHOWN
+    reason = reason or not_read
     is_of_node = has_files or shown_by.startswith("/") or setting.component in _PROGRAMS
     fact, verdict = name(setting), Verdict.UNVERIFIABLE
     return Answer(fact, verdict, "", reason=reason, is_unshown=not is_of_node)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.check.host import check
-from cpuplan.check.roots.root import Root
-from cpuplan.check.roots.sources import node_of, roots_at
+from cpuplan.check.roots.root import Kind, Root
+from cpuplan.check.roots.sources import node_of, openings_at
 from cpuplan.cli.output import settings
 from cpuplan.cli.statements import Statements
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
@@ -50,8 +50,8 @@ def find_places(paths: Sequence[Path]) -> list[Place]:
     for path in paths:
         children: list[Path] = []
         if path.is_dir():
-            roots = roots_at(path)
-            if len(roots) == 1 and _is_empty(roots[0]):
+            openings = openings_at(path)
+            if len(openings) == 1 and _is_empty(openings[0].open()):
                 children = sorted(child for child in path.iterdir() if child.name[:1] != ".")
         found += [Place(child, is_given=False) for child in children]
         if not children:
@@ -60,25 +60,24 @@ def find_places(paths: Sequence[Path]) -> list[Place]:
 
 
 @stage("opening")
-def find_roots(places: Sequence[Place]) -> tuple[list[Root], list[Diagnostic]]:
-    """The roots at some places, with what is no root.
+def only_root(places: Sequence[Place]) -> Root | None:
+    """The root of some places where they have no other and nothing else.
 
     CpuplanError (CP807, CP808) for a path that is given itself.
     """
-    found: list[Root] = []
-    problems: list[Diagnostic] = []
-    for place in places:
-        try:
-            found += roots_at(place.path)
-        except CpuplanError as error:
-            if place.is_given:
-                raise
-            problems += error.diagnostics
-    return found, problems
+    if len(places) != 1:
+        return None
+    try:
+        openings = openings_at(places[0].path)
+        return openings[0].open() if len(openings) == 1 else None
+    except CpuplanError:
+        if places[0].is_given:
+            raise
+        return None
 
 
 def _is_empty(root: Root) -> bool:
-    return not any(root.names(mark) for mark in _MARKS)
+    return root.kind is not Kind.MUST_GATHER and not any(root.names(mark) for mark in _MARKS)
 
 
 def check_places(
@@ -141,22 +140,23 @@ class Snapshots:
         return found
 
     def _answered(self, place: Place) -> Answered:
-        try:
-            roots = roots_at(place.path)
-        except CpuplanError as error:
-            return Answered(unread=error.diagnostics)
         checked: list[Checked] = []
         strange: list[Diagnostic] = []
         locate = unplaced.locate_in(self.documents)
-        for root in roots:
-            try:
-                state, name = _node(root, self.states)
-            except CpuplanError as error:
-                strange += error.diagnostics
-                continue
-            answers = tuple(check(root, state, name, locate))
-            of = Checked(name, state.cluster, state.name, state.digest, answers, state.intent)
-            checked.append(of)
+        try:
+            # One by one: of a must-gather, the files of two nodes at most are in memory.
+            for opening in openings_at(place.path):
+                root = opening.open()
+                try:
+                    state, name = _node(root, self.states)
+                except CpuplanError as error:
+                    strange += error.diagnostics
+                    continue
+                answers = tuple(check(root, state, name, locate))
+                of = Checked(name, state.cluster, state.name, state.digest, answers, state.intent)
+                checked.append(of)
+        except CpuplanError as error:
+            return Answered(unread=error.diagnostics)
         return Answered(tuple(checked), strange=tuple(strange))
 
 

@@ -59,7 +59,7 @@ def _region(item: str, size: int) -> CpuList:
 def _number(text: str, size: int) -> int:
     if text == "N":
         return size - 1
-    number = int(text)
-    if number > _LARGEST:
+    digits = text.lstrip("0") or "0"
+    if len(digits) > len(str(_LARGEST)) or int(digits) > _LARGEST:
         raise OverflowError(text)
-    return number
+    return int(digits)

@@ -15,7 +15,7 @@ _CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 _INTERRUPTS = "proc/irq/default_smp_affinity"
 #: Clocks that a guest prefers to its TSC, and that follow the TSC of its host.
 _GUEST_CLOCKS = ("kvm-clock", "hyperv_clocksource_tsc_page", "hyperv_clocksource_msr", "xen")
-_NUMBER = re.compile(r"-?[0-9]+|0[xX][0-9a-fA-F]+")
+_NUMBER = re.compile(r"-?[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16}")
 _PARAMETER = re.compile(r"([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*)")
 _TRUE, _FALSE = ("1", "y", "Y", "on"), ("0", "n", "N", "off")
 #: Prefixes of arguments that systemd and other programs read: no module has these names.

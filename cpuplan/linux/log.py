@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from cpuplan import nodetext
+
 #: `[    0.000000] `, `<6>[    0.000000] `, `kern  :info  : [Mon Nov 23 ...] `, or none at all.
 _STAMP = re.compile(r"^(?:<\d+>|\w+ *:\w+ *: )?\[ *[^\]]{1,40}\] (?:\[ *[TC]\d+\] )?")
 _FIRST = re.compile(r"Linux version \d|Booting Linux on physical CPU")
@@ -49,7 +51,7 @@ class Log(NamedTuple):
 
 def parse(text: str) -> Log:
     """The log in the form of dmesg or /dev/kmsg's messages, one to a line."""
-    lines = [_STAMP.sub("", line[:_MAX_LINE]).strip() for line in text.splitlines()]
+    lines = [_STAMP.sub("", line[:_MAX_LINE]).strip() for line in nodetext.lines(text)]
     unknown = _first(_UNKNOWN, lines)
     return Log(
         any(_FIRST.match(line) for line in lines[:50]),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 #: CPUs of a set; a line with a higher one is ignored.
 LIMIT = 8192
 _WORDS = re.compile(r"[\s,]+")
+_MOST_DIGITS = 100
 _QUOTED = re.compile(r"([\"'])(.*)\1")
 _NUMBER = re.compile(r"\+?(0x[0-9a-f]+|0b[01]+|0o[0-7]+|0[0-7]*|[1-9][0-9]*)", re.IGNORECASE)
 
@@ -47,7 +48,7 @@ def _line(text: str) -> int | None:
 def _number(text: str) -> int | None:
     """A number as C reads it: with a plus sign, and octal where it begins with 0."""
     match = _NUMBER.fullmatch(text)
-    if match is None:
+    if match is None or len(text) > _MOST_DIGITS:
         return None
     digits = match[1].lower()
     if digits[:2] in ("0x", "0b", "0o"):

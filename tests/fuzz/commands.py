@@ -10,7 +10,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -140,7 +140,11 @@ def check(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder, bounded(), _loaded():
         root = Path(folder, "node")
         shutil.copytree(whole, root)
-        _spoil(root, Random(data))  # noqa: S311 - no secret
+        random = Random(data)  # noqa: S311 - no secret
+        if random.random() < 1 / 2:
+            _lead_astray(root, random)
+        if random.random() < 2 / 3:
+            _spoil(root, random)
         ends(project, "check", NODE, "--root", str(root))
         _open_up(root)
 
@@ -149,6 +153,105 @@ def check_cluster(data: bytes) -> None:
     """`check cluster` with a server that says anything."""
     with ExitStack() as stack, bounded():
         clusters.check_cluster(data, ends, stack)
+
+
+#: What is no number to the kernel, and is one to Python or to regular expressions; and numbers.
+_NUMBERS = ("512\x1c", "1" * 5000, "\uff11\uff12", "\xb2", "1_0", "-0", "+5", " 7", "7\x85", "0x1f")
+_NUMBERS = (
+    *_NUMBERS,
+    "1e9",
+    "nan",
+    "inf",
+    "",
+    "\n",
+    "\u2028" * 3,
+    "9" * 20,
+    "8\u2029",
+    "-1",
+    "4294967296",
+)
+_COUNTED = (
+    "proc/meminfo",
+    "proc/uptime",
+    "proc/stat",
+    "proc/1/stat",
+    "proc/1/task/1/stat",
+    "proc/1/status",
+    "proc/irq/7/smp_affinity_list",
+    "proc/irq/7/effective_affinity",
+    "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+    "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages",
+    "sys/devices/system/node/node0/hugepages/hugepages-1048576kB/nr_hugepages",
+    "sys/devices/system/node/node0/hugepages/hugepages-2048kB/surplus_hugepages",
+    "sys/devices/system/node/node0/meminfo",
+    "sys/fs/cgroup/cpu.max",
+    "sys/fs/cgroup/kubepods.slice/cpu.stat",
+    "sys/fs/cgroup/kubepods.slice/hugetlb.2MB.current",
+    "run/cpuplan-unmovable-interrupts",
+    "etc/kernel/cmdline",
+    "boot/loader/entries/a.conf",
+)
+_ROUND = (
+    "sys/fs/cgroup",
+    "sys/fs/cgroup/x",
+    "proc/7",
+    "proc/1/task",
+    "proc/irq",
+    "sys/class/net/a",
+)
+_ROUND = (*_ROUND, "sys/devices/system/node/node9", "etc/systemd/system/a.service.d", "etc/crio")
+_ROUND = (*_ROUND, "etc/kubernetes/kubelet.conf.d", "run", "boot/loader", "var/lib/kubelet/pods")
+_BACK = ("/", ".", "..", "../..", "/proc", "/sys", "/sys/fs/cgroup", "/etc", "/nowhere")
+
+
+def _lead_astray(root: Path, random: Random) -> None:
+    """Texts that are almost numbers, tables that end early, deep groups, and links around."""
+    for name in random.sample(_COUNTED, random.randint(0, 4)):
+        text = random.choice(
+            ("{}", "{}\n", "btime {}\n", "MemTotal: {} kB\n", "nr_throttled {}", "{} {}")
+        )
+        _put(root / name, text.replace("{}", random.choice(_NUMBERS)))
+    if random.random() < 1 / 2:
+        _put(root / "proc/interrupts", _interrupts(random))
+        _put(root / "cpuplan/interrupts.later", _interrupts(random))
+        _put(root / "proc/irq/7/smp_affinity_list", "0-3\n")
+    if random.random() < 1 / 4:
+        depth = random.choice((3, 63, 64, 65, 300))
+        name = "sys/fs/cgroup/" + "a/" * depth + "cpuset.cpus"
+        _put(root / "sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory pids\n")
+        _put(root / name, random.choice(("0-3\n", *_NUMBERS)))
+    for name in random.sample(_ROUND, random.randint(0, 3)):
+        path = root / name
+        if not _is_within(root, path.parent):
+            continue
+        if os.path.lexists(path):
+            _take_away(path)
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(random.choice(_BACK))
+
+
+def _interrupts(random: Random) -> str:
+    """Rows that may lack counts, or have odd ones."""
+    cpus = random.choice((1, 4, 16))
+    lines = ["   ".join(f"CPU{random.choice((cpu, 99999999, cpu))}" for cpu in range(cpus))]
+    for number in (0, 7, 8, random.choice(_NUMBERS)):
+        counts = [random.choice(("0", "3", "12", random.choice(_NUMBERS))) for _ in range(cpus)]
+        row = " ".join(counts[: random.choice((cpus, cpus, random.randint(0, cpus)))])
+        lines.append(f"{number}: {row}  {random.choice(('PCI-MSI 1-edge      eth0', '', 'x'))}")
+    return "\n".join(lines)
+
+
+def _put(path: Path, text: str) -> None:
+    """A file, where the links that were made so far leave room for one."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def _is_within(root: Path, path: Path) -> bool:
+    """Whether nothing on the way to a path leads out of a root: links are made, never followed."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 def project(data: bytes) -> None:

@@ -91,6 +91,10 @@ class Image:
         gone = [name for name in names if self._changes.get(start + name, "") is None]
         return sorted((name, kind) for name, kind in names.items() if name not in gone)
 
+    def identity(self, path: str) -> str:
+        self._refuse_removed(self._place(path))
+        return self._place(path)
+
     def status(self, path: str) -> Status:
         content = self._content(path)
         if isinstance(content, Link):

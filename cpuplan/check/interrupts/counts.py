@@ -5,29 +5,34 @@ timers and calls from other CPUs, which no affinity moves, and they are left out
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from cpuplan import nodetext
 from cpuplan.cpuset import CpuSet
 
 #: Three parts of a row behind its counts: chip, number on it and how it is raised, and the devices.
 #: The kernel fills the second with blanks to eight characters (kernel/irq/proc.c: show_interrupts).
-_DEVICES = re.compile(r".*\S {2,}(\S(?:.*\S)?)\Z")
-_CPU = re.compile(r"CPU(\d+)\Z")
+_SEPARATED = "  "
+_CPU = re.compile(r"CPU([0-9]{1,5})")
 
 
 class Row(NamedTuple):
     """An interrupt: how often each CPU of the table got it, and the devices that asked for it."""
 
-    counts: Sequence[str]
+    counts: Sequence[int]
     devices: str
 
 
 class Table(NamedTuple):
-    """The CPUs of the columns, which are those online, and rows by the numbers of interrupts."""
+    """The CPUs of the columns, which are those online, and rows by the numbers of interrupts.
+
+    Rows without a count of each CPU are `damaged`, and say nothing.
+    """
 
     cpus: tuple[int, ...]
     rows: dict[int, Row]
+    damaged: tuple[int, ...] = ()
 
 
 class Growth(NamedTuple):
@@ -39,28 +44,43 @@ class Growth(NamedTuple):
     times: int
 
 
+def numbers(names: Iterable[str]) -> list[int]:
+    """The numbers among names of interrupts, ascending; those of the kernel have 32 bits."""
+    found = (nodetext.natural(name) for name in names if name.isdigit())
+    return sorted(number for number in found if number is not None)
+
+
 def read(text: str) -> Table:
     """The table of a text; without rows where the text is none."""
-    lines = text.splitlines()
+    lines = nodetext.lines(text)
     words = lines[0].split() if lines else []
-    matches = [_CPU.match(word) for word in words]
+    matches = [_CPU.fullmatch(word) for word in words]
     if not words or None in matches:
         return Table((), {})
     cpus = tuple(int(match[1]) for match in matches if match)
-    rows = {}
+    rows: dict[int, Row] = {}
+    damaged: list[int] = []
     for line in lines[1:]:
         name, _, rest = line.partition(":")
-        if name.strip().isdecimal():
-            rows[int(name)] = _row(rest, len(cpus))
-    return Table(cpus, rows)
+        number = nodetext.natural(name)
+        if number is None:
+            continue
+        row = _row(rest, len(cpus))
+        rows[number] = row or Row((), "")
+        if row is None:
+            damaged.append(number)
+    return Table(cpus, rows, tuple(damaged))
 
 
-def _row(text: str, columns: int) -> Row:
-    *counts, last = text.split(None, columns) if columns else [text]
-    if len(counts) < columns:
-        return Row((), "")
-    match = _DEVICES.match(last)
-    return Row(counts, match[1] if match else "")
+def _row(text: str, columns: int) -> Row | None:
+    words = text.split(None, columns)
+    counts = [nodetext.natural(word) for word in words[:columns]]
+    known = [count for count in counts if count is not None]
+    if len(known) < columns:
+        return None
+    before, separator, devices = " ".join(words[columns:]).rpartition(_SEPARATED)
+    is_named = separator and before.strip() and not devices[-1:].isspace()
+    return Row(known, devices.lstrip() if is_named else "")
 
 
 def grown(before: Table, after: Table, cpus: CpuSet) -> Iterator[Growth]:
@@ -74,7 +94,7 @@ def grown(before: Table, after: Table, cpus: CpuSet) -> Iterator[Growth]:
             continue
         if len(earlier.counts) != len(row.counts):
             continue
-        more = {cpu: int(row.counts[at]) - int(earlier.counts[at]) for at, cpu in columns}
+        more = {cpu: row.counts[at] - earlier.counts[at] for at, cpu in columns}
         on = CpuSet(cpu for cpu, times in more.items() if times > 0)
         if on:
             yield Growth(number, row.devices, on, sum(more[cpu] for cpu in on))

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Protocol
 
+from cpuplan import nodetext
 from cpuplan.components.host.interrupts import UNMOVABLE
 
 _DEBUG = "sys/kernel/debug/irq/irqs"
@@ -21,9 +22,9 @@ _FLAG = "IRQD_AFFINITY_MANAGED"
 #: virtio_scsi find_vqs with a descriptor of affinity): NVMe but for its admin queue, virtio disks
 #: and host adapters of SAS, RAID and Fibre Channel.
 _NAMES = re.compile(
-    r"(timer|arch_timer|nvme\d+q[1-9]\d*|virtio\d+-req(\.\d+|uest(\.\d+)?)|megasas\d+-msix\d+|mpt[23]sas\d+-msix\d+"
-    r"|mpi3mr\d+-msix\d+|smartpqi\d*|aacraid\d*|lpfc:\d+|csio\S*-scsi\S*|qla2xxx\S*_qpair\S*"
-    r"|qla2xxx \(qpair\d+\)|hisi_sas\S* cq\S*)\Z"
+    r"(timer|arch_timer|nvme[0-9]+q[1-9][0-9]*|virtio[0-9]+-req(\.[0-9]+|uest(\.[0-9]+)?)|megasas[0-9]+-msix[0-9]+|mpt[23]sas[0-9]+-msix[0-9]+"
+    r"|mpi3mr[0-9]+-msix[0-9]+|smartpqi[0-9]*|aacraid[0-9]*|lpfc:[0-9]+|csio\S*-scsi\S*|qla2xxx\S*_qpair\S*"
+    r"|qla2xxx \(qpair[0-9]+\)|hisi_sas\S* cq\S*)\Z"
 )
 
 
@@ -37,7 +38,8 @@ class Files(Protocol):
 def refused(files: Files) -> set[int]:
     """The interrupts that the compiled unit could not move."""
     words = (files.read(UNMOVABLE) or "").split()
-    return {int(word) for word in words if word.isdecimal()}
+    numbers = map(nodetext.natural, words)
+    return {number for number in numbers if number is not None}
 
 
 def is_managed(files: Files, number: int, devices: str) -> bool:

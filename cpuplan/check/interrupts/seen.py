@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 from cpuplan.check.interrupts import counts, managed
 from cpuplan.check.interrupts.managed import Files
+from cpuplan.check.roots.root import Root
 from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.files import Unreadable
 
 FOLDER = "proc/irq"
 TABLE = "proc/interrupts"
@@ -37,19 +39,26 @@ class Interrupt(NamedTuple):
     came: bool = True
 
 
-def all_of(files: Files) -> list[Interrupt]:
-    """The interrupts in use, in the order of their numbers."""
+def all_of(files: Root) -> list[Interrupt]:
+    """The interrupts in use, in the order of their numbers.
+
+    Of what is damaged nothing is said but that it is not read.
+    """
     table = counts.read(files.read(TABLE) or "")
+    if table.damaged:
+        numbers = named(map(str, table.damaged))
+        problem = f"it has no count of each CPU for interrupt {numbers}"
+        files.refuse(TABLE, Unreadable(problem))
     refused = managed.refused(files)
     found = []
-    for number in sorted(int(name) for name in files.names(FOLDER) if name.isdecimal()):
+    for number in counts.numbers(files.names(FOLDER)):
         devices = _devices(files, table, number)
         allowed = _of_file(files, f"{FOLDER}/{number}/smp_affinity")
         effective = _of_file(files, f"{FOLDER}/{number}/effective_affinity")
         allowed = effective if allowed is None else allowed
         if devices and allowed is not None:
             is_managed = number in refused or managed.is_managed(files, number, devices)
-            came = not table.cpus or any(map(int, table.rows[number].counts))
+            came = not table.cpus or any(table.rows[number].counts)
             found.append(Interrupt(number, devices, allowed, effective, is_managed, came))
     return found
 
@@ -62,10 +71,17 @@ def _devices(files: Files, table: counts.Table, number: int) -> str:
     return ", ".join(names)
 
 
-def _of_file(files: Files, path: str) -> CpuSet | None:
+def _of_file(files: Root, path: str) -> CpuSet | None:
     """The CPUs of a file and its twin with a list; a copy may have one of them."""
-    listed = cpus(files.read(f"{path}_list"))
-    return mask(files.read(path)) if listed is None else listed
+    text = files.read(f"{path}_list")
+    if text is not None:
+        given = cpus(text)
+    else:
+        text = files.read(path)
+        given = mask(text)
+    if given is None and text and text.strip():
+        files.refuse(path, Unreadable("it holds no CPUs"))
+    return given
 
 
 def cpus(text: str | None) -> CpuSet | None:

@@ -16,7 +16,7 @@ from cpuplan.text import listed
 _NET = "sys/class/net"
 #: In the same folder of every kernel with a network.
 _BESIDE = "proc/sys/net/core/somaxconn"
-_QUEUE = re.compile(r"rx-\d{1,5}")
+_QUEUE = re.compile(r"rx-[0-9]{1,5}")
 #: Queues that are named in a message.
 _MOST = 5
 

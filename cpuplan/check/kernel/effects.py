@@ -9,7 +9,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.derived import CALLBACKS
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.expected.answer import Answer, Heals
 from cpuplan.files import Unreadable
 from cpuplan.setting import Evidence, Form, Setting
@@ -179,12 +179,20 @@ def _callbacks(subject: Subject, setting: Setting) -> Iterator[Answer]:
         yield subject.unshown(fact(setting), found.path, found.problem)
         return
     text = found.log.callbacks
-    cpus = CpuSet.parse_kernel(text) if text and text[0].isdigit() else EMPTY
+    cpus = _listed(text or "")
     if cpus == wanted:
         yield _held(subject, setting, found.path, str(cpus))
     else:
         observed = text or "nothing is said of it"
         yield _differs(subject, setting, found.path, observed, str(wanted))
+
+
+def _listed(text: str) -> CpuSet:
+    """A list in the kernel's log; empty for a word, and for what is no list."""
+    try:
+        return CpuSet.parse_kernel(text)
+    except CpuSetError:
+        return EMPTY
 
 
 def _unplanned_lists(subject: Subject) -> Iterator[Answer]:

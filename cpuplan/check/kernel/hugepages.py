@@ -20,7 +20,7 @@ from cpuplan.setting import Setting
 from cpuplan.text import counted
 
 _MEMINFO = "proc/meminfo"
-_FIELD = re.compile(r"^(\w+):\s+(\d{1,15})", re.MULTILINE)
+_FIELD = re.compile(r"^([A-Za-z_]+):[ \t]+([0-9]{1,15})", re.MULTILINE)
 
 #: Pages by size in KiB.
 Sizes = dict[int, int]
@@ -61,7 +61,7 @@ def _anywhere(subject: Subject) -> Sizes:
 
 def _on_nodes(subject: Subject) -> Iterator[Pages]:
     names = subject.root.names(NODES)
-    for node in sorted(int(name[4:]) for name in names if re.fullmatch(r"node\d{1,5}", name)):
+    for node in sorted(int(name[4:]) for name in names if re.fullmatch(r"node[0-9]{1,5}", name)):
         yield from of_folder(subject, node, f"{NODES}/node{node}/hugepages")
 
 

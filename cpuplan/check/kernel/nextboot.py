@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from cpuplan import nodetext
 from cpuplan.check.subject import Subject
 from cpuplan.components import cmdline, kernel
 from cpuplan.expected.answer import Answer, Heals
@@ -158,8 +159,9 @@ def _chosen(subject: Subject, entries: dict[Entry, str], default: str) -> Source
     saved = _environment(subject).get("saved_entry", "")
     wanted = default or saved or _of_systemd_boot(subject)
     named = [each for each in entries if _is_named(each, wanted)]
-    if wanted.isdecimal():
-        named = list(entries)[int(wanted[:6]) :][:1]
+    at = nodetext.natural(wanted)
+    if at is not None:
+        named = list(entries)[at:][:1]
     entry = (named or usual)[0]
     return Source(entries[entry], entry.line, entry.arguments)
 

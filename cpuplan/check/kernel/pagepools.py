@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cpuplan import nodetext
 from cpuplan.check.subject import Subject
 from cpuplan.quantity import to_text
 
@@ -38,8 +39,7 @@ def of_folder(subject: Subject, node: int, folder: str) -> Iterator[Pages]:
 
 def read(subject: Subject, path: str) -> int | None:
     """The number in a file; None where there is none."""
-    text = (subject.root.read(path) or "").strip()
-    return int(text) if text.isdecimal() else None
+    return nodetext.natural(subject.root.read(path) or "")
 
 
 def size_text(kib: int) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from cpuplan import nodetext
 from cpuplan.check.subject import Subject
 from cpuplan.components.host import rps, sysctl, tuned
 from cpuplan.cpuset import CpuSet, CpuSetError
@@ -120,7 +121,7 @@ def _values(subject: Subject) -> dict[str, Line]:
 def _lines(path: str, text: str) -> dict[str, Line]:
     """The values of a file; in keys, `/` may stand for `.` (sysctl.d(5))."""
     found = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(nodetext.lines(text), start=1):
         key, equals, value = line.strip().partition("=")
         name = key.strip().removeprefix("-").strip()
         if equals and name[:1] not in ("#", ";"):

@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from cpuplan import nodetext
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.components import derived
@@ -10,8 +11,8 @@ from cpuplan.kubelet.machine import Machine, NodeMemory
 from cpuplan.kubelet.machineinfo import machine_of, without
 
 _NODES = "sys/devices/system/node"
-_TOTAL = re.compile(r"^(?:Node \d+ )?MemTotal:\s+(\d+) kB", re.MULTILINE)
-_PAGES = re.compile(r"hugepages-(\d+)kB\Z")
+_TOTAL = re.compile(r"^(?:Node [0-9]+ )?MemTotal:[ \t]+([0-9]{1,15}) kB", re.MULTILINE)
+_PAGES = re.compile(r"hugepages-([0-9]{1,9})kB\Z")
 
 
 class Found(NamedTuple):
@@ -48,9 +49,8 @@ def _memory(root: Root, node: int) -> NodeMemory | None:
 def _pages(root: Root, folder: str, name: str) -> tuple[int, int] | None:
     """(size in KiB, number)."""
     match, text = _PAGES.match(name), root.read(f"{folder}/{name}/nr_hugepages")
-    if match is None or text is None or not text.strip().isdecimal():
-        return None
-    return int(match[1]), int(text)
+    number = nodetext.natural(text or "")
+    return None if match is None or number is None else (int(match[1]), number)
 
 
 def _total(text: str) -> int | None:

@@ -11,7 +11,7 @@ from cpuplan.kubelet.go.text import parse_bool
 
 _CPUS = "reservedSystemCPUs"
 #: Of thresholds of eviction.
-_PERCENTAGE = re.compile(r"\d{1,3}(\.\d{1,9})?%")
+_PERCENTAGE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,9})?%")
 
 
 def same(field: str, found: Any, wanted: Any) -> bool:

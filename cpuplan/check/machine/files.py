@@ -1,5 +1,6 @@
 """Files of /sys that describe the machine."""
 
+from cpuplan import nodetext
 from cpuplan.check.subject import Subject
 from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.files import Unreadable
@@ -25,5 +26,4 @@ def cpu_list(subject: Subject, path: str) -> CpuSet | None:
 
 def number(subject: Subject, path: str) -> int | None:
     """A decimal number, perhaps negative; None for anything else."""
-    text = (subject.root.read(path) or "").strip()
-    return int(text) if text.removeprefix("-").isdecimal() and len(text) <= 18 else None
+    return nodetext.integer(subject.root.read(path) or "")

@@ -15,7 +15,7 @@ from cpuplan.model.topology import UNKNOWN, Cpu
 _UNCORE_LEVEL = "3"
 #: Numbers of clusters that mean that none is known.
 _NO_CLUSTERS = (-1, 0xFFFF)
-_NODE = re.compile(r"node(\d{1,5})")
+_NODE = re.compile(r"node([0-9]{1,5})")
 
 
 class Look(NamedTuple):

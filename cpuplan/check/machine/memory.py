@@ -14,7 +14,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.expected.answer import Answer
 from cpuplan.quantity import to_text
 
-_TOTAL = re.compile(r"MemTotal:\s+(\d{1,15}) kB")
+_TOTAL = re.compile(r"MemTotal:[ \t]+([0-9]{1,15}) kB")
 _MIB = 1024**2
 _PART, _FIXED, _CRASH_KERNEL = 32, 256 * _MIB, 512 * _MIB
 

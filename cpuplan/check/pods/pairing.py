@@ -48,12 +48,15 @@ def pairs(
     An entry without a container is of an init container, or its container is about to start.
     """
     left = dict(entries)
+    by_cpus: dict[CpuSet, list[str]] = {}
+    for name in reversed(left):
+        by_cpus.setdefault(left[name], []).append(name)
     found = []
     unmatched = []
     for one in containers:
         told = mixed.get(one.container.path)
         shared = told.shared if told else planned.shared
-        name = one.name or _of_cpus(one, left, shared)
+        name = one.name or _of_cpus(one.cpus, by_cpus, left, shared)
         if name in left:
             found.append(_pair(one, name, left.pop(name), shared if told else None, planned.shared))
         elif not one.name and not one.is_pause and (one.cpus or one.tasks):
@@ -68,10 +71,20 @@ def pairs(
     return found
 
 
-def _of_cpus(one: Running, entries: Mapping[str, CpuSet], shared: CpuSet) -> str:
-    """The entry with the CPUs of a container; empty if there is none."""
-    same = (name for name, cpus in entries.items() if one.cpus in (cpus, cpus | shared))
-    return next(same, "")
+def _of_cpus(
+    cpus: CpuSet, by_cpus: Mapping[CpuSet, list[str]], left: Mapping[str, CpuSet], shared: CpuSet
+) -> str:
+    """The first entry that is left with the CPUs of a container; empty if there is none.
+
+    Exclusive CPUs are no shared ones.
+    """
+    for wanted in (cpus, cpus - shared):
+        names = by_cpus.get(wanted, [])
+        while names:
+            name = names.pop()
+            if name in left:
+                return name
+    return ""
 
 
 def _pair(one: Running, name: str, exclusive: CpuSet, told: CpuSet | None, planned: CpuSet) -> Pair:

@@ -101,13 +101,17 @@ def _leaks(tree: Tree, owned: CpuSet, online: CpuSet, booted: CpuSet) -> Iterato
 
 def _stale(tree: Tree, found: Sequence[Partition]) -> Iterator[Trouble]:
     """CPUs that a control group keeps exclusive for no partition in it: the topmost of each way."""
-    seen: list[str] = []
+    used: dict[str, CpuSet] = {}
+    for each in found:
+        for path in (each.path, *above(each.path)):
+            used[path] = used.get(path, EMPTY) | each.cpus
+    seen: set[str] = set()
     for path in sorted(tree.groups):
-        if any(each in seen for each in above(path)):
+        if not seen.isdisjoint(above(path)):
             continue
         kept = cpu_list(tree.read(path, "cpuset.cpus.exclusive")) if path else EMPTY
-        used = union(each.cpus for each in found if f"{each.path}/".startswith(f"{path}/"))
-        if kept - used:
-            seen.append(path)
-            problem = f"{path} keeps {cpus_text(kept - used)} exclusive, and no partition has them"
+        rest = kept - used.get(path, EMPTY)
+        if rest:
+            seen.add(path)
+            problem = f"{path} keeps {cpus_text(rest)} exclusive, and no partition has them"
             yield Trouble(problem, f"{tree.folder(path)}/cpuset.cpus.exclusive", EMPTY)

@@ -1,17 +1,27 @@
 """The control groups of a node, version 1 or 2, as far as they have CPUs of their own."""
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable, Iterator
+from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
+from cpuplan import nodetext
 from cpuplan.check.pods.names import Container, container_of, is_all_pods, is_folder, pod_of
 from cpuplan.check.roots.root import Root
 from cpuplan.check.threads.task import cpu_list
 from cpuplan.check.threads.unit import is_pod
 from cpuplan.cpuset import CpuSet
+from cpuplan.files import TooLarge
 
 MOUNT = "sys/fs/cgroup"
 #: Control groups of one node; where there are more, none is judged.
 MAX_GROUPS = 20_000
+#: Control groups in each other; a container in a pod has 4 above it, one in a kubelet that is a
+#: container itself some 12.
+MAX_DEPTH = 64
+#: Characters of a path in a message.
+_SHOWN = 200
 #: On version 1, cpu and cpuacct are one hierarchy with two names, or not.
 _CPU_CONTROLLERS = ("cpu,cpuacct", "cpu", "cpuacct,cpu")
 
@@ -19,7 +29,8 @@ _CPU_CONTROLLERS = ("cpu,cpuacct", "cpu", "cpuacct,cpu")
 class Tree:
     """The control groups that have a cpuset, by their path below the mount point; "" is the root.
 
-    Without control groups in a copy it is not `present`.
+    Without control groups in a copy it is not `present`. Links are not followed but that of the
+    mount point: the kernel has none among control groups.
     """
 
     def __init__(self, root: Root) -> None:
@@ -34,17 +45,37 @@ class Tree:
         self._walk()
 
     def _walk(self) -> None:
-        todo = [""]
+        todo = [("", 0)]
+        seen: set[Hashable] = set()
         while todo:
-            path = todo.pop()
-            names = self.root.names(self.folder(path))
-            if path and not _may_have_cpus(path, names):
+            path, depth = todo.pop()
+            folder = self.folder(path)
+            identity = self.root.identity(folder)
+            if identity in seen:
                 continue
-            self.groups[path] = frozenset(names)
+            seen.add(identity)
+            entries = self.root.entries(folder)
+            if path and not _may_have_cpus(path, [name for name, _ in entries]):
+                continue
+            self.groups[path] = frozenset(name for name, _ in entries)
+            below = [name for name, is_real in entries if is_real and is_folder(name)]
+            todo += [(f"{path}/{name}".lstrip("/"), depth + 1) for name in below]
             if len(self.groups) > MAX_GROUPS:
-                self.problem = f"there are more than {MAX_GROUPS:,} control groups"
+                self._cut(f"there are more than {MAX_GROUPS:,} control groups")
                 return
-            todo += [f"{path}/{name}".lstrip("/") for name in names if is_folder(name)]
+            if below and depth == MAX_DEPTH:
+                self._cut(f"control groups lie deeper than {MAX_DEPTH} at /{folder[:_SHOWN]}")
+                return
+
+    def _cut(self, problem: str) -> None:
+        """Nothing is judged by a part of the control groups."""
+        self.groups = {"": self.groups[""]}
+        self.problem = problem
+        self.root.refuse(self._cpuset, TooLarge(problem))
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self.groups)
 
     def folder(self, path: str) -> str:
         """The folder of the cpuset of a control group."""
@@ -81,12 +112,13 @@ class Tree:
         words = (self.root.read(f"{folder}/cpu.stat") or "").split()
         if "nr_throttled" not in words[:-1]:
             return 0
-        text = words[words.index("nr_throttled") + 1]
-        return int(text) if text.isdigit() else 0
+        return nodetext.natural(words[words.index("nr_throttled") + 1]) or 0
 
     def below(self, path: str) -> list[str]:
         """The control groups below one."""
-        return sorted(each for each in self.groups if each.startswith(f"{path}/"))
+        start = f"{path}/"
+        following = self._sorted[bisect_left(self._sorted, start) :]
+        return list(takewhile(lambda each: each.startswith(start), following))
 
     def containers(self) -> Iterator[Container]:
         """All containers of pods, by path."""
@@ -125,9 +157,8 @@ class Quota(NamedTuple):
 
 
 def _quota(quota: str, period: str, path: str) -> Quota | None:
-    if not (quota.isdigit() and period.isdigit() and int(period)):
-        return None
-    return Quota(int(quota), int(period), path)
+    given, each = nodetext.natural(quota), nodetext.natural(period)
+    return Quota(given, each, path) if given is not None and each else None
 
 
 def above(path: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from cpuplan import nodetext
 from cpuplan.check.programs.command import Program
 from cpuplan.check.programs.processes import Process, boot_time
 from cpuplan.check.roots.root import Root
@@ -34,10 +35,8 @@ def _captured(root: Root) -> float | None:
         boot_time(root.read("proc/stat") or ""),
         (root.read("proc/uptime") or "").split(),
     )
-    try:
-        return None if booted is None else booted + float(words[0])
-    except (IndexError, ValueError):
-        return None
+    up = nodetext.seconds(words[0]) if words else None
+    return None if booted is None or up is None else booted + up
 
 
 def restarted(

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from cpuplan import nodetext
 from cpuplan.check.services.unitlines import Line, added
 
 #: Before the program: no failure, other rights, no environment, another argv[0].
@@ -61,7 +62,7 @@ def _files(service: Iterable[Line]) -> list[Line]:
 def variables(text: str) -> dict[str, str]:
     """The variables of an environment file: `NAME=value`, with or without quotes."""
     values: dict[str, str] = {}
-    for line in text.replace("\\\n", "").splitlines():
+    for line in nodetext.lines(text.replace("\\\n", "")):
         name, equals, value = line.strip().partition("=")
         if equals and not name.startswith(("#", ";")):
             values[name.strip()] = " ".join(_split(value)) if _is_quoted(value) else value.strip()

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
+from cpuplan import nodetext
+
 #: The unit of times in /proc/<pid>/stat: USER_HZ, the same on all machines of today.
 _HERTZ = 100
 _START = 19  # field 22, counted behind the name
@@ -49,15 +51,15 @@ def started(files: Files, number: str) -> float | None:
     """When a process started, in seconds since 1970; None where that is not known."""
     booted = boot_time(files.read("proc/stat") or "")
     fields = (files.read(f"proc/{number}/stat") or "").rpartition(")")[2].split()
-    if booted is None or len(fields) <= _START or not fields[_START].isdecimal():
-        return None
-    return booted + int(fields[_START]) / _HERTZ
+    ticks = nodetext.natural(fields[_START]) if len(fields) > _START else None
+    return None if booted is None or ticks is None else booted + ticks / _HERTZ
 
 
 def boot_time(text: str) -> float | None:
     """When the node booted, as /proc/stat says it in seconds since 1970."""
-    for line in text.splitlines():
+    for line in nodetext.lines(text):
         name, _, value = line.partition(" ")
-        if name == "btime" and value.strip().isdecimal():
-            return float(value)
+        number = nodetext.natural(value) if name == "btime" else None
+        if number is not None:
+            return float(number)
     return None

@@ -18,6 +18,8 @@ MAX_FOLDERS = 100_000
 #: A must-gather has an archive of each node: of 2,000 CPUs some 4 MiB.
 NESTED = "sysinfo.tgz"
 MAX_NESTED = 16 * 1024 * 1024
+#: Unpacked, as `import` reads it: 1,920 CPUs need 103 MiB.
+MAX_NESTED_UNPACKED = 384 * 1024 * 1024
 #: Folders of sosreports and must-gathers that hold most of their bytes, and no node's files.
 _LOGS = frozenset({"audit_logs", "host_service_logs", "journal", "namespaces", "sos_logs"})
 _PIECE = 256 * 1024
@@ -51,12 +53,13 @@ class Index:
     damaged, TooLarge for a bomb.
     """
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
+    def __init__(self, pieces: Iterator[bytes], limit: int | None = None) -> None:
         first = next(pieces, b"")
         self.entries: dict[str, Entry] = {"": _IMPLIED}
         self._kept = 0
         plain = kind_of_stream(first) is None
-        for member in members(unpacked(_with(first, pieces)), self._wants, plain=plain):
+        whole = unpacked(_with(first, pieces))
+        for member in members(whole, self._wants, limit, plain=plain):
             self._add(member)
         self.names = self._names()
 
@@ -141,6 +144,9 @@ class ArchiveReader(Tree[str]):
         if len(names) > MAX_NAMES:
             raise TooLarge(f"it has more than {MAX_NAMES:,} names")
         return sorted(names.items())
+
+    def identity(self, path: str) -> str:
+        return self.folder(path)
 
     def status(self, path: str) -> Status:
         return self._entry(path).status

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from cpuplan import nodetext
+
 #: What the script of `cpuplan snapshot` looked for, one path in a line.
 PLACES = "cpuplan/places"
 #: Programs that every system has: a copy with one is whole.
@@ -37,4 +39,4 @@ def is_collected(path: str, names: Names) -> bool:
 
 def is_listed(path: str, places: str) -> bool:
     """Whether a path is one of the places of a snapshot, or below one."""
-    return any(path == place or path.startswith(f"{place}/") for place in places.splitlines())
+    return any(path == place or path.startswith(f"{place}/") for place in nodetext.lines(places))

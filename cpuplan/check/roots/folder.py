@@ -72,6 +72,10 @@ class FolderReader(Tree[_Place]):
             raise TooLarge(f"it has more than {MAX_NAMES:,} names")
         return sorted(names)
 
+    def identity(self, path: str) -> tuple[int, int]:
+        status = os.fstat(self.folder(path).descriptor)
+        return status.st_dev, status.st_ino
+
     def status(self, path: str) -> Status:
         status = self._status(path)[2]
         return Status(status.st_mode, status.st_mtime)

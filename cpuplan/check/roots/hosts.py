@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from cpuplan import nodetext
 from cpuplan.naming import is_subdomain
 
 #: What a snapshot says of itself: `key: value` in each line.
@@ -24,7 +25,7 @@ def names_of(read: Callable[[str], str | None], given: str = "") -> tuple[str, .
 
 def manifest(text: str) -> dict[str, str]:
     """The keys of a snapshot's own file."""
-    pairs = (line.partition(":") for line in text.splitlines())
+    pairs = (line.partition(":") for line in nodetext.lines(text))
     return {key.strip(): value.strip() for key, separator, value in pairs if separator}
 
 

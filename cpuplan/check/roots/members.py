@@ -20,14 +20,18 @@ class Member(NamedTuple):
 
 
 def members(
-    pieces: Iterator[bytes], wanted: Callable[[str, int], bool], *, plain: bool
+    pieces: Iterator[bytes],
+    wanted: Callable[[str, int], bool],
+    limit: int | None = None,
+    *,
+    plain: bool,
 ) -> Iterator[Member]:
     """The members in their order; `wanted` is asked with name and size.
 
     Compression tells whether an archive is whole; of a plain one, only the checksums of its headers
     and the empty block at its end do. Raises Unreadable for what is damaged, TooLarge for a bomb.
     """
-    stream = _Stream(pieces)
+    stream = _Stream(pieces, limit or MAX_BYTES)
     name = target = last = ""  # name and target are of the next member, where they are long
     extensions = count = 0
     while (block := stream.take(tar.BLOCK)).strip(b"\0"):
@@ -84,8 +88,8 @@ def _cut(last: str) -> Unreadable:
 class _Stream:
     """Bytes that come in pieces."""
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
+    def __init__(self, pieces: Iterator[bytes], limit: int) -> None:
+        self._pieces, self._limit = pieces, limit
         self._data = b""
         self._at = self._total = 0
 
@@ -132,8 +136,8 @@ class _Stream:
         """Whether there is another piece, which is then the data."""
         piece = next(self._pieces, b"")
         self._total += len(piece)
-        if self._total > MAX_BYTES:
-            raise TooLarge(f"it has more than {MAX_BYTES:,} bytes unpacked")
+        if self._total > self._limit:
+            raise TooLarge(f"it has more than {self._limit:,} bytes unpacked")
         if piece:
             self._data, self._at = piece, 0
         return bool(piece)

@@ -4,6 +4,8 @@ They are made by openshift/must-gather, collection-scripts/gather_ppc_single_nod
 """
 
 import json
+import stat
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,13 +13,16 @@ from cpuplan.check.roots.archive import NESTED
 from cpuplan.check.roots.overlay import OverlayReader, Stand, readable
 from cpuplan.check.roots.reader import Reader
 from cpuplan.cpuset import CpuSet
-from cpuplan.files import Unreadable
+from cpuplan.files import TooLarge, Unreadable
 from cpuplan.naming import is_subdomain
 
 #: A must-gather has `nodes/` in folders of its images, one or two below its top; looking for them
 #: must not take long in a home folder.
 _MAX_DEPTH = 4
 _MAX_FOLDERS = 2000
+#: Where nodes have been seen, a must-gather with more is not read: some of its nodes may be there.
+_MAX_OF_GATHER = 20_000
+_MAX_NAMES = 1_000_000
 #: Folders that hold most of its files and no node's.
 _OTHERS = frozenset({"namespaces", "cluster-scoped-resources", "host_service_logs", "audit_logs"})
 _OUTPUTS = {"proc/cmdline": "proc_cmdline", "cpuplan/dmesg": "dmesg"}
@@ -26,13 +31,22 @@ _MAX_CPU = 1 << 16
 
 
 def nodes(gather: Reader) -> dict[str, str]:
-    """The folders of nodes with an archive, by the name of the node; of two, the first counts."""
+    """The folders of nodes with an archive, by the name of the node; of two, the first counts.
+
+    Raises TooLarge where there are more folders than are looked at.
+    """
     found: dict[str, str] = {}
-    todo, visited = [("", 0)], 0
-    while todo and visited < _MAX_FOLDERS:
-        path, depth = todo.pop(0)
+    todo, visited, names = deque([("", 0)]), 0, 0
+    while todo and (found or visited < _MAX_FOLDERS):
+        path, depth = todo.popleft()
+        entries = _entries(gather, path)
         visited += 1
-        for name, is_folder in _entries(gather, path):
+        names += len(entries)
+        if names > _MAX_NAMES or visited > _MAX_OF_GATHER:
+            if not found:
+                break
+            raise TooLarge(f"it has more than {_MAX_OF_GATHER:,} folders, or {_MAX_NAMES:,} names")
+        for name, is_folder in entries:
             below = f"{path}/{name}" if path else name
             if name == "nodes":
                 for node, folder in _with_archive(gather, below):
@@ -56,8 +70,15 @@ def reader_of(root: Reader, gather: Reader, folder: str) -> Reader:
 def _with_archive(gather: Reader, path: str) -> Iterator[tuple[str, str]]:
     for name, is_folder in _entries(gather, path):
         folder = f"{path}/{name}"
-        if is_folder and is_subdomain(name) and (NESTED, False) in _entries(gather, folder):
+        if is_folder and is_subdomain(name) and _is_file(gather, f"{folder}/{NESTED}"):
             yield name, folder
+
+
+def _is_file(gather: Reader, path: str) -> bool:
+    try:
+        return not stat.S_ISDIR(gather.status(path).mode)
+    except (OSError, ValueError, Unreadable):
+        return False
 
 
 def _entries(gather: Reader, path: str) -> list[tuple[str, bool]]:

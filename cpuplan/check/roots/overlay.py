@@ -1,7 +1,7 @@
 """Files that outputs of commands stand for, over what a report has of a node."""
 
 import stat
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 from cpuplan.check.roots.reader import MAX_FILE, Reader, Status, absent, limit_of
@@ -51,6 +51,14 @@ class OverlayReader:
             return sorted({**more, **dict(self._reader.entries(path))}.items())
         except FileNotFoundError:
             return sorted(more.items())
+
+    def identity(self, path: str) -> Hashable:
+        try:
+            return self._reader.identity(path)
+        except FileNotFoundError:
+            if path.strip("/") not in self._names:
+                raise
+            return path.strip("/")
 
     def status(self, path: str) -> Status:
         try:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from collections.abc import Hashable
 from typing import NamedTuple, Protocol
 
 #: Of one file: the kernel's own have some kB, configurations that people write too.
@@ -48,6 +49,10 @@ class Reader(Protocol):
 
     def entries(self, path: str) -> list[tuple[str, bool]]:
         """The names in a folder, ascending, each with whether it is a folder and no link."""
+        ...
+
+    def identity(self, path: str) -> Hashable:
+        """What tells a folder from all others, by whatever path it is reached."""
         ...
 
     def status(self, path: str) -> Status:

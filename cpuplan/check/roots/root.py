@@ -3,10 +3,10 @@
 import errno
 import os
 import stat
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable, Sized
 from enum import Enum
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from cpuplan.check.roots import hosts, mounted
 from cpuplan.check.roots.coverage import PLACES, PROGRAMS, is_collected, is_copied, is_listed
@@ -29,8 +29,20 @@ _ABSENT = (
 
 #: What the kernel says of files that are for others.
 _DENIED = (errno.EACCES, errno.EPERM)
+#: What a check asks of one root in all, however its links lead around. The largest node that is
+#: judged, with 100,000 threads and 20,000 control groups, is asked some 600,000 times.
+MAX_QUESTIONS = 1_000_000
+MAX_LISTED = 2_000_000
+MAX_READ = 512 * 1024 * 1024
 
 _T = TypeVar("_T")
+
+
+class Spent(NamedTuple):
+    """Where a limit of a whole root ended its reading, and which one."""
+
+    path: str
+    problem: str
 
 
 class Kind(Enum):
@@ -47,7 +59,8 @@ class Kind(Enum):
 class Root:
     """Reads files below one folder; links stay inside: `/etc/x` in a copy is the copy's `/etc/x`.
 
-    What does not exist is None or empty; so is what cannot be read, which `refused` has too.
+    What does not exist is None or empty; so is what cannot be read, which `refused` has too. So is
+    everything, once the root is `spent`.
     """
 
     def __init__(
@@ -63,6 +76,11 @@ class Root:
         self.refused: dict[str, str] = {}
         #: Those that a part of a node has not got on purpose, and whether they are for other users.
         self.withheld: dict[str, bool] = {}
+        #: None while a check may go on reading.
+        self.spent: Spent | None = None
+        #: How often something was asked for.
+        self.asked = 0
+        self._listed = self._read = 0
         self._reader = reader or HostReader(self.folder)
         self.kind = kind or (Kind.LIVE if _is_live(self.folder) else Kind.COPY)
         self._parts = parts
@@ -94,22 +112,35 @@ class Root:
 
     def names(self, path: str) -> list[str]:
         """The names of the entries of a folder, ascending; none if there is no such folder."""
-        return [name for name, _ in self._entries(path)]
+        return [name for name, _ in self.entries(path)]
+
+    def entries(self, path: str) -> list[tuple[str, bool]]:
+        """The same names, each with whether it is a folder and no link."""
+        return self._ask(self._reader.entries, path) or []
+
+    def identity(self, path: str) -> Hashable:
+        """What tells a folder from all others, by whatever path it is reached; None for none.
+
+        Whoever walks goes into each once: a mount may have a folder a second time.
+        """
+        return self._ask(self._reader.identity, path)
 
     def files(self, path: str) -> list[str]:
         """All files and links below a folder, in the order of Go's filepath.Walk."""
         files: list[str] = []
         todo = [(path, True)]
+        seen: set[Hashable] = set()
         while todo:
             place, is_folder = todo.pop()
-            if len(files) == MAX_NAMES:
+            if len(files) + len(seen) == MAX_NAMES:
                 self.refuse(path, TooLarge(f"it has more than {MAX_NAMES:,} files"))
                 return []
-            if is_folder:
-                entries = reversed(self._entries(place))
-                todo += [(f"{place}/{name}", is_folder) for name, is_folder in entries]
-            else:
+            if not is_folder:
                 files.append(place)
+            elif (identity := self.identity(place)) not in seen:
+                seen.add(identity)
+                entries = reversed(self.entries(place))
+                todo += [(f"{place}/{name}", is_folder) for name, is_folder in entries]
         return files
 
     def is_file(self, path: str) -> bool:
@@ -185,16 +216,34 @@ class Root:
     def _status(self, path: str) -> Status | None:
         return self._ask(self._reader.status, path)
 
-    def _entries(self, path: str) -> list[tuple[str, bool]]:
-        return self._ask(self._reader.entries, path) or []
-
     def _ask(self, question: Callable[[str], _T], path: str) -> _T | None:
-        """The answer of the reader; None for a refusal, which is noted."""
+        """The answer of the reader; None for a refusal, which is noted, and once it is spent."""
+        if self.spent:
+            return None
+        self.asked += 1
         try:
-            return question(path)
+            answer = question(path)
         except (OSError, ValueError, Unreadable) as error:
             self.refuse(path, error)
-            return None
+            answer = None
+        return None if self._is_spent(path, answer) else answer
+
+    def _is_spent(self, path: str, answer: object) -> bool:
+        """Whether an answer, which is counted, is beyond what a check asks of one root."""
+        if isinstance(answer, bytes):
+            self._read += len(answer)
+        elif isinstance(answer, Sized):
+            self._listed += len(answer)
+        problem = ""
+        if self.asked > MAX_QUESTIONS:
+            problem = f"a check asks for at most {MAX_QUESTIONS:,} files and folders of one root"
+        elif self._listed > MAX_LISTED:
+            problem = f"a check lists at most {MAX_LISTED:,} names of one root"
+        elif self._read > MAX_READ:
+            problem = f"a check reads at most {MAX_READ:,} bytes of one root"
+        if problem:
+            self.spent = Spent(str(self.folder / path), problem)
+        return bool(problem)
 
 
 def _is_live(folder: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from cpuplan import nodetext
 from cpuplan.check.roots.overlay import OverlayReader, Stand, readable
 from cpuplan.check.roots.reader import Reader
 from cpuplan.files import is_plain
@@ -16,6 +17,6 @@ def reader_of(snapshot: Reader) -> Reader:
 
 
 def _programs(snapshot: Reader) -> Iterator[tuple[str, Stand]]:
-    for path in (readable(snapshot, PROGRAMS) or b"").decode("utf-8", "replace").splitlines():
+    for path in nodetext.lines((readable(snapshot, PROGRAMS) or b"").decode("utf-8", "replace")):
         if is_plain(path):
             yield path, Stand(PROGRAMS, None, 0o755)

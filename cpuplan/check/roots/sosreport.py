@@ -5,6 +5,7 @@ Names of outputs: sos/report/plugins/__init__.py, _mangle_command.
 
 from collections.abc import Iterator
 
+from cpuplan import nodetext
 from cpuplan.check.roots.overlay import OverlayReader, Stand, readable
 from cpuplan.check.roots.reader import Reader
 from cpuplan.files import Unreadable
@@ -39,7 +40,7 @@ def reader_of(report: Reader) -> Reader:
 
 def _sysctls(report: Reader) -> Iterator[tuple[str, Stand]]:
     """`kernel.sched_rt_runtime_us = -1`; a dot in the name of a device is written as a slash."""
-    for line in (readable(report, _SYSCTLS) or b"").decode("utf-8", "replace").splitlines():
+    for line in nodetext.lines((readable(report, _SYSCTLS) or b"").decode("utf-8", "replace")):
         key, separator, value = line.partition(" = ")
         names = key.translate(str.maketrans("./", "/."))
         if separator and key.isprintable() and not {"", ".", ".."}.intersection(names.split("/")):
@@ -49,9 +50,9 @@ def _sysctls(report: Reader) -> Iterator[tuple[str, Stand]]:
 def _processes(report: Reader) -> Iterator[tuple[str, Stand]]:
     """Command lines, where the report has the process: it copies its `status` and `cgroup` only."""
     source = next((path for path in _PROCESSES if readable(report, path)), "")
-    for line in (readable(report, source) or b"").decode("utf-8", "replace").splitlines():
+    for line in nodetext.lines((readable(report, source) or b"").decode("utf-8", "replace")):
         fields = line.split(None, 10)
-        if len(fields) < 11 or not fields[1].isdecimal():
+        if len(fields) < 11 or nodetext.natural(fields[1]) is None:
             continue
         words = fields[10].split()
         program = words[0].rpartition("/")[2]

@@ -2,14 +2,24 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from cpuplan.check.roots import must_gather, snapshot, sosreport
-from cpuplan.check.roots.archive import MAX_NESTED, NESTED, ArchiveReader, Index, pieces_of
+from cpuplan.check.roots.archive import (
+    MAX_NESTED,
+    MAX_NESTED_UNPACKED,
+    NESTED,
+    ArchiveReader,
+    Index,
+    pieces_of,
+)
 from cpuplan.check.roots.folder import FolderReader
 from cpuplan.check.roots.host import HostReader
-from cpuplan.check.roots.hosts import MANIFEST, nodes_of
+from cpuplan.check.roots.hosts import MANIFEST, names_of, nodes_of
 from cpuplan.check.roots.reader import Reader
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
@@ -21,22 +31,36 @@ _MAX_TOPS = 1000
 _MARKS = frozenset({"proc", "sys", "etc"})
 
 
-def roots_at(path: Path) -> list[Root]:
-    """The roots at a path: one, or one for each node of a must-gather.
+class Opening(NamedTuple):
+    """A root that is not read yet; the `host` is known where a must-gather names it."""
 
-    Raises CpuplanError: CP807 for what is not read, CP808 for an archive that is too large.
+    path: Path
+    host: str
+    make: Callable[[], Root]
+
+    def open(self) -> Root:
+        """The root: of an archive with all that is kept of it, so that one is held at a time.
+
+        Raises CpuplanError: CP807 for what is not read, CP808 for an archive that is too large.
+        """
+        with _refusals(self.path):
+            return self.make()
+
+
+def openings_at(path: Path) -> list[Opening]:
+    """What is at a path: one root, or one for each node of a must-gather.
+
+    Raises CpuplanError as `Opening.open`.
     """
-    try:
+    with _refusals(path):
         if stat.S_ISDIR(os.stat(path).st_mode):
-            found = list(_in_folder(path))
-        else:
-            found = list(_in_archive(path, Index(pieces_of(str(path)))))
-    except TooLarge as error:
-        raise CpuplanError([diagnose("CP808", path=path, problem=error.problem)]) from None
-    except (OSError, ValueError, Unreadable) as error:
-        problem = error.problem if isinstance(error, Unreadable) else unreadable(error).problem
-        raise CpuplanError([diagnose("CP807", path=path, problem=problem)]) from None
-    return found
+            return list(_in_folder(path))
+        return list(_in_archive(path, Index(pieces_of(str(path)))))
+
+
+def roots_at(path: Path) -> list[Root]:
+    """All roots at a path at once. Raises CpuplanError as `Opening.open`."""
+    return [opening.open() for opening in openings_at(path)]
 
 
 def root_of(path: Path, node: str) -> Root:
@@ -44,13 +68,13 @@ def root_of(path: Path, node: str) -> Root:
 
     Raises CpuplanError: CP809 where the name leaves a choice, and those of `roots_at`.
     """
-    roots = roots_at(path)
-    if len(roots) == 1:
-        return roots[0]
-    named = {root.host_name(): root for root in roots}
+    openings = openings_at(path)
+    if len(openings) == 1:
+        return openings[0].open()
+    named = {opening.host: opening for opening in openings}
     same = nodes_of([node.lower()], named)
     if len(same) == 1:
-        return named[same[0]]
+        return named[same[0]].open()
     raise CpuplanError([_choice(path, same or list(named))])
 
 
@@ -74,30 +98,48 @@ def _choice(path: Path, names: Iterable[str]) -> Diagnostic:
     return diagnose("CP809", path=path, nodes=shown)
 
 
-def _in_folder(path: Path) -> Iterator[Root]:
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except TooLarge as error:
+        raise CpuplanError([diagnose("CP808", path=path, problem=error.problem)]) from None
+    except (OSError, ValueError, Unreadable) as error:
+        problem = error.problem if isinstance(error, Unreadable) else unreadable(error).problem
+        raise CpuplanError([diagnose("CP807", path=path, problem=problem)]) from None
+
+
+def _in_folder(path: Path) -> Iterator[Opening]:
     with FolderReader(path) as reader:
         kind, top = _root_in(reader)
         nodes = {} if kind else must_gather.nodes(reader)
-        for name, folder in sorted(nodes.items()):
-            yield _of_node(path, reader, name, folder)
+    yield from _of_nodes(path, reader, nodes)
     if not nodes:
         below = path / top
-        yield Root(below, _read_as(kind, HostReader(below)), kind if kind != Kind.COPY else None)
+        shown = kind if kind != Kind.COPY else None
+        yield Opening(path, "", lambda: Root(below, _read_as(kind, HostReader(below)), shown))
 
 
-def _in_archive(path: Path, index: Index) -> Iterator[Root]:
+def _in_archive(path: Path, index: Index) -> Iterator[Opening]:
     reader = ArchiveReader(index)
     kind, top = _root_in(reader)
     nodes = {} if kind else must_gather.nodes(reader)
-    for name, folder in sorted(nodes.items()):
-        yield _of_node(path, reader, name, folder)
+    yield from _of_nodes(path, reader, nodes)
     if not nodes:
-        yield Root(path / top, _read_as(kind, ArchiveReader(index, top)), kind or Kind.COPY)
+        below = ArchiveReader(index, top)
+        root = partial(Root, path / top)
+        yield Opening(path, "", lambda: root(_read_as(kind, below), kind or Kind.COPY))
+
+
+def _of_nodes(path: Path, gather: Reader, nodes: Mapping[str, str]) -> Iterator[Opening]:
+    for name, folder in sorted(nodes.items()):
+        host = next(iter(names_of(lambda _: None, name)), "")
+        yield Opening(path, host, partial(_of_node, path, gather, name, folder))
 
 
 def _of_node(path: Path, gather: Reader, name: str, folder: str) -> Root:
     """The root in a node's archive, which is in a must-gather."""
-    index = Index(iter([gather.read(f"{folder}/{NESTED}", MAX_NESTED)]))
+    index = Index(iter([gather.read(f"{folder}/{NESTED}", MAX_NESTED)]), MAX_NESTED_UNPACKED)
     _, top = _root_in(ArchiveReader(index))
     reader = must_gather.reader_of(ArchiveReader(index, top), gather, folder)
     return Root(path / folder / NESTED / top, reader, Kind.MUST_GATHER, name)

@@ -5,6 +5,7 @@ Kubelet, runtime and slices of pods have steps of their own, which merge files a
 
 from collections.abc import Iterator
 
+from cpuplan import nodetext
 from cpuplan.check.roots.coverage import PROGRAMS
 from cpuplan.check.services import machineconfig
 from cpuplan.check.services.machineconfig import Rendered
@@ -77,7 +78,7 @@ def _said(path: str, text: str) -> list[str]:
     """The lines of a file without comments and blank lines; those of a script begin with `#!`."""
     marks = ("#", ";") if path.startswith("/etc/systemd/") else ("#",)
     shebang = text.partition("\n")[0] if text.startswith("#!") else ""
-    kept = (line.rstrip() for line in text.splitlines())
+    kept = (line.rstrip() for line in nodetext.lines(text))
     return [shebang, *(line for line in kept if line and not line.lstrip().startswith(marks))]
 
 
@@ -101,7 +102,7 @@ def _missing(subject: Subject, paths: list[str]) -> Answer:
 
 def _differing(subject: Subject, path: str, found: str, wanted: str) -> Answer:
     """CP871 at the first line that differs."""
-    lines, own = found.splitlines(), wanted.splitlines()
+    lines, own = nodetext.lines(found), nodetext.lines(wanted)
     differ = (at for at, pair in enumerate(zip(lines, own, strict=False)) if pair[0] != pair[1])
     at = next(differ, min(len(lines), len(own)))
     place = Position(subject.root.shown(path.lstrip("/")), at + 1, 1)

@@ -1,6 +1,7 @@
 """The programs that run on a node."""
 
 from cpuplan.check.subject import Subject
+from cpuplan.check.threads.reading import numbers
 from cpuplan.check.threads.view import threads
 
 _CACHE = "processes by program"
@@ -11,7 +12,7 @@ def of(subject: Subject) -> dict[str, list[int]]:
     if _CACHE not in subject.cache:
         known = {task.pid: task.name for task in threads(subject).tasks if task.pid == task.tid}
         found: dict[str, list[int]] = {}
-        for number in map(int, filter(str.isdecimal, subject.root.names("proc"))):
+        for number in numbers(subject.root.names("proc")):
             comm = known.get(number) or subject.root.read(f"proc/{number}/comm")
             if comm:
                 found.setdefault(comm.rstrip("\n"), []).append(number)

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Protocol
 
+from cpuplan import nodetext
+
 #: Of the snapshot; of a sosreport.
 PATHS = (
     "cpuplan/systemctl-show",
@@ -36,7 +38,7 @@ def parse(text: str) -> dict[str, Unit]:
 
 def _blocks(text: str) -> Iterator[dict[str, str]]:
     block: dict[str, str] = {}
-    for line in text.splitlines():
+    for line in nodetext.lines(text):
         key, equals, value = line.partition("=")
         if equals and key.isalnum():
             block[key] = value

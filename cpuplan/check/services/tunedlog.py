@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from cpuplan import nodetext
+
 #: The beginnings of the sentence of `tuned-adm verify` (tuned/admin/admin.py).
 _SUCCEEDED, _FAILED = "Verification succeeded", "Verification failed"
 _LOADING = "tuned.profiles.loader: loading profile"
@@ -38,7 +40,7 @@ def log(text: str) -> Log:
     profile = refused = ""
     lost: list[str] = []
     failed: list[str] = []
-    for line in text.splitlines():
+    for line in nodetext.lines(text):
         match = _LINE.match(line)
         if match is None:
             continue

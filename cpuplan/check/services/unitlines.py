@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from cpuplan import nodetext
 from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
 
 
@@ -19,7 +20,7 @@ class Line(NamedTuple):
 def lines(text: str, path: str) -> Iterator[Line]:
     """The assignments of a file in their order; a backslash at the end continues a line."""
     section, begun, start = "", "", 0
-    for number, raw in enumerate(text.splitlines(), start=1):
+    for number, raw in enumerate(nodetext.lines(text), start=1):
         line = raw.strip()
         if line.startswith(("#", ";")) or not (line or begun):
             continue
@@ -49,7 +50,10 @@ def added(found: Iterable[Line], key: str) -> list[Line]:
     kept: list[Line] = []
     for each in found:
         if each.key == key:
-            kept = [*kept, each] if each.value else []
+            if not each.value:
+                kept = []
+            else:
+                kept.append(each)
     return kept
 
 

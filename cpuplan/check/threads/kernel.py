@@ -14,20 +14,20 @@ from cpuplan.check.threads.task import Task
 from cpuplan.cpuset import CpuSet
 
 #: Of a NUMA node, or of an interrupt.
-_PLACED = re.compile(r"(?:kswapd|kcompactd)\d+\Z|irq/")
+_PLACED = re.compile(r"(?:kswapd|kcompactd)[0-9]+\Z|irq/")
 #: Of the CPU that its name ends with.
-_OF_CPU = re.compile(r".*/(\d+)\Z")
+_OF_CPU = re.compile(r".*/([0-9]{1,5})\Z")
 #: Runs callbacks of the CPU in its name, elsewhere.
-_CALLBACKS = re.compile(r"rcuo[ps]/(\d+)\Z")
+_CALLBACKS = re.compile(r"rcuo[ps]/([0-9]{1,5})\Z")
 _OFFLOADED = re.compile(r"rcuo[gps]/")
 _UNBOUND_WORKER = "kworker/u"
 #: Threads that the kernel lets move, for copies whose files do not tell which these are.
 _KNOWN = re.compile(
     r"(?:kthreadd|kauditd|kdevtmpfs|khugepaged|khungtaskd|ksmd|oom_reaper|watchdogd"
-    r"|rcu_(?:preempt|sched|bh)|rcu_tasks_.*|rcuo[gps]/\d+|jbd2/.*|xfsaild/.*)\Z"
+    r"|rcu_(?:preempt|sched|bh)|rcu_tasks_.*|rcuo[gps]/[0-9]+|jbd2/.*|xfsaild/.*)\Z"
 )
 #: The threads of RCU that `rcutree.kthread_prio=` is about since it exists (kernel/rcu/tree.c).
-_GRACE_PERIODS = re.compile(r"rcu_(?:preempt|sched)\Z|rcu[bc]/\d+\Z")
+_GRACE_PERIODS = re.compile(r"rcu_(?:preempt|sched)\Z|rcu[bc]/[0-9]+\Z")
 _SCHED_FIFO = 1
 
 

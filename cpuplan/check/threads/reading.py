@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from cpuplan import nodetext
 from cpuplan.check.roots.root import Root
 from cpuplan.check.threads.task import Task, read
+from cpuplan.files import TooLarge
 
 #: Threads of one node; where there are more, none is judged.
 MAX_THREADS = 100_000
@@ -31,11 +33,13 @@ def threads(root: Root) -> Threads:
     """Every thread that exists while it is read; those that end meanwhile are left out."""
     tasks: list[Task] = []
     cgroups = {}
-    for pid in _numbers(root.names("proc")):
+    for pid in numbers(root.names("proc")):
         found = list(_of_process(root, pid))
         tasks += found
         if len(tasks) > MAX_THREADS:
-            return Threads(problem=f"there are more than {MAX_THREADS:,} threads")
+            problem = f"there are more than {MAX_THREADS:,} threads"
+            root.refuse("proc", TooLarge(problem))
+            return Threads(problem=problem)
         if any(not task.is_kernel for task in found):
             cgroups[pid] = root.read(f"proc/{pid}/cgroup") or ""
     return Threads(tuple(tasks), cgroups)
@@ -44,7 +48,7 @@ def threads(root: Root) -> Threads:
 def _of_process(root: Root, pid: int) -> Iterator[Task]:
     """The threads of a process; the first one alone where a copy has no folder of threads."""
     folder = f"proc/{pid}"
-    tids = _numbers(root.names(f"{folder}/task"))
+    tids = numbers(root.names(f"{folder}/task"))
     places = [(tid, f"{folder}/task/{tid}") for tid in tids] or [(pid, folder)]
     for tid, place in places:
         status = root.read(f"{place}/status")
@@ -53,5 +57,7 @@ def _of_process(root: Root, pid: int) -> Iterator[Task]:
             yield task
 
 
-def _numbers(names: list[str]) -> list[int]:
-    return sorted(int(name) for name in names if name.isascii() and name.isdigit())
+def numbers(names: list[str]) -> list[int]:
+    """The numbers of processes or threads among names, ascending."""
+    numbers = (nodetext.natural(name) for name in names if name.isdigit())
+    return sorted(number for number in numbers if number is not None)

@@ -3,6 +3,7 @@
 from functools import lru_cache
 from typing import NamedTuple
 
+from cpuplan import nodetext
 from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
 
 #: Of the flags in stat (include/linux/sched.h).
@@ -41,7 +42,9 @@ def read(pid: int, tid: int, status: str, stat: str | None) -> Task | None:
         return _without_stat(pid, tid, status, allowed)
     if fields[_STATE] in _GONE:
         return None
-    flags = int(fields[_FLAGS])
+    flags, policy, priority = (nodetext.natural(fields[at]) for at in (_FLAGS, _POLICY, _PRIORITY))
+    if flags is None:
+        return _without_stat(pid, tid, status, allowed)
     return Task(
         pid,
         tid,
@@ -49,8 +52,8 @@ def read(pid: int, tid: int, status: str, stat: str | None) -> Task | None:
         allowed,
         bool(flags & _PF_KTHREAD),
         bool(flags & _PF_NO_SETAFFINITY),
-        int(fields[_POLICY]),
-        int(fields[_PRIORITY]),
+        policy,
+        priority,
     )
 
 

@@ -2,6 +2,8 @@
 
 import re
 
+from cpuplan import nodetext
+
 #: `kubepods` (cgroupfs), `kubepods.slice`, and with --cgroup-root x `x-kubepods.slice`.
 _PODS = re.compile(r"(?:\A|/)(?:[^/]*-)?kubepods(?:-[^/]*)?(?:\.slice)?(?:/|\Z)")
 _UNIT = re.compile(r"[^/]+\.(?:service|scope|socket|mount|swap|slice)(?=/|\Z)")
@@ -12,7 +14,7 @@ _CONTROLLERS = ("cpuset", "name=systemd", "")
 def path_of(text: str) -> str:
     """The path in /proc/<pid>/cgroup: of the CPUs on version 1, or the only one; else empty."""
     paths: dict[str, str] = {}
-    for line in text.splitlines():
+    for line in nodetext.lines(text):
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         paths |= dict.fromkeys(controllers.split(","), path)

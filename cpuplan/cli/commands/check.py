@@ -90,17 +90,19 @@ def command(
     from cpuplan.render.answers.fleet import unproven_node
 
     place = state or settings().root / "out"
+    opened: Root | None = None
     if roots and not node and not files:
-        from cpuplan.cli.many import find_places, find_roots
+        from cpuplan.cli.many import find_places, only_root
 
         places = find_places(roots)
-        found, problems = find_roots(places) if len(places) == 1 else ([], [])
-        if len(found) != 1 or problems:
+        opened = only_root(places)
+        if opened is None:
             return _of_many(places, place, output_format, threshold, coverage=coverage)
     elif len(roots) > 1:
         raise click.UsageError("give one --root with NODE or --objects, or several without")
     root = roots[0] if roots else None
-    opened = _opened(root or Path("/"), node) if root or not files or not node else None
+    if opened is None and (root or not files or not node):
+        opened = _opened(root or Path("/"), node)
     node = _full(node or _called(opened, place))
     expected, name = of_node(place, node), node.rpartition("/")[2]
     statements = Statements(settings().root)

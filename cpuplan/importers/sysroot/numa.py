@@ -48,7 +48,7 @@ def _distances(reader: Reader, folder: str) -> tuple[int, ...]:
 
 def _memory(reader: Reader, folder: str) -> int | None:
     """`Node 0 MemTotal: 131484584 kB` in bytes."""
-    match = re.search(r"MemTotal:\s*(\d{1,15}) kB", reader.text(f"{folder}/meminfo") or "")
+    match = re.search(r"MemTotal:[ \t]*([0-9]{1,15}) kB", reader.text(f"{folder}/meminfo") or "")
     return int(match[1]) * 1024 if match else None
 
 

@@ -198,7 +198,7 @@ def _numa_nodes(reader: Reader, present: CpuSet) -> tuple[NumaFacts, ...]:
     if len(nodes) > 1 or (nodes and nodes[0].memory is not None):
         return nodes
     match = re.search(
-        r"^MemTotal:\s*(\d{1,15}) kB", reader.text("proc/meminfo") or "", re.MULTILINE
+        r"^MemTotal:[ \t]*([0-9]{1,15}) kB", reader.text("proc/meminfo") or "", re.MULTILINE
     )
     memory = int(match[1]) * 1024 if match else None
     if nodes:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from cpuplan import nodetext
 from cpuplan.linux.loaders.entry import Entry, expanded
 
 
@@ -12,7 +13,7 @@ def entry(name: str, text: str, variables: Mapping[str, str]) -> Entry:
     """
     fields: dict[str, str] = {}
     options, at = [], 1
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(nodetext.lines(text), start=1):
         key, _, value = line.strip().partition(" ")
         if key == "options":
             options.append(value.strip())
@@ -25,12 +26,12 @@ def entry(name: str, text: str, variables: Mapping[str, str]) -> Entry:
 
 def environment(text: str) -> dict[str, str]:
     """The variables of a GRUB environment block (grubenv), which is filled up with `#`."""
-    lines = (line.partition("=") for line in text.splitlines() if not line.startswith("#"))
+    lines = (line.partition("=") for line in nodetext.lines(text) if not line.startswith("#"))
     return {name: value for name, equals, value in lines if equals}
 
 
 def default_of_systemd_boot(text: str) -> str:
     """The pattern of the default entry in loader.conf; "" without one."""
-    words = (line.split(maxsplit=1) for line in text.splitlines())
+    words = (line.split(maxsplit=1) for line in nodetext.lines(text))
     found = [pair[1].strip() for pair in words if len(pair) == 2 and pair[0] == "default"]
     return found[-1] if found else ""

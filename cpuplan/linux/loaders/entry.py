@@ -33,5 +33,13 @@ def expanded(text: str, variables: Mapping[str, str]) -> str:
 
 def in_order(version: str) -> tuple[tuple[int, int, str], ...]:
     """A key to sort versions by, numbers as numbers; the highest is last."""
-    parts = re.findall(r"\d+|[A-Za-z]+", version)
-    return tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts)
+    parts = re.findall(r"[0-9]+|[A-Za-z]+", version)
+    return tuple(_in_order(part) for part in parts)
+
+
+def _in_order(part: str) -> tuple[int, int, str]:
+    """Of numbers, that of more digits is the larger one."""
+    if not part.isdigit():
+        return 0, 0, part
+    digits = part.lstrip("0")
+    return 1, len(digits), digits

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from cpuplan import nodetext
 from cpuplan.linux.loaders.entry import Entry, expanded
 
 _SET = re.compile(r"set\s+(\w+)=(.*)")
@@ -35,7 +36,7 @@ def menu(text: str, variables: Mapping[str, str]) -> Menu:
     default = ""
     entries: list[Entry] = []
     title = name = ""
-    for number, raw in enumerate(text.splitlines(), start=1):
+    for number, raw in enumerate(nodetext.lines(text), start=1):
         line = raw.strip()
         if match := _SET.fullmatch(line):
             value = match[2].strip().strip("\"'")
@@ -50,7 +51,7 @@ def menu(text: str, variables: Mapping[str, str]) -> Menu:
         elif (match := _KERNEL.fullmatch(line)) and title:
             arguments = expanded(match[2], known)
             entries.append(Entry(name, title, arguments, match[1], number))
-    has_bls = any(line.strip() == "blscfg" for line in text.splitlines())
+    has_bls = any(line.strip() == "blscfg" for line in nodetext.lines(text))
     return Menu(tuple(entries), default, has_bls)
 
 
@@ -60,7 +61,7 @@ def defaults(texts: list[str]) -> dict[str, str]:
     What only a shell can do (commands, conditions) is taken as it stands.
     """
     values: dict[str, str] = {}
-    for line in "\n".join(texts).replace("\\\n", " ").splitlines():
+    for line in nodetext.lines("\n".join(texts).replace("\\\n", " ")):
         match = _ASSIGNMENT.fullmatch(line.strip())
         if match:
             old = values.get(match[1], "") if match[2] == "+=" else ""

@@ -106,8 +106,9 @@ def _value(kind: str, value: str, shown: str) -> Any:
     if kind == "flag" and value in TRUE | FALSE:
         return value in TRUE
     if kind in ("number", "unsigned"):
+        # Python's own blanks and digits are none of Go's.
         try:
-            return int(value, 0)
+            return int(value if value.isascii() and value.strip() == value else "", 0)
         except ValueError:
             kind = "flag"
     if kind == "flag":

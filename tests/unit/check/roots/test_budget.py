@@ -1,0 +1,220 @@
+"""A root whose links and folders lead around costs a bounded number of questions, and never holds
+for what was not read.
+"""
+
+import io
+import os
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cpuplan.check import host
+from cpuplan.check.pods import tree as pods_tree
+from cpuplan.check.pods.tree import MAX_DEPTH, MOUNT, Tree
+from cpuplan.check.roots import root as module
+from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of
+from cpuplan.check.roots.root import Kind, Root
+from cpuplan.check.subject import nowhere
+from cpuplan.expected.answer import Answer, Verdict
+from tests import captured
+
+FILES = {
+    "proc/cmdline": "quiet\n",
+    "proc/1/status": "Name:\tsystemd\nCpus_allowed_list:\t0-3\n",
+    "sys/devices/system/cpu/online": "0-15\n",
+    "etc/systemd/system/a.service": "[Service]\n",
+}
+Make = Callable[[Path, dict[str, str], dict[str, str]], Root]
+
+
+def folder(path: Path, files: dict[str, str], links: dict[str, str]) -> Root:
+    for name, text in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
+    for name, target in links.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).symlink_to(target)
+    return Root(path)
+
+
+def archive(path: Path, files: dict[str, str], links: dict[str, str]) -> Root:
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w") as tar:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text.encode()))
+        for name, target in links.items():
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.SYMTYPE, target
+            tar.addfile(member)
+    return Root(path, ArchiveReader(Index(iter([whole.getvalue()]))), Kind.COPY)
+
+
+both = pytest.mark.parametrize("make", [folder, archive])
+
+
+def answers(root: Root) -> list[Answer]:
+    return host.check(root, captured.expected("plain"), "plain", nowhere)
+
+
+def codes(found: list[Answer]) -> set[str]:
+    return {answer.finding.code for answer in found if answer.finding}
+
+
+@both
+@pytest.mark.parametrize(
+    "links",
+    [
+        {"sys/fs/cgroup": "/"},
+        {"sys/fs/cgroup": "../.."},
+        {"sys/fs/cgroup/a": "/sys/fs/cgroup", "sys/fs/cgroup/b": "..", "sys/fs/cgroup/c": "."},
+        {"sys/fs/cgroup": "/etc", "etc/a": "/etc/b", "etc/b": "/sys/fs", "etc/c": "/"},
+        {"etc/containers": "/", "etc/systemd/system/x.service.d": "/etc/systemd/system"},
+        {"etc/crio/crio.conf.d": "/", "etc/kubernetes/kubelet.conf.d": "/etc"},
+        {"proc/2": "1", "proc/3": "..", "proc/1/task": "/proc"},
+    ],
+    ids=str,
+)
+def test_links_that_lead_around(make: Make, links: dict[str, str], tmp_path: Path) -> None:
+    root = make(tmp_path, FILES, links)
+    answers(root)
+    assert root.asked < 2500
+    assert root.spent is None
+
+
+@both
+def test_many_links_to_one_large_folder_end_with_a_finding(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_QUESTIONS", 5000)
+    threads = {f"large/{number}/status": FILES["proc/1/status"] for number in range(100, 300)}
+    links = {f"proc/{number}/task": "/large" for number in range(100, 200)}
+    root = make(tmp_path, {**FILES, **threads}, links)
+    found = answers(root)
+    assert root.asked <= 5001
+    assert "CP8160" in codes(found)
+    (spent,) = [each for each in found if each.finding and each.finding.code == "CP8160"]
+    assert "at most 5,000" in (spent.finding.message if spent.finding else "")
+    after = [each for each in found if "5,000" in each.reason]
+    assert after
+    assert all(each.verdict is Verdict.UNVERIFIABLE for each in after)
+
+
+@pytest.mark.parametrize("limit", ["MAX_QUESTIONS", "MAX_LISTED", "MAX_READ"])
+@pytest.mark.parametrize("name", ["plain", "every-pool"])
+def test_a_root_that_ends_early_holds_no_more(
+    limit: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever reading ends: what was held is held by the whole root too, and the check fails."""
+    expected = captured.expected(name)
+    index = Index(pieces_of(str(captured.archive(name))))
+
+    def check() -> tuple[Root, list[Answer]]:
+        root = Root(Path("/node"), ArchiveReader(index), Kind.SNAPSHOT)
+        return root, host.check(root, expected, name, nowhere)
+
+    held = {each.fact for each in check()[1] if each.verdict is Verdict.HELD}
+    most = getattr(module, limit)
+    seen = 0
+    for share in range(1, 2000, 130):
+        size = share if limit != "MAX_READ" else share * 300
+        monkeypatch.setattr(module, limit, size)
+        root, found = check()
+        monkeypatch.setattr(module, limit, most)
+        if root.spent is None:
+            break
+        seen += 1
+        assert codes(found) >= {"CP8160"}
+        assert {each.fact for each in found if each.verdict is Verdict.HELD} <= held
+    assert seen > 5
+
+
+def _chain(depth: int) -> dict[str, str]:
+    place = "/".join(f"{number}.slice" for number in range(depth))
+    return {f"{MOUNT}/cgroup.controllers": "cpuset\n", f"{MOUNT}/{place}/cpuset.cpus": "0-3\n"}
+
+
+@both
+def test_control_groups_of_great_depth_are_not_judged(make: Make, tmp_path: Path) -> None:
+    assert len(Tree(make(tmp_path / "a", _chain(MAX_DEPTH), {})).groups) == MAX_DEPTH + 1
+    root = make(tmp_path / "b", {**FILES, **_chain(MAX_DEPTH + 1)}, {})
+    deep = Tree(root)
+    assert deep.problem.startswith("control groups lie deeper than 64 at /sys/fs/cgroup/0.slice/")
+    assert set(deep.groups) == {""}
+    found = answers(root)
+    assert "CP805" in codes(found)
+    about = [each for each in found if each.reason == deep.problem]
+    assert {each.verdict for each in about} == {Verdict.UNVERIFIABLE}
+
+
+def test_a_folder_with_two_paths_is_entered_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As mounts can have it, which only root could make here."""
+    root = folder(
+        tmp_path, {f"{MOUNT}/a/b/cpuset.cpus": "0\n", f"{MOUNT}/x/cpuset.cpus": "1\n"}, {}
+    )
+    same = {f"{MOUNT}/x": f"{MOUNT}/a"}
+    identity = root.identity
+    monkeypatch.setattr(root, "identity", lambda path: identity(same.get(path, path)))
+    groups = set(Tree(root).groups)
+    assert ("a" in groups) is not ("x" in groups)
+    files = {"d/1/x": "", "d/2/y": ""}
+    root = folder(tmp_path / "files", files, {})
+    identity_of = root.identity
+    monkeypatch.setattr(root, "identity", lambda path: identity_of(path.replace("2", "1")))
+    assert len(root.files("d")) == 1
+
+
+@pytest.fixture
+def wide(tmp_path: Path) -> Root:
+    """As many partitions as there may be groups, in groups as deep as they may be."""
+    chain = "/".join(["a"] * (MAX_DEPTH - 1))
+    files = {f"{MOUNT}/cgroup.controllers": "cpuset\n"}
+    for number in range(200):
+        place = f"{MOUNT}/{chain}/{number}"
+        files[f"{place}/cpuset.cpus.partition"] = "root\n"
+        files[f"{place}/cpuset.cpus.exclusive"] = "0-3\n"
+    return archive(tmp_path, files, {})
+
+
+def test_what_is_below_a_group_is_found_without_looking_at_all(wide: Root) -> None:
+    found = Tree(wide)
+    path = "/".join(["a"] * (MAX_DEPTH - 1))
+    assert found.below(path) == sorted(f"{path}/{number}" for number in range(200))
+    assert found.below(f"{path}/1") == []
+    assert len(pods_tree.above(f"{path}/1")) == MAX_DEPTH - 1
+
+
+def test_hard_links_of_an_archive_cost_what_they_give(tmp_path: Path) -> None:
+    """Each is the file that it names, and read as often as it is asked for."""
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w") as tar:
+        member = tarfile.TarInfo("etc/x")
+        member.size = 1000
+        tar.addfile(member, io.BytesIO(b"x" * 1000))
+        for number in range(50):
+            link = tarfile.TarInfo(f"etc/systemd/system/{number}.service")
+            link.type, link.linkname = tarfile.LNKTYPE, "etc/x"
+            tar.addfile(link)
+    root = Root(tmp_path, ArchiveReader(Index(iter([whole.getvalue()]))), Kind.COPY)
+    for number in range(50):
+        assert root.read(f"etc/systemd/system/{number}.service") == "x" * 1000
+    assert root.asked == 50
+
+
+def test_a_bind_mount_of_a_group_in_itself(tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root may mount")
+    root = folder(tmp_path, {f"{MOUNT}/a/b/cpuset.cpus": "0\n", f"{MOUNT}/x/y": ""}, {})
+    libc = __import__("ctypes").CDLL(None, use_errno=True)
+    source, target = str(tmp_path / MOUNT).encode(), str(tmp_path / MOUNT / "x").encode()
+    if libc.mount(source, target, None, 4096, None):
+        pytest.skip("mounts are not allowed here")
+    try:
+        assert set(Tree(root).groups) == {"", "a", "a/b"}
+    finally:
+        libc.umount2(target, 2)
