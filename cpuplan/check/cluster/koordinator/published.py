@@ -12,7 +12,7 @@ from cpuplan.components.published import koordlet, nrt
 from cpuplan.components.published.document import ANNOTATIONS
 from cpuplan.cpuset import CpuSet
 from cpuplan.expected.answer import Answer, Verdict
-from cpuplan.foreign import ForeignError, Limits, load, measure
+from cpuplan.foreign.json import ForeignError, Limits, load, measure
 from cpuplan.koordinator import keys
 from cpuplan.koordinator.annotations.topology import read_cpu_topology
 from cpuplan.koordinator.cpulists import parse_cpus

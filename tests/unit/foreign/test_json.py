@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.foreign import (
+from cpuplan.foreign.json import (
     AMOUNT,
     FLAG,
     TEXT,
