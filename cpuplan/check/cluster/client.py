@@ -17,8 +17,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from cpuplan.check.cluster.reading import LIMITS, AnswerError, Path, UnreachableError, too_large
-from cpuplan.foreign import deadline
-from cpuplan.foreign.json import ForeignError, load
+from cpuplan.served import deadline
+from cpuplan.served.json import ForeignError, load
 
 #: Seconds for one answer unless told otherwise: the API server's own limit is 60.
 _ANSWER = 30.0

@@ -11,9 +11,9 @@ from urllib.parse import quote
 from cpuplan.check.cluster.kinds import KINDS, Kind, words, wrong_in
 from cpuplan.check.cluster.objects import Key, Objects
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.foreign import deadline
-from cpuplan.foreign.json import ForeignError, Limits, load, measure
 from cpuplan.read.pods import value_of
+from cpuplan.served import deadline
+from cpuplan.served.json import ForeignError, Limits, load, measure
 from cpuplan.simulate.koordinatorfiles.objects import Object
 from cpuplan.source import Field, Position, Source
 

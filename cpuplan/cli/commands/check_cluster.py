@@ -162,7 +162,7 @@ def _reader(kubeconfig: Path | None, context: str | None, cluster: str, timeout:
 
     from cpuplan.check.cluster.client import Client, MissingClientError
     from cpuplan.check.cluster.reading import Reader, UnreachableError
-    from cpuplan.foreign.deadline import within
+    from cpuplan.served.deadline import within
 
     try:
         with within(timeout):
@@ -192,7 +192,7 @@ class _Asking(NamedTuple):
         """What is seen now. Raises UnreachableError, also when time is over."""
         from cpuplan.check.cluster.live import look
         from cpuplan.check.cluster.reading import UnreachableError
-        from cpuplan.foreign.deadline import within
+        from cpuplan.served.deadline import within
 
         try:
             with stage(f"asking cluster {self.compilation.name}"), within(self.timeout):

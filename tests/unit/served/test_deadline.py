@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.foreign import deadline
+from cpuplan.served import deadline
 
 
 @pytest.fixture

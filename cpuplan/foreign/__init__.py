@@ -1,1 +1,0 @@
-"""What others send: JSON of any shape, and answers of servers at any pace."""
