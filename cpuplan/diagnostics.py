@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 from cpuplan.source import Position
 
+#: Findings about what a check has not looked at: they come first, and have an exit code.
+UNPROVEN = frozenset(("CP8130", "CP8131", "CP8132"))
+
 
 class Severity(Enum):
     ERROR = "error"

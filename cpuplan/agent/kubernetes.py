@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from cpuplan import deadline
-from cpuplan.foreign import TEXT, ForeignError, Items, Limits, Shape, load, misfit, path_of
+from cpuplan.served import deadline
+from cpuplan.served.json import TEXT, ForeignError, Items, Limits, Shape, load, misfit, path_of
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 #: Seconds for one attempt, for all, and between attempts unless the server says how long.

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cpuplan.cli.observed import exit_code
 from cpuplan.cli.output import echo_result, note, print_diagnostics, settings
-from cpuplan.cli.unproven import exit_code
 from cpuplan.expected.evidence import SOMETHING, Threshold
 from cpuplan.progress import stage
 from cpuplan.render.answers.fleet import (

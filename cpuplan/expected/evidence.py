@@ -15,8 +15,6 @@ from cpuplan.expected.situation import COMPILED, UNREAD, Situation, situation
 
 _THRESHOLD = re.compile(r"([0-9]{1,6})(%?)")
 _ALL = 100
-#: Findings about what was not looked at: they alone are an exit code of their own.
-UNPROVEN = frozenset(("CP8130", "CP8131", "CP8132"))
 #: Reasons that are told of one finding.
 _MAX_REASONS = 3
 
@@ -82,10 +80,9 @@ def of(answers: Iterable[Answer]) -> Evidence:
     for answer in answers:
         if answer.fact == COMPILED:
             continue
-        is_unread = answer.finding is not None and answer.finding.code in UNREAD
         if answer.verdict is Verdict.UNVERIFIABLE and answer.is_unshown:
             unshown.add(answer.fact)
-        elif answer.verdict is Verdict.UNVERIFIABLE or is_unread:
+        elif answer.verdict is Verdict.UNVERIFIABLE or _is_unread(answer):
             unseen.add(answer.fact)
         else:
             verified.add(answer.fact)
@@ -106,16 +103,26 @@ def standing(answers: Sequence[Answer], threshold: Threshold = SOMETHING) -> Sit
 
 
 def reasons(answers: Iterable[Answer]) -> str:
-    """Why facts were not looked at: the commonest reasons, each with its number of facts."""
-    numbers = Counter(_reason(answer) for answer in dict.fromkeys(answers))
-    del numbers[""]
-    told = [f"{reason} ({number})" for reason, number in numbers.most_common(_MAX_REASONS)]
-    rest = sum(numbers.values()) - sum(number for _, number in numbers.most_common(_MAX_REASONS))
+    """Why facts were not looked at: what could not be read, then the commonest reasons, each with
+    its number of facts.
+    """
+    facts = list(dict.fromkeys(answers))
+    unread = Counter(each.finding.message for each in facts if _is_unread(each) and each.finding)
+    unseen = Counter(each.reason for each in facts if _is_unseen(each))
+    numbers = [*unread.most_common(), *unseen.most_common()]
+    told = [f"{reason} ({number})" for reason, number in numbers[:_MAX_REASONS]]
+    rest = sum(number for _, number in numbers[_MAX_REASONS:])
     more = [f"other reasons ({rest})"] if rest else []
     return "; ".join((*told, *more)) or "the plan has no fact that can be looked at here"
 
 
-def _reason(answer: Answer) -> str:
-    if answer.finding and answer.finding.code in UNREAD:
-        return answer.finding.message
-    return answer.reason if answer.verdict is Verdict.UNVERIFIABLE else ""
+def _is_unread(answer: Answer) -> bool:
+    """Whether a finding is about what could not be looked at."""
+    return answer.finding is not None and answer.finding.code in UNREAD
+
+
+def _is_unseen(answer: Answer) -> bool:
+    """Whether a fact that can be seen was not."""
+    return (
+        answer.verdict is Verdict.UNVERIFIABLE and not answer.is_unshown and answer.fact != COMPILED
+    )

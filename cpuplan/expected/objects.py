@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
-from cpuplan.foreign import (
+from cpuplan.served.json import (
     TEXT,
     TEXTS,
     ForeignError,

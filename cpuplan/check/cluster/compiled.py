@@ -89,8 +89,9 @@ def _differences(
         if key not in _PASSED_OVER:
             yield from differences(found.get(key), value, (key,))
     for part in ("labels", "annotations"):
-        given = wanted["metadata"].get(part) or {}
-        own = {key: text for key, text in given.items() if not key.startswith(_OF_DELIVERY)}
+        given = wanted["metadata"].get(part)
+        texts = given if isinstance(given, dict) else {}
+        own = {key: text for key, text in texts.items() if not key.startswith(_OF_DELIVERY)}
         metadata = found.get("metadata") or {}
         yield from differences(metadata.get(part), own, ("metadata", part))
 

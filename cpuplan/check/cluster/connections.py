@@ -6,7 +6,7 @@ from typing import Any
 from urllib3 import PoolManager, ProxyManager
 from urllib3.connection import HTTPConnection
 
-from cpuplan import deadline
+from cpuplan.served import deadline
 
 
 class _Timed:

@@ -81,7 +81,7 @@ def _first(compilation: Compilation) -> Iterator[Wanted]:
         yield Wanted("Pod", "v1", nodes=nodes)
     for each in compilation.objects:
         if not each.is_for_host and each.kind in KINDS:
-            version = str(each.data["apiVersion"]).rpartition("/")[2]
+            version = str(each.data.get("apiVersion", "")).rpartition("/")[2]
             yield Wanted(each.kind, version, each.name, each.namespace)
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
-from cpuplan import deadline
 from cpuplan.check.cluster.kinds import KINDS, Kind, words, wrong_in
 from cpuplan.check.cluster.objects import Key, Objects
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.foreign import ForeignError, Limits, load, measure
 from cpuplan.read.pods import value_of
+from cpuplan.served import deadline
+from cpuplan.served.json import ForeignError, Limits, load, measure
 from cpuplan.simulate.koordinatorfiles.objects import Object
 from cpuplan.source import Field, Position, Source
 

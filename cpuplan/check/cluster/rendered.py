@@ -42,9 +42,27 @@ def rendered(subject: Subject, name: str) -> Iterator[Answer]:
         return
     found = subject.objects.find("MachineConfig", name) if name else Absent("no name is known")
     if isinstance(found, Absent):
-        yield subject.unverifiable("rendered MachineConfig", found.reason)
+        yield _missing(subject, name, found)
         return
     yield from _Parts(subject, found, expected).answers()
+
+
+def _missing(subject: Subject, name: str, absent: Absent) -> Answer:
+    """CP892 for one that is wanted and not there: nothing of it can be on a node."""
+    fact = "rendered MachineConfig"
+    if absent.is_unknown:
+        return subject.unverifiable(fact, absent.reason)
+    return subject.differs(
+        fact,
+        "CP892",
+        None,
+        observed="nothing",
+        expected=name,
+        because=subject.because(machineconfig.NAME),
+        heals=Heals.REBOOT,
+        what=f"MachineConfig {name}",
+        problem=absent.reason,
+    )
 
 
 class _Parts:

@@ -70,7 +70,11 @@ def _started(subject: Subject, known: Starter) -> Answer:
     if IN_FORCE not in known.configs or isinstance(known.start(IN_FORCE), Refusal):
         reason = "its files and flags are not as planned, which is told apart"
         return subject.unverifiable(_FACT, "", reason)
-    return subject.held(_FACT, (*sources(subject).paths, "")[0])
+    read = sources(subject)
+    if not read.paths and read.command is None:
+        reason = "no file of the kubelet is here, and no command line"
+        return subject.unverifiable(_FACT, "", reason)
+    return subject.held(_FACT, (*read.paths, "")[0])
 
 
 def _answer(subject: Subject, known: Starter, file: _File) -> Answer:

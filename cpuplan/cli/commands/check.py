@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cpuplan.cli.observed import exit_code, min_verified_option
 from cpuplan.cli.output import (
     answer_format_option,
     cluster_option,
@@ -16,7 +17,6 @@ from cpuplan.cli.output import (
     settings,
     shown_path,
 )
-from cpuplan.cli.unproven import exit_code, min_verified_option
 
 if TYPE_CHECKING:
     from cpuplan.check.roots.root import Root

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from cpuplan.cli.observed import min_verified_option
 from cpuplan.cli.output import answer_format_option, cluster_option, note, settings
-from cpuplan.cli.unproven import min_verified_option
 from cpuplan.progress import stage
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _reader(kubeconfig: Path | None, context: str | None, cluster: str, timeout:
 
     from cpuplan.check.cluster.client import Client, MissingClientError
     from cpuplan.check.cluster.reading import Reader, UnreachableError
-    from cpuplan.deadline import within
+    from cpuplan.served.deadline import within
 
     try:
         with within(timeout):
@@ -192,7 +192,7 @@ class _Asking(NamedTuple):
         """What is seen now. Raises UnreachableError, also when time is over."""
         from cpuplan.check.cluster.live import look
         from cpuplan.check.cluster.reading import UnreachableError
-        from cpuplan.deadline import within
+        from cpuplan.served.deadline import within
 
         try:
             with stage(f"asking cluster {self.compilation.name}"), within(self.timeout):

@@ -123,7 +123,7 @@ def unproven(
         if is_needed and not wanted.is_met(seen):
             key = seen, str(wanted), evidence.reasons(each.answers)
             found.setdefault(key, []).append(each.name)
-    made = []
+    made = [] if names else [_unproven("no node is known", evidence.of(()), str(threshold), "all")]
     for (seen, least, why_not), nodes in found.items():
         what = f"{len(nodes)} of {counted(len(names), 'node')} ({_which(nodes, names, verbose)})"
         if nodes[0] not in names:

@@ -4,8 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from cpuplan.diagnostics import Diagnostic, Severity, counting
-from cpuplan.expected.evidence import UNPROVEN
+from cpuplan.diagnostics import UNPROVEN, Diagnostic, Severity, counting
 from cpuplan.printable import printable
 
 

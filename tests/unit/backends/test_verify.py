@@ -13,7 +13,7 @@ from cpuplan.agent import metrics
 from cpuplan.agent.board import Board, Checked
 from cpuplan.agent.board import Plan as Known
 from cpuplan.backends.argocd.kinds import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
-from cpuplan.backends.verify import access, arrival
+from cpuplan.backends.verify import access, arrival, cluster_manifests
 from cpuplan.check.cluster.kinds import KINDS as KINDS_OF_A_CLUSTER
 from cpuplan.expected import places
 from cpuplan.expected.places import By
@@ -391,6 +391,13 @@ def test_the_job_may_read_every_kind_that_is_compared() -> None:
         (group, kind) for rule in rules for group in rule["apiGroups"] for kind in rule["resources"]
     }
     assert {(kind.group, kind.plural) for kind in KINDS_OF_A_CLUSTER.values()} <= allowed
+
+
+def test_the_job_may_read_what_other_classes_of_its_cluster_compile() -> None:
+    other = plan(platform="kubernetes", version="1.34", target={"mechanism": "koordinator"})
+    made = cluster_manifests([asking(**ALL), other], {})
+    [role] = [each.data for each in made if each.data["kind"] == "ClusterRole"]
+    assert "configmaps" in {kind for rule in role["rules"] for kind in rule["resources"]}
 
 
 def test_the_job_reads_only() -> None:

@@ -71,5 +71,6 @@ def test_nothing_holds_unseen() -> None:
 def test_the_reasons_with_their_numbers() -> None:
     others = [UNSEEN._replace(fact=f"x{at}", reason=f"reason {at}") for at in range(5)]
     told = evidence.reasons([UNSEEN, UNSEEN._replace(fact="z"), *others, HELD, UNREAD])
-    assert told.startswith("no /proc here (2); reason 0 (1); reason 1 (1); other reasons (")
+    assert told == "/x cannot be read (1); no /proc here (2); reason 0 (1); other reasons (4)"
+    assert evidence.reasons([UNSHOWN, HELD]) == evidence.reasons([])
     assert evidence.reasons([]) == "the plan has no fact that can be looked at here"

@@ -12,13 +12,13 @@ from cpuplan.components.published import koordlet, nrt
 from cpuplan.components.published.document import ANNOTATIONS
 from cpuplan.cpuset import CpuSet
 from cpuplan.expected.answer import Answer, Verdict
-from cpuplan.foreign import ForeignError, Limits, load, measure
 from cpuplan.koordinator import keys
 from cpuplan.koordinator.annotations.topology import read_cpu_topology
 from cpuplan.koordinator.cpulists import parse_cpus
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.pods.pod import Pod, read_pod
 from cpuplan.read.pods import value_of
+from cpuplan.served.json import ForeignError, Limits, load, measure
 from cpuplan.setting import Setting
 from cpuplan.simulate.koordinatorfiles.objects import NRT, Object
 from cpuplan.simulate.koordinatorfiles.pods import pod_problems

@@ -19,7 +19,7 @@ from cpuplan.check.cluster.reading import (
 from cpuplan.check.cluster.waiting import Clock, wait
 from cpuplan.expected.answer import Verdict
 from tests.api_http import Api
-from tests.live import Cluster
+from tests.live import RENDERED_NAME, Cluster
 from tests.machines.plans import no_position, plan, regular
 
 CLUSTER = Cluster(
@@ -117,6 +117,32 @@ def test_what_is_refused_is_not_verifiable(start: str, status: int, reason: str)
     seen = read(api)
     assert findings(seen) == []
     assert reason in reasons(seen)
+
+
+def test_a_rendered_configuration_that_is_not_there() -> None:
+    """A pool wants it: its facts are not left out."""
+    listed = [each for each in CLUSTER.objects() if each["metadata"]["name"] != RENDERED_NAME]
+    told = f"MachineConfig {RENDERED_NAME}: the cluster has no MachineConfig {RENDERED_NAME}"
+    assert set(findings(read(Api(listed)))) == {told}
+
+
+def test_a_right_to_read_some_names_only() -> None:
+    """What is refused for one object says nothing of others of its kind."""
+    names = ("first", "second", "third")
+    made = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass"}
+    api = Api([{**made, "metadata": {"name": name}} for name in names[1:]])
+    api.refusals["/apis/node.k8s.io/v1/runtimeclasses/first"] = 403, 99
+    wanted = [Wanted("RuntimeClass", "v1", name) for name in names]
+    found = Reader(Direct(api), lambda _: None).read(wanted)
+    assert [each.code for each in found.refusals] == ["CP8130"]
+    assert [isinstance(found.find("RuntimeClass", name), Absent) for name in names] == [
+        True,
+        False,
+        False,
+    ]
+    absent = found.find("RuntimeClass", "first")
+    assert isinstance(absent, Absent)
+    assert absent.is_unknown
 
 
 def test_a_user_without_rights_at_all() -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.agent.board import Checked, Plan
+from cpuplan.render.prometheus import Counts
 from tests.hosts import make_root
 from tests.machines.plans import plan, regular
 from tests.projects import REJECTED, make_project, run_in
@@ -127,3 +129,20 @@ def test_wrong_words(
     code, _, said = run_in(folder, ["agent", "--once", *words], capsys)
     assert code == 2
     assert problem in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [({"held": 1}, 0), ({"held": 1, "differs": 1}, 1), ({"unverifiable": 9}, 7), ({}, 7)],
+)
+def test_what_was_not_looked_at_does_not_hold(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    facts: dict[str, int],
+    code: int,
+) -> None:
+    checked = Checked(Plan("lab", "main-small", "1f2e"), Counts(facts, {}), ())
+    monkeypatch.setattr("cpuplan.agent.node.Node.check", lambda _: checked)
+    words = ["agent", "--node", "worker-0", "--root", str(folder / "node"), "--once"]
+    assert run_in(folder, words, capsys)[0] == code

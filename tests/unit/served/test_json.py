@@ -1,10 +1,10 @@
-"""JSON of others: bounded, and of the types that are counted on."""
+"""JSON of servers: bounded, and of the types that are counted on."""
 
 from typing import Any
 
 import pytest
 
-from cpuplan.foreign import (
+from cpuplan.served.json import (
     AMOUNT,
     FLAG,
     TEXT,

@@ -1,4 +1,4 @@
-"""JSON that others wrote: read within limits, and of the types that its reader counts on.
+"""JSON of servers: read within limits, and of the types that its reader counts on.
 
 `load` and `measure` bound what a text may cost. A shape says which types the fields that are read
 must have; what it does not name may be anything, and null is as good as nothing, as in Go.

@@ -1,0 +1,1 @@
+"""What servers send: JSON of any shape, and answers at any pace."""

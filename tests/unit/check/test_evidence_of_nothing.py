@@ -1,0 +1,50 @@
+"""A root whose folders are empty shows nothing: no fact of any platform is held there."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuplan.check.host import check
+from cpuplan.check.roots.sources import root_of
+from cpuplan.expected.answer import Verdict
+from tests.live import Cluster
+from tests.machines.plans import no_position, plan, regular
+
+PAGES = {"hugePages": {"pages": [{"size": "1G", "count": 2}]}}
+MIXED = {"runtime": {"mixedCpus": True, "sharedNamespaces": ["du"]}}
+PLANS: dict[str, dict[str, Any]] = {
+    "openshift": {"version": "4.20", "shared": "1,9", "spec": {**PAGES, **MIXED}},
+    "kubernetes": {"platform": "kubernetes", "version": "1.35", "spec": PAGES},
+    "rke2": {"platform": "rke2", "version": "1.33"},
+    "k3s": {"platform": "k3s", "version": "1.33"},
+}
+for _mechanism in ("koordinator", "balloons", "dra"):
+    PLANS[_mechanism] = {
+        "platform": "kubernetes",
+        "version": "1.35",
+        "target": {"mechanism": _mechanism},
+    }
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize(
+    "folders",
+    [
+        "sys",
+        "sys/devices proc etc",
+        "sys/fs/cgroup proc/1 etc var/lib/kubelet usr run",
+        "sys/module sys/class/net proc/irq proc/sys/kernel",
+        "sys/devices/system/cpu sys/devices/system/node etc/kubernetes etc/crio",
+    ],
+)
+def test_nothing_is_held(tmp_path: Path, name: str, folders: str) -> None:
+    root = tmp_path / "worker-0"
+    for folder in folders.split():
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / "sys/notes").write_text("")
+    made = plan(regular(sockets=2, cores=4, threads=2), reserved="0,8", **PLANS[name])
+    expected = Cluster(made).expected[0]
+    answers = check(root_of(root, "worker-0"), expected, "worker-0", no_position)
+    assert [each.fact for each in answers if each.verdict is Verdict.HELD] == []
+    assert len(answers) > 10
