@@ -25,10 +25,10 @@ pytestmark = pytest.mark.boot_systemd
 NAME = "plain"
 _HERE = Path(__file__).parent / "agent"
 _ATTACK = ("/usr/bin/python3", "/app/attack.py")
-_ONCE = ("/usr/bin/python3", "/app/cpuplan.pyz", "agent", "--root", "/host", "--state", "/state")
-_ONCE = (*_ONCE, "--once", "--listen", "off")
-_CHECK = ("/usr/bin/python3", "/app/cpuplan.pyz", "check", NAME, "--root", "/host")
-_CHECK = (*_CHECK, "--state", "/state/state.json", "--coverage", "--format", "json")
+_PROGRAM = ("/usr/bin/python3", "/app/cpuplan.pyz")
+_FROM = ("--root", "/host", "--state", "/state")
+_ONCE = (*_PROGRAM, "agent", *_FROM, "--once", "--listen", "off")
+_COVERAGE = (*_PROGRAM, "check", NAME, *_FROM, "--coverage", "--format", "json")
 
 
 class Container(NamedTuple):
@@ -43,8 +43,8 @@ class Container(NamedTuple):
 #: In the order in which they run: the last one succeeds, and changes the node.
 CONTAINERS = {
     "1-agent": Container("user", _ONCE),
-    "2-check": Container("user", _CHECK),
-    "3-check-as-root": Container("root", _CHECK),
+    "2-check": Container("user", _COVERAGE),
+    "3-check-as-root": Container("root", _COVERAGE),
     "4-attack": Container("user", _ATTACK, has_submount=True),
     "5-attack-old-runtime": Container("user", _ATTACK, recursive=False),
     "6-attack-as-root": Container("root", _ATTACK, has_submount=True),

@@ -76,7 +76,7 @@ def _power(plan: NodePlan, verify: Verify, locate: Locate) -> Iterator[Diagnosti
         yield diagnose("CP6142", _place(plan, "prometheus", locate), port=daemonset.PORT)
 
 
-def _files(plan: NodePlan, verify: Verify, locate: Locate) -> Iterator[Diagnostic]:
+def _files(plan: ConfiguredPlan, verify: Verify, locate: Locate) -> Iterator[Diagnostic]:
     """CP6143 for a file that would be mounted twice, or that is none to hand out."""
     folders = [each.path for each in mounts.folders(plan, verify)]
     for at, path in enumerate(verify.files):

@@ -11,7 +11,7 @@ from typing import Any
 from cpuplan.backends.verify import access, mounts, names
 from cpuplan.backends.verify.mounts import HOST, STATE
 from cpuplan.model.verify import Verify
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 
 PORT = 9876
 #: No other process of the node may have this user: one of the same user, without capabilities,
@@ -31,7 +31,7 @@ _ON_RESERVED = {
 }
 
 
-def document(plan: NodePlan, verify: Verify) -> dict[str, Any]:
+def document(plan: ConfiguredPlan, verify: Verify) -> dict[str, Any]:
     """The DaemonSet of a class."""
     labels = names.selector(plan)
     own = {names.PART_OF: "cpuplan", **verify.labels, **labels}
@@ -58,7 +58,7 @@ def document(plan: NodePlan, verify: Verify) -> dict[str, Any]:
     }
 
 
-def _pod(plan: NodePlan, verify: Verify) -> dict[str, Any]:
+def _pod(plan: ConfiguredPlan, verify: Verify) -> dict[str, Any]:
     is_root = verify.access != "user"
     security: dict[str, Any] = {
         "runAsUser": 0 if is_root else USER,
@@ -82,7 +82,7 @@ def _pod(plan: NodePlan, verify: Verify) -> dict[str, Any]:
     }
 
 
-def placement(plan: NodePlan, verify: Verify) -> dict[str, Any]:
+def placement(plan: ConfiguredPlan, verify: Verify) -> dict[str, Any]:
     """The nodes of the class: by the labels that the intent says, else by their names.
 
     A term names one node (validation of field selectors), and terms are alternatives.
@@ -97,7 +97,7 @@ def placement(plan: NodePlan, verify: Verify) -> dict[str, Any]:
     return {"affinity": {"nodeAffinity": required}}
 
 
-def _container(plan: NodePlan, verify: Verify) -> dict[str, Any]:
+def _container(plan: ConfiguredPlan, verify: Verify) -> dict[str, Any]:
     return {
         "name": "agent",
         "image": verify.image,

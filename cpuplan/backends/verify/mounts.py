@@ -15,7 +15,7 @@ from cpuplan.backends.verify import names
 from cpuplan.components import admission
 from cpuplan.components.host import interrupts
 from cpuplan.model.verify import Verify
-from cpuplan.plan import NodePlan
+from cpuplan.plan import ConfiguredPlan
 
 HOST, STATE = "/host", "/state"
 #: Folders of every node.
@@ -55,17 +55,17 @@ class Mount(NamedTuple):
         return self.given or self.path.strip("/").replace("/", "-").replace("_", "-")
 
 
-def of(plan: NodePlan, verify: Verify) -> list[Mount]:
+def of(plan: ConfiguredPlan, verify: Verify) -> list[Mount]:
     """What the agents of a class have of their nodes, by path."""
     return sorted({*folders(plan, verify), *_files(plan, verify)})
 
 
-def folders(plan: NodePlan, verify: Verify) -> list[Mount]:
+def folders(plan: ConfiguredPlan, verify: Verify) -> list[Mount]:
     """Those that are there as a whole."""
     return [*_folders(plan), *_of_root(verify)]
 
 
-def _folders(plan: NodePlan) -> Iterator[Mount]:
+def _folders(plan: ConfiguredPlan) -> Iterator[Mount]:
     platform = plan.node_class.platform
     yield from map(Mount, _EVERYWHERE)
     if platform.takes_files or platform.has_pools:
@@ -84,7 +84,7 @@ def _folders(plan: NodePlan) -> Iterator[Mount]:
         yield Mount("/run/cdi", "DirectoryOrCreate")
 
 
-def _files(plan: NodePlan, verify: Verify) -> Iterator[Mount]:
+def _files(plan: ConfiguredPlan, verify: Verify) -> Iterator[Mount]:
     if plan.settings.of(interrupts.NAME):
         # The compiled unit writes it, in its place.
         yield Mount(f"/{interrupts.UNMOVABLE}", "FileOrCreate")
@@ -97,14 +97,14 @@ def _of_root(verify: Verify) -> Iterator[Mount]:
         yield Mount(_KUBELET, has_volumes=True)
 
 
-def volumes(plan: NodePlan, verify: Verify) -> list[dict[str, Any]]:
+def volumes(plan: ConfiguredPlan, verify: Verify) -> list[dict[str, Any]]:
     """The volumes of the pod."""
     hidden = [{"name": _NAME, "emptyDir": {}}] if verify.access != "user" else []
     state = {"name": "state", "configMap": {"name": names.agent(plan), "defaultMode": 0o444}}
     return [*map(_volume, of(plan, verify)), *hidden, state]
 
 
-def volume_mounts(plan: NodePlan, verify: Verify) -> list[dict[str, Any]]:
+def volume_mounts(plan: ConfiguredPlan, verify: Verify) -> list[dict[str, Any]]:
     """Where the agent has them; over folders of the kubelet that are not for it, nothing."""
     is_recursive = _makes_all_read_only(plan)
     mounted = [_mount(each, is_recursive=is_recursive) for each in of(plan, verify)]
@@ -114,7 +114,7 @@ def volume_mounts(plan: NodePlan, verify: Verify) -> list[dict[str, Any]]:
     return [*mounted, {"name": "state", "mountPath": STATE, "readOnly": True}]
 
 
-def _makes_all_read_only(plan: NodePlan) -> bool:
+def _makes_all_read_only(plan: ConfiguredPlan) -> bool:
     server = admission.api_server(plan)
     return server is not None and server >= versions.FEATURES["api.recursive_read_only"]
 

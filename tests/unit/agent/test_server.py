@@ -95,6 +95,13 @@ class Drip:
         return is_open
 
 
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So much that room is made, and not waited for."""
+    monkeypatch.setattr(agent_server, "_PATIENCE", 120.0)
+
+
+@pytest.mark.usefixtures("patience")
 def test_dripping_clients_keep_nobody_out(server: Server) -> None:
     """Many more than there is room for, each of which comes back as soon as it is put out."""
     with Drip(server.server_port, 200) as drip:
@@ -102,6 +109,18 @@ def test_dripping_clients_keep_nobody_out(server: Server) -> None:
             assert ask(server, "/metrics")[0] == 200
             assert ask(server, "/healthz")[0] == 200
     assert drip.opened > 200
+
+
+@pytest.mark.usefixtures("patience")
+def test_who_has_one_connection_keeps_it(server: Server) -> None:
+    """The many of one address put out one another, and not the probe of the kubelet."""
+    way = socket.create_connection(
+        ("127.0.0.1", server.server_port), timeout=10, source_address=("127.0.0.2", 0)
+    )
+    way.sendall(b"GET /healthz HTTP/1.1\r\n")
+    with way, Drip(server.server_port, 200):
+        way.sendall(b"Host: a\r\n\r\n")
+        assert way.recv(1000).startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 def test_a_whole_exchange_has_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:

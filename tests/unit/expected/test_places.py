@@ -25,7 +25,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
     def ask(root: Root, question: object, path: str) -> object:
         noted.add(path)
-        return own(root, question, path)  # type: ignore[arg-type, type-var]
+        return own(root, question, path)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Root, "_ask", ask)
     return noted

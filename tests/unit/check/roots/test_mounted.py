@@ -29,7 +29,7 @@ LINES = """\
 def test_parts_are_the_mounts_below(tmp_path: Path) -> None:
     table = tmp_path / "mountinfo"
     table.write_text(LINES)
-    assert mounted.parts(Path("/host"), table) == {"etc", "proc", "with blank"}
+    assert mounted.parts(Path("/host"), table) == frozenset(("etc", "proc", "with blank"))
     assert mounted.parts(Path("/hostile"), table) is None
     assert mounted.parts(Path("/"), table) is None
     assert mounted.parts(Path("/host"), tmp_path / "none") is None
