@@ -327,7 +327,8 @@ def _decoder_of_row(
     def decode(data: Any) -> Any:
         if type(data) is not list or len(data) != len(decoders):
             raise CodecError(f"{type(data).__name__} is no row of {len(decoders)}")
-        value = make([decode_field(field) for decode_field, field in zip(decoders, data, strict=True)])
+        pairs = zip(decoders, data, strict=True)
+        value = make([decode_field(field) for decode_field, field in pairs])
         if check is not None and not check(value):
             raise CodecError(f"{type(value).__name__} cannot be right")
         return value

@@ -111,8 +111,8 @@ def is_possible(diagnostic: Diagnostic) -> bool:
 
 def _is_place(position: Position) -> bool:
     """Line -1 is a field that has no line yet."""
-    columns = (position.column, position.end)
-    return -1 <= position.line < _MOST_LINES and all(0 <= number < _MOST_LINES for number in columns)
+    numbers = (position.line + 1, position.column, position.end)
+    return all(0 <= number < _MOST_LINES for number in numbers)
 
 
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -21,7 +21,7 @@ class Settings:
         self.jobs: int | None = None
         #: The address of a scheduler of Dask, whose workers do the work.
         self.dask: str | None = None
-        #: Whether results of classes may come from earlier runs.
+        #: Whether anything may come from earlier runs; see `workers.uses_cache`.
         self.cache = True
         self.verbose = False
         #: What each layout may take, in seconds of work; None for the default.
@@ -59,6 +59,8 @@ class Settings:
         return folder
 
 
+#: What services say in the environment of their jobs that do not set CI.
+_CI = ("TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID")
 #: Options whose value is called otherwise here.
 _NAMES = {"output_format": "format"}
 
@@ -169,7 +171,7 @@ def work(*, with_cache: bool = True) -> list[click.Option]:
         flag_value=False,
         default=True,
         help="Take nothing from earlier runs: make everything anew, and keep nothing. Also with "
-        "CPUPLAN_NO_CACHE=1 in the environment.",
+        "CPUPLAN_NO_CACHE=1 in the environment, and wherever CI is set.",
         expose_value=False,
         callback=_keep_cache,
     )
@@ -185,5 +187,12 @@ def work(*, with_cache: bool = True) -> list[click.Option]:
 
 
 def _keep_cache(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:
-    context.ensure_object(Settings).cache = value and not os.environ.get("CPUPLAN_NO_CACHE")
+    is_off = os.environ.get("CPUPLAN_NO_CACHE") or _is_in_ci()
+    context.ensure_object(Settings).cache = value and not is_off
     return value
+
+
+def _is_in_ci() -> bool:
+    """Whether this is a job of CI: what ran before it, as the same user, may be anybody's code."""
+    said = os.environ.get("CI", "").lower() not in ("", "0", "false")
+    return said or any(map(os.environ.get, _CI))

@@ -26,7 +26,7 @@ _MACHINE_ID, _MOST_OF_ID = "/etc/machine-id", 64
 
 
 class NotUsedError(Exception):
-    """Why a folder is not used, in words that follow its name; none where it simply is not there."""
+    """Why a folder is not used, in words that follow its name; none where it is just not there."""
 
 
 def folder(project: Path | None = None) -> Path | None:

@@ -31,6 +31,8 @@ class Cache:
         self.folder = folder
         store = Store(folder) if folder else None
         self._store = store if store and store.is_safe else None
+        #: Whether anything of it was believed.
+        self.is_used = False
         #: By class, the name of its result: all that its files depend on.
         self._names: dict[Key, str] = {}
 
@@ -47,6 +49,7 @@ class Cache:
             return
         names = _Names(batch)
         found = [_find(self._store, batch, unit, names) for unit in batch.units]
+        self.is_used = self.is_used or any(made is not None for made in found)
         missing = [unit for unit, made in zip(batch.units, found, strict=True) if made is None]
         keep = _Keep(self._store, {unit.members[0].key: names.facts(unit) for unit in missing})
         work = batch.of(missing)
@@ -69,6 +72,7 @@ class Cache:
             name = self._name_of_parts(each)
             kept = self._find_parts(name)
             made = kept or parts.of(each)
+            self.is_used = self.is_used or kept is not None
             if self._store and name and kept is None:
                 _save(self._store, [name], made)
             yield made

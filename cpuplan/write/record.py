@@ -3,8 +3,8 @@
 A record is a cache: it lies in the user's cache folder, never in the project, and its name is one
 digest over all inputs as they were read, the lock, and the program; or over the values of the
 documents instead, with the places of findings as fields of these. It is believed only if its digest
-says that this user's cpuplan wrote it (`files.cached`), and of `out/` only after every file there was
-looked at. What must prove something to others asks no record.
+says that this user's cpuplan wrote it (`files.cached`), and of `out/` only after every file there
+was looked at. What must prove something to others asks no record.
 """
 
 import os

@@ -18,6 +18,7 @@ from cpuplan.cli.output import (
     time_limit_option,
     work_options,
 )
+from cpuplan.cli.workers import making, uses_cache
 from cpuplan.read import inputs
 from cpuplan.text import counted
 from cpuplan.write import record
@@ -121,22 +122,18 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     if not check:
         _finish(root / "out")
     is_usual = not (check or force or resolve or prune or settings().time_limit)
-    if (
-        is_usual
-        and settings().cache
-        and (known := record.unchanged(inputs.read(root), root / "out"))
-    ):
+    known = record.unchanged(inputs.read(root), root / "out") if is_usual and uses_cache() else None
+    if known:
         print_diagnostics(known.diagnostics, output_format, strict=strict)
         note("nothing has changed: out/ is up to date")
         return 1 if fails(known.diagnostics, strict=strict) else 0
     from cpuplan import pipeline
-    from cpuplan.cli.workers import making
     from cpuplan.diagnostics import errors
     from cpuplan.write.manifest import render_written
 
     project = pipeline.load(root, seconds=settings().time_limit)
     narrow_to(project)
-    with making() as how:
+    with making(is_gate=check) as how:
         compiled = pipeline.compile_project(
             project,
             resolve=resolve,
@@ -160,7 +157,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     code = _check(run, output_format) if check else _write(run, output_format, force=force)
     _tell_changes(run, resolve)
     if code == 0:
-        if settings().cache:
+        if uses_cache():
             _remember(run)
         return _tell_unproven(run)
     return code
