@@ -22,7 +22,7 @@ class Settings:
         #: The address of a scheduler of Dask, whose workers do the work.
         self.dask: str | None = None
         #: Whether anything may come from earlier runs; see `workers.uses_cache`.
-        self.cache = True
+        self.cache = not is_without_cache()
         self.verbose = False
         #: What each layout may take, in seconds of work; None for the default.
         self.time_limit: int | None = None
@@ -187,12 +187,14 @@ def work(*, with_cache: bool = True) -> list[click.Option]:
 
 
 def _keep_cache(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:
-    is_off = os.environ.get("CPUPLAN_NO_CACHE") or _is_in_ci()
-    context.ensure_object(Settings).cache = value and not is_off
+    context.ensure_object(Settings).cache = value and not is_without_cache()
     return value
 
 
-def _is_in_ci() -> bool:
-    """Whether this is a job of CI: what ran before it, as the same user, may be anybody's code."""
-    said = os.environ.get("CI", "").lower() not in ("", "0", "false")
-    return said or any(map(os.environ.get, _CI))
+def is_without_cache() -> bool:
+    """Whether the environment says that nothing is taken from earlier runs.
+
+    Also in a job of CI: what ran before it, as the same user, may have been anybody's code.
+    """
+    is_in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
+    return is_in_ci or any(map(os.environ.get, (*_CI, "CPUPLAN_NO_CACHE")))
