@@ -696,8 +696,10 @@ def _without_dask(_project: Path) -> AbstractContextManager[object]:
 @contextmanager
 def _committed_cache(project: Path) -> Iterator[None]:
     """A cache folder in the project, as a pipeline's variables may name it."""
-    with patch.dict(os.environ, {"XDG_CACHE_HOME": str(project / ".cache")}):
-        del os.environ["CPUPLAN_NO_CACHE"]
+    with (
+        patch.dict(os.environ, {"XDG_CACHE_HOME": str(project / ".cache")}),
+        patch("cpuplan.cli.options.is_without_cache", return_value=False),
+    ):
         yield
 
 

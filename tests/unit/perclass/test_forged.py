@@ -197,6 +197,19 @@ def test_parts_that_cannot_be_are_made_again(
     assert _compiled(project) == expected
 
 
+def test_files_that_cannot_be_read_back_are_made_again(project: Path, capsys: Capture) -> None:
+    before = {path: path.read_bytes() for path in (project / "out").rglob("*") if path.is_file()}
+
+    def cut(data: Any) -> None:
+        for path, text in data[3].items():
+            data[3][path] = text[:-1] + "{"
+
+    _forge(project, cut, 4)
+    code, _, said = run_in(project, ["compile", "--force"], capsys)
+    assert (code, "CP570" in said) == (0, False)
+    assert {path: path.read_bytes() for path in before} == before
+
+
 def test_a_bomb_is_not_unpacked(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sealed = Sealed(project.parent / "cache/cpuplan/classes")
     bomb = zlib.compress(bytes(store._LIMIT_UNPACKED + 1))
