@@ -117,8 +117,10 @@ def _digest_of_values(inputs: Inputs, sources: Iterable[Source]) -> str:
 
 def _read(inputs: Inputs, digest: str) -> _Kept | None:
     """What is kept of these inputs under a digest; None where there is none to believe."""
-    folder = cached.folder(inputs.root)
-    data = cached.Sealed(folder).read(_name(digest), _MAX_BYTES) if folder else None
+    place = _place(digest)
+    if place is None or not cached.folder(inputs.root):
+        return None
+    data = cached.Sealed(place.parent).read(place.name, _MAX_BYTES)
     try:
         return _codec().decode(data) if data else None
     except CodecError:
@@ -141,18 +143,20 @@ def save(inputs: Inputs, record: Record, sources: Sequence[Source]) -> None:
 
 
 def _write(inputs: Inputs, digest: str, record: Record, named: Sequence[places.Named]) -> None:
-    folder = cached.folder(inputs.root)
-    if folder is None:
+    place = _place(digest)
+    if place is None or not cached.folder(inputs.root):
         return
     with suppress(CodecError, OSError):
         data = _codec().encode(_Kept(record, tuple(named)))
-        if len(data) < _MAX_BYTES and cached.Sealed(folder).write([_name(digest)], data):
-            _prune(folder)
+        if len(data) < _MAX_BYTES and cached.Sealed(place.parent).write([place.name], data):
+            _prune(place.parent)
 
 
-def _name(digest: str) -> str:
-    """The file of the record of inputs with this digest."""
-    return sha256(f"{program_digest()} {digest}".encode()).hexdigest() + _ENDING
+def _place(digest: str) -> Path | None:
+    """The file of the record of inputs with this digest; None without a home folder."""
+    folder = cached.place_of_user()
+    name = sha256(f"{program_digest()} {digest}".encode()).hexdigest()
+    return folder / f"{name}{_ENDING}" if folder else None
 
 
 @cache

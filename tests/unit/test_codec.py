@@ -184,7 +184,7 @@ def test_names_that_are_no_utf_8_come_back_where_they_may_be() -> None:
 
 def test_bytes_that_are_no_text_are_not_written() -> None:
     with pytest.raises(CodecError):
-        Codec(bytes).encode(b"\xff")
+        Codec[bytes](bytes).encode(b"\xff")
 
 
 def test_a_type_without_a_form_is_a_mistake_of_ours() -> None:
@@ -193,7 +193,7 @@ def test_a_type_without_a_form_is_a_mistake_of_ours() -> None:
 
     for kind in (complex, Other, frozenset[str], int | float, list):
         with pytest.raises(TypeError):
-            Codec(kind).encode(None)
+            Codec[Any](kind).encode(None)
 
 
 def test_checks_see_every_value_of_their_type() -> None:

@@ -192,7 +192,8 @@ def test_a_record_of_other_inputs_says_nothing(project: Path, capsys: Capture) -
     edit(project, INTENT, "cores: 1", "cores: 400")
     texts = inputs.read(project)
     for digest in (texts.digest(), record._digest_of_values(texts, record._sources(texts))):
-        path = folder / record._name(digest)
+        path = record._place(digest)
+        assert path
         path.write_bytes(known)
         path.chmod(0o600)
     assert run_in(project, ["validate"], capsys)[0] == 1
