@@ -96,6 +96,28 @@ def diagnose(
     )
 
 
+#: More than any file has.
+_MOST_LINES = 1 << 31
+
+
+def is_possible(diagnostic: Diagnostic) -> bool:
+    """Whether a finding that was read from a file can be one: each code has its severity."""
+    from cpuplan.codes import CODES
+
+    entry = CODES.get(diagnostic.code)
+    if entry is None or Severity(entry.severity) is not diagnostic.severity:
+        return False
+    positions = [label.position for label in diagnostic.labels]
+    positions += [diagnostic.position] if diagnostic.position else []
+    return diagnostic.stands_for > 0 and all(map(_is_place, positions))
+
+
+def _is_place(position: Position) -> bool:
+    """Line -1 is a field that has no line yet."""
+    numbers = (position.line + 1, position.column, position.end)
+    return all(0 <= number < _MOST_LINES for number in numbers)
+
+
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Those that stop a command."""
     return [each for each in diagnostics if each.severity is Severity.ERROR]

@@ -723,6 +723,16 @@ def _without_dask(_project: Path) -> AbstractContextManager[object]:
     return patch("cpuplan.workers.dask.import_module", side_effect=missing)
 
 
+@contextmanager
+def _committed_cache(project: Path) -> Iterator[None]:
+    """A cache folder in the project, as a pipeline's variables may name it."""
+    with (
+        patch.dict(os.environ, {"XDG_CACHE_HOME": str(project / ".cache")}),
+        patch("cpuplan.cli.options.is_without_cache", return_value=False),
+    ):
+        yield
+
+
 def _nothing_found(_: Path) -> AbstractContextManager[object]:
     """A second of work that is over before it begins."""
     return patch.object(effort.Effort, "check", side_effect=effort.UndecidedError)
@@ -734,6 +744,7 @@ def _nothing_explained(_: Path) -> AbstractContextManager[object]:
 
 
 CONTEXTS: dict[str, Context] = {
+    "CP6120-in-the-repository": _committed_cache,
     "CP404-too-short": _nothing_found,
     "CP323-too-short": _nothing_explained,
     "CP623-no-scheduler": _soon_unreachable,

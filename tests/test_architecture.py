@@ -30,6 +30,29 @@ def test_the_page_has_the_floors_of_the_contract() -> None:
     assert floors_of_the_page() == floors_of_the_contract()
 
 
+#: Modules whose data runs code where it is read, or makes whatever it names.
+_ACTING = re.compile(
+    r"\b(?:import|from) (?:pickle|_pickle|marshal|shelve|dill|cloudpickle|joblib|jsonpickle)\b"
+)
+#: Who needs one all the same, and why.
+_MAY_ACT = {
+    "workers/remote.py": "sends work to workers that run what they get; it reads there, never here",
+}
+
+
+def test_nothing_that_is_read_can_act() -> None:
+    users = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if _ACTING.search(path.read_text())
+    }
+    assert users == _MAY_ACT.keys()
+    remote = (PACKAGE / "workers/remote.py").read_text()
+    assert remote.count("pickle.loads") == 1
+    _, _, on_a_worker = remote.partition("def do(")
+    assert "pickle.loads" in on_a_worker
+
+
 def test_every_place_on_the_page_exists() -> None:
     places = set(re.findall(r"`((?:\w+/)+|(?:\w+/)*\w+\.py)`", PAGE))
     assert len(places) > 40

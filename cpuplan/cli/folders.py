@@ -9,6 +9,7 @@ import os
 from functools import cached_property
 from pathlib import Path
 
+from cpuplan.files import top_of
 from cpuplan.read.files import FOLDERS
 
 
@@ -44,13 +45,7 @@ class Names:
     @cached_property
     def repository(self) -> str:
         """The top folder of the Git work tree of the project; without Git, the project's folder."""
-        folder = self.root
-        while not os.path.lexists(os.path.join(folder, ".git")):
-            above = os.path.dirname(folder)
-            if above == folder:
-                return self.root
-            folder = above
-        return folder
+        return top_of(self.root)
 
     def place(self, path: str) -> str:
         """The absolute path. A link is where it lies, not where it leads: Git has it there."""

@@ -1,8 +1,8 @@
 """Checks of many nodes at once: roots that each name their node by its host name."""
 
-import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.roots.sources import node_of, openings_at
 from cpuplan.cli.output import settings
 from cpuplan.cli.statements import Statements
+from cpuplan.codec import Codec
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.expected.answer import Answer
 from cpuplan.expected.folder import found_files, load
@@ -132,12 +133,11 @@ class Snapshots:
 
     def packed(self) -> bytes:
         """The same as bytes."""
-        return pickle.dumps(self.results())
+        return _answers().encode(tuple(self.results()))
 
     def unpacked(self, data: bytes) -> list[Answered]:
         """What `packed` made."""
-        found: list[Answered] = pickle.loads(data)  # noqa: S301 - of workers that were sent this
-        return found
+        return list(_answers().decode(data))
 
     def _answered(self, place: Place) -> Answered:
         checked: list[Checked] = []
@@ -158,6 +158,11 @@ class Snapshots:
         except CpuplanError as error:
             return Answered(unread=error.diagnostics)
         return Answered(tuple(checked), strange=tuple(strange))
+
+
+@cache
+def _answers() -> Codec[tuple[Answered, ...]]:
+    return Codec(tuple[Answered, ...], any_text=True)  # names of files may be no UTF-8
 
 
 def _placed(checked: Checked, locate: Locate) -> Checked:

@@ -21,8 +21,8 @@ class Settings:
         self.jobs: int | None = None
         #: The address of a scheduler of Dask, whose workers do the work.
         self.dask: str | None = None
-        #: Whether results of classes may come from earlier runs.
-        self.cache = True
+        #: Whether anything may come from earlier runs; see `workers.uses_cache`.
+        self.cache = not is_without_cache()
         self.verbose = False
         #: What each layout may take, in seconds of work; None for the default.
         self.time_limit: int | None = None
@@ -59,6 +59,8 @@ class Settings:
         return folder
 
 
+#: What services say in the environment of their jobs that do not set CI.
+_CI = ("TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID")
 #: Options whose value is called otherwise here.
 _NAMES = {"output_format": "format"}
 
@@ -169,7 +171,7 @@ def work(*, with_cache: bool = True) -> list[click.Option]:
         flag_value=False,
         default=True,
         help="Take nothing from earlier runs: make everything anew, and keep nothing. Also with "
-        "CPUPLAN_NO_CACHE=1 in the environment.",
+        "CPUPLAN_NO_CACHE=1 in the environment, and wherever CI is set.",
         expose_value=False,
         callback=_keep_cache,
     )
@@ -185,5 +187,14 @@ def work(*, with_cache: bool = True) -> list[click.Option]:
 
 
 def _keep_cache(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:
-    context.ensure_object(Settings).cache = value and not os.environ.get("CPUPLAN_NO_CACHE")
+    context.ensure_object(Settings).cache = value and not is_without_cache()
     return value
+
+
+def is_without_cache() -> bool:
+    """Whether the environment says that nothing is taken from earlier runs.
+
+    Also in a job of CI: what ran before it, as the same user, may have been anybody's code.
+    """
+    is_in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
+    return is_in_ci or any(map(os.environ.get, (*_CI, "CPUPLAN_NO_CACHE")))

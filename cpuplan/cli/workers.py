@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.output import settings
+from cpuplan.cli.output import note, settings
 from cpuplan.workers import Workers
 from cpuplan.workers.cores import cores
 
@@ -17,13 +17,37 @@ if TYPE_CHECKING:
     from cpuplan.perclass.making import Making
 
 
+def uses_cache() -> bool:
+    """Whether anything may come from earlier runs; once it is said why it may not.
+
+    A cache is for the one who works here. What proves something to others, such as a gate of CI,
+    asks no cache at all: a run before it may have been of somebody else's code.
+    """
+    from cpuplan.files import cached
+
+    given = settings()
+    problem = cached.refusal(given.root) if given.cache else ""
+    if problem:
+        given.cache = False
+        _tell_refusal(str(cached.place_of_user()), problem)
+    return given.cache
+
+
+def _tell_refusal(place: str, problem: str) -> None:
+    """On standard error only: the report is the same with and without a cache."""
+    from cpuplan.diagnostics import diagnose
+
+    said = diagnose("CP6120", path=place, problem=problem)
+    note(f"note[{said.code}]: {said.message}\n  help: {said.remedy}")
+
+
 @contextmanager
-def making() -> "Iterator[Making]":
-    """Processes of this machine, and the cache of the user."""
+def making(*, is_gate: bool = False) -> "Iterator[Making]":
+    """Processes of this machine, and the cache of the user, unless this is a gate."""
     from cpuplan.perclass.cache import Cache
     from cpuplan.perclass.making import Making
 
-    cache = Cache.of_user() if settings().cache else None
+    cache = Cache.of_user(settings().root) if not is_gate and uses_cache() else None
     start = time()
     with workers() as who:
         try:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from cpuplan.diagnostics import errors
 from cpuplan.perclass import unplaced
 from cpuplan.perclass.packed import UnpackError, frame, pack, unframe, unpack
 from cpuplan.perclass.unit import Made, Unit, make
@@ -12,10 +13,9 @@ from cpuplan.solve.model import answers, engine
 
 
 class Result(NamedTuple):
-    """What was made of a unit, and its packed form if it came in that."""
+    """What was made of a unit."""
 
     made: Made
-    data: bytes = b""
 
 
 class Batch:
@@ -68,12 +68,23 @@ class Batch:
 
     def unpacked(self, data: bytes) -> list[Result]:
         """What `packed` made, for the classes of this batch. Raises UnpackError."""
-        members = (unit.members for unit in self.units)
-        classes = {each.key: each for group in members for each in group}
         pieces = list(unframe(data))
         if len(pieces) != len(self.units):
             raise UnpackError(f"{len(pieces)} results of {len(self.units)}")
-        return [Result(unpack(each, classes), each) for each in pieces]
+        pairs = zip(pieces, self.units, strict=True)
+        return [Result(self.read(piece, unit)) for piece, unit in pairs]
+
+    def read(self, data: bytes, unit: Unit) -> Made:
+        """What was made of a unit of the batch. Raises UnpackError for bytes of anything else."""
+        made = unpack(data, {member.key: member for member in unit.members})
+        classes = [plan.node_class for plan in made.plans]
+        if classes and classes != list(unit.members):
+            raise UnpackError(f"{len(classes)} layouts of {len(unit.members)} classes")
+        if len(made.found) != (len(classes) if self.checked else 0):
+            raise UnpackError(f"findings on {len(made.found)} of {len(classes)} classes")
+        if not classes and not errors(made.problems):
+            raise UnpackError("neither a layout nor a reason why there is none")
+        return made
 
     def documents_of(self, unit: Unit) -> frozenset[unplaced.Name]:
         """The documents that findings on a unit may point at."""

@@ -6,8 +6,8 @@ this machine, with the same facts. The files of a class are kept beside them; th
 compared with them all the same.
 """
 
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,13 +18,10 @@ from cpuplan.fleet.before import Key
 from cpuplan.perclass import keys, unplaced
 from cpuplan.perclass.batch import Batch, Result
 from cpuplan.perclass.keeping import Keeping
-from cpuplan.perclass.packed import UnpackError, pack, unpack, unpack_parts
+from cpuplan.perclass.packed import UnpackError, pack, unpack_parts
 from cpuplan.perclass.store import Store
 from cpuplan.perclass.unit import Made, Unit
 from cpuplan.workers import Workers, results
-
-#: Of zlib, which makes a seventh of the files of a class in a fifth of a millisecond.
-_LEVEL = 1
 
 
 class Cache:
@@ -34,13 +31,15 @@ class Cache:
         self.folder = folder
         store = Store(folder) if folder else None
         self._store = store if store and store.is_safe else None
+        #: Whether anything of it was believed.
+        self.is_used = False
         #: By class, the name of its result: all that its files depend on.
         self._names: dict[Key, str] = {}
 
     @classmethod
-    def of_user(cls) -> "Cache":
-        """The one in the user's cache folder."""
-        folder = cached.folder()
+    def of_user(cls, project: Path | None = None) -> "Cache":
+        """The one in the user's cache folder; none where that is not used for a project."""
+        folder = cached.folder(project)
         return cls(folder / "classes" if folder else None)
 
     def results(self, batch: Batch, workers: Workers) -> Iterator[Made]:
@@ -49,7 +48,8 @@ class Cache:
             yield from (result.made for result in results(batch, workers))
             return
         names = _Names(batch)
-        found = [_find(self._store, unit, names) for unit in batch.units]
+        found = [_find(self._store, batch, unit, names) for unit in batch.units]
+        self.is_used = self.is_used or any(made is not None for made in found)
         missing = [unit for unit, made in zip(batch.units, found, strict=True) if made is None]
         keep = _Keep(self._store, {unit.members[0].key: names.facts(unit) for unit in missing})
         work = batch.of(missing)
@@ -60,7 +60,7 @@ class Cache:
             result = Result(known) if known else next(made_now)
             after = _names_of(unit, result.made, names.facts(unit))
             if known is None and not is_kept:
-                self._store.save(after, result.data or pack(result.made))
+                _save(self._store, after, result.made)
             self._names |= {member.key: after[0] for member in unit.members if after}
             yield result.made
         if missing:
@@ -72,13 +72,17 @@ class Cache:
             name = self._name_of_parts(each)
             kept = self._find_parts(name)
             made = kept or parts.of(each)
+            self.is_used = self.is_used or kept is not None
             if self._store and name and kept is None:
-                self._store.save([name], zlib.compress(pack(made), _LEVEL))
+                _save(self._store, [name], made)
             yield made
 
     def _find_parts(self, name: str) -> Parts | None:
         data = self._store.find(name) if self._store and name else None
-        return _unpacked(data) if data else None
+        try:
+            return unpack_parts(data) if data else None
+        except UnpackError:
+            return None
 
     def _name_of_parts(self, wanted: Wanted) -> str:
         """The name of the parts of a class; "" where its result is not kept."""
@@ -86,22 +90,21 @@ class Cache:
         return keys.parts(result, wanted) if result else ""
 
 
-def _find(store: Store, unit: Unit, names: "_Names") -> Made | None:
+def _find(store: Store, batch: Batch, unit: Unit, names: "_Names") -> Made | None:
     for name in names.before(unit):
         data = store.find(name)
         if data:
             try:
-                return unpack(data, {member.key: member for member in unit.members})
+                return batch.read(data, unit)
             except UnpackError:
                 continue
     return None
 
 
-def _unpacked(data: bytes) -> Parts | None:
-    try:
-        return unpack_parts(zlib.decompress(data))
-    except (UnpackError, zlib.error):
-        return None
+def _save(store: Store, names: Sequence[str], made: Made | Parts) -> None:
+    """Keep what was made; what no bytes can be made of is made each time."""
+    with suppress(UnpackError):
+        store.save(names, pack(made))
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ class _Keep:
     def __call__(self, unit: Unit, made: Made) -> None:
         names = _names_of(unit, made, self.facts[unit.members[0].key])
         if names:
-            self.store.save(names, pack(made))
+            _save(self.store, names, made)
 
 
 def _names_of(unit: Unit, made: Made, facts: str) -> list[str]:

@@ -1,10 +1,11 @@
 """How what belongs to classes is made: by whom, and what is taken from earlier runs."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from cpuplan.backends import parts
 from cpuplan.backends.parts import Parts, Wanted
+from cpuplan.diagnostics import CpuplanError
 from cpuplan.fleet import lock
 from cpuplan.perclass import unplaced
 from cpuplan.perclass.batch import Batch
@@ -15,12 +16,30 @@ from cpuplan.progress import follow
 from cpuplan.solve import layouts
 from cpuplan.workers import HERE, Workers, results
 
+Done = TypeVar("Done")
+
 
 class Making(NamedTuple):
     """The workers, and the cache of earlier results, if any. No result depends on them."""
 
     workers: Workers = HERE
     cache: Cache | None = None
+
+    def attempt(self, work: Callable[["Making"], Done]) -> Done:
+        """Do what follows from these results; once more without them where that is impossible.
+
+        Of what was kept, or came from the workers of an executor, each value is one that can be,
+        but together they may be of no plan that cpuplan makes.
+        """
+        try:
+            return work(self)
+        except CpuplanError:
+            raise
+        except Exception:
+            is_of_others = self.workers.executor is not None
+            if not (is_of_others or (self.cache and self.cache.is_used)):
+                raise
+        return work(PLAIN)
 
     def of(self, batch: Batch) -> Iterator[tuple[Unit, Made]]:
         """Each unit with what is made of it, in their order."""

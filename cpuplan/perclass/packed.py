@@ -1,127 +1,114 @@
 """What was made of units as bytes, to be sent or kept: values only, and classes by their keys.
 
-Reading calls nothing but the constructors of these values: bytes that were damaged or forged may be
-refused, but run no code.
+Whoever reads such bytes makes nothing but these values (`codec`), and refuses what cannot be right:
+another severity than the finding's code has, CPUs that the machine does not have, settings of
+programs that the class does not have.
 """
 
-import io
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
 
-from cpuplan import cpuset, diagnostics, plan, setting, source
-from cpuplan.backends import base, parts
+from cpuplan import backends
 from cpuplan.backends.parts import Parts
+from cpuplan.codec import Codec, CodecError, frame, unframe
+from cpuplan.cpuset import union
+from cpuplan.diagnostics import Diagnostic, is_possible
 from cpuplan.fleet.before import Key
-from cpuplan.perclass import unit
 from cpuplan.perclass.unit import Made
-from cpuplan.plan import NodeClass
+from cpuplan.plan import ConfiguredPlan, Limited, NodeClass, NodePlan, Pool
+from cpuplan.setting import Setting, Settings
 
-_VALUES: tuple[Any, ...] = (
-    base.Object,
-    cpuset.of_bits,
-    diagnostics.Diagnostic,
-    diagnostics.Label,
-    diagnostics.Reason,
-    diagnostics.Severity,
-    diagnostics.Waiver,
-    parts.Parts,
-    plan.ConfiguredPlan,
-    plan.Limited,
-    plan.Pool,
-    plan.Unproven,
-    setting.Cost,
-    setting.Effect,
-    setting.Evidence,
-    setting.Form,
-    setting.Setting,
-    setting.Settings,
-    source.Position,
-    unit.Made,
-)
-_BY_NAME = {(value.__module__, value.__qualname__): value for value in _VALUES}
+__all__ = ["UnpackError", "frame", "pack", "unframe", "unpack", "unpack_parts"]
+
+#: Bytes that are not what `pack` made.
+UnpackError = CodecError
 
 
-class UnpackError(ValueError):
-    """Bytes that are not what `pack` made."""
+class _Plan(NamedTuple):
+    """A plan without its class."""
+
+    cluster: str
+    name: str
+    pools: tuple[Pool, ...]
+    sets: tuple[Pool, ...]
+    limited: Limited | None
+    settings: tuple[Setting, ...]
+
+
+class _Made(NamedTuple):
+    plans: tuple[_Plan, ...]
+    problems: tuple[Diagnostic, ...]
+    found: tuple[tuple[Diagnostic, ...], ...]
 
 
 def pack(value: Made | Parts) -> bytes:
-    """The bytes of what was made, without its classes of nodes."""
-    file = io.BytesIO()
-    pickler = pickle.Pickler(file, protocol=5)
-    pickler.dispatch_table = _BY_KEY
-    pickler.dump(value)
-    return file.getvalue()
+    """The bytes of what was made, without its classes of nodes.
+
+    Raises UnpackError where it has bytes that are no text.
+    """
+    if isinstance(value, Parts):
+        return _parts().encode(value)
+    plans = tuple(map(_plain, value.plans))
+    return _made().encode(_Made(plans, value.problems, value.found))
 
 
 def unpack(data: bytes, classes: Mapping[Key, NodeClass]) -> Made:
     """What `pack` was given, for classes that are known here. Raises UnpackError."""
-    return _read(data, classes, Made)
+    made = _made().decode(data)
+    plans = tuple(_configured(plan, classes) for plan in made.plans)
+    return Made(plans, made.problems, made.found)
 
 
 def unpack_parts(data: bytes) -> Parts:
     """The same of files, which name no classes."""
-    return _read(data, {}, Parts)
+    return _parts().decode(data)
 
 
-_Kind = TypeVar("_Kind", Made, Parts)
+@cache
+def _made() -> Codec[_Made]:
+    return Codec(_Made, {Diagnostic: _is_finding, Limited: _is_limited})
 
 
-def _read(data: bytes, classes: Mapping[Key, NodeClass], kind: type[_Kind]) -> _Kind:
-    try:
-        value = _Unpickler(io.BytesIO(data), classes).load()
-    except Exception as error:  # unpickling what is damaged may raise whatever
-        raise UnpackError from error
-    if not isinstance(value, kind):
-        raise UnpackError(type(value).__name__)
-    return value
+@cache
+def _parts() -> Codec[Parts]:
+    return Codec(Parts)
 
 
-def known_class(cluster: str, name: str) -> NodeClass:
-    """The class with this key, among those that are known to who reads."""
-    raise UnpackError(f"{cluster}/{name}")  # only `_Unpickler` can say
+def _is_finding(diagnostic: Diagnostic) -> bool:
+    """Whether a class by itself can have this finding: waivers and days come later."""
+    is_open = not (diagnostic.waiver or diagnostic.after)
+    return is_open and is_possible(diagnostic)
 
 
-def _by_key(node_class: NodeClass) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    return known_class, node_class.key
+def _is_limited(limited: Limited) -> bool:
+    return limited.seconds > 0 and bool(limited.goals)
 
 
-#: Bytes of the length of a piece.
-_LENGTH = 4
-#: A `persistent_id` would be asked about each of the values.
-_BY_KEY: dict[type, Any] = {NodeClass: _by_key}
+def _plain(plan: ConfiguredPlan) -> _Plan:
+    cluster, name = plan.node_class.key
+    return _Plan(cluster, name, plan.pools, plan.sets, plan.limited, tuple(plan.settings))
 
 
-def frame(pieces: Iterable[bytes]) -> bytes:
-    """Several pieces of bytes as one, each after its length."""
-    return b"".join(chain.from_iterable((len(each).to_bytes(_LENGTH), each) for each in pieces))
+def _configured(plan: _Plan, classes: Mapping[Key, NodeClass]) -> ConfiguredPlan:
+    node_class = classes.get((plan.cluster, plan.name))
+    if node_class is None:
+        raise UnpackError(f"no class {plan.cluster}/{plan.name}")
+    _check_cpus(plan, node_class)
+    known = {component.NAME for component in backends.of(node_class).COMPONENTS}
+    others = {setting.component for setting in plan.settings} - known
+    if others:
+        raise UnpackError(f"settings of {', '.join(sorted(others))}")
+    of_class = NodePlan(node_class, plan.pools, plan.sets, plan.limited)
+    return ConfiguredPlan(of_class, Settings(plan.settings))
 
 
-def unframe(data: bytes) -> Iterator[bytes]:
-    """The pieces of `frame`. Raises UnpackError for other bytes."""
-    start = 0
-    while start < len(data):
-        begin = start + _LENGTH
-        start = begin + int.from_bytes(data[start:begin])
-        if start > len(data):
-            raise UnpackError(f"{start} of {len(data)} bytes")
-        yield data[begin:start]
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, classes: Mapping[Key, NodeClass]) -> None:
-        super().__init__(file)
-        self._classes = classes
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) == (__name__, known_class.__name__):
-            return self._known
-        value = _BY_NAME.get((module, name))
-        if value is None:
-            raise UnpackError(f"{module}.{name}")
-        return value
-
-    def _known(self, cluster: str, name: str) -> NodeClass:
-        return self._classes[cluster, name]
+def _check_cpus(plan: _Plan, node_class: NodeClass) -> None:
+    """Raise UnpackError for CPUs that the machine does not have, or that two pools have."""
+    pools = [pool.cpus for pool in plan.pools]
+    used = union([*pools, *(each.cpus for each in plan.sets)])
+    machine = union([node_class.topology.online, node_class.topology.offline])
+    if used.bits & ~machine.bits:
+        raise UnpackError("CPUs that the machine does not have")
+    if sum(map(len, pools)) != len(union(pools)):
+        raise UnpackError("a CPU in two pools")

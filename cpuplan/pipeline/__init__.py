@@ -63,7 +63,9 @@ def solve(
     `resolve` solves all classes afresh; `settle` takes the lock also where it has both sides of a
     merge. Classes without a layout are left out and said so in the diagnostics.
     """
-    solved = _solve(project, making, resolve=resolve, settle=settle, checked=False)
+    solved = making.attempt(
+        lambda how: _solve(project, how, resolve=resolve, settle=settle, checked=False)
+    )
     return solved.plan, solved.diagnostics
 
 
@@ -191,7 +193,6 @@ def described(
     return [*waived, *waivers.check(waived, documents)] if whole else waived
 
 
-@stage("checking")
 def judge(
     project: Project,
     *,
@@ -201,6 +202,17 @@ def judge(
     making: Making = PLAIN,
 ) -> tuple[Plan, list[Diagnostic]]:
     """The plan, and all that `validate` and `compile` have to say of it: both ask this."""
+    return making.attempt(
+        lambda how: _judge(
+            project, how, resolve=resolve, allow_removal=allow_removal, settle=settle
+        )
+    )
+
+
+@stage("checking")
+def _judge(
+    project: Project, making: Making, *, resolve: bool, allow_removal: bool, settle: bool
+) -> tuple[Plan, list[Diagnostic]]:
     solved = _solve(project, making, resolve=resolve, settle=settle, checked=True)
     plan = solved.plan
     found = _check(project, plan, solved.found)
@@ -248,12 +260,29 @@ def compile_project(
 
     `prune` keeps no layouts of what is gone.
     """
-    plan, diagnostics = judge(
-        project,
-        resolve=resolve,
-        allow_removal=allow_removal,
-        settle=settle,
-        making=making,
+    return making.attempt(
+        lambda how: _compile(
+            project,
+            how,
+            resolve=resolve,
+            allow_removal=allow_removal,
+            prune=prune,
+            settle=settle,
+        )
+    )
+
+
+def _compile(
+    project: Project,
+    making: Making,
+    *,
+    resolve: bool,
+    allow_removal: bool,
+    prune: bool,
+    settle: bool,
+) -> Compiled:
+    plan, diagnostics = _judge(
+        project, making, resolve=resolve, allow_removal=allow_removal, settle=settle
     )
     if errors(diagnostics):
         return Compiled(plan, [], {}, "", tuple(diagnostics))

@@ -1,7 +1,15 @@
-"""Dask's scheduler as an executor: its workers may be on other machines."""
+"""Dask's scheduler as an executor: its workers may be on other machines.
+
+Dask sends much as pickles, which run what their writer likes where they are read. Workers do that:
+whoever can reach a scheduler runs programs there. This process does not: while it has a scheduler,
+no pickle finds a class or function here, but for those of plain bytes and texts, in which results
+come (`codec`). What else a scheduler sends is lost, and with it the words of workers' errors.
+"""
 
 import logging
 import socket
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -18,28 +26,76 @@ _HAS_WORKERS = 30
 _RETRIES = 2
 
 
+#: All that pickles may find: what plain bytes and texts are made of.
+_PLAIN = frozenset({("builtins", "bytes"), ("builtins", "str")})
+
+
+class UnreadError(TypeError):
+    """A pickle that is not read, since it would make or call something."""
+
+
+class _Guards:
+    """Refuses pickles in the threads that begin while one is set, and in the one that sets it."""
+
+    def __init__(self) -> None:
+        self._others: list[frozenset[threading.Thread]] = []
+        self._is_there = False
+
+    def set(self) -> None:
+        if not self._is_there:
+            sys.addaudithook(self._look)  # there is no way to take one back
+            self._is_there = True
+        others = frozenset(threading.enumerate()) - {threading.current_thread()}
+        self._others.append(others)
+
+    def unset(self) -> None:
+        self._others.pop()
+
+    def _look(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event != "pickle.find_class" or not self._others or arguments in _PLAIN:
+            return
+        thread = threading.current_thread()
+        if any(thread not in others for others in self._others):
+            raise UnreadError("{}.{} is not made here".format(*arguments))
+
+
+_GUARDS = _Guards()
+
+
 @contextmanager
 def scheduler(address: str) -> Iterator[Workers]:
     """The workers of the scheduler at `address`, such as `tcp://scheduler:8786`.
 
     Raises CP625 without Dask, and CP623 where there is no scheduler, or none with workers.
     """
-    client = _client(address)
+    distributed = _dask()
+    _GUARDS.set()
+    client = None
     try:
+        client = _client(distributed, address)
         threads = _threads(client, address)
         # `pure` would take the result of whoever asked the same before.
         yield Workers(threads, client.get_executor(pure=False, retries=_RETRIES))
     finally:
         with suppress(Exception):  # what was asked of it is here already, or is an error of its own
-            client.close(timeout=2)
+            if client is not None:
+                client.close(timeout=2)
+        if client is None or client.status == "closed":
+            _GUARDS.unset()  # else it may still listen
 
 
-def _client(address: str) -> Any:
+def _dask() -> Any:
     try:
         distributed = import_module("distributed")
     except ImportError as error:
         raise CpuplanError([diagnose("CP625", problem=error)]) from error
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # Schedulers could print here, and warn in pickles.
+    distributed.Client._default_event_handlers = {}
+    return distributed
+
+
+def _client(distributed: Any, address: str) -> Any:
     try:
         return distributed.Client(address, timeout=_ANSWERS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple, TypeVar
 
+from cpuplan.codec import CodecError
+from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.workers.work import Work
 
 Result = TypeVar("Result")
@@ -49,7 +51,7 @@ def results(work: Work[Result], workers: Workers = HERE) -> Iterator[Result]:
     slices = list(_slices(begun, len(work), workers.jobs))
     if slices:
         for chosen, data in zip(slices, _packed(work, slices, workers), strict=True):
-            yield from work.part(chosen).unpacked(data)
+            yield from _unpacked(work.part(chosen), data, workers)
 
 
 def _packed(work: Work[Any], slices: Sequence[slice], workers: Workers) -> Iterator[bytes]:
@@ -60,6 +62,20 @@ def _packed(work: Work[Any], slices: Sequence[slice], workers: Workers) -> Itera
     from cpuplan.workers import remote
 
     return remote.each(work, slices, workers.executor)
+
+
+def _unpacked(part: Work[Result], data: bytes, workers: Workers) -> Sequence[Result]:
+    """The results of a part. Raises CP623 where others sent what is no answer to it."""
+    try:
+        made = part.unpacked(data)
+        if len(made) != len(part):
+            raise CodecError(f"{len(made)} results of {len(part)}")
+    except CodecError as error:
+        if workers.executor is None:
+            raise  # of our own processes: a bug
+        what = "the workers sent what is no result of their part of the work"
+        raise CpuplanError([diagnose("CP623", what=what, problem=error)]) from error
+    return made
 
 
 def _slices(start: int, end: int, jobs: int) -> Iterator[slice]:

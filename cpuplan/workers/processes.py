@@ -1,4 +1,8 @@
-"""Processes of this machine, started for some work and gone after it."""
+"""Processes of this machine, started for some work and gone after it.
+
+`multiprocessing` sends them the work as a pickle. They are this process's own children, and talk to
+it through pipes that nobody else has; what they send back is bytes.
+"""
 
 import multiprocessing
 import os

@@ -34,14 +34,32 @@ def _received(future: "Future[bytes | str]", own: str) -> bytes:
         other = f"no cpuplan, or not all of it ({error})"
         raise CpuplanError([diagnose("CP624", own=own, other=other)]) from error
     except Exception as error:
-        if not _is_lost(error):
+        if _is_unread(error) and _MISSING in error.args[0]:
+            other = "no cpuplan, or not all of it"
+            raise CpuplanError([diagnose("CP624", own=own, other=other)]) from error
+        if not (_is_unread(error) or _is_lost(error)):
             raise  # a bug, wherever it happened
-        problem = str(error) or type(error).__name__
+        problem = _UNREAD if _is_unread(error) else str(error) or type(error).__name__
         what = "the workers did not finish a part of the work"
         raise CpuplanError([diagnose("CP623", what=what, problem=problem)]) from error
     if isinstance(data, str):
-        raise CpuplanError([diagnose("CP624", own=own, other=f"cpuplan {data}")])
+        raise CpuplanError([diagnose("CP624", own=own, other=f"cpuplan {data[:_MOST]}")])
+    if not isinstance(data, bytes):
+        what = "the workers sent what is no result of their part of the work"
+        raise CpuplanError([diagnose("CP623", what=what, problem=type(data).__name__)])
     return data
+
+
+#: Of the words in which a worker names its edition.
+_MOST = 200
+#: In the bytes of an error that nobody reads here.
+_MISSING = b"ModuleNotFoundError"
+_UNREAD = "they ended, or failed with an error that is in their logs"
+
+
+def _is_unread(error: BaseException) -> bool:
+    """Whether it is an error that came as bytes, which Dask has not read (see `dask`)."""
+    return type(error) is Exception and bool(error.args) and isinstance(error.args[0], bytes)
 
 
 def _is_lost(error: BaseException) -> bool:

@@ -2,19 +2,22 @@
 
 A record is a cache: it lies in the user's cache folder, never in the project, and its name is one
 digest over all inputs as they were read, the lock, and the program; or over the values of the
-documents instead, with the places of findings as fields of these. It is believed of `out/` only
-after every file there was looked at.
+documents instead, with the places of findings as fields of these. It is believed only if its digest
+says that this user's cpuplan wrote it (`files.cached`), and of `out/` only after every file there
+was looked at. What must prove something to others asks no record.
 """
 
-import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from cpuplan.diagnostics import Diagnostic, Label, Severity, Waiver
-from cpuplan.files import Unreadable, cached, read_regular
+from cpuplan.codec import Codec, CodecError
+from cpuplan.diagnostics import Diagnostic, errors, is_possible
+from cpuplan.files import cached
 from cpuplan.program import program_digest
 from cpuplan.progress import stage
 from cpuplan.read.files import POD_FOLDER
@@ -25,6 +28,7 @@ from cpuplan.write import places
 #: Records that are kept; the oldest go first.
 MOST = 400
 _MAX_BYTES = 4 * 1024 * 1024
+_ENDING = ".json"
 
 
 class Record(NamedTuple):
@@ -34,6 +38,13 @@ class Record(NamedTuple):
     tree: str  # see `write.manifest.tree_digest`
     nodes: int
     classes: int
+
+
+class _Kept(NamedTuple):
+    """A record, and the places of its findings; none beside the inputs that have these lines."""
+
+    record: Record
+    places: tuple[places.Named, ...]
 
 
 @stage("reading the project")
@@ -53,8 +64,8 @@ def _tree_of(out: Path) -> str:
 
 def find(inputs: Inputs) -> Record | None:
     """The record of inputs that were judged before; None if there is none that can be read."""
-    found = _read(_place(inputs.digest())) if not inputs.diagnostics else None
-    return found[0] if found else None
+    kept = _read(inputs, inputs.digest()) if not inputs.diagnostics else None
+    return kept.record if kept else None
 
 
 def _of_values(inputs: Inputs) -> Record | None:
@@ -65,10 +76,10 @@ def _of_values(inputs: Inputs) -> Record | None:
     sources = _sources(inputs)
     if not sources:
         return None
-    found = _read(_place(_digest_of_values(inputs, sources)))
-    if found is None:
+    kept = _read(inputs, _digest_of_values(inputs, sources))
+    if kept is None:
         return None
-    record, named = found
+    record, named = kept
     try:
         diagnostics = [
             places.found(each, name, sources)
@@ -77,7 +88,7 @@ def _of_values(inputs: Inputs) -> Record | None:
     except (LookupError, TypeError, ValueError):
         return None
     record = record._replace(diagnostics=tuple(diagnostics))
-    _write(_place(inputs.digest()), record, [])
+    _write(inputs, inputs.digest(), record, [])
     return record
 
 
@@ -104,20 +115,16 @@ def _digest_of_values(inputs: Inputs, sources: Iterable[Source]) -> str:
     return f"values {places.digest(sources)} {lock}"
 
 
-def _read(place: Path | None) -> tuple[Record, list[places.Named]] | None:
-    """A record, and the places of its findings."""
-    if place is None:
+def _read(inputs: Inputs, digest: str) -> _Kept | None:
+    """What is kept of these inputs under a digest; None where there is none to believe."""
+    place = _place(digest)
+    if place is None or not cached.folder(inputs.root):
         return None
+    data = cached.Sealed(place.parent).read(place.name, _MAX_BYTES)
     try:
-        if os.lstat(place).st_uid != os.geteuid():
-            return None
-        data = json.loads(read_regular(place, limit=_MAX_BYTES))
-        diagnostics = tuple(map(_diagnostic, data["diagnostics"]))
-        named = list(map(_named, data["places"]))
-        record = Record(diagnostics, str(data["tree"]), int(data["nodes"]), int(data["classes"]))
-    except (Unreadable, OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
+        return _codec().decode(data) if data else None
+    except CodecError:
         return None
-    return record, named
 
 
 @stage("recording the result")
@@ -128,59 +135,44 @@ def save(inputs: Inputs, record: Record, sources: Sequence[Source]) -> None:
     """
     if inputs.diagnostics:
         return
-    _write(_place(inputs.digest()), record, [])
+    _write(inputs, inputs.digest(), record, [])
     has_all = not any(map(_is_manifest, inputs.texts))
     named = places.named(record.diagnostics, sources) if has_all else None
     if named is not None:
-        _write(_place(_digest_of_values(inputs, sources)), record, named)
+        _write(inputs, _digest_of_values(inputs, sources), record, named)
 
 
-def _write(place: Path | None, record: Record, named: Sequence[places.Named]) -> None:
-    data = {**record._asdict(), "diagnostics": list(map(_data, record.diagnostics))}
-    text = json.dumps({**data, "places": named}).encode()
-    if place is None or len(text) > _MAX_BYTES:
+def _write(inputs: Inputs, digest: str, record: Record, named: Sequence[places.Named]) -> None:
+    place = _place(digest)
+    if place is None or not cached.folder(inputs.root):
         return
-    try:
-        if cached.write(place, text):
+    with suppress(CodecError, OSError):
+        data = _codec().encode(_Kept(record, tuple(named)))
+        if len(data) < _MAX_BYTES and cached.Sealed(place.parent).write([place.name], data):
             _prune(place.parent)
-    except OSError:
-        return
 
 
 def _place(digest: str) -> Path | None:
     """The file of the record of inputs with this digest; None without a home folder."""
-    folder = cached.folder()
-    if folder is None:
-        return None
+    folder = cached.place_of_user()
     name = sha256(f"{program_digest()} {digest}".encode()).hexdigest()
-    return folder / f"{name}.json"
+    return folder / f"{name}{_ENDING}" if folder else None
+
+
+@cache
+def _codec() -> Codec[_Kept]:
+    return Codec(_Kept, {Diagnostic: is_possible, Record: _is_record, Position: _has_line})
+
+
+def _is_record(record: Record) -> bool:
+    return not errors(record.diagnostics) and min(record.nodes, record.classes) >= 0
+
+
+def _has_line(position: Position) -> bool:
+    return position.line >= 0
 
 
 def _prune(folder: Path) -> None:
-    records = [entry for entry in os.scandir(folder) if entry.name.endswith(".json")]
+    records = [entry for entry in os.scandir(folder) if entry.name.endswith(_ENDING)]
     for entry in sorted(records, key=lambda entry: entry.stat().st_mtime_ns)[:-MOST]:
         os.unlink(entry.path)
-
-
-def _data(diagnostic: Diagnostic) -> dict[str, Any]:
-    return {**diagnostic._asdict(), "severity": diagnostic.severity.value}
-
-
-def _diagnostic(data: dict[str, Any]) -> Diagnostic:
-    position, waiver = data["position"], data["waiver"]
-    return Diagnostic(**data)._replace(
-        position=Position(*position) if position else None,
-        labels=tuple(Label(Position(*where), text) for where, text in data["labels"]),
-        severity=Severity(data["severity"]),
-        waiver=Waiver(*waiver) if waiver else None,
-    )
-
-
-def _named(data: Any) -> places.Named:
-    place, of_labels = data
-    return _placed(place) if place else None, tuple(map(_placed, of_labels))
-
-
-def _placed(data: Any) -> places.Place:
-    document, field, is_key, is_beginning = data
-    return places.Place(int(document), tuple(field), bool(is_key), bool(is_beginning))

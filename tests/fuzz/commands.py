@@ -9,16 +9,18 @@ import resource
 import shutil
 import signal
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from cpuplan import pipeline
 from cpuplan.cli.main import run
+from cpuplan.files.cached import Sealed
 from cpuplan.fleet.before import MANIFEST
 from cpuplan.kubelet.pods.pod import read_pod
 from cpuplan.read import yaml
@@ -397,12 +399,7 @@ def _bookkeeping() -> dict[str, tuple[bytes, ...]]:
     nearly.
     """
     whole, _, _, _ = _project()
-    paths = [
-        path
-        for top in ("out/.cpuplan", CACHE)
-        for path in sorted((whole / top).rglob("*"))
-        if path.is_file()
-    ]
+    paths = [path for path in sorted((whole / "out/.cpuplan").rglob("*")) if path.is_file()]
     found: dict[str, tuple[bytes, ...]] = {}
     for path in paths:
         found[path.relative_to(whole).as_posix()] = (path.read_bytes(),)
@@ -459,6 +456,78 @@ def _staged(made: Path, data: bytes) -> bytes:
     return data
 
 
+class _Kept(NamedTuple):
+    """A project whose results are kept in a cache, and what it says without one."""
+
+    project: Path
+    environment: dict[str, str]
+    sealed: dict[Path, Sealed]
+    #: What each file holds, by its folder and its names.
+    contents: list[tuple[Path, list[str], bytes]]
+
+
+@cache
+def _kept() -> _Kept:
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    made = make_project(folder / "project")
+    (made / "intents/main.yaml").write_bytes(seeds.INTENT)
+    places = {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / "state")}
+    environment = {**places, "CPUPLAN_NO_CACHE": ""}
+    with _kept_in(environment):
+        assert run(["-C", str(made), "-q", "compile"]) == 0
+        records, classes = folder / "cache/cpuplan", folder / "cache/cpuplan/classes"
+        contents = []
+        for place in (records, classes):
+            for path in sorted(filter(Path.is_file, place.iterdir())):
+                head, _, content = path.read_bytes().partition(b"\n")
+                if place == classes:
+                    content = zlib.decompress(content)
+                contents.append((place, head[65:].decode().split(), content))
+    return _Kept(made, environment, {each: Sealed(each) for each in (records, classes)}, contents)
+
+
+@contextmanager
+def _kept_in(environment: dict[str, str]) -> Iterator[None]:
+    printed = io.StringIO()
+    with patch.dict(os.environ, environment), redirect_stdout(printed), redirect_stderr(printed):
+        yield
+
+
+def kept(data: bytes) -> None:
+    """`show` and `compile` where files of the cache hold anything, with the digests of who has the
+    key: they end as they do without a cache, or as one whose findings are others.
+    """
+    whole, environment, sealed, contents = _kept()
+    random = Random(data)  # noqa: S311 - no secret
+    with bounded(), _kept_in(environment):
+        for place, names, content in contents:
+            changed = _changed(random, content)
+            of_class = place.name == "classes"
+            packed = zlib.compress(changed, 1) if of_class else changed
+            if random.random() < 1 / 20:
+                packed = mutate(random, packed)
+            assert sealed[place].write(names, packed)
+        if random.random() < 3 / 4:
+            for path in sealed:
+                for record in path.glob("*.json"):
+                    record.unlink()
+        code = run(["-C", str(whole), *random.choice(_WITH_CACHE)])
+        assert code in (0, 1, 2, 3), code
+
+
+#: Commands that take what earlier runs kept.
+_WITH_CACHE = (["validate"], ["compile", "--force"], ["show", NODE], ["simulate", "--each"])
+
+
+def _changed(random: Random, content: bytes) -> bytes:
+    if random.random() < 1 / 2:
+        return content
+    if random.random() < 1 / 8:
+        return mutate(random, content)
+    rate = random.choice((0.0005, 0.003, 0.03))
+    return json.dumps(disturbed(random, json.loads(content), rate=rate)).encode()
+
+
 def kubelet_configuration(data: bytes) -> None:
     """`validate` of a KubeletConfiguration that somebody wrote."""
     with tempfile.TemporaryDirectory() as name, bounded():
@@ -474,6 +543,7 @@ COMMANDS: dict[str, Callable[[bytes], None]] = {
     "simulate": simulate,
     "fmt": fmt,
     "json": bookkeeping,
+    "kept": kept,
     "kubelet": kubelet_configuration,
 }
 

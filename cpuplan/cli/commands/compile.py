@@ -1,5 +1,6 @@
 """`cpuplan compile`: solve the layouts and write out/, or say that it is stale."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +19,8 @@ from cpuplan.cli.output import (
     time_limit_option,
     work_options,
 )
+from cpuplan.cli.workers import making, uses_cache
+from cpuplan.diagnostics import CpuplanError
 from cpuplan.read import inputs
 from cpuplan.text import counted
 from cpuplan.write import record
@@ -121,22 +124,49 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     if not check:
         _finish(root / "out")
     is_usual = not (check or force or resolve or prune or settings().time_limit)
-    if (
-        is_usual
-        and settings().cache
-        and (known := record.unchanged(inputs.read(root), root / "out"))
-    ):
+    known = record.unchanged(inputs.read(root), root / "out") if is_usual and uses_cache() else None
+    if known:
         print_diagnostics(known.diagnostics, output_format, strict=strict)
         note("nothing has changed: out/ is up to date")
         return 1 if fails(known.diagnostics, strict=strict) else 0
+    compile_once = partial(
+        _compile_once,
+        check=check,
+        force=force,
+        resolve=resolve,
+        allow_removal=allow_removal,
+        prune=prune,
+        strict=strict,
+        output_format=output_format,
+    )
+    try:
+        return compile_once()
+    except CpuplanError as error:
+        if not settings().cache or any(each.code != "CP570" for each in error.diagnostics):
+            raise
+    # Files that cannot be read back are a bug, unless somebody changed what was kept.
+    settings().cache = False
+    return compile_once()
+
+
+def _compile_once(
+    *,
+    check: bool,
+    force: bool,
+    resolve: bool,
+    allow_removal: bool,
+    prune: bool,
+    strict: bool,
+    output_format: str,
+) -> int:
+    """Compile, then compare or write, and tell what was done."""
     from cpuplan import pipeline
-    from cpuplan.cli.workers import making
     from cpuplan.diagnostics import errors
     from cpuplan.write.manifest import render_written
 
-    project = pipeline.load(root, seconds=settings().time_limit)
+    project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
-    with making() as how:
+    with making(is_gate=check) as how:
         compiled = pipeline.compile_project(
             project,
             resolve=resolve,
@@ -160,7 +190,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     code = _check(run, output_format) if check else _write(run, output_format, force=force)
     _tell_changes(run, resolve)
     if code == 0:
-        if settings().cache:
+        if uses_cache():
             _remember(run)
         return _tell_unproven(run)
     return code

@@ -135,7 +135,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     before = _tree(ref, folder)
     project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
-    with making() as how:
+    with making(is_gate=bool(max_impact or exit_code)) as how:
         compiled = pipeline.compile_project(project, allow_removal=True, settle=True, making=how)
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, "text")

@@ -17,6 +17,7 @@ from cpuplan.cli.output import (
     time_limit_option,
     work_options,
 )
+from cpuplan.cli.workers import making, uses_cache
 from cpuplan.read import inputs
 from cpuplan.text import counted, joined
 from cpuplan.write import record
@@ -102,10 +103,9 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
             raise click.UsageError("--against compares the project: give no other files")
         return _against(root, against, output_format, strict=strict)
     narrowed = settings().is_narrowed or settings().time_limit
-    is_usual = not (files or config_dir or any(runtimes) or narrowed)
-    if (is_usual and settings().cache) and (
-        known := record.unchanged(inputs.read(root), root / "out")
-    ):
+    is_usual = not (files or config_dir or any(runtimes) or narrowed or strict)
+    known = record.unchanged(inputs.read(root), root / "out") if is_usual and uses_cache() else None
+    if known:
         text = f"{_valid(known.nodes, known.classes)}; out/ was compiled from them"
         return _finish(known.diagnostics, output_format, text, strict=strict)
     from cpuplan.cli.files.nodes import read
@@ -115,18 +115,20 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     if given.readers and not given.others and not any(input_files(root)):
         text = f"valid for {joined(given.readers)}"
         return _finish(given.check(), output_format, text, strict=strict)
-    diagnostics, text = _with_project(root, given)
+    diagnostics, text = _with_project(root, given, is_gate=strict)
     return _finish(diagnostics, output_format, text, strict=strict)
 
 
-def _with_project(root: Path, given: "NodeFiles") -> "tuple[list[Diagnostic], str]":
+def _with_project(
+    root: Path, given: "NodeFiles", *, is_gate: bool
+) -> "tuple[list[Diagnostic], str]":
     """What is wrong with the project and the given files, and what to say if nothing is."""
     from cpuplan import pipeline
     from cpuplan.components import cgroups
 
     project = pipeline.load(root, given.others, settings().time_limit)
     narrow_to(project)
-    plan, diagnostics = _judge(project, given.refused)
+    plan, diagnostics = _judge(project, given.refused, is_gate=is_gate)
     targets = [node_class.target for node_class in project.classes]
     is_v1 = bool(plan.nodes) and all(map(cgroups.is_v1, plan.nodes))
     text = _valid(plan.number_of_nodes, len(plan.nodes))
@@ -136,15 +138,17 @@ def _with_project(root: Path, given: "NodeFiles") -> "tuple[list[Diagnostic], st
 
 
 def _judge(
-    project: "Project", refused: "Sequence[Diagnostic]" = ()
+    project: "Project", refused: "Sequence[Diagnostic]" = (), *, is_gate: bool = True
 ) -> "tuple[Plan, list[Diagnostic]]":
-    """The plan, and what is wrong with the project beside what is `refused` already."""
+    """The plan, and what is wrong with the project beside what is `refused` already.
+
+    A gate takes nothing from earlier runs.
+    """
     from cpuplan import pipeline
-    from cpuplan.cli.workers import making
     from cpuplan.diagnostics import errors
     from cpuplan.write.files import check_tree
 
-    with making() as how:
+    with making(is_gate=is_gate) as how:
         plan, findings = pipeline.judge(project, making=how)
     # What `compile` refuses to write over is nothing to call valid.
     diagnostics = [*findings, *check_tree(project.root / "out")]

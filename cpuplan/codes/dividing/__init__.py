@@ -1,4 +1,4 @@
-"""Work that is divided among processes and machines: CP622 to CP625."""
+"""Work that is divided among processes and machines, and kept: CP622 to CP625, CP6120."""
 
 from cpuplan.codes.code import Code
 
@@ -30,5 +30,15 @@ CODES = {
         "--dask needs the package distributed, which cannot be imported: {problem}",
         "install cpuplan with the extra: `pip install 'cpuplan[dask]'`",
         "The package is not part of an ordinary installation, because only fleets beyond one machine need it.",
+    ),
+    "CP6120": Code(
+        "cache folder not used",
+        "the cache folder {path} is not used: {problem}",
+        "let `XDG_CACHE_HOME` and `XDG_STATE_HOME` name folders of this user alone, outside of the repository, or set "
+        "`CPUPLAN_NO_CACHE=1`; nothing but time is lost",
+        "Whoever can write the cache folder or its key could say that a project is valid. So neither is used where others "
+        "may write it or a folder above it, where it belongs to somebody else, where a link leads to it, or where it is in "
+        "the project's repository. Everything is made anew then. This is said on standard error and is in no report.",
+        severity="note",
     ),
 }

@@ -35,7 +35,7 @@ def on_each(
     """
     chosen = list(plans)
     arrival = _Arrival([item.pod for item in items], start, ending)
-    found = _per_class("pods", arrival, [plan for plan, _ in chosen], workers)
+    found = _per_class("pods", arrival, [plan for plan, _ in chosen], NodeOutcome, workers)
     pairs = zip(chosen, found, strict=True)
     return Result(tuple(Simulated(plan, tuple(names), of) for (plan, names), of in pairs))
 
@@ -60,7 +60,7 @@ def any_order_on_each(
 ) -> list[orders.Answer]:
     """Whether all pods are admitted in every order of arrival, on a node of each class."""
     question = _Orders([item.pod for item in items], start)
-    return list(_per_class("orders of arrival", question, plans, workers))
+    return list(_per_class("orders of arrival", question, plans, orders.Answer, workers))
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,13 @@ def _per_class(
     what: str,
     function: Callable[[ConfiguredPlan], Answer],
     plans: Sequence[ConfiguredPlan],
+    kind: type[Answer],
     workers: Workers = HERE,
 ) -> Iterator[Answer]:
     """What a function, which can be sent, makes of each class; `what` is told as progress.
 
     The first error in the order of the classes is raised, whoever meets one first.
     """
-    made = zip(plans, results_of(function, plans, workers, _ERRORS), strict=True)
+    made = zip(plans, results_of(function, plans, workers, _ERRORS, kind), strict=True)
     for _, answer in follow(what, len(plans), made, lambda pair: pair[0].node_class.full_name):
         yield answer

@@ -5,9 +5,10 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -15,11 +16,13 @@ from cpuplan import pipeline
 from cpuplan.cli import manifests
 from cpuplan.cli.many import check_places, find_places
 from cpuplan.cli.statements import Statements
+from cpuplan.codec import frame
+from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import fleet
 from cpuplan.simulate.allocators.registry import start_planned
 from cpuplan.simulate.fleet import Starter
-from cpuplan.workers import HERE, Workers, divide
+from cpuplan.workers import HERE, Workers, calls, divide
 from cpuplan.workers.calls import results_of
 from tests.projects import run_in
 from tests.unit.workers.fleets import PODS, make_fleet, make_roots
@@ -131,3 +134,50 @@ def test_any_number_of_processes_simulates_the_same(
     said = [run_in(project, [*words, "--jobs", jobs], capsys) for jobs in ("1", "2", "3")]
     assert said[0] == said[1] == said[2]
     assert said[0][0] == (1 if more else 0)
+
+
+class _Odd:
+    """Results of work, as bytes that others sent."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def submit(self, *_: object, **__: object) -> "Future[bytes]":
+        future: Future[bytes] = Future()
+        future.set_result(self.data)
+        return future
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0\0\0\1",
+        frame([b""]),
+        frame([b"=1", b"=2"]),
+        frame([b"x2"]),
+        frame([b'!{"a":1}']),
+        frame([b"![7,[],[]]"]),
+        frame([b"![-1,[],[]]"]),
+        frame([b"=["]),
+        frame([b'="1"']),
+        b"cos\nsystem\n(S'exit 3'\ntR.",
+    ],
+)
+def test_what_is_no_answer_is_said(data: bytes) -> None:
+    workers = Workers(1, cast(Executor, _Odd(data)))
+    with pytest.raises(CpuplanError) as caught:
+        list(results_of(_square, range(2), workers, (KeyError,), int))
+    assert [each.code for each in caught.value.diagnostics] == ["CP623"]
+
+
+def test_errors_come_back_with_what_they_were_made_of() -> None:
+    given = [CpuplanError([diagnose("CP623", what="a", problem="b")]), KeyError("a", 1)]
+    work: Any = calls._Calls(_raise, given, (CpuplanError, KeyError), int)
+    first, second = work.unpacked(work.packed())
+    assert str(first.error) == str(given[0])
+    assert second.error.args == ("a", 1)
+
+
+def _raise(error: Exception) -> int:
+    raise error

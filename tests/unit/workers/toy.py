@@ -1,7 +1,7 @@
 """Work without a meaning, and accidents that can happen to who does it."""
 
+import json
 import os
-import pickle
 import signal
 import time
 from collections.abc import Sequence
@@ -36,10 +36,10 @@ class Toy:
         return [self._square(number) for number in self.numbers]
 
     def packed(self) -> bytes:
-        return pickle.dumps(self.results())
+        return json.dumps(self.results()).encode()
 
     def unpacked(self, data: bytes) -> Sequence[int]:
-        found: list[int] = pickle.loads(data)  # noqa: S301 - made here
+        found: list[int] = json.loads(data)
         return found
 
     def _square(self, number: int) -> int:

@@ -1,9 +1,13 @@
 """Records of values: what moves lines is not judged again, and what changes a value is."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cpuplan.files.cached import Sealed
 from cpuplan.read import inputs
 from cpuplan.source import Position
 from cpuplan.write import places, record
@@ -100,12 +104,99 @@ def test_a_damaged_record_says_nothing(project: Path, capsys: Capture, text: str
     assert (code, "nothing has changed" in said) == (0, False)
 
 
-def test_places_that_are_gone_say_nothing(project: Path, capsys: Capture) -> None:
+def _rewrite_records(project: Path, change: Callable[[Any], None]) -> None:
+    """Change what records say, with the digests of who has the key."""
+    folder = project.parent / "cache/cpuplan"
+    for path in folder.glob("*.json"):
+        data = json.loads(path.read_bytes().partition(b"\n")[2])
+        change(data)
+        assert Sealed(folder).write([path.name], json.dumps(data).encode())
+
+
+def _of_no_document(kept: Any) -> None:
+    for place, _ in kept[1]:
+        place[0] = 7
+
+
+def _without_places(kept: Any) -> None:
+    kept[1] = []
+
+
+def _of_no_value(kept: Any) -> None:
+    for place, _ in kept[1]:
+        place[1] = ["spec", 1, True]
+
+
+def _as_note(kept: Any) -> None:
+    for finding in kept[0][0]:
+        finding[6] = "note"
+
+
+def _of_no_code(kept: Any) -> None:
+    kept[0][0][0][0] = "CP000"
+
+
+def _error(kept: Any) -> None:
+    kept[0][0][0][0], kept[0][0][0][6] = "CP401", "error"
+
+
+def _before_its_file(kept: Any) -> None:
+    kept[0][0][0][3][1] = -1
+
+
+def _of_fewer_than_no_nodes(kept: Any) -> None:
+    kept[0][2] = -1
+
+
+def _with_more(kept: Any) -> None:
+    kept[0].append(0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _of_no_document,
+        _without_places,
+        _of_no_value,
+        _as_note,
+        _of_no_code,
+        _error,
+        _before_its_file,
+        _of_fewer_than_no_nodes,
+        _with_more,
+    ],
+)
+def test_what_no_record_can_say(
+    project: Path, capsys: Capture, change: Callable[[Any], None]
+) -> None:
     _rewrite(project)
-    for path in (project.parent / "cache/cpuplan").glob("*.json"):
-        path.write_text(path.read_text().replace('"places": [[[', '"places": [[[7'))
+    _rewrite_records(project, change)
     code, _, said = run_in(project, ["compile"], capsys)
     assert (code, "nothing has changed" in said) == (0, False)
+
+
+@pytest.mark.parametrize("word", ["worker-1", "error", "CP221"])
+def test_a_record_that_somebody_edited_says_nothing(
+    project: Path, capsys: Capture, word: str
+) -> None:
+    for path in (project.parent / "cache/cpuplan").glob("*.json"):
+        path.write_text(path.read_text().replace(word, "x" * len(word)))
+    said = run_in(project, ["compile"], capsys)[2]
+    assert ("nothing has changed" in said) == (word == "error")  # of which there is none
+
+
+def test_a_record_of_other_inputs_says_nothing(project: Path, capsys: Capture) -> None:
+    """A project with an error, and the record of another one in its place."""
+    folder = project.parent / "cache/cpuplan"
+    known = next(folder.glob("*.json")).read_bytes()
+    edit(project, INTENT, "cores: 1", "cores: 400")
+    texts = inputs.read(project)
+    for digest in (texts.digest(), record._digest_of_values(texts, record._sources(texts))):
+        path = record._place(digest)
+        assert path
+        path.write_bytes(known)
+        path.chmod(0o600)
+    assert run_in(project, ["validate"], capsys)[0] == 1
 
 
 def test_manifests_of_pods_are_not_all_in_the_values(project: Path) -> None:

@@ -67,7 +67,7 @@ def _judge(
     from cpuplan.cli.workers import making
     from cpuplan.premerge import merging, snapshot
 
-    with snapshot.project_at(root, merged.tree) as place, making() as how:
+    with snapshot.project_at(root, merged.tree) as place, making(is_gate=True) as how:
         project = pipeline.load(place, seconds=settings().time_limit)
         plan, findings = pipeline.judge(project, settle=True, making=how)
         findings += merging.of_moves(pipeline.moves(project, plan), known, ref)
