@@ -83,7 +83,7 @@ def compare(out: Path, files: Mapping[str, bytes], written: bytes | None = None)
         if path not in OLD and known.written.get(path) != digest
     }
     if edited or blocked:
-        tracked = worktree.look(out)
+        tracked = worktree.look(out, edited | blocked.keys())
         edited = _lost(edited, tracked, known)
         # Git has, for example, a file of another branch, whose manifest is not the merged one.
         replaceable = _replaceable(tracked, files, before)
@@ -152,7 +152,7 @@ def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) 
     if not foreign_files:
         return frozenset()
     listed = foreign_files.intersection(worktree.of_merged(out, MANIFEST, MANIFESTS))
-    tracked = worktree.look(out) if listed else None
+    tracked = worktree.look(out, listed) if listed else None
     return frozenset(listed & tracked.has) if tracked else frozenset()
 
 
