@@ -101,6 +101,7 @@ def _fill(repository: Repository, *, writes: bool) -> Repository:
     os.symlink(f"{place.common}/objects", repository.door / "store")
     os.symlink(f"{place.common}/refs", common / "refs")
     if writes:
+        os.makedirs(f"{place.common}/logs/refs", exist_ok=True)
         os.symlink("../store", common / "objects")
     else:
         (common / "objects/info").mkdir(parents=True)
