@@ -118,7 +118,7 @@ def _tree_of(repository: Repository, commit: str, folder: str) -> str | None:
     name = f"{commit}^{{tree}}"
     if repository.promisors:
         top = run(repository, "log", "-1", "--no-show-signature", "--format=%T", commit)
-        name = commit if top.code else top.line
+        name = top.line or commit  # a tree has no line
     for part in ["", *filter(None, parts)]:
         name = f"{name}:{part}" if part else name
         found = run(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
