@@ -36,16 +36,14 @@ def _append(path: str, text: str) -> Step:
     return append
 
 
-def _hook(name: str) -> Step:
-    """A hook that refuses."""
+def _zeros(path: str, size: int) -> Step:
+    """A file that is large, and small in Git."""
 
-    def make(project: Path) -> None:
-        path = project / ".git/hooks" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("#!/bin/sh\nexit 1\n")
-        path.chmod(0o755)
+    def write(project: Path) -> None:
+        with (project / path).open("wb") as file:
+            file.truncate(size)
 
-    return make
+    return write
 
 
 _INIT = (_git("init", "-q"), _git("config", "user.name", "a"), _git("config", "user.email", "a@b"))
@@ -53,6 +51,18 @@ _COMMIT = (_git("add", "-A"), _git("commit", "-q", "-m", "all"))
 _REPOSITORY = (*_INIT, *_COMMIT)
 #: Repositories that need nothing compiled.
 BEFORE: dict[str, tuple[Step, ...]] = {
+    "CP1110-bare": (
+        _write("inventories/lab/HEAD", "ref: refs/heads/main\n"),
+        _write("inventories/lab/objects/info/keep", ""),
+        _write("inventories/lab/refs/heads/keep", ""),
+    ),
+    "CP6110-zeros": (
+        *_INIT,
+        _zeros("intents/notes.yaml", 65 * 1024 * 1024),
+        *_COMMIT,
+        _git("rm", "-q", "intents/notes.yaml"),
+    ),
+    "CP6111-tag": (*_REPOSITORY, _git("tag", "main")),
     "CP688-moved": (_write(".git", "gitdir: elsewhere\n"),),
     "CP689-not-fetched": _REPOSITORY,
     "CP690-two-roots": (
@@ -79,9 +89,9 @@ AFTER: dict[str, tuple[Step, ...]] = {
     "CP694-no-key": (
         *_REPOSITORY,
         _git("config", "commit.gpgsign", "true"),
-        _git("config", "gpg.program", "false"),
+        _git("config", "gpg.format", "ssh"),
     ),
-    "CP695-hook": (*_REPOSITORY, _hook("reference-transaction")),
+    "CP695-lock": (*_REPOSITORY, _write(".git/refs/heads/deploy.lock", "")),
     "CP696-no-remote": _REPOSITORY,
     "CP697-folder": (
         *_INIT,

@@ -9,7 +9,7 @@ import os
 from functools import cached_property
 from pathlib import Path
 
-from cpuplan.files import top_of
+from cpuplan.files.repositories import DOT_GIT, find_top
 from cpuplan.read.files import FOLDERS
 
 
@@ -26,7 +26,7 @@ def find_project() -> Path:
     for steps in range(folder.count(os.sep) + 1):
         if any(os.path.isdir(os.path.join(folder, name)) for name in FOLDERS):
             return Path(*[os.pardir] * steps)
-        if folder == home or os.path.lexists(os.path.join(folder, ".git")):
+        if folder == home or os.path.lexists(os.path.join(folder, DOT_GIT)):
             break
         folder = os.path.dirname(folder)
     return Path()
@@ -45,7 +45,7 @@ class Names:
     @cached_property
     def repository(self) -> str:
         """The top folder of the Git work tree of the project; without Git, the project's folder."""
-        return top_of(self.root)
+        return find_top(self.root) or self.root
 
     def place(self, path: str) -> str:
         """The absolute path. A link is where it lies, not where it leads: Git has it there."""

@@ -3,13 +3,13 @@
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.files import temporary
 from cpuplan.quantity import to_text
 
 #: What a file is called whose node's name is not known: no node is called so in the end.
@@ -35,8 +35,8 @@ def received(paths: Sequence[Path], name: str = "") -> Iterator[list[Path]]:
     if not any(map(is_stream, paths)):
         yield list(paths)
         return
-    with tempfile.TemporaryDirectory(prefix="cpuplan-") as folder:
-        yield [_copy(path, Path(folder, str(n), name or NAMELESS)) for n, path in enumerate(paths)]
+    with temporary.folder() as held:
+        yield [_copy(path, held.path / str(n) / (name or NAMELESS)) for n, path in enumerate(paths)]
 
 
 def told(

@@ -98,6 +98,15 @@ CODES = {
         "The limits are 100,000 files in the input folders of a project, and 1,000,000 names that are searched to find "
         "them. For limits within one file see CP106.",
     ),
+    "CP1110": Code(
+        "repository inside the project",
+        "{path} is a Git repository inside the project",
+        "move what makes it one (`HEAD`, `objects` and `refs`, or `.git`) out of the project; a submodule belongs beside "
+        "the project's own folders",
+        "A folder with `HEAD`, `objects` and `refs`, or the name `.git`, is a repository for every program of Git that "
+        "starts below it, and its configuration names programs that these start. cpuplan's own folders (`inventories/`, "
+        "`intents/`, `pods/`, `out/`) hold none, so nobody needs to ask whose it is.",
+    ),
     "CP139": Code(
         "written for a later cpuplan",
         "{what} has version {found}; this release of cpuplan reads {expected}",

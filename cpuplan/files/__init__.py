@@ -66,16 +66,6 @@ def read_regular(path: Name, *, within: Name | None = None, limit: int = MAX_BYT
         raise unreadable(error) from error
 
 
-def top_of(folder: Name) -> str:
-    """The top folder of the Git work tree that a folder is in, without links; else the folder."""
-    own = above = os.path.realpath(folder)
-    while not os.path.lexists(os.path.join(above, ".git")):
-        above, last = os.path.dirname(above), above
-        if above == last:
-            return own
-    return above
-
-
 def is_plain(path: str) -> bool:
     """Whether the path is relative, normalised, on one line, and stays below its folder."""
     if {"", ".", ".."}.intersection(path.split("/")):

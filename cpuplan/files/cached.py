@@ -16,7 +16,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from cpuplan.files import FLAGS, Unreadable, read_open, top_of
+from cpuplan.files import FLAGS, Unreadable, read_open, repositories
 
 #: In hexadecimal digits.
 _DIGEST = 64
@@ -77,11 +77,15 @@ def _is_own(status: os.stat_result, kind: int = stat.S_IFREG) -> bool:
 
 def check(place: Path, project: Path | None = None) -> None:
     """Raise NotUsedError for a folder that somebody else may have written, or may yet."""
-    if project is not None and _is_inside(place, top_of(project)):
+    if project is not None and _is_in_repository(place, os.path.realpath(project)):
         raise NotUsedError("it is in the project's repository, where a commit brings files")
     _check_above(place)
     if os.path.lexists(place) and not is_own(place, kind=stat.S_IFDIR):
         raise NotUsedError("it is no folder of this user that nobody else can write")
+
+
+def _is_in_repository(place: Path, project: str) -> bool:
+    return _is_inside(place, repositories.find_top(project) or project)
 
 
 def _check_above(place: Path) -> None:

@@ -1,16 +1,38 @@
-"""The files of a commit, read from Git's objects: nothing is checked out."""
+"""The files of a commit, read from Git's objects, with limits: nothing is checked out."""
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.git.program import LONG, ask, run, text, unusable
+from cpuplan.git.program import LONG, TooMuch, ask, run, text, unusable
+from cpuplan.git.remotes import bring
+from cpuplan.git.repository import Repository
+from cpuplan.text import joined
 
 #: The main branch has one of these names; the first that exists counts.
-MAIN = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+MAIN = {
+    "origin/HEAD": "refs/remotes/origin/HEAD",
+    "origin/main": "refs/remotes/origin/main",
+    "origin/master": "refs/remotes/origin/master",
+    "main": "refs/heads/main",
+    "master": "refs/heads/master",
+}
+#: A name of a branch or tag, before what Git may be told of its history.
+_OBJECT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_BRANCH = re.compile(r"[\w][\w./+-]*")
 #: Modes of tree entries.
 FILE, EXECUTABLE, LINK, SUBMODULE = "100644", "100755", "120000", "160000"
+#: Bytes of one file of a commit, as of one on disk, and of all that are read at a time.
+MAX_BYTES = 64 * 1024 * 1024
+MAX_TOTAL = 512 * 1024 * 1024
+#: Files, links and submodules that a folder of a commit may have, and bytes of their list.
+MAX_ENTRIES = 1_000_000
+_MAX_LISTING = 256 * 1024 * 1024
+#: Bytes that are asked for at a time, so that they are in memory twice only for a moment.
+_BATCH = 16 * 1024 * 1024
+#: Rounds in which a partial clone gets the trees that it lacks.
+_ROUNDS = 64
 
 
 class Entry(NamedTuple):
@@ -20,152 +42,263 @@ class Entry(NamedTuple):
     object: str
 
 
-def read(root: Path, ref: str, folder: str = "out") -> Mapping[str, bytes]:
-    """The files below `folder` of the project at `root` as they are in the commit `ref`, by path.
+def read(repository: Repository, ref: str, folder: str = "out") -> Mapping[str, bytes]:
+    """The files below `folder` of the project as they are in the commit `ref`, by path.
 
-    Links and submodules are none. Raises CpuplanError: CP688, and CP689 for an unknown `ref`.
+    Links and submodules are none. Raises CpuplanError: CP688, CP689 for an unknown `ref`, CP6110.
     """
-    commit = commit_of(root, ref)
-    entries = entries_of(root, commit, prefix(root) + folder)
-    files = {path: entry for path, entry in entries.items() if entry.mode in (FILE, EXECUTABLE)}
-    fetch_missing(root, f"{commit}:{prefix(root)}{folder}")
-    contents = blobs(root, (entry.object for entry in files.values()))
-    return {path: contents[entry.object] for path, entry in files.items()}
+    commit = commit_of(repository, ref)
+    place = repository.prefix + folder
+    entries = entries_of(repository, commit, place)
+    return contents(repository, entries, f"{ref}:{place}", modes=(FILE, EXECUTABLE))
 
 
-def commit_of(root: Path, ref: str) -> str:
-    """The commit that `ref` names. Raises CP688 or CP689."""
-    commit = find_commit(root, ref)
+def commit_of(repository: Repository, ref: str) -> str:
+    """The commit that `ref` names.
+
+    Raises CP688, CP689, and CP6111 for a tag that hides a branch.
+    """
+    _check_unique(repository, ref)
+    commit = find_commit(repository, ref)
     if commit is None:
-        raise CpuplanError([diagnose("CP689", ref=ref, path=root)])
+        raise CpuplanError([diagnose("CP689", ref=ref, path=repository.shown)])
     return commit
 
 
-def find_commit(root: Path, ref: str) -> str | None:
+def _check_unique(repository: Repository, ref: str) -> None:
+    """Git takes a tag before a branch of the same name, and whoever may push makes tags."""
+    match = _BRANCH.match(ref)
+    if match is None or ref == "HEAD" or _OBJECT.fullmatch(ref):
+        return
+    names = [f"refs/{kind}/{match[0]}" for kind in ("tags", "heads", "remotes")]
+    known = ask(repository, "for-each-ref", "--format=%(refname)", *names).line.splitlines()
+    hidden = [name for name in known if name in names]
+    if len(hidden) > 1:
+        raise CpuplanError([diagnose("CP6111", ref=ref, names=joined(hidden))])
+
+
+def find_commit(repository: Repository, ref: str) -> str | None:
     """The commit that `ref` names, if it is here. Raises CP688."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-    done = run(root, *words)
+    done = run(repository, *words)
     if done.code:
-        prefix(root)  # outside of a repository that is what is wrong
         return None
     return done.line if done.line.isalnum() else None  # `^HEAD` is none
 
 
-def prefix(root: Path) -> str:
-    """The path of the folder `root` in its work tree: empty, or with a slash at its end."""
-    return ask(root, "rev-parse", "--show-prefix").line
+def entries_of(repository: Repository, commit: str, folder: str) -> dict[str, Entry]:
+    """The files, links and submodules below a folder of a commit or tree; `folder` may be empty.
 
-
-def top_of(repository: Path) -> Path:
-    """The folder to which Git's paths are relative: that of the work tree, or of a bare clone."""
-    if ask(repository, "rev-parse", "--is-inside-work-tree").line == "true":
-        return Path(ask(repository, "rev-parse", "--show-toplevel").line)
-    return Path(ask(repository, "rev-parse", "--absolute-git-dir").line)
-
-
-def entries_of(root: Path, commit: str, folder: str) -> dict[str, Entry]:
-    """The files, links and submodules below a folder of a commit or tree; `folder` may be empty."""
-    # In a clone without trees this is where they come.
-    tree = run(root, "rev-parse", "--verify", "--quiet", f"{commit}:{folder}", limit=LONG)
-    if tree.code:
-        if tree.error:
-            raise unusable(root, tree.problem)
+    Raises CP688, and CP6110 for too many.
+    """
+    tree = tree_of(repository, commit, folder)
+    if tree is None:
         return {}
-    listed = run(root, "ls-tree", "-rz", "--full-tree", tree.line, limit=LONG)
+    bring_trees(repository, tree)
+    try:
+        listed = run(
+            repository, "ls-tree", "-rz", "--full-tree", tree, limit=LONG, most=_MAX_LISTING
+        )
+    except TooMuch:
+        raise _too_large(commit, folder, f"its list has more than {_MAX_LISTING:,} bytes") from None
     if listed.code:
-        if _kind(root, tree.line) != "tree":
-            return {}
-        raise unusable(root, listed.problem)
+        raise unusable(repository, listed.problem)
     entries = {}
     for line in listed.parts:
         facts, _, path = line.partition("\t")
         mode, _, name = facts.split(" ")
         entries[path] = Entry(mode, name)
+        if len(entries) > MAX_ENTRIES:
+            raise _too_large(commit, folder, f"it has more than {MAX_ENTRIES:,} files")
     return entries
 
 
-def _kind(root: Path, name: str) -> str:
-    return ask(root, "cat-file", "-t", name).line
+def tree_of(repository: Repository, commit: str, folder: str) -> str | None:
+    """The object of a folder, if it is one.
 
-
-def fetch_missing(root: Path, tree: str) -> None:
-    """Bring what a partial clone lacks of a tree: at once, not one object after the other.
-
-    What cannot be brought so, Git fetches when it is read, or says that it cannot.
+    Raises CP688 where a tree above it is missing: what was not looked at is not empty.
     """
-    promisors = run(root, "config", "--get-regexp", r"^remote\..*\.promisor$")
-    if promisors.code:
-        return
-    listed = run(root, "rev-list", "--objects", "--missing=print", tree, limit=LONG)
-    missing = [line[1:] for line in listed.line.splitlines() if line.startswith("?")]
-    if missing:
-        remote = promisors.line.splitlines()[0].partition(" ")[0].split(".", 1)[1]
-        words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--filter=blob:none")
-        options = ("-c", "fetch.negotiationAlgorithm=noop", "-c", "core.hooksPath=/dev/null")
-        run(
-            root,
-            *(*words, "--recurse-submodules=no", "--stdin", remote.removesuffix(".promisor")),
-            data="".join(f"{name}\n" for name in missing).encode(),
-            limit=LONG,
-            commits=True,
-            options=options,
-        )
+    if repository.promisors:
+        return _brought_tree(repository, commit, folder)
+    found = _resolve(repository, f"{commit}:{folder}")
+    if found is None:
+        top = run(repository, "cat-file", "-t", f"{commit}^{{tree}}")
+        if top.line != "tree":
+            raise unusable(repository, f"the tree of {commit} is missing")
+        return None
+    return found if _kind(repository, found) == "tree" else None
 
 
-def blobs(root: Path, names: Iterable[str]) -> dict[str, bytes]:
-    """The contents of objects by their names."""
-    wanted = list(dict.fromkeys(names))
-    if not wanted:
-        return {}
-    data = "".join(f"{name}\n" for name in wanted).encode()
-    output = memoryview(ask(root, "cat-file", "--batch", data=data, limit=LONG).output)
+def _brought_tree(repository: Repository, commit: str, folder: str) -> str | None:
+    """The same in a clone without trees: those above the folder come first."""
+    name = run(repository, "log", "-1", "--no-show-signature", "--format=%T", commit).line
+    name = name or commit  # a tree has no line
+    kind = _kind(repository, name)
+    for part in filter(None, folder.split("/")):
+        below = _resolve(repository, f"{name}:{part}")
+        if below is None:
+            return None
+        name = below
+        kind = _kind(repository, name)
+    return name if kind == "tree" else None
+
+
+def _resolve(repository: Repository, name: str) -> str | None:
+    """The object of that name, which need not be here; None if its tree has none."""
+    found = run(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
+    if found.code and found.error:
+        raise unusable(repository, found.problem)
+    return None if found.code else found.line
+
+
+def _kind(repository: Repository, name: str) -> str:
+    """The kind of an object, which is brought if a partial clone lacks it."""
+    ((_, kind, _),) = _sizes(repository, [name])
+    if kind == "missing" and bring(repository, [name]):
+        ((_, kind, _),) = _sizes(repository, [name])
+    if kind == "missing":
+        raise unusable(repository, f"the object {name} is missing")
+    return kind
+
+
+def bring_trees(repository: Repository, tree: str) -> None:
+    """Bring the trees that a partial clone lacks; what does not come is told when it is read."""
+    seen: set[str] = set()
+    for _ in range(_ROUNDS if repository.promisors else 0):
+        words = ("rev-list", "--objects", "--filter=blob:none", "--missing=print", tree)
+        listed = run(repository, *words, limit=LONG, most=_MAX_LISTING)
+        missing = {line[1:] for line in listed.line.splitlines() if line.startswith("?")} - seen
+        if not missing or not bring(repository, missing):
+            return
+        seen |= missing
+
+
+def contents(
+    repository: Repository,
+    entries: Mapping[str, Entry],
+    shown: str,
+    *,
+    modes: tuple[str, ...] = (FILE, EXECUTABLE, LINK),
+) -> dict[str, bytes]:
+    """The contents of the entries of some modes, by path; `shown` is what their folder is called.
+
+    Raises CP688, and CP6110 before anything of what is too large is read.
+    """
+    wanted = {path: entry for path, entry in entries.items() if entry.mode in modes}
     found: dict[str, bytes] = {}
-    position = 0
-    for name in wanted:
-        end = _end_of_line(output, position)
-        head = text(bytes(output[position:end])).split(" ")
-        if len(head) != 3:
-            raise unusable(root, f"the object {name} is missing")
-        position = end + 1
-        size = int(head[2])
-        found[name] = bytes(output[position : position + size])
-        position += size + 1
+    for batch in _batches(check_sizes(repository, wanted, shown)):
+        found |= _read(repository, batch)
+    return {path: found[entry.object] for path, entry in wanted.items()}
+
+
+def content(repository: Repository, entry: Entry, shown: str) -> bytes:
+    """The content of one entry. Raises CP688 and CP6110."""
+    folder, _, name = shown.rpartition("/")
+    return contents(repository, {name: entry}, folder)[name]
+
+
+def check_sizes(repository: Repository, entries: Mapping[str, Entry], shown: str) -> dict[str, int]:
+    """The size of each object, before any of them is read. Raises CP688 and CP6110."""
+    names = {entry.object: path for path, entry in entries.items()}
+    told = _sizes(repository, names)
+    missing = [name for name, kind, _ in told if kind == "missing"]
+    if missing and bring(repository, missing):
+        told = _sizes(repository, names)
+    sizes = {}
+    for name, kind, size in told:
+        if kind == "missing":
+            raise unusable(repository, f"the object {name} is missing")
+        if size > MAX_BYTES:
+            problem = f"it has {size:,} bytes; at most {MAX_BYTES:,} are read"
+            raise _too_large(shown, names[name], problem)
+        sizes[name] = size
+    total = sum(sizes.values())
+    if total > MAX_TOTAL:
+        raise _too_large(
+            shown, "", f"its files have {total:,} bytes; at most {MAX_TOTAL:,} are read"
+        )
+    return sizes
+
+
+def _too_large(above: str, path: str, problem: str) -> CpuplanError:
+    start = above if ":" in above else f"{above}:"
+    slash = "" if not path or start.endswith(":") else "/"
+    return CpuplanError([diagnose("CP6110", path=f"{start}{slash}{path}", problem=problem)])
+
+
+def _sizes(repository: Repository, names: Iterable[str]) -> list[tuple[str, str, int]]:
+    """Name, kind and size of objects; `missing` is a kind."""
+    data = "".join(f"{name}\n" for name in names).encode()
+    if not data:
+        return []
+    told = ask(repository, "cat-file", "--batch-check", data=data, limit=LONG, most=_MAX_LISTING)
+    facts = []
+    for line in told.line.splitlines():
+        name, kind, *size = line.split(" ")
+        facts.append((name, kind, int(size[0]) if size else 0))
+    return facts
+
+
+def _batches(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    batch: dict[str, int] = {}
+    total = 0
+    for name, size in sizes.items():
+        if batch and total + size > _BATCH:
+            yield batch
+            batch, total = {}, 0
+        batch[name] = size
+        total += size
+    if batch:
+        yield batch
+
+
+def _read(repository: Repository, sizes: Mapping[str, int]) -> dict[str, bytes]:
+    """Contents by name: each comes after a line of its name, kind and size."""
+    data = "".join(f"{name}\n" for name in sizes).encode()
+    most = sum(sizes.values()) + 128 * len(sizes)
+    output = memoryview(
+        ask(repository, "cat-file", "--batch", data=data, limit=LONG, most=most).output
+    )
+    found, position = {}, 0
+    for name, size in sizes.items():
+        start = position + bytes(output[position : position + 128]).index(b"\n") + 1
+        if text(bytes(output[position : start - 1])) != f"{name} blob {size}":
+            raise unusable(repository, f"the object {name} is not the file that it was")
+        found[name] = bytes(output[start : start + size])
+        position = start + size + 1
     return found
 
 
-def _end_of_line(output: memoryview, position: int) -> int:
-    """A head has a name of 40 or 64 digits, a word and a number."""
-    return position + bytes(output[position : position + 120]).index(b"\n")
-
-
-def main_branch(root: Path) -> str:
+def main_branch(repository: Repository) -> str:
     """The name of the main branch. Raises CP688, and CP689 where there is none."""
-    main = next((name for name in MAIN if find_commit(root, name)), None)
+    # A tag of the same name is none.
+    main = next((name for name, ref in MAIN.items() if find_commit(repository, ref)), None)
     if main is None:
-        raise CpuplanError([diagnose("CP689", ref=f"a main branch ({', '.join(MAIN)})", path=root)])
+        ref = f"a main branch ({', '.join(MAIN)})"
+        raise CpuplanError([diagnose("CP689", ref=ref, path=repository.shown)])
     return main
 
 
-def merge_base(root: Path) -> str:
+def merge_base(repository: Repository) -> str:
     """The commit where the present one left the main branch.
 
     Raises CpuplanError: CP688, CP689 without a main branch, CP690 without a common commit.
     """
-    main = main_branch(root)
-    commit_of(root, "HEAD")
-    return common_commit(root, "HEAD", main)
+    main = main_branch(repository)
+    commit_of(repository, "HEAD")
+    return common_commit(repository, "HEAD", main, MAIN[main])
 
 
-def common_commit(root: Path, ours: str, theirs: str) -> str:
-    """The merge base of two commits. Raises CP690 where there is none."""
-    done = run(root, "merge-base", ours, theirs)
+def common_commit(repository: Repository, ours: str, theirs: str, ref: str | None = None) -> str:
+    """The merge base of two commits; `ref` is the full name of the second. Raises CP690."""
+    done = run(repository, "merge-base", ours, ref or theirs)
     if done.code:
-        known = is_shallow(root)
+        known = is_shallow(repository)
         remedy = "the clone is shallow" if known else "their histories have nothing in common"
         raise CpuplanError([diagnose("CP690", ours=ours, theirs=theirs, problem=remedy)])
     return done.line
 
 
-def is_shallow(root: Path) -> bool:
+def is_shallow(repository: Repository) -> bool:
     """Whether the clone has only the last part of the history."""
-    return ask(root, "rev-parse", "--is-shallow-repository").line == "true"
+    return ask(repository, "rev-parse", "--is-shallow-repository").line == "true"

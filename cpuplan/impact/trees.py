@@ -39,10 +39,12 @@ class Tree(NamedTuple):
 def of_commit(root: Path, ref: str | None) -> Tree:
     """The tree of a commit; by default, of the one where the main branch was left."""
     from cpuplan.git import trees  # starts Git
+    from cpuplan.git.door import opened
 
-    commit = ref or trees.merge_base(root)
-    name = ref or f"{commit[:_SHORT]} (merge base)"
-    files = _owned(trees.read(root, commit, _FOLDER))
+    with opened(root) as repository:
+        commit = ref or trees.merge_base(repository)
+        name = ref or f"{commit[:_SHORT]} (merge base)"
+        files = _owned(trees.read(repository, commit, _FOLDER))
     tree = Tree(name, commit, files)
     _check(tree)
     return tree

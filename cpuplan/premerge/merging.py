@@ -1,7 +1,7 @@
 """A merge of two commits, made in memory: what Git cannot merge, and which layouts both moved."""
 
+import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.cpuset import CpuSet, cpus_text, union
@@ -10,11 +10,14 @@ from cpuplan.fleet import lock as locks
 from cpuplan.fleet.lock import Key, Lock
 from cpuplan.git import trees
 from cpuplan.git.program import LONG, run, unusable
+from cpuplan.git.repository import Repository
 from cpuplan.pipeline import Moves
+from cpuplan.premerge import snapshot
 from cpuplan.progress import stage
 from cpuplan.read.files import FOLDERS, POD_FOLDER
 from cpuplan.read.inputs import LOCK_PATH
 from cpuplan.render.changes import direction
+from cpuplan.resources import resource
 from cpuplan.solve.layout import Slot
 from cpuplan.solve.moves import groups
 from cpuplan.source import Position
@@ -26,12 +29,19 @@ _HINT = (
 )
 _MOVED = "no layout of the two sides fits the merged inputs: {}"
 _NOWHERE = "no pool"
+#: Templates of `.gitattributes`, and where they belong in a project.
+_ATTRIBUTES = {"gitattributes": "", "out.gitattributes": "out/"}
+_UNION = "merge=union"
+#: The exit code of a program that does not know its options.
+_USAGE = 129
 _Pools = Mapping[str, CpuSet]
 
 
 class Merge(NamedTuple):
     """The commits of a merge, and the tree that it gives; `conflicts` are paths of the project."""
 
+    #: What people call the commit that is merged.
+    ref: str
     base: str
     ours: str
     theirs: str
@@ -40,23 +50,46 @@ class Merge(NamedTuple):
 
 
 @stage("merging in memory")
-def merge(root: Path, ref: str) -> Merge:
-    """Merge `ref` into the present commit; no index, work tree or branch is touched.
+def merge(repository: Repository, ref: str | None) -> Merge:
+    """Merge a commit, by default the main branch, into the present one.
 
-    Raises CpuplanError: CP688, CP689, CP690.
+    No index, work tree or branch is touched. Raises CpuplanError: CP688 to CP690, CP6111.
     """
-    ours, theirs = trees.commit_of(root, "HEAD"), trees.commit_of(root, ref)
-    base = trees.common_commit(root, "HEAD", ref)
+    ours = trees.commit_of(repository, "HEAD")
+    if ref is None:
+        ref = trees.main_branch(repository)
+        theirs = trees.commit_of(repository, trees.MAIN[ref])
+    else:
+        theirs = trees.commit_of(repository, ref)
+    base = trees.common_commit(repository, "HEAD", ref, theirs)
+    for commit in (ours, theirs):
+        snapshot.check_sizes(repository, commit)
+    _write_attributes(repository)
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-    # Elsewhere Git tells paths relative to the folder that it stands in.
-    done = run(trees.top_of(root), *words, limit=LONG)
+    done = run(repository, *words, limit=LONG)
     if done.code not in (0, 1) or not done.parts:
-        problem = f"{done.problem}; a merge in memory needs Git 2.38 or newer"
-        raise unusable(root, problem)
+        is_old = done.code == _USAGE
+        hint = "; a merge in memory needs Git 2.38 or newer" if is_old else ""
+        raise unusable(repository, f"{done.problem}{hint}")
     tree, *paths = done.parts
-    start = trees.prefix(root)
+    start = repository.prefix
     inside = [path.removeprefix(start) for path in paths if path.startswith(start)]
-    return Merge(base, ours, theirs, tree, tuple(dict.fromkeys(inside)))
+    return Merge(ref, base, ours, theirs, tree, tuple(dict.fromkeys(inside)))
+
+
+def _write_attributes(repository: Repository) -> None:
+    """Let Git unite what cpuplan's own `.gitattributes` name, whatever those of a commit say."""
+    lines = []
+    for name, place in _ATTRIBUTES.items():
+        for line in resource("templates", "git", name).read_text().splitlines():
+            pattern, _, attributes = line.partition(" ")
+            if _UNION in attributes.split():
+                start = re.sub(r"([*?\[\\])", r"\\\1", repository.prefix + place)
+                quoted = f"{start}{pattern}".replace("\\", "\\\\").replace('"', '\\"')
+                lines.append(f'"{quoted}" {_UNION}\n')
+    folder = repository.door / "common/info"
+    folder.mkdir(exist_ok=True)
+    (folder / "attributes").write_bytes("".join(lines).encode(errors="surrogateescape"))
 
 
 def of_inputs(merged: Merge) -> list[Diagnostic]:
@@ -73,28 +106,29 @@ def of_inputs(merged: Merge) -> list[Diagnostic]:
 
 
 @stage("comparing layouts")
-def of_layouts(root: Path, merged: Merge, ref: str) -> list[Diagnostic]:
+def of_layouts(repository: Repository, merged: Merge) -> list[Diagnostic]:
     """CP698 for classes whose layout both sides changed, each in its own way."""
     base, ours, theirs = (
-        _lock_at(root, commit) for commit in (merged.base, merged.ours, merged.theirs)
+        _lock_at(repository, commit) for commit in (merged.base, merged.ours, merged.theirs)
     )
     found = []
     for key in sorted(ours.keys() & theirs.keys()):
         sides = ours[key].pools, theirs[key].pools
         before = base[key].pools if key in base else None
         if sides[0] != sides[1] and before not in sides:
-            found.append(_both(key, before, sides, ref))
+            found.append(_both(key, before, sides, merged.ref))
     return found
 
 
-def _lock_at(root: Path, commit: str) -> Lock:
+def _lock_at(repository: Repository, commit: str) -> Lock:
     """The layouts of a commit; what is wrong with them is for those who judge the merge."""
     folder, _, name = LOCK_PATH.rpartition("/")
-    entries = trees.entries_of(root, commit, trees.prefix(root) + folder)
-    entry = entries.get(name)
+    place = repository.prefix + folder
+    entry = trees.entries_of(repository, commit, place).get(name)
     if entry is None:
         return {}
-    return locks.read(trees.blobs(root, [entry.object])[entry.object], LOCK_PATH)[0]
+    data = trees.content(repository, entry, f"{commit}:{place}/{name}")
+    return locks.read(data, LOCK_PATH)[0]
 
 
 def _both(key: Key, before: _Pools | None, sides: tuple[_Pools, _Pools], ref: str) -> Diagnostic:

@@ -1,13 +1,14 @@
 """The project as it is in a commit or tree, written to a folder that goes away again."""
 
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cpuplan.files import temporary
 from cpuplan.fleet.before import CLASSES
 from cpuplan.git import trees
+from cpuplan.git.repository import Repository
 from cpuplan.git.trees import EXECUTABLE, FILE, LINK, Entry
 from cpuplan.progress import stage
 from cpuplan.read.files import FOLDERS, POD_FOLDER
@@ -16,45 +17,62 @@ _OURS = "out/.cpuplan"
 _CLASSES = f"out/{CLASSES}"
 #: In the plan of a class whose files in `out/` are an input: its intent is paused.
 _PAUSED = b'"paused"'
+_DOCUMENTS = (*FOLDERS, POD_FOLDER)
+_FILES = (FILE, EXECUTABLE)
+_ENDINGS = (".yaml", ".yml")
 
 
 @contextmanager
-def project_at(root: Path, tree: str) -> Iterator[Path]:
-    """The inputs of the project at `root`, and its plans in `out/`, as they are in `tree`."""
-    with tempfile.TemporaryDirectory(prefix="cpuplan-") as folder:
-        place = Path(folder, "project")
+def project_at(repository: Repository, tree: str, shown: str) -> Iterator[Path]:
+    """The inputs of a project, and its plans in `out/`, as they are in `tree`.
+
+    Raises CP688 and CP6110.
+    """
+    with temporary.folder() as held:
+        place = held.path / "project"
         place.mkdir()
         with stage("reading the commit"):
-            for name in (*FOLDERS, POD_FOLDER, _OURS):
-                write_folder(root, tree, name, place)
+            for name in (*_DOCUMENTS, _OURS):
+                _write_folder(repository, tree, name, place, shown)
             if any(_PAUSED in path.read_bytes() for path in (place / _CLASSES).glob("*/*.json")):
-                write_folder(root, tree, "out", place)
+                _write_folder(repository, tree, "out", place, shown)
         yield place
 
 
-def write_folder(root: Path, tree: str, name: str, place: Path) -> None:
-    """Write a folder of the project in `tree` below `place`."""
-    start = trees.prefix(root)
-    entries = trees.entries_of(root, tree, start + name)
-    trees.fetch_missing(root, f"{tree}:{start}{name}")
-    safe = {path: entry for path, entry in entries.items() if _is_safe(path)}
-    wanted = (entry.object for entry in safe.values() if entry.mode in (FILE, EXECUTABLE, LINK))
-    _write(place / name, safe, trees.blobs(root, wanted))
+def check_sizes(repository: Repository, commit: str) -> None:
+    """Refuse documents of a commit that are larger than those on disk may be (CP6110)."""
+    for name in _DOCUMENTS:
+        place = repository.prefix + name
+        trees.check_sizes(repository, _entries(repository, commit, name), f"{commit}:{place}")
 
 
-def _write(folder: Path, entries: Mapping[str, Entry], contents: Mapping[str, bytes]) -> None:
-    """Links come last, so that nothing is written through them."""
+def _entries(repository: Repository, tree: str, name: str) -> dict[str, Entry]:
+    """What is read of a folder of the project: documents, and links, which may lead to some."""
+    entries = trees.entries_of(repository, tree, repository.prefix + name)
+    every = name not in _DOCUMENTS
+    return {
+        path: entry
+        for path, entry in entries.items()
+        if _is_safe(path)
+        and (entry.mode == LINK or (entry.mode in _FILES and (every or path.endswith(_ENDINGS))))
+    }
+
+
+def _write_folder(repository: Repository, tree: str, name: str, place: Path, shown: str) -> None:
+    """Write a folder of the project in `tree` below `place`; links come last.
+
+    So nothing is written through them.
+    """
+    entries = _entries(repository, tree, name)
+    contents = trees.contents(repository, entries, f"{shown}:{repository.prefix}{name}")
     for path, entry in sorted(entries.items(), key=lambda item: item[1].mode == LINK):
-        if entry.object not in contents:
-            continue
-        target = folder / path
-        if entry.mode == LINK:
-            if not os.path.lexists(target):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                os.symlink(os.fsdecode(contents[entry.object]), target)
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(contents[entry.object])
+        target = place / name / path
+        if entry.mode != LINK:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(contents[path])
+        elif not os.path.lexists(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.symlink(os.fsdecode(contents[path]), target)
 
 
 def _is_safe(path: str) -> bool:

@@ -1,17 +1,18 @@
 """The branch that is published to, where it is now, and where the next commit goes."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.git import commits, trees
+from cpuplan.git import remotes
+from cpuplan.git.door import checked_out
 from cpuplan.git.program import ask, run
+from cpuplan.git.repository import Repository
 
 
 class Branch(NamedTuple):
     """A branch of a repository; a commit is None where there is none."""
 
-    repository: Path
+    repository: Repository
     name: str
     #: Where the branch is.
     local: str | None
@@ -21,7 +22,7 @@ class Branch(NamedTuple):
     tip: str | None
 
 
-def find(repository: Path, name: str, push_to: str | None) -> Branch:
+def find(repository: Repository, name: str, push_to: str | None) -> Branch:
     """The branch, with its state at the remote `push_to`, which is asked.
 
     Raises CpuplanError: CP688, CP691, CP696.
@@ -32,12 +33,11 @@ def find(repository: Path, name: str, push_to: str | None) -> Branch:
     if push_to is None:
         remote = _tracked(repository, name)
     else:
-        remote = commits.fetch(repository, push_to, name)
+        remote = remotes.fetch(repository, push_to, name)
     return Branch(repository, name, local, remote, _later(repository, name, local, remote))
 
 
-def _check_name(repository: Path, name: str) -> None:
-    trees.prefix(repository)  # outside of a repository that is what is wrong
+def _check_name(repository: Repository, name: str) -> None:
     if run(repository, "check-ref-format", f"refs/heads/{name}").code:
         hint = "give the name of a branch, such as `deploy`"
         raise _unusable(name, "it is not a valid name", hint)
@@ -45,29 +45,26 @@ def _check_name(repository: Path, name: str) -> None:
         raise _unusable(name, "it is a tag", "give another name with `--branch`")
 
 
-def _check_not_checked_out(repository: Path, name: str) -> None:
-    place = ""
-    for line in ask(repository, "worktree", "list", "--porcelain").line.splitlines():
-        word, _, value = line.partition(" ")
-        place = value if word == "worktree" else place
-        if word == "branch" and value == f"refs/heads/{name}":
-            hint = "commit out/ there with `git commit`, or give another branch with `--branch`"
-            raise _unusable(name, f"it is checked out in {place}", hint)
+def _check_not_checked_out(repository: Repository, name: str) -> None:
+    place = checked_out(repository, name)
+    if place is not None:
+        hint = "commit out/ there with `git commit`, or give another branch with `--branch`"
+        raise _unusable(name, f"it is checked out in {place}", hint)
 
 
-def _commit(repository: Path, ref: str) -> str | None:
+def _commit(repository: Repository, ref: str) -> str | None:
     done = run(repository, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
     return None if done.code else done.line
 
 
-def _tracked(repository: Path, name: str) -> str | None:
+def _tracked(repository: Repository, name: str) -> str | None:
     """Where the branch was at its only remote that has it, when that was fetched last."""
     pattern = f"refs/remotes/*/{name}"
     found = ask(repository, "for-each-ref", "--format=%(objectname)", pattern).line.split()
     return found[0] if len(found) == 1 else None
 
 
-def _later(repository: Path, name: str, local: str | None, remote: str | None) -> str | None:
+def _later(repository: Repository, name: str, local: str | None, remote: str | None) -> str | None:
     if local is None or remote is None or local == remote:
         return local or remote
     if is_ancestor(repository, local, remote):
@@ -78,7 +75,7 @@ def _later(repository: Path, name: str, local: str | None, remote: str | None) -
     raise _unusable(name, problem, "merge the two, or let the branch be where its remote is")
 
 
-def is_ancestor(repository: Path, first: str, second: str) -> bool:
+def is_ancestor(repository: Repository, first: str, second: str) -> bool:
     """Whether the commit `second` contains `first`."""
     return run(repository, "merge-base", "--is-ancestor", first, second).code == 0
 

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.fleet.before import CLASSES, MANIFEST, MANIFESTS, is_manifest
 from cpuplan.git import trees
 from cpuplan.git.program import ask
+from cpuplan.git.repository import Repository
 from cpuplan.git.trees import EXECUTABLE, FILE, Entry
 from cpuplan.write.manifest import ancestors, parents, parse_manifest
 
@@ -60,20 +60,21 @@ def is_wanted(path: str, clusters: tuple[str, ...]) -> bool:
     return not clusters or path in (*_ALWAYS, *manifests) or path.startswith(starts)
 
 
-def read(repository: Path, commit: str | None, folder: str) -> Folder:
+def read(repository: Repository, commit: str | None, folder: str) -> Folder:
     """The folder as it is in a commit. Raises CP604 for a manifest that is none, and CP688."""
     if commit is None:
         return NONE
     entries = trees.entries_of(repository, commit, folder)
-    manifests = {path: entry.object for path, entry in entries.items() if is_manifest(path)}
-    found = trees.blobs(repository, manifests.values())
+    shown = f"{commit[:12]}:{folder}"
+    manifests = {path: entry for path, entry in entries.items() if is_manifest(path)}
+    found = trees.contents(repository, manifests, shown)
     owned = set(manifests)
-    for path, name in manifests.items():
-        owned |= parse_manifest(found[name], f"{commit[:12]}:{folder}/{path}").paths
+    for path, data in found.items():
+        owned |= parse_manifest(data, f"{shown}/{path}").paths
     return Folder(commit, entries, frozenset(owned))
 
 
-def last_published(repository: Path, now: Folder, folder: str) -> Folder:
+def last_published(repository: Repository, now: Folder, folder: str) -> Folder:
     """The folder as cpuplan published it last; NONE where it never did.
 
     Raises CP690 in a shallow clone that does not show it.
@@ -97,7 +98,7 @@ def last_published(repository: Path, now: Folder, folder: str) -> Folder:
     return NONE
 
 
-def check_place(repository: Path, commit: str | None, folder: str) -> Iterator[Diagnostic]:
+def check_place(repository: Repository, commit: str | None, folder: str) -> Iterator[Diagnostic]:
     """CP697 where the folder, or one above it, is something else on the branch."""
     if commit is None:
         return
@@ -110,7 +111,7 @@ def check_place(repository: Path, commit: str | None, folder: str) -> Iterator[D
 
 
 def has_other_inputs(
-    repository: Path, commit: str | None, folder: str, inputs: Mapping[str, str]
+    repository: Repository, commit: str | None, folder: str, inputs: Mapping[str, str]
 ) -> bool:
     """Whether a branch has documents beside the folder that are not the `inputs`, by SHA-256.
 
@@ -122,15 +123,21 @@ def has_other_inputs(
     found: dict[str, str] = {}
     for name in _DOCUMENTS:
         place = f"{above}/{name}" if above else name
-        for path, data in trees.read(repository, commit, place).items():
-            if path.endswith(_ENDINGS) and not re.search(_HIDDEN, path):
-                found[f"{name}/{path}"] = sha256(data).hexdigest()
+        documents = {
+            path: entry
+            for path, entry in trees.entries_of(repository, commit, place).items()
+            if path.endswith(_ENDINGS) and not re.search(_HIDDEN, path)
+        }
+        shown = f"{commit[:12]}:{place}"
+        texts = trees.contents(repository, documents, shown, modes=(FILE, EXECUTABLE))
+        for path, data in texts.items():
+            found[f"{name}/{path}"] = sha256(data).hexdigest()
     read = {path: digest for path, digest in inputs.items() if path.startswith(_DOCUMENTS)}
     return bool(found) and found != read
 
 
 def changed_by_others(
-    repository: Path,
+    repository: Repository,
     now: Folder,
     last: Folder,
     folder: str,
@@ -157,7 +164,7 @@ def changed_by_others(
 
 
 def _changed(
-    repository: Path, now: Folder, last: Folder, shown: str, path: str, *, look: bool
+    repository: Repository, now: Folder, last: Folder, shown: str, path: str, *, look: bool
 ) -> Diagnostic:
     words = ("log", "-1", "--no-color", "--no-show-signature", "--format=%h %s")
     span = f"{last.commit}..{now.commit}"

@@ -1,12 +1,12 @@
 """Publish compiled files: the next commit of a branch, or nothing at all."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic
 from cpuplan.fleet.before import is_manifest
-from cpuplan.git import commits, trees
+from cpuplan.git import commits, remotes, trees
+from cpuplan.git.repository import Repository
 from cpuplan.git.trees import EXECUTABLE, FILE, Entry
 from cpuplan.impact.rules.context import Context
 from cpuplan.progress import stage
@@ -30,7 +30,7 @@ class Request(NamedTuple):
     #: What clusters have beside what is published.
     context: Context
     origin: Origin
-    repository: Path
+    repository: Repository
     branch: str
     #: In the tree of the branch.
     folder: str
@@ -137,7 +137,8 @@ def _statements(request: Request, state: _State) -> dict[str, bytes]:
         statements[PROVENANCE_OF.format(cluster)] = provenance.render(own)
     if PROVENANCE in state.now.entries:
         entry = state.now.entries[PROVENANCE]
-        data = trees.blobs(request.repository, [entry.object])[entry.object]
+        shown = f"{state.now.commit}:{request.folder}/{PROVENANCE}"
+        data = trees.content(request.repository, entry, shown)
         whole = provenance.parse(data, PROVENANCE)
         statements[PROVENANCE] = provenance.render(_only(whole, request.clusters, has=False))
     return statements
@@ -180,7 +181,7 @@ def _commit(
     parents = [branch.tip] if branch.tip else []
     commit = commits.write_commit(repository, tree, parents, text)
     if request.push_to is not None:
-        commits.push(repository, request.push_to, commit, branch.name)
+        remotes.push(repository, request.push_to, commit, branch.name)
     commits.move_branch(repository, branch.name, commit, branch.local, "cpuplan publish")
     return Published(commit, True, request.push_to is not None, lines)
 
@@ -193,12 +194,11 @@ def _sides(
 ) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """cpuplan's files in scope, before and after; without its own lists."""
     kept = {
-        path: entry.object
+        path: entry
         for path, entry in now.entries.items()
         if path in now.owned and not is_manifest(path) and folders.is_wanted(path, request.clusters)
     }
-    found = trees.blobs(request.repository, kept.values())
-    before = {path: found[name] for path, name in kept.items()}
+    before = trees.contents(request.repository, kept, f"{now.commit}:{request.folder}")
     after = {path: data for path, data in before.items() if path not in changes}
     for path, entry in changes.items():
         if entry and not is_manifest(path) and not folders.is_provenance(path):
@@ -210,7 +210,7 @@ def _without_change(request: Request, branch: Branch) -> Published:
     """Nothing to commit: at most the branch follows its remote, or the remote the branch."""
     is_pushed = False
     if request.push_to is not None and branch.tip and branch.remote != branch.tip:
-        commits.push(request.repository, request.push_to, branch.tip, branch.name)
+        remotes.push(request.repository, request.push_to, branch.tip, branch.name)
         is_pushed = True
     if branch.tip and branch.local != branch.tip:
         commits.move_branch(

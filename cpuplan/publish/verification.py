@@ -8,6 +8,7 @@ from typing import NamedTuple
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.fleet.before import is_manifest
 from cpuplan.git import trees
+from cpuplan.git.door import opened
 from cpuplan.git.trees import EXECUTABLE, LINK, SUBMODULE
 from cpuplan.git.trees import FILE as GIT_FILE
 from cpuplan.progress import stage
@@ -32,7 +33,7 @@ class Tree(NamedTuple):
 
 @stage("reading out/")
 def of_folder(out: Path) -> Tree:
-    """The tree on disk. Raises CpuplanError (CP605, CP607)."""
+    """The tree on disk. Raises CpuplanError (CP605, CP607, CP1110)."""
     try:
         entries = {path: entry for path, entry in scan(out).items() if entry.kind != FOLDER}
         files = {path: read(out / path) for path, entry in entries.items() if entry.kind == FILE}
@@ -44,15 +45,18 @@ def of_folder(out: Path) -> Tree:
 
 
 @stage("reading the commit")
-def of_commit(root: Path, ref: str, folder: str) -> Tree:
-    """The tree in a commit of the repository of `root`. Raises CP688, CP689."""
-    commit = trees.commit_of(root, ref)
-    entries = trees.entries_of(root, commit, folder)
-    files = {path: each.object for path, each in entries.items() if each.mode in _FILES}
-    trees.fetch_missing(root, f"{commit}:{folder}")
-    contents = trees.blobs(root, files.values())
+def of_commit(root: Path, ref: str, folder: str | None) -> Tree:
+    """The tree in a commit of the repository of `root`, by default that of the project's `out/`.
+
+    Raises CP688, CP689, CP6110 and CP6111.
+    """
+    with opened(root) as repository:
+        place = f"{repository.prefix}out" if folder is None else folder
+        shown = f"{ref}:{place}"
+        entries = trees.entries_of(repository, trees.commit_of(repository, ref), place)
+        files = trees.contents(repository, entries, shown, modes=_FILES)
     others = {path: _KINDS[each.mode] for path, each in entries.items() if each.mode in _KINDS}
-    return Tree({path: contents[name] for path, name in files.items()}, others, f"{ref}:{folder}")
+    return Tree(files, others, shown)
 
 
 @stage("comparing files")

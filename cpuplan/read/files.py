@@ -1,11 +1,13 @@
 """Which files are the input of a project, and how it is said that one of them is not read."""
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.files import Outside, Special, TooLarge, Unreadable
+from cpuplan.files import Outside, Special, TooLarge, Unreadable, repositories
 from cpuplan.files.listing import list_files
 from cpuplan.source import Position
 
@@ -13,6 +15,8 @@ from cpuplan.source import Position
 FOLDERS = ("inventories", "intents")
 #: Where manifests of workloads are looked for, which intents name.
 POD_FOLDER = "pods"
+#: Where compiled files are written.
+OUTPUT = "out"
 #: The solved layouts lie beside the intents and are read by `lock`.
 LOCK_NAME = "plan.lock.yaml"
 #: The catalogue of server models lies beside the sample's own inventories, and is no project's
@@ -32,7 +36,19 @@ def input_files(root: Path) -> Inputs:
     catalog = str(root / CATALOG)
     listing = list_files(*(root / folder for folder in FOLDERS), within=root)
     paths = [path for path in listing.files if not str(path).startswith(f"{catalog}{os.sep}")]
-    return Inputs(paths, [refusal(shown(root, path), error) for path, error in listing.problems])
+    refusals = [refusal(shown(root, path), error) for path, error in listing.problems]
+    return Inputs(paths, [*refusals, *_repositories(root)])
+
+
+def _repositories(root: Path) -> Iterator[Diagnostic]:
+    """CP1110 for repositories where none belongs: their configuration names programs."""
+    folders = [os.path.join(root, name) for name in (*FOLDERS, POD_FOLDER, OUTPUT)]
+    with suppress(OSError):
+        if repositories.is_repository(os.listdir(root)):
+            folders.insert(0, os.fspath(root))
+    for path in sorted(repositories.find(*folders)):
+        name = shown(root, Path(path))
+        yield diagnose("CP1110", Position(name, 0, 0), path=name)
 
 
 def manifest_files(root: Path) -> list[Path]:

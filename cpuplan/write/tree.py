@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.files import FLAGS, Unreadable, read_open
+from cpuplan.files import FLAGS, Unreadable, read_open, repositories
 
 #: Of one file of the output folder that is compared.
 MAX_BYTES = 256 * 1024 * 1024
@@ -54,7 +54,7 @@ def _entry(status: os.stat_result) -> Entry:
 def scan(root: Path) -> dict[str, Entry]:
     """Everything below `root` by relative POSIX path; empty when `root` is missing.
 
-    Raises OSError and CP605.
+    Raises OSError, CP605 and CP1110.
     """
     entries: dict[str, Entry] = {}
     if look(root) is None:
@@ -64,7 +64,12 @@ def scan(root: Path) -> dict[str, Entry]:
     while folders:
         prefix = folders.pop()
         with os.scandir(f"{top}/{prefix}") as names:  # thousands: a Path would cost as much again
-            for name in names:
+            listed = [*names]
+            nested = repositories.nested([name.name for name in listed])
+            if nested is not None:
+                path = f"{top}/{prefix}{nested}".rstrip("/")
+                raise CpuplanError([diagnose("CP1110", path=path)])
+            for name in listed:
                 status = name.stat(follow_symlinks=False)
                 path = prefix + name.name
                 entries[path] = entry = _entry(status)

@@ -163,14 +163,16 @@ def _against(root: Path, ref: str, output_format: str, *, strict: bool) -> int:
     from cpuplan.cli.output import today
     from cpuplan.diagnostics import as_of
     from cpuplan.git import trees
+    from cpuplan.git.door import opened
     from cpuplan.premerge import findings, snapshot
 
-    commit = trees.commit_of(root, ref)
-    project = pipeline.load(root, seconds=settings().time_limit)
-    narrow_to(project)
-    plan, now = _judge(project)
-    with snapshot.project_at(root, commit) as place:
-        before = _judge_before(place)
+    with opened(root) as repository:
+        commit = trees.commit_of(repository, ref)
+        project = pipeline.load(root, seconds=settings().time_limit)
+        narrow_to(project)
+        plan, now = _judge(project)
+        with snapshot.project_at(repository, commit, ref) as place:
+            before = _judge_before(place)
     new = findings.brought_in(as_of(now, today()), as_of(before, today()))
     print_diagnostics(new, output_format, strict=strict)
     if known := len(as_of(now, today())) - len(new):

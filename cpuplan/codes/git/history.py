@@ -25,4 +25,18 @@ CODES = {
         "What a branch changes is what differs from the commit where it left the main branch. A shallow clone may not "
         "contain that commit.",
     ),
+    "CP6110": Code(
+        "too large in Git",
+        "{path} is not read from Git: {problem}",
+        "take what does not belong there out of the commit, or name another one",
+        "An object of a few kilobytes in a repository can have gigabytes. cpuplan asks Git for the sizes before it reads "
+        "anything: the limits are those of files on disk for one file, 512 MiB in all, and a million files.",
+    ),
+    "CP6111": Code(
+        "name of two commits",
+        "{ref} is the name of {names}",
+        "give the whole name, such as `refs/heads/main` or `refs/remotes/origin/main`",
+        "Git takes a tag before a branch of the same name. A tag called `origin/main` would otherwise decide what a change "
+        "is compared with.",
+    ),
 }

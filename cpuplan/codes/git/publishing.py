@@ -14,7 +14,8 @@ CODES = {
     "CP692": Code(
         "inputs in no commit",
         "{path} is {state}",
-        "commit it first, or publish with `--allow-dirty`: the message then says that the inputs are in no commit",
+        "commit it first, also if Git ignores it, or publish with `--allow-dirty`: the message then says that "
+        "the inputs are in no commit",
         "What is published names the commit of its inputs, so that anyone can compile it again and compare. Files "
         "under `inventories/`, `intents/` and `pods/` count, including the lock and files that Git ignores.",
     ),
@@ -28,15 +29,18 @@ CODES = {
     "CP694": Code(
         "commit refused",
         "Git makes no commit in {path}: {problem}",
-        "correct what Git says; with `commit.gpgsign`, the key must be usable here",
-        "Commits are signed if `commit.gpgsign` is set. No branch was moved.",
+        "correct what Git says; with `commit.gpgsign`, the key must be usable here, and only your own configuration can "
+        "name a program that signs (`git config --global gpg.program`)",
+        "Commits are signed if `commit.gpgsign` is set. A repository cannot name the program, since whoever made it would "
+        "run what they like. No branch was moved.",
     ),
     "CP695": Code(
         "branch moved",
         "{branch} was not moved to the new commit: {problem}",
         "run `cpuplan publish` again, after correcting what Git says if it says something else",
-        "Another run or a person changed the branch in the meantime, or a hook refused. Git compares where the branch "
-        "is in the same step that moves it, so no commit is lost.",
+        "Another run or a person changed the branch in the meantime, or a lock of Git is in the way. Git compares where "
+        "the branch is in the same step that moves it, so no commit is lost. A lock that a killed `publish` left is "
+        "removed by the next one; of another's, cpuplan names the file. No hook runs.",
     ),
     "CP696": Code(
         "remote refused",

@@ -8,6 +8,7 @@ import pytest
 
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.git import trees
+from cpuplan.git.door import opened
 from tests.git_projects import commit, git, write
 
 
@@ -36,6 +37,16 @@ SECOND = {
 }
 
 
+def _read(folder: Path, ref: str, place: str = "out") -> dict[str, bytes]:
+    with opened(folder, bare=True) as repository:
+        return dict(trees.read(repository, ref, place))
+
+
+def _merge_base(folder: Path) -> str:
+    with opened(folder) as repository:
+        return trees.merge_base(repository)
+
+
 def _code(function: object, *arguments: object) -> str:
     with pytest.raises(CpuplanError) as caught:
         function(*arguments)  # type: ignore[operator]
@@ -45,30 +56,30 @@ def _code(function: object, *arguments: object) -> str:
 
 def test_files_of_any_commit(project: Path) -> None:
     (project / "out/a").write_text("not committed\n")
-    assert trees.read(project, "HEAD") == SECOND
-    assert trees.read(project, "HEAD~1") == {"a": b"first\n", "gone": b"gone\n"}
-    assert trees.read(project, "HEAD", "out/nodes") == {"ünï \"x'\\\t\n": b"odd\n"}
+    assert _read(project, "HEAD") == SECOND
+    assert _read(project, "HEAD~1") == {"a": b"first\n", "gone": b"gone\n"}
+    assert _read(project, "HEAD", "out/nodes") == {"ünï \"x'\\\t\n": b"odd\n"}
 
 
 def test_a_folder_that_the_commit_does_not_have_is_empty(project: Path) -> None:
-    assert trees.read(project, "HEAD", "other") == {}
-    assert trees.read(project, "HEAD", "out/a") == {}
+    assert _read(project, "HEAD", "other") == {}
+    assert _read(project, "HEAD", "out/a") == {}
 
 
 @pytest.mark.parametrize("ref", ["nothing", "--all", "", "HEAD:sites", "a b", "x\ny", "^HEAD"])
 def test_what_is_no_commit(project: Path, ref: str) -> None:
-    assert _code(trees.read, project, ref) == "CP689"
+    assert _code(_read, project, ref) == "CP689"
 
 
 def test_outside_of_a_repository(tmp_path: Path) -> None:
-    assert _code(trees.read, tmp_path, "HEAD") == "CP688"
-    assert _code(trees.merge_base, tmp_path) == "CP688"
-    assert _code(trees.read, tmp_path / "missing", "HEAD") == "CP688"
+    assert _code(_read, tmp_path, "HEAD") == "CP688"
+    assert _code(_merge_base, tmp_path) == "CP688"
+    assert _code(_read, tmp_path / "missing", "HEAD") == "CP688"
 
 
 def test_without_the_program(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    assert _code(trees.read, project, "HEAD") == "CP688"
+    assert _code(_read, project, "HEAD") == "CP688"
 
 
 def test_the_callers_git_leads_nowhere_else(
@@ -77,7 +88,7 @@ def test_the_callers_git_leads_nowhere_else(
     git(tmp_path, "init", "-q", "other")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "other/.git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
-    assert trees.read(project, "HEAD") == SECOND
+    assert _read(project, "HEAD") == SECOND
 
 
 def test_no_program_of_the_repository_runs(project: Path, tmp_path: Path) -> None:
@@ -87,8 +98,8 @@ def test_no_program_of_the_repository_runs(project: Path, tmp_path: Path) -> Non
     spy.chmod(0o755)
     for name in ("core.fsmonitor", "core.pager", "diff.external"):
         git(project, "config", name, str(spy))
-    assert trees.read(project, "HEAD") == SECOND
-    assert trees.merge_base(project)
+    assert _read(project, "HEAD") == SECOND
+    assert _merge_base(project)
     assert not ran.exists()
 
 
@@ -110,10 +121,10 @@ def test_forms_of_clones(project: Path, tmp_path: Path, words: list[str]) -> Non
     clone = tmp_path / "clone"
     git(tmp_path, *words, f"file://{top}", str(clone))
     if "--bare" in words:
-        assert trees.read(clone, "HEAD", "sites/lab/out") == SECOND
+        assert _read(clone, "HEAD", "sites/lab/out") == SECOND
         return
     (clone / "sites/lab").mkdir(parents=True, exist_ok=True)
-    assert trees.read(clone / "sites/lab", "origin/HEAD") == SECOND
+    assert _read(clone / "sites/lab", "origin/HEAD") == SECOND
 
 
 def test_a_partial_clone_asks_once_for_all_files(tmp_path: Path) -> None:
@@ -126,23 +137,21 @@ def test_a_partial_clone_asks_once_for_all_files(tmp_path: Path) -> None:
     git(top, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{top}", "clone")
     before = len([*(clone / ".git/objects/pack").glob("*.promisor")])
-    assert len(trees.read(clone, "HEAD")) == 30
+    assert len(_read(clone, "HEAD")) == 30
     assert len([*(clone / ".git/objects/pack").glob("*.promisor")]) == before + 1
 
 
 def test_a_worktree_and_a_submodule(project: Path, tmp_path: Path) -> None:
     top = project.parents[1]
     git(top, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"), "HEAD~1")
-    assert trees.read(tmp_path / "tree/sites/lab", "HEAD") == {"a": b"first\n", "gone": b"gone\n"}
-    assert (
-        trees.merge_base(tmp_path / "tree/sites/lab") == git(top, "rev-parse", "HEAD~1").stdout[:-1]
-    )
+    assert _read(tmp_path / "tree/sites/lab", "HEAD") == {"a": b"first\n", "gone": b"gone\n"}
+    assert _merge_base(tmp_path / "tree/sites/lab") == git(top, "rev-parse", "HEAD~1").stdout[:-1]
     outer = tmp_path / "outer"
     git(tmp_path, "init", "-q", "outer")
     git(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(top), "out/part")
     commit(outer, "a submodule")
-    assert trees.read(outer / "out/part/sites/lab", "HEAD") == SECOND
-    assert trees.read(outer, "HEAD") == {}
+    assert _read(outer / "out/part/sites/lab", "HEAD") == SECOND
+    assert _read(outer, "HEAD") == {}
 
 
 @pytest.mark.parametrize("form", ["--object-format=sha256"])
@@ -150,7 +159,7 @@ def test_other_forms_of_repositories(tmp_path: Path, form: str) -> None:
     git(tmp_path, "init", "-q", form, "top")
     write(tmp_path / "top", "out/a", "first\n")
     commit(tmp_path / "top", "first")
-    assert trees.read(tmp_path / "top", "HEAD") == {"a": b"first\n"}
+    assert _read(tmp_path / "top", "HEAD") == {"a": b"first\n"}
 
 
 def _diverged(project: Path) -> tuple[str, str]:
@@ -172,20 +181,20 @@ def test_the_merge_base_is_where_the_branch_left_the_main_branch(
     project: Path, tmp_path: Path
 ) -> None:
     left, change = _diverged(project)
-    assert trees.merge_base(project) == left
+    assert _merge_base(project) == left
     git(project, "checkout", "-q", "--detach")
-    assert trees.merge_base(project) == left
+    assert _merge_base(project) == left
     top = project.parents[1]
     git(tmp_path, "clone", "-q", "-b", "change", str(top), "clone")
     clone = tmp_path / "clone"
     # Its remote's HEAD is the branch that was checked out there.
     git(clone, "remote", "set-head", "origin", "main")
-    assert trees.merge_base(clone / "sites/lab") == left
+    assert _merge_base(clone / "sites/lab") == left
     # A main branch that is behind that of the remote is not asked.
     git(clone, "branch", "main", f"{left}~1")
-    assert trees.merge_base(clone / "sites/lab") == left
+    assert _merge_base(clone / "sites/lab") == left
     git(clone, "remote", "set-head", "origin", "change")
-    assert trees.merge_base(clone / "sites/lab") == change
+    assert _merge_base(clone / "sites/lab") == change
 
 
 def test_a_shallow_clone_without_the_merge_base(project: Path, tmp_path: Path) -> None:
@@ -195,27 +204,27 @@ def test_a_shallow_clone_without_the_merge_base(project: Path, tmp_path: Path) -
     git(tmp_path, "clone", "-q", "--depth=1", "--no-single-branch", "-b", "change", url, "clone")
     git(clone, "remote", "set-head", "origin", "main")
     with pytest.raises(CpuplanError, match="the clone is shallow") as caught:
-        trees.merge_base(clone)
+        _merge_base(clone)
     assert "--unshallow" in caught.value.diagnostics[0].remedy
     git(clone, "fetch", "-q", "--unshallow")
-    assert trees.merge_base(clone)
+    assert _merge_base(clone)
 
 
 def test_without_a_main_branch_or_a_commit(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "-b", "trunk", "top")
-    assert _code(trees.merge_base, tmp_path / "top") == "CP689"
+    assert _code(_merge_base, tmp_path / "top") == "CP689"
     commit(tmp_path / "top", "first")
-    assert _code(trees.merge_base, tmp_path / "top") == "CP689"
+    assert _code(_merge_base, tmp_path / "top") == "CP689"
     git(tmp_path / "top", "checkout", "-q", "--orphan", "main")
     commit(tmp_path / "top", "another first")
     git(tmp_path / "top", "checkout", "-q", "trunk")
-    assert _code(trees.merge_base, tmp_path / "top") == "CP690"
+    assert _code(_merge_base, tmp_path / "top") == "CP690"
 
 
 def test_a_damaged_repository_is_told(project: Path) -> None:
     name = git(project, "rev-parse", "HEAD:sites/lab/out/a").stdout.strip()
     (project.parents[1] / ".git/objects" / name[:2] / name[2:]).unlink()
-    assert _code(trees.read, project, "HEAD") == "CP688"
+    assert _code(_read, project, "HEAD") == "CP688"
 
 
 @pytest.mark.slow
@@ -225,7 +234,7 @@ def test_ten_thousand_files_take_about_a_second(tmp_path: Path) -> None:
         write(tmp_path / "top", f"out/nodes/{number % 100}/{number}", f"{number}\n" * 100)
     commit(tmp_path / "top", "many")
     begin = time.monotonic()
-    found = trees.read(tmp_path / "top", "HEAD")
+    found = _read(tmp_path / "top", "HEAD")
     assert len(found) == 10_000
     assert found["nodes/7/107"] == b"107\n" * 100
     assert time.monotonic() - begin < 20  # 0.1 s on an idle machine

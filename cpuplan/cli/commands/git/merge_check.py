@@ -1,6 +1,5 @@
 """`cpuplan merge-check`: whether a merge would give a valid project."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +17,7 @@ from cpuplan.text import counted
 
 if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
+    from cpuplan.git.repository import Repository
     from cpuplan.premerge.merging import Merge
 
 
@@ -38,38 +38,41 @@ def command(ref: str | None, strict: bool, output_format: str) -> int:
     Exit code 0: after the merge every layout is that of one of the two sides, and valid; 1: it is
     not.
     """
-    from cpuplan.git import trees
+    from cpuplan.git.door import opened
     from cpuplan.premerge import merging
 
-    root = settings().root
-    chosen = ref if ref is not None else trees.main_branch(root)
-    merged = merging.merge(root, chosen)
-    layouts = merging.of_layouts(root, merged, chosen)
-    found, size = [*merging.of_inputs(merged), *layouts], ""
-    if len(found) == len(layouts):  # what Git marked as a conflict cannot be read
-        findings, size = _judge(root, merged, layouts, chosen)
-        found = [*findings, *layouts]
+    with opened(settings().root) as repository:
+        merged = merging.merge(repository, ref)
+        layouts = merging.of_layouts(repository, merged)
+        found, size = [*merging.of_inputs(merged), *layouts], ""
+        if len(found) == len(layouts):  # what Git marked as a conflict cannot be read
+            findings, size = _judge(repository, merged, layouts)
+            found = [*findings, *layouts]
     print_diagnostics(found, output_format, strict=strict)
     outputs = [path for path in merged.conflicts if path.startswith("out/")]
     if outputs:
         note(f"Git cannot merge {counted(len(outputs), 'file')} of out/; `compile` writes them")
     if fails(found, strict=strict):
         return 1
-    note(f"merging {chosen} gives a valid project: {size}, each with a layout that a side has")
+    note(f"merging {merged.ref} gives a valid project: {size}, each with a layout that a side has")
     return 0
 
 
 def _judge(
-    root: Path, merged: "Merge", known: "list[Diagnostic]", ref: str
+    repository: "Repository", merged: "Merge", known: "list[Diagnostic]"
 ) -> "tuple[list[Diagnostic], str]":
     """What is wrong with the merged project beside what is `known`, and how large it is."""
     from cpuplan import pipeline
     from cpuplan.cli.workers import making
     from cpuplan.premerge import merging, snapshot
 
-    with snapshot.project_at(root, merged.tree) as place, making(is_gate=True) as how:
+    shown = f"the merge of {merged.ref}"
+    with (
+        snapshot.project_at(repository, merged.tree, shown) as place,
+        making(is_gate=True) as how,
+    ):
         project = pipeline.load(place, seconds=settings().time_limit)
         plan, findings = pipeline.judge(project, settle=True, making=how)
-        findings += merging.of_moves(pipeline.moves(project, plan), known, ref)
+        findings += merging.of_moves(pipeline.moves(project, plan), known, merged.ref)
     nodes = counted(plan.number_of_nodes, "node")
     return findings, f"{nodes} in {counted(len(plan.nodes), 'class')}"

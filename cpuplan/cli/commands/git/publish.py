@@ -17,6 +17,7 @@ from cpuplan.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from cpuplan.git.repository import Repository
     from cpuplan.pipeline import Compiled, Project
     from cpuplan.publish.publishing import Published, Request
     from cpuplan.publish.source import Source
@@ -105,26 +106,33 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
         print_diagnostics([*compiled.diagnostics, *origin.dirty], output_format)
         note("nothing was published")
         return 1
-    place = repository or settings().root
-    request = _request(project, compiled, origin, place, branch)
-    chosen = _folder(project, place, folder, is_own=repository is None)
+    from cpuplan.git.door import opened
     from cpuplan.publish.publishing import publish
 
-    chosen_clusters = tuple(dict.fromkeys(clusters))
-    request = request._replace(
-        clusters=chosen_clusters, folder=chosen, force=force, push_to=push_to
-    )
-    published = publish(request)
+    place = repository or settings().root
+    with opened(place, bare=True, writes=True) as target:
+        request = _request(project, compiled, origin, target, branch)
+        above = target.prefix if repository is None else ""
+        request = request._replace(
+            clusters=tuple(dict.fromkeys(clusters)),
+            folder=_folder(project, folder, above),
+            force=force,
+            push_to=push_to,
+        )
+        published = publish(request)
     print_diagnostics(compiled.diagnostics, output_format)
     _tell(request, published)
     return 0
 
 
 def _request(
-    project: "Project", compiled: "Compiled", origin: "Source", place: Path, branch: str | None
+    project: "Project",
+    compiled: "Compiled",
+    origin: "Source",
+    target: "Repository",
+    branch: str | None,
 ) -> "Request":
     from cpuplan import __version__
-    from cpuplan.git import trees
     from cpuplan.impact.rules import context
     from cpuplan.publish import provenance
     from cpuplan.publish.message import Origin
@@ -139,7 +147,7 @@ def _request(
         provenance=provenance.of(compiled.files, project.inputs),
         context=context.of(project.classes),
         origin=Origin(origin.commit, bool(origin.dirty), project.inputs.digest(), __version__),
-        repository=trees.top_of(place),
+        repository=target,
         branch=branch if branch is not None else str(deliveries[0].spec.revision),
         folder="out",
         force=False,
@@ -147,21 +155,19 @@ def _request(
     )
 
 
-def _folder(project: "Project", place: Path, given: str | None, *, is_own: bool) -> str:
-    """The folder in the tree of the branch."""
+def _folder(project: "Project", given: str | None, above: str) -> str:
+    """The folder in the tree of the branch; `above` is that of the project."""
     from cpuplan.files import is_plain
-    from cpuplan.git import trees
+    from cpuplan.files.repositories import is_dot_git
 
     if given is not None:
         chosen = given.rstrip("/")
-        if not is_plain(chosen) or ".git" in chosen.lower().split("/"):
+        if not is_plain(chosen) or any(map(is_dot_git, chosen.split("/"))):
             raise click.UsageError(f"--folder {given!r} is not a path inside a repository")
         return chosen
     deliveries = project.documents.of_kind("Delivery")
     if deliveries:
         above = f"{deliveries[0].spec.path}/"
-    else:
-        above = trees.prefix(place) if is_own else ""
     return f"{above}out".lstrip("/")
 
 

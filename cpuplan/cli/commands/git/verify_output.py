@@ -103,12 +103,9 @@ def _statement(path: Path | None) -> "Provenance | None":
 
 
 def _tree(ref: str | None, folder: str | None) -> "Tree":
-    from cpuplan.git import trees
     from cpuplan.publish import verification
 
     root = settings().root
     if ref is None:
         return verification.of_folder(root / "out")
-    place = "out" if folder is None else folder.strip("/")
-    whole = trees.prefix(root) + place if folder is None else place
-    return verification.of_commit(root, ref, whole)
+    return verification.of_commit(root, ref, None if folder is None else folder.strip("/"))

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.git import commits, program
+from cpuplan.git.door import opened
 from cpuplan.publish import publishing
 from tests.git_projects import (
     add_class,
@@ -245,7 +246,7 @@ def test_inputs_that_are_in_no_commit(project: Path) -> None:
     told = _refused(project, "CP692")
     for state in (
         "intents/core.yaml is changed and not committed",
-        "intents/more.yaml is ignored by Git",
+        "intents/more.yaml is not committed",
         "intents/new.yaml is not committed",
         "intents/plan.lock.yaml is changed",
     ):
@@ -463,6 +464,34 @@ def test_a_shallow_clone(project: Path, tmp_path: Path) -> None:
     assert "--unshallow" in _refused(clone("second"), "CP690")
 
 
+@pytest.mark.parametrize("lacks", ["blob:none", "tree:0"])
+def test_a_partial_clone(project: Path, tmp_path: Path, lacks: str) -> None:
+    for name in ("allowFilter", "allowAnySHA1InWant"):
+        git(project, "config", f"uploadpack.{name}", "true")
+    _publish(project)
+    _on_branch(project, "a note", "theirs/deep/README", "theirs\n")
+    git(tmp_path, "clone", "-q", f"--filter={lacks}", f"file://{project}", "clone")
+    clone = tmp_path / "clone"
+    for key in ("user.name", "user.email"):
+        git(clone, "config", key, "x@example.com")
+    _change(clone)
+    _publish(clone, "--push", "origin")
+    assert git(project, "rev-list", "--count", "deploy").stdout == "3\n"
+    assert "theirs/deep/README" in _names(project)
+    assert git(project, "fsck", "--strict").returncode == 0
+    # A colleague was faster.
+    _on_branch(project, "another note", "theirs/deep/er/README", "theirs\n")
+    edit(clone, INTENT, "reserved: {cores: 3}", "reserved: {cores: 4}")
+    assert _run(clone, "compile")[0] == 0
+    commit(clone, "four")
+    _publish(clone, "--push", "origin")
+    assert "theirs/deep/er/README" in _names(project)
+    assert git(project, "fsck", "--strict").returncode == 0
+    assert (
+        git(clone, "rev-parse", "origin/deploy").stdout == git(clone, "rev-parse", "deploy").stdout
+    )
+
+
 def test_nobody_to_commit_as(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(project, "config", "--unset", "user.name")
     git(project, "config", "--unset", "user.email")
@@ -472,12 +501,17 @@ def test_nobody_to_commit_as(project: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "git config user.name" in _refused(project, "CP693")
 
 
-def test_commits_are_signed_if_git_is_told_so(project: Path, tmp_path: Path) -> None:
+def test_commits_are_signed_if_git_is_told_so(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     signer = tmp_path / "gpg"
     signer.write_text("#!/bin/sh\ncat >/dev/null\nexit 1\n")
     signer.chmod(0o755)
     git(project, "config", "commit.gpgsign", "true")
-    git(project, "config", "gpg.program", str(signer))
+    own = tmp_path / "own"
+    own.write_text(f'[includeIf "gitdir:{project}/"]\n\tpath = signing\n')
+    (tmp_path / "signing").write_text(f'[gpg]\n\tprogram = "{signer}"\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
     _refused(project, "CP694")
     signer.write_text(
         "#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED D' >&2\n"
@@ -566,7 +600,8 @@ def test_a_killed_run_leaves_the_old_branch_or_the_new_one(project: Path) -> Non
         if now != old:
             assert git(project, "rev-parse", "deploy~1").stdout == old
             assert _text(project, CMDLINE) == (project / CMDLINE).read_text()
-        (project / ".git/refs/heads/deploy.lock").unlink(missing_ok=True)
+        if (project / ".git/refs/heads/deploy.lock").exists():
+            _publish(project)  # removes what the killed run left
     assert git(project, "fsck", "--strict").returncode == 0
     assert git(project, "status", "--porcelain").stdout == ""
     _publish(project)
@@ -582,21 +617,22 @@ def test_ten_thousand_files(base: Path, tmp_path: Path) -> None:
         git(tmp_path / "target", "config", name, "x@example.com")
     files = {f"nodes/c{n % 10}/{n}": b"%d\n" % n * 100 for n in range(10_000)}
     origin = Origin("", False, "0" * 64, "0")
-    request = publishing.Request(
-        files,
-        (),
-        Provenance({}, {}, {}),
-        {},
-        origin,
-        tmp_path / "target",
-        "deploy",
-        "out",
-        False,
-        None,
-    )
-    assert publishing.publish(request).is_new
-    changed = request._replace(files={**files, "nodes/c1/1": b"changed\n"})
-    assert publishing.publish(changed).lines == ("1 file changed",)
-    assert not publishing.publish(changed).is_new
+    with opened(tmp_path / "target", bare=True, writes=True) as target:
+        request = publishing.Request(
+            files,
+            (),
+            Provenance({}, {}, {}),
+            {},
+            origin,
+            target,
+            "deploy",
+            "out",
+            False,
+            None,
+        )
+        assert publishing.publish(request).is_new
+        changed = request._replace(files={**files, "nodes/c1/1": b"changed\n"})
+        assert publishing.publish(changed).lines == ("1 file changed",)
+        assert not publishing.publish(changed).is_new
     # With the manifest, one for each of ten clusters, and the provenance.
     assert len(_names(tmp_path / "target")) == 10_012
