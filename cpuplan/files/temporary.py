@@ -40,11 +40,14 @@ def folder() -> Iterator[Held]:
 
 
 def _make() -> Held:
+    """A folder that is held. Until it is, another run may take it for left over: then once more."""
     while True:
         path = tempfile.mkdtemp(prefix=_PREFIX)
-        descriptor = os.open(path, _FLAGS)
+        try:
+            descriptor = os.open(path, _FLAGS)
+        except FileNotFoundError:
+            continue
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        # Another run may have taken it for left over before it was held.
         if _is_at(path, os.fstat(descriptor)):
             return Held(Path(path), descriptor)
         os.close(descriptor)

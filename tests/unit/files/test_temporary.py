@@ -85,3 +85,20 @@ def test_what_is_not_as_ours_stays(top: Path) -> None:
         pass
     gone = before - {*top.iterdir()}
     assert gone == (set() if os.geteuid() == 0 else {top / "cpuplan-run-dddddddd"})
+
+
+def test_a_folder_that_another_run_removes_at_once_is_made_again(
+    top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mkdtemp, made = tempfile.mkdtemp, []
+
+    def make_and_lose_the_first(prefix: str) -> str:
+        made.append(mkdtemp(prefix=prefix))
+        if len(made) == 1:
+            temporary.remove_left_over()
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make_and_lose_the_first)
+    with temporary.folder() as held:
+        assert [str(held.path)] == made[1:]
+        assert [*top.iterdir()] == [held.path]
