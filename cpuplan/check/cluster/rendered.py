@@ -122,7 +122,9 @@ class _Parts:
                 continue
             index, entry = entries[path]
             field = (*_CONFIG, "storage", "files", index)
-            observed, wanted = f"mode {entry.get('mode', mode):04o}", f"mode {mode:04o}"
+            given = entry.get("mode")  # null is as good as none
+            observed = f"mode {mode if given is None else given:04o}"
+            wanted = f"mode {mode:04o}"
             if path not in texts:
                 observed, wanted = "fetched from elsewhere", "the compiled file"
             elif file and not _says(path, texts[path], file.text):

@@ -13,6 +13,8 @@ from cpuplan.check.cluster.kinds import KINDS
 from cpuplan.check.cluster.objects import Objects
 from cpuplan.check.cluster.steps import check_node, check_objects
 from cpuplan.expected.answer import Answer, Verdict
+from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.source import Source
 from tests.live import KUBELET_CONF, RENDERED_NAME, Cluster, file, objects
 from tests.machines.plans import no_position, plan, regular
 
@@ -64,6 +66,14 @@ def test_nothing_that_was_not_given_is_passed() -> None:
     assert {each.verdict for each in found} == {Verdict.UNVERIFIABLE}
     assert all(each.reason for each in found)
     assert "no Node is among the objects that were given" in {each.reason for each in found}
+
+
+def test_null_is_as_good_as_nothing() -> None:
+    listed = OPENSHIFT.objects()
+    for each in one(listed, "MachineConfig")["spec"]["config"]["storage"]["files"]:
+        each["mode"] = None
+    found = Objects([Object(Source("x", each, {}, (-1, -1)), (), each, "x") for each in listed])
+    assert [each.finding for each in answers(OPENSHIFT, found) if each.finding] == []
 
 
 def test_a_node_that_the_cluster_does_not_have() -> None:
