@@ -380,7 +380,7 @@ list_devices() {
     -o -path '*/cpuidle/state*/name' -o -path '*/cpuidle/state*/disable' -o -path '*/cpuidle/state*/latency' \
     -o -name scaling_governor -o -name scaling_driver -o -name 'scaling_m??_freq' -o -name 'cpuinfo_m??_freq' \
     -o -name affected_cpus -o -name energy_performance_preference -o -name boost -o -name base_frequency \
-    -o -name pm_qos_resume_latency_us -o -name cpu_capacity \) ! -name uevent
+    -o -name pm_qos_resume_latency_us -o -name cpu_capacity -o -name energy_perf_bias \) ! -name uevent
   regular "$root/sys/devices/system/node" -maxdepth 1 ! -name uevent
   regular "$root/sys/devices/system/node" \( -name cpulist -o -name cpumap -o -name meminfo -o -name distance \
     -o -path '*/hugepages/*' \)
@@ -720,7 +720,7 @@ function tuned(line,    at, name, value) {
   if (name !~ /^[A-Za-z0-9_.\/:*-]+$/) return "#"
   if (name ~ /^cmdline/) return substr(line, 1, at) each_word(value, "kernel")
   if (are_plain(value) && !is_secret(name)) return line
-  if (value !~ /:\/\// && (("tuned", name) in known || name ~ /^group\.|cores?$|cpus?$|^\/sys\/|^\/proc\//)) return line
+  if (value !~ /:\/\// && (("tuned", name) in known || name ~ /^(group|service)\.|cores?$|cpus?$|^\/sys\/|^\/proc\//)) return line
   return substr(line, 1, at) "REDACTED"
 }
 # What a value becomes that is left out: its type stays.
@@ -803,13 +803,16 @@ function yaml(line, keys,    indent, name, value, rest) {
     sub(/^[ \t]+/, "", value)
     depth = opened(line)
     kept = keys == "rancher" ? name ~ /^kubelet-arg\+?$/ : (keys, name) in known
+    below = value ~ /^([|>&!#]|$)/
     if (kept) return release("") (keys == "rancher" ? substr(line, 1, RLENGTH) each_word(substr(cut, RLENGTH + 1), "argument") : cut)
+    # A name that is no word may be a secret itself.
+    if (name !~ /^[A-Za-z][A-Za-z_-]*$/ || length(name) > 60) return release("")
     name = substr(line, 1, length(line) - length(rest))
     if (value == "" || value ~ /^#/) { rest = release(""); held = name; return rest == "" ? NONE : rest NONE }
     if (keys == "rancher" && value ~ /^\[/) return release("") name " []"
     return release("") name " " scalar(value)
   }
-  if (kept && (indent > top || line ~ /^ *-/)) {
+  if (kept && below && (indent > top || line ~ /^ *-/)) {
     depth = opened(line)
     return release("") (keys == "rancher" ? each_word_item(cut) : cut)
   }
@@ -846,7 +849,7 @@ function skipped(    letter, out, end) {
     if (letter == "}") { at++; return out "}" }
     if (letter == "\"") {
       end = string()
-      out = out (end ~ /^"[A-Za-z][A-Za-z0-9_.-]*"$/ && length(end) < 40 ? end : "\"REDACTED\"")
+      out = out (end ~ /^"[A-Za-z][A-Za-z_-]*"$/ && length(end) < 40 ? end : "\"REDACTED\"")
       while (substr(whole, at, 1) ~ /[ \t\n:]/) { out = out substr(whole, at, 1); at++ }
       out = out skipped()
     } else { out = out (letter ~ /[, \t\n]/ ? letter : ""); at++ }
@@ -883,7 +886,7 @@ function json(keys,    out, letter, name, from) {
     from = at
     if (letter == "\"") name = string()
     else { while (substr(whole, at, 1) ~ /[A-Za-z0-9_.-]/) at++; name = substr(whole, from, at - from) }
-    out = out (name ~ /^"?[A-Za-z][A-Za-z0-9_.-]*"?$/ ? name : "\"REDACTED\"")
+    out = out (name ~ /^"?[A-Za-z][A-Za-z_-]*"?$/ && length(name) < 60 ? name : "\"REDACTED\"")
     gsub(/"/, "", name)
     while (substr(whole, at, 1) ~ /[ \t\n:]/) { out = out substr(whole, at, 1); at++ }
     if ((keys, name) in known) {
@@ -941,7 +944,7 @@ function start() {
   name_of = substr(current, length(TO) + 2)
   form = form_of(name_of)
   text = original = key = whole = held = waiting = claims = ""
-  continued = hides = expects = flow = begun = depth = triple = kept = free = closed = top = 0
+  continued = hides = expects = flow = begun = below = depth = triple = kept = free = closed = top = 0
 }
 BEGIN { NONE = "\001" }
 stream == "command" { hides += 0; print NR == 1 && $0 !~ /^-/ ? $0 : command_word($0); next }

@@ -120,6 +120,13 @@ def node(tmp_path: Path) -> Path:
 
 
 def collect(words: list[str], node: Path, out: Path) -> Root:
+    write_snapshot(words, node, out)
+    (root,) = roots_at(out)
+    return root
+
+
+def write_snapshot(words: list[str], node: Path, out: Path) -> None:
+    """What the script takes of a node."""
     environment = {"PATH": os.environ["PATH"], "TMPDIR": str(out.parent)}
     if words[0] == "busybox":
         applets = out.parent / "applets"
@@ -134,8 +141,6 @@ def collect(words: list[str], node: Path, out: Path) -> Root:
         env=environment,
         timeout=60,
     )
-    (root,) = roots_at(out)
-    return root
 
 
 @pytest.mark.parametrize("words", shells(), ids=lambda words: words[0])
