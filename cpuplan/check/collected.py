@@ -18,13 +18,11 @@ from cpuplan.runtime.containerd import keys as containerd
 BEGIN = "# What may leave the node: made from cpuplan/check/collected.py."
 END = "# End of what is made."
 #: Fields and keys whose values may hold a secret, whoever knows them.
-_NEVER = frozenset(
-    """
+_NEVER = """
     staticPodURL staticPodURLHeader providerID tracing default_env conmon_env storage_option
     tracing_endpoint pause_command manifest-url provider-id default-env conmon-env storage-opt
     insecure_registries insecure-registry registry proxy_plugins stream_processors image_decryption
-    """.split()
-)
+    """
 #: Flags of the kubelet and of K3s that are no fields of a configuration.
 _OTHER_FLAGS = """
     config config-dir root-dir kubeconfig bootstrap-kubeconfig hostname-override node-ip
@@ -32,7 +30,7 @@ _OTHER_FLAGS = """
     image-credential-provider-bin-dir kubelet-arg log-level log-dir state root address foreground
     debug deepdebug hintpolicy policyscript oneshot banirq banmod pid interval no-daemon profile
     no-dbus log c l P d
-    """.split()
+    """
 _KERNEL = """
     root rootfstype rootflags rootwait rootdelay ro rw quiet splash rhgb debug console earlycon init
     rd.break rd.luks.uuid rd.lvm.lv rd.lvm.vg rd.md.uuid rd.neednet ip BOOT_IMAGE initrd crashkernel
@@ -48,7 +46,7 @@ _KERNEL = """
     workqueue.unbound_cpus systemd.unified_cgroup_hierarchy systemd.legacy_systemd_cgroup_controller
     systemd.cpu_affinity systemd.mask systemd.unit rcupdate.rcu_normal_after_boot vconsole.keymap
     vconsole.font locale.LANG psi random.trust_cpu nosmt nosmp module_blacklist
-    """.split()
+    """
 #: Directives of units whose values are kept: what check reads, and what says nothing of others.
 _DIRECTIVES = """
     CPUAffinity AllowedCPUs AllowedMemoryNodes CPUQuota CPUQuotaPeriodSec NUMAPolicy NUMAMask Slice
@@ -64,7 +62,7 @@ _DIRECTIVES = """
     JobTimeoutSec RootDirectory ReadOnlyPaths InaccessiblePaths ProtectSystem ProtectHome
     ProtectKernelTunables ProtectControlGroups ProtectProc PrivateTmp PrivateDevices PrivateNetwork
     PrivateMounts PIDFile BusName NotifyAccess WatchdogSec StandardOutput StandardError
-    """.split()
+    """
 _VARIABLES = """
     GOMAXPROCS IRQBALANCE_BANNED_CPUS IRQBALANCE_BANNED_CPULIST IRQBALANCE_ONESHOT IRQBALANCE_DEBUG
     IRQBALANCE_PID OPENSHIFT_ISOLATED_CPUS OPENSHIFT_SHARED_CPUS CPUS OFFLINE_CPUS HUGEPAGES_COUNT
@@ -72,7 +70,7 @@ _VARIABLES = """
     CONTAINER_RUNTIME_ENDPOINT CONTAINER_INFRA_CTR_CPUSET CONTAINER_SHARED_CPUSET
     CONTAINER_CGROUP_MANAGER CONTAINER_DEFAULT_RUNTIME GRUB_DEFAULT GRUB_ENABLE_BLSCFG
     GRUB_TIMEOUT saved_entry BOOTUP
-    """.split()
+    """
 _TUNED = """
     summary include type priority governor energy_perf_bias energy_performance_preference
     min_perf_pct max_perf_pct no_turbo force_latency isolated_cores no_balance_cores channels
@@ -80,7 +78,7 @@ _TUNED = """
     cgroup_ps_blacklist ps_whitelist isolated_cores_expanded not_isolated_cores_expanded
     transparent_hugepages irq_process runtime daemon sleep_interval update_interval
     recommend_command reapply_sysctl default_instance_priority udev_buffer_size profile_dirs
-    """.split()
+    """
 _OWN_KEYS = ("management", "shared_cpus")
 
 
@@ -179,7 +177,7 @@ _OTHERS = (
 
 
 def _words(names: Iterable[str]) -> str:
-    return " ".join(sorted(set(names) - _NEVER))
+    return " ".join(sorted(set(names) - set(_NEVER.split())))
 
 
 def tables() -> Mapping[str, str]:
@@ -188,14 +186,14 @@ def tables() -> Mapping[str, str]:
     known = (containerd.TOP, containerd.RUNTIME, containerd.CONTAINERD, containerd.HANDLER)
     known = (*known, containerd.OPTIONS, containerd.NRI, containerd.VALIDATOR)
     return {
-        "FLAGS": _words([*FIELDS, *SWITCHES, *_OTHER_FLAGS, *CRIO_FLAGS]),
-        "KERNEL": _words([*ARGUMENTS, *_KERNEL]),
-        "DIRECTIVES": _words(_DIRECTIVES),
-        "VARIABLES": _words(_VARIABLES),
+        "FLAGS": _words([*FIELDS, *SWITCHES, *_OTHER_FLAGS.split(), *CRIO_FLAGS]),
+        "KERNEL": _words([*ARGUMENTS, *_KERNEL.split()]),
+        "DIRECTIVES": _words(_DIRECTIVES.split()),
+        "VARIABLES": _words(_VARIABLES.split()),
         "FIELDS": _words([*STRUCTS["KubeletConfiguration"], *_OWN_KEYS]),
         "CRIO": _words(known_crio),
         "CONTAINERD": _words([name for keys in known for name in keys]),
-        "TUNED": _words(_TUNED),
+        "TUNED": _words(_TUNED.split()),
     }
 
 

@@ -101,5 +101,7 @@ def test_a_snapshot_of_a_node_gets_the_same_answers(name: str, tmp_path: Path) -
     after = told(check(taken.root(), case.expected, case.expected.nodes[0], nowhere))
     # The script looks a second time by itself.
     before.pop("counts of interrupts", None)
-    lost = {fact: (seen, after.get(fact)) for fact, seen in before.items() if after.get(fact) != seen}
+    lost = {
+        fact: (seen, after.get(fact)) for fact, seen in before.items() if after.get(fact) != seen
+    }
     assert not lost

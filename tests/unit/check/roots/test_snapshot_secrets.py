@@ -1,5 +1,6 @@
 """Fake secrets of every sort, all over a node: none is in its snapshot."""
 
+import json
 import tarfile
 from pathlib import Path
 
@@ -85,7 +86,7 @@ _TOML = (
     'default_env = [\n  "A={}",\n]\n',
     'conmon_env = ["A={}"]\n',
     'password = "{}"\n',
-    '[plugins."io.containerd.grpc.v1.cri".registry.configs."r".auth]\nauth = "{}"\nusername = "u{}"\n',
+    '[plugins."io.containerd.grpc.v1.cri".registry.configs."r".auth]\nauth = "{}"\nuser = "u{}"\n',
     '[plugins."io.containerd.grpc.v1.cri".registry.headers]\nAuthorization = ["Bearer {}"]\n',
     'note = """\n{}\n"""\n',
     "# {}\n",
@@ -149,6 +150,13 @@ class Planted:
 
 def planted() -> Planted:
     made = Planted()
+    plant_variables_and_units(made)
+    plant_configurations(made)
+    plant_the_rest(made)
+    return made
+
+
+def plant_variables_and_units(made: Planted) -> None:
     made.add("proc/version", "Linux version 6.1\n")
     for name, shape in zip(_NAMES, SHAPES, strict=True):
         for path in ("etc/environment", "etc/default/kubelet", "etc/sysconfig/crio"):
@@ -171,17 +179,24 @@ def planted() -> Planted:
     made.each(unit, "@\n", ("SetCredential=db:{}", "SetCredentialEncrypted=k: {}", "X-Note={}"))
     made.each("usr/lib/systemd/system/y.service", "Environment=@\n", SHAPES)
     made.each("run/systemd/transient/z.service", "ExecStart=/x @\n", _FLAGS)
+
+
+def plant_configurations(made: Planted) -> None:
     kubelet = "kind: KubeletConfiguration\n"
     made.kinds("etc/kubernetes/kubelet.conf.d/a.conf", kubelet, _YAML)
     made.kinds("var/lib/kubelet/config.d/a.conf", kubelet, _YAML)
     made.kinds("etc/rancher/k3s/config.yaml.d/a.yaml", "", _YAML)
     made.kinds("etc/rancher/rke2/config.yaml.d/b.yaml", "kubelet-arg:\n- v=2\n", _YAML)
-    made.add(
-        "etc/kubernetes/kubelet/config.json",
-        '{"kind": "KubeletConfiguration", "staticPodURLHeader": {"A": ["%s"], "B": {"c": "%s"}},'
-        ' "x": "%s", "y": ["%s", {"z": "%s"}], "%s": 1, "n": 12345678%s}\n'
-        % tuple(made.new() for _ in range(7)),
+    text = json.dumps(
+        {
+            "kind": "KubeletConfiguration",
+            "staticPodURLHeader": {"A": [made.new()], "B": {"c": made.new()}},
+            "x": made.new(),
+            "y": [made.new(), {"z": made.new()}],
+            made.new(): 1,
+        }
     )
+    made.add("etc/kubernetes/kubelet/config.json", text)
     made.kinds("etc/crio/crio.conf.d/a.conf", "[crio.runtime]\n", _TOML)
     made.kinds("etc/containerd/conf.d/a.toml", "version = 2\n", _TOML)
     made.kinds("var/lib/rancher/k3s/agent/etc/containerd/config.toml", "version = 2\n", _TOML)
@@ -192,6 +207,9 @@ def planted() -> Planted:
     made.each("boot/grub/grub.cfg", "menuentry 'a' {\n linux /vmlinuz quiet @\n}\n", _KERNEL)
     made.each("boot/grub/grub.cfg", "@\n", ("password root {}", "set x={}", "password_pbkdf2 a {}"))
     made.each("etc/default/grub", 'GRUB_CMDLINE_LINUX="quiet @"\n', _KERNEL)
+
+
+def plant_the_rest(made: Planted) -> None:
     made.each("etc/sysctl.d/a.conf", "@\n", ("net.ipv4.tcp_fastopen_key = {}-1-2-3", "# {}"))
     made.each("etc/sysctl.d/a.conf", "kernel.x = @\n", SHAPES)
     made.each("proc/sys/net/ipv4/tcp_fastopen_key", "@\n", ("{}",))
@@ -200,7 +218,8 @@ def planted() -> Planted:
     made.each("etc/tuned/site/tuned.conf", "[main]\nx=@\n", SHAPES)
     made.each("etc/tuned/site/tuned.conf", "[script]\n@\n", ("script=/x --token {}", "# {}"))
     made.each("etc/tuned/site/tuned.conf", "[bootloader]\ncmdline=+@\n", _KERNEL)
-    made.add("run/cdi/x.json", '{"devices": [{"containerEdits": {"env": ["A=%s"]}}]}' % made.new())
+    device = {"containerEdits": {"env": [f"A={made.new()}"]}}
+    made.add("run/cdi/x.json", json.dumps({"devices": [device]}))
     made.each("usr/local/bin/backup.sh", "#!/bin/sh\ncurl @\n", _FLAGS)
     made.each("etc/modprobe.d/a.conf", "options x @\n", ("key={}",))
     made.each("etc/udev/rules.d/10-a.rules", "@\n", ('RUN+="/x {}"',))
@@ -215,7 +234,6 @@ def planted() -> Planted:
         words = ["/usr/bin/kubelet", *flag.format(made.new()).split(" "), "--v=2"]
         made.add(f"{folder}/cmdline", "\0".join(words) + "\0")
         made.add(f"{folder}/environ", f"{name}={made.new()}\0OPENSHIFT_SHARED_CPUS=2\0")
-    return made
 
 
 @pytest.mark.parametrize("words", shells(), ids=lambda words: words[0])
