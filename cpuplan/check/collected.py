@@ -182,9 +182,9 @@ def _words(names: Iterable[str]) -> str:
 
 def tables() -> Mapping[str, str]:
     """The names of each form: shell variables of the script."""
-    known_crio = [key for table in (crio.TABLES | crio.ENTRIES).values() for key in table]
-    known = (containerd.TOP, containerd.RUNTIME, containerd.CONTAINERD, containerd.HANDLER)
-    known = (*known, containerd.OPTIONS, containerd.NRI, containerd.VALIDATOR)
+    known_crio = [key for table in (*crio.TABLES.values(), *crio.ENTRIES.values()) for key in table]
+    known = [containerd.TOP, containerd.RUNTIME, containerd.CONTAINERD, containerd.HANDLER]
+    known += [containerd.OPTIONS, containerd.NRI, containerd.VALIDATOR]
     return {
         "FLAGS": _words([*FIELDS, *SWITCHES, *_OTHER_FLAGS.split(), *CRIO_FLAGS]),
         "KERNEL": _words([*ARGUMENTS, *_KERNEL.split()]),

@@ -8,7 +8,7 @@ import io
 import os
 import tarfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +166,11 @@ def test_a_folder_with_two_paths_is_entered_once(
     )
     same = {f"{MOUNT}/x": f"{MOUNT}/a"}
     identity = root.identity
-    monkeypatch.setattr(root, "identity", lambda path: identity(same.get(path, path)))
+
+    def mounted(path: str) -> Hashable:
+        return identity(same.get(path, path))
+
+    monkeypatch.setattr(root, "identity", mounted)
     groups = set(Tree(root).groups)
     assert ("a" in groups) is not ("x" in groups)
     files = {"d/1/x": "", "d/2/y": ""}
