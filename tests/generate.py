@@ -16,6 +16,7 @@ from tests.rejected_cases import cases, outcome
 
 def generated() -> dict[str, str]:
     """The text of every generated file of the repository, by its path."""
+    from cpuplan.check import collected
     from cpuplan.emit import to_json
     from cpuplan.read.documents import KINDS
     from cpuplan.read.schema import schema
@@ -26,6 +27,8 @@ def generated() -> dict[str, str]:
     texts["docs/defaults.md"] = defaults.page()
     texts["docs/impact.md"] = impact.page()
     texts[mechanisms.PATH] = mechanisms.page()
+    script = "templates/snapshot/cpuplan-snapshot.sh"
+    texts[script] = collected.rendered((REPOSITORY / script).read_text())
     return texts
 
 

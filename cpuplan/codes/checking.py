@@ -61,7 +61,8 @@ CODES = {
         "{path} is not read: {problem}",
         "unpack it and give the folder with --root, if you trust it; otherwise collect it again with `cpuplan snapshot`",
         "What others collected may be made to fill memory or run for hours. An archive may have 300,000 members, 8 GiB "
-        "unpacked, and 20,000 joined streams; files of more than 1 MiB are not kept.",
+        "unpacked, and 20,000 joined streams; a compressed one 512 MiB, or 100 bytes for each packed one; one of a node in "
+        "a must-gather 384 MiB. Files of more than 1 MiB are not kept.",
     ),
     "CP809": Code(
         "choice of nodes",

@@ -220,3 +220,5 @@ _RULES: dict[str, Callable[[str, Needs], str]] = {
     "mem": _memory,
     "hugetlb": _huge_pages,
 }
+#: The names of all arguments that are judged here.
+ARGUMENTS = (*_LISTS, *_RULES, *_MITIGATIONS)

@@ -159,7 +159,7 @@ def check_cluster(data: bytes) -> None:
 
 #: What is no number to the kernel, and is one to Python or to regular expressions; and numbers.
 _NUMBERS = ("512\x1c", "1" * 5000, "\uff11\uff12", "\xb2", "1_0", "-0", "+5", " 7", "7\x85", "0x1f")
-_NUMBERS = (
+_NUMBERS: tuple[str, ...] = (
     *_NUMBERS,
     "1e9",
     "nan",
@@ -193,7 +193,7 @@ _COUNTED = (
     "etc/kernel/cmdline",
     "boot/loader/entries/a.conf",
 )
-_ROUND = (
+_ROUND: tuple[str, ...] = (
     "sys/fs/cgroup",
     "sys/fs/cgroup/x",
     "proc/7",

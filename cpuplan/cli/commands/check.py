@@ -107,7 +107,7 @@ def command(
     expected, name = of_node(place, node), node.rpartition("/")[2]
     statements = Statements(settings().root)
     answers: list[Answer] = []
-    problems = []
+    problems: list[Diagnostic] = []
     if files:
         answers, problems = _objects(files, place, expected, name, statements)
     if opened and (root or not files):

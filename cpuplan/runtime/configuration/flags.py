@@ -35,6 +35,8 @@ _FLAGS: Mapping[str, tuple[str, str]] = {
     },
     **_OTHER_NAMES,
 }
+#: The flags that stand for a key.
+NAMES = tuple(_FLAGS)
 #: Parts of `--runtimes`, which gives a whole handler.
 _HANDLER = ("runtime_path", "runtime_root", "runtime_type", "", "runtime_config_path")
 

@@ -2,11 +2,15 @@
 for what was not read.
 """
 
+import collections
+import gzip
 import io
 import os
 import tarfile
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Hashable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,11 +18,14 @@ from cpuplan.check import host
 from cpuplan.check.pods import tree as pods_tree
 from cpuplan.check.pods.tree import MAX_DEPTH, MOUNT, Tree
 from cpuplan.check.roots import root as module
+from cpuplan.check.roots import sources
 from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.subject import nowhere
 from cpuplan.expected.answer import Answer, Verdict
+from cpuplan.files import TooLarge, packed
 from tests import captured
+from tests.mutation import cases
 
 FILES = {
     "proc/cmdline": "quiet\n",
@@ -159,7 +166,11 @@ def test_a_folder_with_two_paths_is_entered_once(
     )
     same = {f"{MOUNT}/x": f"{MOUNT}/a"}
     identity = root.identity
-    monkeypatch.setattr(root, "identity", lambda path: identity(same.get(path, path)))
+
+    def mounted(path: str) -> Hashable:
+        return identity(same.get(path, path))
+
+    monkeypatch.setattr(root, "identity", mounted)
     groups = set(Tree(root).groups)
     assert ("a" in groups) is not ("x" in groups)
     files = {"d/1/x": "", "d/2/y": ""}
@@ -218,3 +229,85 @@ def test_a_bind_mount_of_a_group_in_itself(tmp_path: Path) -> None:
         assert set(Tree(root).groups) == {"", "a", "a/b"}
     finally:
         libc.umount2(target, 2)
+
+
+@pytest.mark.parametrize("text", ["512\x1c", "1" * 5000, "\uff11", "\xb2", "1_0", "", "x"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages",
+        "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages",
+        "proc/interrupts",
+        "cpuplan/interrupts.later",
+        "proc/irq/24/smp_affinity_list",
+        "proc/meminfo",
+        "proc/1/stat",
+        "proc/uptime",
+        "run/cpuplan-unmovable-interrupts",
+        "sys/fs/cgroup/cpu.max",
+    ],
+)
+def test_what_is_almost_a_number(path: str, text: str) -> None:
+    """No such text ends a check, and none makes it say yes where it said no."""
+    case = cases.case("plain")
+    whole = case.image.text(path) or "1\n"
+    held = {each.fact for each in case.clean if each.verdict is Verdict.HELD}
+    for content in (
+        text,
+        f"{text}\n",
+        f"           CPU0\n 24: {text}\n",
+        whole[: len(whole) // 2] + text,
+    ):
+        found = case.answers({path: content})
+        assert {each.fact for each in found if each.verdict is Verdict.HELD} <= held
+
+
+def test_rows_of_interrupts_that_end_early_are_said() -> None:
+    case = cases.case("plain")
+    table = case.image.text("proc/interrupts") or ""
+    row = next(line for line in table.split("\n") if line.split(":")[0].strip().isdigit())
+    number = row.partition(":")[0].strip()
+    found = case.answers({"proc/interrupts": table.replace(row, f" {number}: 5")})
+    messages = [each.finding.message for each in found if each.finding]
+    assert any(f"no count of each CPU for interrupt {number}" in each for each in messages)
+
+
+def test_a_bomb_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed, "MAX_SMALL", 1 << 20)
+    bomb = gzip.compress(bytes(64 << 20))
+    with pytest.raises(TooLarge, match="more than 1,048,576 bytes unpacked, and more than 100"):
+        collections.deque(packed.unpacked(iter([bomb])), maxlen=0)
+    honest = os.urandom(3 << 20)
+    assert b"".join(packed.unpacked(iter([gzip.compress(honest)]))) == honest
+
+
+def test_a_must_gather_is_opened_node_by_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many nodes, the archives of two at most are in memory."""
+    body = io.BytesIO()
+    with tarfile.open(fileobj=body, mode="w:gz") as tar:
+        member = tarfile.TarInfo("proc/cmdline")
+        tar.addfile(member, io.BytesIO())
+    for number in range(20):
+        path = tmp_path / "image/nodes" / f"worker-{number}" / "sysinfo.tgz"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(body.getvalue())
+    alive: list[weakref.ref[Index]] = []
+    most = 0
+
+    class Counted(Index):
+        def __init__(self, *given: Any) -> None:
+            nonlocal most
+            super().__init__(*given)
+            alive.append(weakref.ref(self))
+            most = max(most, sum(each() is not None for each in alive))
+
+    monkeypatch.setattr(sources, "Index", Counted)
+    openings = sources.openings_at(tmp_path)
+    assert [each.host for each in openings] == sorted(f"worker-{n}" for n in range(20))
+    assert not alive
+    for opening in openings:
+        assert opening.open().kind is Kind.MUST_GATHER
+    assert len(alive) == 20
+    assert most <= 2

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.check import collected
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.roots.sources import roots_at
 from cpuplan.resources import resource
@@ -120,6 +121,13 @@ def node(tmp_path: Path) -> Path:
 
 
 def collect(words: list[str], node: Path, out: Path) -> Root:
+    write_snapshot(words, node, out)
+    (root,) = roots_at(out)
+    return root
+
+
+def write_snapshot(words: list[str], node: Path, out: Path) -> None:
+    """What the script takes of a node."""
     environment = {"PATH": os.environ["PATH"], "TMPDIR": str(out.parent)}
     if words[0] == "busybox":
         applets = out.parent / "applets"
@@ -134,8 +142,6 @@ def collect(words: list[str], node: Path, out: Path) -> Root:
         env=environment,
         timeout=60,
     )
-    (root,) = roots_at(out)
-    return root
 
 
 @pytest.mark.parametrize("words", shells(), ids=lambda words: words[0])
@@ -288,6 +294,26 @@ def test_the_command_prints_the_script(tmp_path: Path, capsys: pytest.CaptureFix
     assert (code, out) == (0, SCRIPT.read_text())
     assert run_in(tmp_path, ["snapshot", "-o", "s.sh"], capsys)[0] == 0
     assert (tmp_path / "s.sh").read_text() == out
+
+
+def test_what_is_collected_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run_in(tmp_path, ["snapshot", "--list"], capsys)
+    assert code == 0
+    for said in ("/etc/environment", "fields of the KubeletConfiguration", "GOMAXPROCS"):
+        assert said in out
+    for name in ("staticPodURLHeader", "default_env", "manifest-url"):
+        assert name not in " ".join(collected.tables().values()).split()
+    done = subprocess.run(
+        [*shells()[0], str(SCRIPT), "-l"], capture_output=True, text=True, check=True
+    )
+    assert "variables etc/environment\n" in done.stdout
+    assert "GOMAXPROCS" in done.stdout
+
+
+def test_the_script_has_the_list() -> None:
+    """`python -m tests.generate` writes it there."""
+    assert collected.rendered(SCRIPT.read_text()) == SCRIPT.read_text()
+    assert collected.block() in SCRIPT.read_text()
 
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
