@@ -14,7 +14,7 @@ from cpuplan.resources import resource
 from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import planned
-from cpuplan.write.fits import compiled
+from cpuplan.fits import compiled
 from tests import named_cases
 from tests.machines.pods import container, guaranteed, named, pod
 
