@@ -1,4 +1,4 @@
-"""What was compiled before, read as a text of others: an editor, a merge or a stranger had it since.
+"""What was compiled before, read as a text of others: an editor or a merge had it since.
 
 Whatever is compared goes through here first. Files of other releases are taken, with more or fewer
 fields than those of this one; a value of another type is a damage, with its place.
@@ -113,7 +113,7 @@ class Object(NamedTuple):
 
 
 def read_class(path: str, data: bytes) -> dict[str, Any]:
-    """The plan of a class, by the path of its file below `out/`. Raises DamagedError, LaterError."""
+    """The plan of a class, by the path of its file. Raises DamagedError, LaterError."""
     try:
         plan = read_json(data)
         version = plan.get("version") if isinstance(plan, dict) else None

@@ -19,7 +19,7 @@ from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.pods.defaults import apply_defaults
 from cpuplan.kubelet.pods.pod import Pod, read_pod
 from cpuplan.kubelet.releases.features import Gates
-from cpuplan.read.pods import problem_of, problems_of, value_of
+from cpuplan.read.pods import problems_of
 from cpuplan.simulate.koordinatorfiles.metadata import unread_fields, unread_names, unreadable
 from cpuplan.simulate.koordinatorfiles.objects import Object
 from cpuplan.source import Field
@@ -52,21 +52,7 @@ def check_pod(found: Object, release: Version, *, has_profiles: bool) -> Iterato
 
 def pod_problems(found: Object) -> list[Diagnostic]:
     """What keeps a pod from being read (CP720)."""
-    return [*problems_of(found.source, found.at, found.data), *_label_problems(found)]
-
-
-def _label_problems(found: Object) -> Iterator[Diagnostic]:
-    """Labels that are no text, which the API server refuses."""
-    at = ("metadata", "labels")
-    labels = value_of(found.data, at)
-    if labels is not None and not isinstance(labels, dict):
-        problem = "has metadata.labels that is not a mapping"
-        yield problem_of(found.source, (*found.at, *at), problem)
-        return
-    for key, value in (labels or {}).items():
-        if not isinstance(value, str):
-            problem = f"has the label {key} that is not text: quote it"
-            yield problem_of(found.source, (*found.at, *at, key), problem)
+    return list(problems_of(found.source, found.at, found.data))
 
 
 def check_metadata(
