@@ -3,17 +3,51 @@
 Each has a file of its own, so that branches which add different ones can be merged.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
+from cpuplan.fits import Form, Schema
+from cpuplan.foreign import ForeignError, read_json
 
 #: The form of a file. A program reads files of its own form only.
 FORM = 1
 #: Below the folder of a cluster in `out/`.
 FOLDER = "expected/objects"
+
+
+_TEXT: Schema = {"type": "string"}
+_FILE = Form(
+    {
+        "type": "object",
+        "required": ["object", "because", "isForHost"],
+        "properties": {
+            "object": {
+                "type": "object",
+                "required": ["kind", "metadata"],
+                "properties": {
+                    "apiVersion": _TEXT,
+                    "kind": _TEXT,
+                    "metadata": {
+                        "type": "object",
+                        "required": ["name"],
+                        "properties": {"name": _TEXT, "namespace": _TEXT},
+                    },
+                },
+            },
+            "because": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["text", "origin"],
+                    "properties": {"text": _TEXT, "origin": _TEXT},
+                },
+            },
+            "isForHost": {"type": "boolean"},
+        },
+    }
+)
 
 
 class Compiled(NamedTuple):
@@ -63,16 +97,17 @@ def render(compiled: Compiled) -> str:
 def read(text: str) -> Compiled:
     """The object of a file. Raises ValueError with the problem."""
     try:
-        data = json.loads(text)
-        if data["form"] != FORM:
-            raise ValueError(f"its form is {data['form']}, and this release reads form {FORM}")
-        return _compiled(data)
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        data = read_json(text)
+        form = data.get("form") if isinstance(data, dict) else None
+    except ForeignError as error:
         raise ValueError("it is no compiled object") from error
+    if form is not None and form != FORM:
+        raise ValueError(f"its form is {form}, and this release reads form {FORM}")
+    if form is None or not _FILE.fits(data):
+        raise ValueError("it is no compiled object")
+    return _compiled(data)
 
 
 def _compiled(data: Mapping[str, Any]) -> Compiled:
     reasons = tuple(Reason(each["text"], each["origin"]) for each in data["because"])
-    made = Compiled(data["object"], reasons, bool(data["isForHost"]))
-    _ = made.kind, made.title  # what is looked for
-    return made
+    return Compiled(data["object"], reasons, data["isForHost"])

@@ -333,6 +333,7 @@ _CLAIM = {
         }
     },
 }
+_SCHEDULING = "scheduling.koordinator.sh"
 #: What Koordinator, the NRI policies and the DRA CPU driver read of pods, and claims.
 PODS_OF_MECHANISMS: tuple[dict[str, Any], ...] = (
     {
@@ -342,8 +343,8 @@ PODS_OF_MECHANISMS: tuple[dict[str, Any], ...] = (
             "name": "lse",
             "labels": {"koordinator.sh/qosClass": "LSE", "app": "e"},
             "annotations": {
-                "scheduling.koordinator.sh/resource-spec": '{"preferredCPUBindPolicy": "FullPCPUs"}',
-                "scheduling.koordinator.sh/numa-topology-spec": '{"numaTopologyPolicy": "Restricted"}',
+                f"{_SCHEDULING}/resource-spec": '{"preferredCPUBindPolicy": "FullPCPUs"}',
+                f"{_SCHEDULING}/numa-topology-spec": '{"numaTopologyPolicy": "Restricted"}',
             },
         },
         "spec": {**_POD_SPEC, "priorityClassName": "koord-prod", "runtimeClassName": None},

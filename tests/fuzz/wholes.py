@@ -211,14 +211,14 @@ def agent(data: bytes) -> None:
         path = Path(name, "state.json")
         text = known.compiled.files[random.choice(paths)]
         changed = altered(random, json.loads(text), random.choice((1, 1, 2, 3)))
-        path.write_bytes(_with_digest(changed).encode())
+        path.write_bytes(with_digest(changed).encode())
         root = str(known.nodes[cluster])
         words = ["--root", root, "--state", str(path), "--node", f"{cluster}-0"]
         textfile = ["--textfile", str(Path(name, "a.prom"))] if random.random() < 1 / 2 else []
         ends(Path(name), "agent", "--once", "--listen", "off", *words, *textfile)
 
 
-def _with_digest(data: Any) -> str:
+def with_digest(data: Any) -> str:
     """A state as text, with the digest of what it says, so that it is read and not refused."""
     if isinstance(data, dict):
         try:
