@@ -1,16 +1,23 @@
-"""JSON that others may have written, as data: bounded, and of the form that its reader needs.
+"""JSON and TOML that others may have written, as data: bounded, and of the form that is needed.
 
 The JSON of Python takes numbers that JSON does not have, half characters that nothing can print,
 and lists that are so deep that whoever walks through them runs out of stack.
 """
 
 import json
+import re
 from typing import Any, NoReturn
 
 from cpuplan.fits import Form, misfit
 
 #: Levels of nesting; what cpuplan writes has fewer than twenty.
 DEPTH = 64
+#: tomllib takes minutes for a key of 100,000 parts. Possessive, so that looking for one is quick.
+_MOST_DOTS = 32
+_LONG_KEY = re.compile(
+    rf"""(?:["'A-Za-z0-9_-]{{1,64}}+[ \t]{{0,8}}+\.[ \t]{{0,8}}+){{{_MOST_DOTS}}}"""
+)
+_NAMES = {str: "text", bool: "true or false", int: "a number", list: "a list", dict: "a table"}
 #: Digits of a whole number; the largest of what cpuplan writes count bytes of memory.
 _DIGITS = 20
 
@@ -84,8 +91,8 @@ def _check_characters(value: Any) -> None:
 def _is_deep(value: Any) -> bool:
     """Whether a value is nested deeper than DEPTH; without recursion."""
     level = [value]
-    for _ in range(DEPTH + 1):
-        inner = []
+    for _ in range(DEPTH):
+        inner: list[Any] = []
         for container in level:
             if isinstance(container, dict):
                 inner += container.values()
@@ -94,4 +101,18 @@ def _is_deep(value: Any) -> bool:
         if not inner:
             return False
         level = inner
-    return True
+    return any(isinstance(part, dict | list) for part in level)
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The tables of a text. ValueError for what is no TOML, RecursionError if it is too deep."""
+    import tomllib
+
+    if text.count(".") >= _MOST_DOTS and _LONG_KEY.search(text):
+        raise ValueError(f"a key has more than {_MOST_DOTS} parts")
+    return tomllib.loads(text)
+
+
+def name_in_toml(kind: type[Any]) -> str:
+    """A type of TOML as people call it."""
+    return _NAMES.get(kind, f"a {kind.__name__}")

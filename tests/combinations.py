@@ -130,7 +130,7 @@ def _intent(said: Mapping[str, Any]) -> dict[str, Any]:
 
 def _name(said: Mapping[str, Any], key: str) -> str:
     usual = {"cluster-name": "lab", "node-name": "worker-[0-1]", "intent-name": "main"}
-    name = said.get(key, usual[key])
+    name = str(said.get(key, usual[key]))
     return _LONG.get(name, name)
 
 

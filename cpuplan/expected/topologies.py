@@ -34,7 +34,7 @@ def objects(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     from cpuplan import yaml11
 
     try:
-        data = next(yaml11.load(text), None)
+        data: Any = next(yaml11.load(text), None)
         if "object" not in data:
             yield data["metadata"]["name"], data
         for node in data["nodes"] if "object" in data else ():

@@ -142,7 +142,13 @@ def plan(data: bytes) -> None:
         assert code in (0, 1, 2, 3, 4), code
 
 
-_FORMS = ([], ["--format", "json"], ["--format", "markdown"], ["-v"], ["--max-impact", "live"])
+_FORMS: tuple[list[str], ...] = (
+    [],
+    ["--format", "json"],
+    ["--format", "markdown"],
+    ["-v"],
+    ["--max-impact", "live"],
+)
 
 
 def _exit(folder: Path, *words: str) -> int:
@@ -165,7 +171,7 @@ def _pods(random: Random, folder: Path) -> Path:
     return path
 
 
-_MODES = (
+_MODES: tuple[list[str], ...] = (
     [],
     ["--each"],
     ["--any-order"],

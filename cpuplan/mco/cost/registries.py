@@ -5,7 +5,7 @@ Only additions that cannot change where a tag is pulled from.
 
 from typing import Any, NamedTuple
 
-from cpuplan import toml
+from cpuplan import foreign
 from cpuplan.mco.cost.policies import REGISTRIES_CONF
 from cpuplan.mco.errors import McoError
 from cpuplan.mco.ignition.schema import Config
@@ -100,7 +100,7 @@ def _contents(config: Config) -> bytes:
 def read(contents: bytes) -> Registries:
     """A file of the second version of its format; McoError for one that cannot be decoded."""
     try:
-        document = toml.load(contents.decode())
+        document = foreign.read_toml(contents.decode())
         registries = [_registry(entry) for entry in _get(document, "registry", list)]
         searched = tuple(_get(document, "unqualified-search-registries", list))
     except (ValueError, TypeError, RecursionError) as error:
