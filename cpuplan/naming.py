@@ -44,6 +44,27 @@ LABEL_PATTERN = f"^(?!{_DEVICE}){_LABEL}$"
 NAME_PATTERN = rf"^(?!{_DEVICE}){_LABEL}(\.{_LABEL})*$"
 _SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _NAMED_AS_DEVICE = re.compile(_DEVICE.replace("$", r"\Z"))
+#: Keys and values of labels (apimachinery, IsQualifiedName and IsValidLabelValue), for editors too.
+_PART = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+LABEL_KEY_PATTERN = rf"^({_LABEL}(\.{_LABEL})*/)?{_PART}$"
+LABEL_VALUE_PATTERN = f"^({_PART})?$"
+_VALUE = re.compile(_PART)
+
+
+def is_namespace(text: str) -> bool:
+    """Whether a text is the name of a namespace."""
+    return len(text) <= LONGEST_LABEL and bool(re.fullmatch(_LABEL, text))
+
+
+def is_label_key(text: str) -> bool:
+    """Whether a text is the key of a label: a name, perhaps after a DNS domain and a slash."""
+    prefix, slash, name = text.rpartition("/")
+    return (not slash or is_subdomain(prefix)) and bool(_VALUE.fullmatch(name))
+
+
+def is_label_value(text: str) -> bool:
+    """Whether a text is the value of a label."""
+    return not text or bool(_VALUE.fullmatch(text))
 
 
 def problem_of(name: str, longest: int = LONGEST_NAME, *, dots: bool = True) -> str:
@@ -78,7 +99,7 @@ def problem_of(name: str, longest: int = LONGEST_NAME, *, dots: bool = True) -> 
 
 
 def is_subdomain(name: str) -> bool:
-    """Whether the API server takes `name` as that of a node; `problem_of` refuses more."""
+    """Whether the API server takes `name` as that of an object; `problem_of` refuses more."""
     return len(name) <= LONGEST_OBJECT and bool(_SUBDOMAIN.fullmatch(name))
 
 

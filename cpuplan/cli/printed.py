@@ -99,7 +99,7 @@ def _parameters(text: str) -> Mapping[str, str]:
         return {}
     try:
         given = {each["name"]: each["string"] for each in json.loads(text)}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise _wrong(
             f"{PARAMETERS} is not a list of parameters with a name and a string",
             "write parameters such as {name: cluster, string: lab} into the Application",

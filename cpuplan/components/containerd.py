@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cpuplan import toml, versions
+from cpuplan import foreign, versions
 from cpuplan.components.crio import PLUGINS, needs_nri, of_nri
 from cpuplan.components.reasons import is_written, of_mechanism, stated
 from cpuplan.emit import to_toml
@@ -133,7 +133,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The keys that one file gives. ValueError for what is not TOML: containerd would not start."""
-    return flat(toml.load(text))
+    return flat(foreign.read_toml(text))
 
 
 def flat(tables: Mapping[str, Any]) -> dict[str, Value]:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.cpuset import MAX_CPU, CpuSet
+from cpuplan.fits import Schema
 from cpuplan.model.topology import Cpu, KubeletFacts, NumaNodeFacts, SharedCache, Topology
 
 #: The fields of a CPU's line that are numbers, in their order; the type of its core is the last.
@@ -17,6 +18,53 @@ _NUMBERS = (
     "core_id",
     "cluster",
 )
+
+
+_TEXT: Schema = {"type": "string"}
+_TEXTS: Schema = {"type": "array", "items": _TEXT}
+_SETS: Schema = {"anyOf": [{"type": "object", "additionalProperties": _TEXT}, {"type": "null"}]}
+#: Above all numbers that firmware gives to a core, a cache, a socket.
+_MOST = 2**63
+_NUMBER: Schema = {"type": "integer", "minimum": -1, "maximum": _MOST}
+#: The types of what `encode` gives.
+FORM: Schema = {
+    "type": "object",
+    "required": ["cpus", "offline", "numaNodes", "kubelet"],
+    "properties": {
+        "cpus": _TEXTS,
+        "offline": _TEXT,
+        "numaNodes": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "required": ["memory", "distances"],
+                "properties": {
+                    "memory": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]},
+                    "distances": {"type": "array", "items": _NUMBER},
+                },
+            },
+        },
+        "kubelet": {
+            "type": "object",
+            "required": [
+                *("caches", "unreadCaches", "unlabelled", "numaNodes", "hasNumaNodes", "sockets"),
+                "places",
+            ],
+            "properties": {
+                "caches": _TEXTS,
+                "unreadCaches": _TEXT,
+                "unlabelled": _TEXT,
+                "numaNodes": _SETS,
+                "hasNumaNodes": {"type": "boolean"},
+                "sockets": {"anyOf": [_NUMBER, {"type": "null"}]},
+                "places": {
+                    "type": "object",
+                    "additionalProperties": {"type": "array", "items": _NUMBER},
+                },
+            },
+        },
+    },
+}
 
 
 def encode(topology: Topology) -> dict[str, Any]:
@@ -59,16 +107,29 @@ def _sets(nodes: Mapping[int, CpuSet] | None) -> dict[str, str] | None:
 def decode(data: Mapping[str, Any]) -> Topology:
     """The topology of `encode`. Raises ValueError, KeyError or TypeError for anything else."""
     nodes = [
-        NumaNodeFacts(int(node), facts["memory"], tuple(facts["distances"]))
+        NumaNodeFacts(_index(node), facts["memory"], tuple(facts["distances"]))
         for node, facts in data["numaNodes"].items()
     ]
     cpus = map(_cpu, data["cpus"])
     return Topology(cpus, nodes, CpuSet.parse(data["offline"]), _kubelet(data["kubelet"]))
 
 
+def _number(text: str, most: int = _MOST) -> int:
+    number = int(text)
+    if not -1 <= number <= most:
+        raise ValueError(f"{number} is no number of a part of a machine")
+    return number
+
+
+def _index(text: str) -> int:
+    """The number of a CPU or NUMA node, of which others make rows."""
+    return _number(text, MAX_CPU)
+
+
 def _cpu(line: str) -> Cpu:
     *words, core_type = f"{line} ".split(" ", len(_NUMBERS))
-    numbers = dict(zip(_NUMBERS, map(int, words), strict=True))
+    numbers = dict(zip(_NUMBERS, map(_number, words), strict=True))
+    _ = _index(words[0]), _index(words[_NUMBERS.index("numa_node")])
     return Cpu(core_type=core_type.strip(), **numbers)
 
 
@@ -78,13 +139,13 @@ def _kubelet(data: Mapping[str, Any]) -> KubeletFacts:
         tuple(map(_cache, data["caches"])),
         CpuSet.parse(data["unreadCaches"]),
         CpuSet.parse(data["unlabelled"]),
-        None if nodes is None else {int(node): CpuSet.parse(nodes[node]) for node in nodes},
+        None if nodes is None else {_index(node): CpuSet.parse(nodes[node]) for node in nodes},
         not data["hasNumaNodes"],
         data["sockets"],
-        {int(cpu): (place[0], place[1]) for cpu, place in data["places"].items()},
+        {_index(cpu): (place[0], place[1]) for cpu, place in data["places"].items()},
     )
 
 
 def _cache(text: str) -> SharedCache:
     level, cpus, number = text.split(" ")
-    return SharedCache(int(level), CpuSet.parse(cpus), None if number == "-" else int(number))
+    return SharedCache(_number(level), CpuSet.parse(cpus), None if number == "-" else int(number))

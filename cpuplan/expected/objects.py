@@ -8,33 +8,52 @@ from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
-from cpuplan.served.json import (
-    TEXT,
-    TEXTS,
-    ForeignError,
-    Items,
-    Limits,
-    Shape,
-    load,
-    measure,
-    misfit,
-    path_of,
-)
+from cpuplan.fits import Form, Schema
+from cpuplan.foreign import ForeignError, read_json
 
 #: The form of a file. A program reads files of its own form only.
 FORM = 1
 #: Below the folder of a cluster in `out/`.
 FOLDER = "expected/objects"
-#: Of a file: an object is smaller than what etcd takes (1.5 MB).
-_LIMITS = Limits(bytes=4 * 1024**2, values=200_000, depth=100)
-_SHAPE: Shape = {
-    "object": {
-        "apiVersion": TEXT,
-        "kind": TEXT,
-        "metadata": {"name": TEXT, "namespace": TEXT, "labels": TEXTS, "annotations": TEXTS},
-    },
-    "because": Items({"text": TEXT, "origin": TEXT}),
-}
+
+_TEXT: Schema = {"type": "string"}
+_NAME: Schema = {"type": "string", "minLength": 1}
+_TEXTS: Schema = {"type": "object", "additionalProperties": _TEXT}
+_FILE = Form(
+    {
+        "type": "object",
+        "required": ["object", "because", "isForHost"],
+        "properties": {
+            "object": {
+                "type": "object",
+                "required": ["apiVersion", "kind", "metadata"],
+                "properties": {
+                    "apiVersion": _NAME,
+                    "kind": _NAME,
+                    "metadata": {
+                        "type": "object",
+                        "required": ["name"],
+                        "properties": {
+                            "name": _NAME,
+                            "namespace": _TEXT,
+                            "labels": _TEXTS,
+                            "annotations": _TEXTS,
+                        },
+                    },
+                },
+            },
+            "because": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["text", "origin"],
+                    "properties": {"text": _TEXT, "origin": _TEXT},
+                },
+            },
+            "isForHost": {"type": "boolean"},
+        },
+    }
+)
 
 
 class Compiled(NamedTuple):
@@ -84,22 +103,17 @@ def render(compiled: Compiled) -> str:
 def read(text: str) -> Compiled:
     """The object of a file. Raises ValueError with the problem."""
     try:
-        data = load(text, _LIMITS)
-        measure(data, _LIMITS)
-        if data["form"] != FORM:
-            raise ValueError(f"its form is {data['form']}, and this release reads form {FORM}")
-        if wrong := misfit(data, _SHAPE):
-            raise ValueError(f"its {path_of(wrong[0])} is {wrong[1]}")
-        return _compiled(data)
+        data = read_json(text)
+        form = data.get("form") if isinstance(data, dict) else None
     except ForeignError as error:
-        raise ValueError(f"it {error}") from error
-    except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("it is no compiled object") from error
+    if form is not None and form != FORM:
+        raise ValueError(f"its form is {form}, and this release reads form {FORM}")
+    if form is None or not _FILE.fits(data):
+        raise ValueError("it is no compiled object")
+    return _compiled(data)
 
 
 def _compiled(data: Mapping[str, Any]) -> Compiled:
     reasons = tuple(Reason(each["text"], each["origin"]) for each in data["because"])
-    made = Compiled(data["object"], reasons, bool(data["isForHost"]))
-    if not (made.kind and made.name and made.data["apiVersion"]):  # what is looked for
-        raise ValueError("its object has no kind, name or version")
-    return made
+    return Compiled(data["object"], reasons, data["isForHost"])

@@ -1,13 +1,24 @@
 """The stamp: a file on each node that says whose files it has."""
 
-import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cpuplan.emit import to_json
 from cpuplan.expected.state import Expected
+from cpuplan.fits import Form
+from cpuplan.foreign import ForeignError, read_json
 
 #: On nodes whose files are delivered as files.
 PATH = "/etc/cpuplan/plan.json"
+
+
+_KEYS = ("cluster", "class", "digest")
+_FILE = Form(
+    {
+        "type": "object",
+        "required": [*_KEYS],
+        "properties": {key: {"type": "string"} for key in _KEYS},
+    }
+)
 
 
 class Stamp(NamedTuple):
@@ -31,7 +42,7 @@ def render(stamp: Stamp) -> str:
 def parse(text: str) -> Stamp | None:
     """The stamp of a file; None for anything else."""
     try:
-        data: Any = json.loads(text)
-        return Stamp(str(data["cluster"]), str(data["class"]), str(data["digest"]))
-    except (ValueError, KeyError, TypeError, RecursionError):
+        data = read_json(text, _FILE)
+    except ForeignError:
         return None
+    return Stamp(data["cluster"], data["class"], data["digest"])

@@ -1,6 +1,5 @@
 """The expected state of a class, and its file."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -12,6 +11,9 @@ from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import Encoded, to_json
 from cpuplan.expected import machine, values
+from cpuplan.fits import Form as FileForm
+from cpuplan.fits import Schema
+from cpuplan.foreign import ForeignError, read_json
 from cpuplan.model.topology import Topology
 from cpuplan.plan import Pool
 from cpuplan.platforms import Platform
@@ -22,6 +24,87 @@ from cpuplan.versions import Version
 FORM = 1
 #: Below the folder of a cluster in `out/`.
 FOLDER = "expected/state"
+
+
+_TEXT: Schema = {"type": "string"}
+_NUMBERS: Schema = {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}
+_REASONS: Schema = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["text", "origin"],
+        "properties": {"text": _TEXT, "origin": _TEXT},
+    },
+}
+_SETTING: Schema = {
+    "type": "object",
+    "required": ["component", "key", "value", "because"],
+    "properties": {
+        **dict.fromkeys(("component", "key", "shownBy", "changeCosts"), _TEXT),
+        "because": _REASONS,
+        "evidence": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["path", "form", "value", "since"],
+                "properties": dict.fromkeys(("path", "form", "since"), _TEXT),
+            },
+        },
+    },
+}
+#: The types of a file's values. The digest says nothing of who wrote it.
+_FILE = FileForm(
+    {
+        "type": "object",
+        "required": [
+            *("digest", "inputs", "nodes", "cluster", "class", "intent", "hardware", "release"),
+            *("machine", "devices", "pools", "settings", "files", "facts"),
+        ],
+        "properties": {
+            **dict.fromkeys(("digest", "inputs", "cluster", "class", "intent", "hardware"), _TEXT),
+            "nodes": {"type": "array", "items": _TEXT},
+            "release": {
+                "type": "object",
+                "properties": {"kubernetes": _NUMBERS, "containerd": _NUMBERS},
+                "additionalProperties": _TEXT,
+            },
+            "machine": machine.FORM,
+            "devices": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["address", "numaNode"],
+                    "properties": {
+                        "address": _TEXT,
+                        "numaNode": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+                    },
+                },
+            },
+            "pools": {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "object",
+                    "required": ["cpus", "because"],
+                    "properties": {"cpus": _TEXT, "because": _REASONS},
+                },
+            },
+            "settings": {"type": "array", "items": _SETTING},
+            "files": {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "object",
+                    "required": ["text", "executable", "component"],
+                    "properties": {
+                        "text": _TEXT,
+                        "executable": {"type": "boolean"},
+                        "component": _TEXT,
+                    },
+                },
+            },
+            "facts": {"type": "object"},
+        },
+    }
+)
 
 
 class UnreadableStateError(ValueError):
@@ -184,14 +267,16 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
 def read(text: str) -> Expected:
     """The expected state of a file. Raises UnreadableStateError."""
     try:
-        data = json.loads(text)
-        form = data["form"]
-        if form != FORM:
+        data = read_json(text)
+        form = data.get("form") if isinstance(data, dict) else None
+        if form is not None and form != FORM:
             raise UnreadableStateError(f"its form is {form}, and this release reads form {FORM}")
+        if form is None or not _FILE.fits(data):
+            raise UnreadableStateError("it is no expected state of a class")
         expected = _expected(data)
     except UnreadableStateError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+    except (ForeignError, ValueError, KeyError, TypeError, IndexError) as error:
         raise UnreadableStateError("it is no expected state of a class") from error
     if expected.digest != data["digest"]:
         raise UnreadableStateError("its content is not that of its digest: it was edited")
@@ -200,6 +285,7 @@ def read(text: str) -> Expected:
 
 def _expected(data: Mapping[str, Any]) -> Expected:
     release = Release(**data["release"])
+    _ = platforms.PLATFORMS[release.platform]
     return Expected(
         data["cluster"],
         data["class"],

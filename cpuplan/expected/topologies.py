@@ -31,15 +31,15 @@ def objects(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """
     import yaml  # only what prints the objects reads the file
 
-    from cpuplan.composer import LOADER
+    from cpuplan import yaml11
 
     try:
-        data = yaml.load(text, Loader=LOADER)  # noqa: S506 - a safe one
+        data: Any = next(yaml11.load(text), None)
         if "object" not in data:
             yield data["metadata"]["name"], data
         for node in data["nodes"] if "object" in data else ():
             yield node, named(data["object"], node)
-    except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
+    except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError("it has no NodeResourceTopology of nodes") from error
 
 

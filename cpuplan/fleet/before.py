@@ -1,6 +1,5 @@
 """What was compiled before: the classes of `out/`, with their nodes, pools and settings."""
 
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from typing import Any
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.files import Unreadable, read_regular
 from cpuplan.files.listing import list_files
+from cpuplan.foreign import ForeignError, read_json
 from cpuplan.read.files import refusal
 from cpuplan.source import Position
 
@@ -86,19 +86,19 @@ def _manifests(out: Path) -> list[Path]:
 def _of_old_form(out: Path) -> Before:
     """The classes from the one file of the old form; none where it is damaged."""
     try:
-        data = json.loads(read_regular(out / OLD_PLAN))
+        data = read_json(read_regular(out / OLD_PLAN))
         classes = [entry for entry in data["classes"] if isinstance(entry, dict)]
         return {(str(entry["cluster"]), str(entry["class"])): entry for entry in classes}
-    except (Unreadable, ValueError, KeyError, TypeError, RecursionError):
+    except (Unreadable, ForeignError, KeyError, TypeError):
         return {}
 
 
 def _class(path: Path) -> dict[str, Any] | None:
     try:
-        data = json.loads(read_regular(path))
+        data = read_json(read_regular(path))
     except Unreadable as error:
         raise CpuplanError([refusal(str(path), error)]) from None
-    except (ValueError, RecursionError):
+    except ForeignError:
         return None
     if not isinstance(data, dict):
         return None

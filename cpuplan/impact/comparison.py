@@ -9,13 +9,14 @@ from cpuplan.expected.state import Expected
 from cpuplan.fleet.before import CLASSES, Key
 from cpuplan.impact import capacity, objects, pairs, pools, rules, settings
 from cpuplan.impact.capacity import Capacity, Room
+from cpuplan.impact.earlier import is_object
 from cpuplan.impact.impact import Impact, Step, worst
 from cpuplan.impact.nodefiles import FileChange, file_changes
 from cpuplan.impact.objects import ObjectChange
 from cpuplan.impact.pools import Move, PoolChange
 from cpuplan.impact.rules import context
 from cpuplan.impact.settings import Cause, Causes, SettingChange
-from cpuplan.impact.sides import Pair, Side, is_object
+from cpuplan.impact.sides import Pair, Side
 from cpuplan.pipeline import Project
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.progress import follow

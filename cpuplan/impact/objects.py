@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from cpuplan.impact.sides import Object, ObjectId
+from cpuplan.impact.earlier import Object, ObjectId
 
 #: Keys that name an item of a list, so that a field's path does not depend on its place.
 _NAMES = ("path", "name", "key")

@@ -1,40 +1,27 @@
 """One side of a comparison: what was compiled, read from the files of `out/` and nothing else."""
 
-import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import yaml
-
 from cpuplan.expected.state import FOLDER as STATES
 from cpuplan.expected.state import Expected, UnreadableStateError, read
 from cpuplan.fleet.before import CLASSES, Key
-
-#: Objects that Git delivers lie in folders of this name.
-_MANIFESTS = "manifests"
-_KUSTOMIZATION = "kustomization.yaml"
-
-
-class ObjectId(NamedTuple):
-    """What the API server knows an object by."""
-
-    group: str
-    kind: str
-    namespace: str
-    name: str
-
-
-class Object(NamedTuple):
-    """An object and the path of its file below `out/`."""
-
-    id: ObjectId
-    path: str
-    data: Mapping[str, Any]
+from cpuplan.impact.earlier import (
+    Object,
+    ObjectId,
+    is_made,
+    is_object,
+    read_class,
+    read_object,
+)
 
 
 class Side:
-    """A tree of compiled files, by path below `out/`; each part is parsed when it is asked for."""
+    """A tree of compiled files, by path below `out/`; each part is parsed when it is asked for.
+
+    DamagedError for a part that is not what was compiled.
+    """
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self.files = files
@@ -47,8 +34,8 @@ class Side:
         found = {}
         for path in sorted(self.files):
             if path.startswith(f"{CLASSES}/"):
-                data = json.loads(self.files[path])
-                found[str(data["cluster"]), str(data["class"])] = data
+                data = read_class(path, self.files[path])
+                found[data["cluster"], data["class"]] = data
         return found
 
     @cached_property
@@ -81,6 +68,12 @@ class Side:
             if path.startswith(start) and is_object(path):
                 yield read_object(path, self.files[path])
 
+    def made(self, cluster: str) -> tuple[Mapping[str, Any], ...]:
+        """The objects that operators make of those of a cluster."""
+        start = f"clusters/{cluster}/"
+        paths = [path for path in sorted(self.files) if path.startswith(start) and is_made(path)]
+        return tuple(read_object(path, self.files[path]).data for path in paths)
+
     def node_files(self, key: Key) -> Mapping[str, bytes]:
         """The files of a class's nodes, by absolute path; empty where objects bring them."""
         start = f"nodes/{key[0]}/{key[1]}/"
@@ -89,26 +82,6 @@ class Side:
             for path, data in self.files.items()
             if path.startswith(start)
         }
-
-
-def is_object(path: str) -> bool:
-    """Whether a file below `out/` has an object for a cluster's API."""
-    folder, _, name = path.rpartition("/")
-    is_manifest = path.startswith("clusters/") and folder.endswith(f"/{_MANIFESTS}")
-    return is_manifest and name.endswith(".yaml") and name != _KUSTOMIZATION
-
-
-def read_object(path: str, file: bytes) -> Object:
-    """The object of such a file."""
-    data = yaml.load(file, Loader=yaml.CSafeLoader)
-    return Object(_id(data), path, data)
-
-
-def _id(data: Mapping[str, Any]) -> ObjectId:
-    group, slash, _ = str(data["apiVersion"]).partition("/")
-    metadata = data["metadata"]
-    namespace = str(metadata.get("namespace") or "")
-    return ObjectId(group if slash else "", data["kind"], namespace, metadata["name"])
 
 
 class Pair(NamedTuple):

@@ -1,19 +1,15 @@
 """What was compiled before: `out/` of a commit, or of a folder, without foreign files in it."""
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import yaml
-
-from cpuplan.cpuset import CpuSet
-from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.files import Unreadable, read_regular
 from cpuplan.files.listing import list_files
 from cpuplan.fleet.before import CLASSES, VERSION, is_manifest
-from cpuplan.impact import sides
+from cpuplan.impact import earlier
 from cpuplan.progress import stage
 from cpuplan.read.files import refusal
 from cpuplan.source import Position
@@ -84,19 +80,20 @@ def _owned(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 def _check(tree: Tree) -> None:
     """CP680 without compiled classes, CP681 and CP139 for a class that cannot be compared."""
-    files, what = tree.files, _what(tree)
-    classes = [path for path in sorted(files) if path.startswith(f"{CLASSES}/")]
+    what = _what(tree)
+    classes = [path for path in sorted(tree.files) if path.startswith(f"{CLASSES}/")]
     if not classes:
         raise CpuplanError([diagnose("CP680", what=what)])
     problems = []
     for path in classes:
-        place = _place(tree, path)
-        version = _version(path, files[path])
-        if version is None:
-            problems.append(diagnose("CP681", place, path=path, what=what))
-        elif version > VERSION:
-            kind = f"a class of {what}"
-            problems.append(diagnose("CP139", place, what=kind, found=version, expected=VERSION))
+        try:
+            earlier.read_class(path, tree.files[path])
+        except earlier.DamagedError as error:
+            problems.append(_damaged("CP681", tree, path, error))
+        except earlier.LaterError as error:
+            place, kind = _place(tree, path), f"a class of {what}"
+            found = error.version
+            problems.append(diagnose("CP139", place, what=kind, found=found, expected=VERSION))
     if problems:
         raise CpuplanError(problems)
 
@@ -105,51 +102,22 @@ def _what(tree: Tree) -> str:
     return tree.name if tree.folder else f"{_FOLDER}/ of {tree.source}"
 
 
-def _place(tree: Tree, path: str) -> Position | None:
-    """A file of a folder; those of a commit are nowhere to look at."""
-    return Position((tree.folder / path).as_posix(), 1, 1) if tree.folder else None
+def _place(tree: Tree, path: str, line: int = 1, column: int = 1) -> Position | None:
+    """A place in a file of a folder; those of a commit are nowhere to look at."""
+    return Position((tree.folder / path).as_posix(), line, column) if tree.folder else None
 
 
-def _version(path: str, data: bytes) -> int | None:
-    """The form of a class's file; None for one that is damaged."""
-    try:
-        plan = json.loads(data)
-        if plan["version"] <= VERSION:
-            _look_through(path, plan)
-        return int(plan["version"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-
-
-def _look_through(path: str, plan: Mapping[str, Any]) -> None:
-    """Raises an error for a class without what is compared, or of another name."""
-    if path != f"{CLASSES}/{plan['cluster']}/{plan['class']}.json":
-        raise ValueError(path)
-    pools = (*plan["pools"].values(), *plan.get("sets", {}).values())
-    for pool in pools:
-        CpuSet.parse(pool["cpus"])
-    for entry in (*pools, *plan["settings"]):
-        for reason in entry["because"]:
-            _ = reason["text"], reason["origin"]
-    for setting in plan["settings"]:
-        _ = setting["component"], setting["key"], setting["value"]
-    _ = plan["intent"], plan["hardware"], frozenset(plan["nodes"])
+def _damaged(code: str, tree: Tree, path: str, error: earlier.DamagedError) -> Diagnostic:
+    at = f" (line {error.line})" if error.line and not tree.folder else ""
+    place = _place(tree, path, error.line or 1, error.column or 1)
+    return diagnose(code, place, path=path, what=_what(tree), problem=f"{error}{at}")
 
 
 def check_objects(before: Tree, after: Mapping[str, bytes]) -> None:
     """CP682 for manifests that differ from those of now and are no objects."""
-    problems = []
-    for path, data in sorted(before.files.items()):
-        if sides.is_object(path) and data != after.get(path) and not _is_readable(path, data):
-            place = _place(before, path)
-            problems.append(diagnose("CP682", place, path=path, what=_what(before)))
+    problems = [
+        _damaged("CP682", before, path, error)
+        for path, error in earlier.damaged_objects(before.files, after)
+    ]
     if problems:
         raise CpuplanError(problems)
-
-
-def _is_readable(path: str, data: bytes) -> bool:
-    try:
-        sides.read_object(path, data)
-    except (yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError):
-        return False
-    return True

@@ -6,32 +6,28 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from cpuplan.model.base import Model, matching, problem
-from cpuplan.model.document import DocumentName, FeatureSet, Listed, OciRuntime, Release
+from cpuplan.model.document import (
+    DocumentName,
+    FeatureSet,
+    LabelKey,
+    Labels,
+    LabelValue,
+    Listed,
+    OciRuntime,
+    Release,
+)
 
 _Path = Annotated[str, matching(r"^/", "an absolute path", "/etc/crio/crio.conf.d/05-logs.conf")]
-
-
-_NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-_Label = Annotated[
-    str,
-    matching(
-        rf"^([a-z0-9][-a-z0-9.]*/)?{_NAME}$",
-        "the key of a label, such as node-role.kubernetes.io/worker",
-        "node-role.kubernetes.io/worker",
-    ),
-]
-_LabelValue = Annotated[str, matching(rf"^({_NAME})?$", "the value of a label", "worker")]
-_Labels = dict[_Label, _LabelValue]
 
 
 class Requirement(Model):
     """A condition for a label."""
 
-    key: _Label = Field(description="the label")
+    key: LabelKey = Field(description="the label")
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(
         description="how the value is compared"
     )
-    values: Annotated[tuple[_LabelValue, ...], Listed] = Field(
+    values: Annotated[tuple[LabelValue, ...], Listed] = Field(
         default=(), description="the values, for In and NotIn"
     )
 
@@ -63,7 +59,7 @@ def meets(operator: str, key: str, values: Collection[object], labels: Mapping[s
 class LabelSelector(Model):
     """Objects that match all of these conditions; without conditions, none."""
 
-    match_labels: _Labels = Field(default={}, description="labels with these values")
+    match_labels: Labels = Field(default={}, description="labels with these values")
     match_expressions: Annotated[tuple[Requirement, ...], Listed] = Field(
         default=(), description="further conditions"
     )
@@ -81,7 +77,7 @@ class MachineConfigPool(Model):
     """A custom MachineConfigPool that cpuplan does not write."""
 
     name: DocumentName = Field(description="name of the object")
-    labels: _Labels = Field(default={}, description="labels of the object")
+    labels: Labels = Field(default={}, description="labels of the object")
     machine_config_selector: LabelSelector = Field(
         description="the MachineConfigs of the pool, by their labels"
     )
@@ -92,7 +88,7 @@ class MachineConfig(Model):
     """A MachineConfig that cpuplan does not write."""
 
     name: DocumentName = Field(description="name of the object; it decides about the order")
-    labels: _Labels = Field(
+    labels: Labels = Field(
         description="labels of the object",
         examples=[{"machineconfiguration.openshift.io/role": "worker"}],
     )

@@ -3,7 +3,13 @@
 from collections.abc import Callable
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+)
 
 from cpuplan import naming
 from cpuplan.cpuset import CpuSet, CpuSetError
@@ -129,6 +135,30 @@ DocumentName = Annotated[
 PoolName = Annotated[
     str, _name_reader(naming.LONGEST_LABEL), WithJsonSchema(name_form(naming.LONGEST_LABEL))
 ]
+
+
+def _label_key(text: str) -> str:
+    """The key of a label; the pattern cannot count."""
+    if not naming.is_label_key(text):
+        raise problem("label_key", "the key of a label, whose domain has at most 253 characters")
+    return text
+
+
+LabelKey = Annotated[
+    str,
+    matching(naming.LABEL_KEY_PATTERN, "the key of a label", "app.kubernetes.io/part-of"),
+    AfterValidator(_label_key),
+]
+LabelValue = Annotated[
+    str,
+    matching(
+        naming.LABEL_VALUE_PATTERN,
+        "the value of a label: letters, digits, dots, dashes, at most 63",
+        "worker",
+    ),
+]
+#: Labels of objects, and what selectors compare them with: as the API server takes them.
+Labels = dict[LabelKey, LabelValue]
 Quantity = Annotated[
     str,
     matching(QUANTITY_PATTERN, "an amount with or without a unit, such as 16Gi", "16Gi"),

@@ -8,6 +8,7 @@ from cpuplan import platforms
 from cpuplan.model.base import Model, matching
 from cpuplan.model.document import (
     FeatureSet,
+    Labels,
     Listed,
     Name,
     OciRuntime,
@@ -81,13 +82,11 @@ class Target(Model):
         "hardware, <pool>-<hardware>; common: one layout that is valid on all; "
         "default: an error",
     )
-    node_selector: dict[str, str] = Field(
-        default={}, description="openshift: labels of the pool's nodes"
-    )
-    machine_config_label: dict[str, str] = Field(
+    node_selector: Labels = Field(default={}, description="openshift: labels of the pool's nodes")
+    machine_config_label: Labels = Field(
         default={}, description="openshift: label of the MachineConfig"
     )
-    machine_config_pool_selector: dict[str, str] = Field(
+    machine_config_pool_selector: Labels = Field(
         default={}, description="openshift: labels of the MachineConfigPool"
     )
     delivery: Annotated[tuple[Delivery, ...], Field(min_length=1), Listed] = Field(

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cpuplan.model.base import Model, matching
-from cpuplan.model.document import Listed, Name
+from cpuplan.model.document import Labels, Listed, Name
 from cpuplan.model.pools import SetName
 
 #: `proposal` has the names of the text of 2022 that Koordinator began with.
@@ -65,10 +65,8 @@ class KoordinatorWorkload(Model):
     """Pods of the cluster that get a QoS class, by a ClusterColocationProfile."""
 
     name: Name = Field(description="name of the workload in objects and messages")
-    match_labels: dict[str, str] = Field(default={}, description="labels of its pods")
-    namespace_labels: dict[str, str] = Field(
-        default={}, description="labels of the namespaces of its pods"
-    )
+    match_labels: Labels = Field(default={}, description="labels of its pods")
+    namespace_labels: Labels = Field(default={}, description="labels of the namespaces of its pods")
     qos_class: QosClass = Field(
         description="LSE: CPUs of its own; LSR: the same, but BE pods may run there; LS: the CPU "
         "shared pool; BE: what is idle; SYSTEM: the CPUs of systemQos"

@@ -1,11 +1,11 @@
 """The message of a published commit: what changes for nodes, and what it was made from."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.cpuset import CpuSet, CpuSetError, cpus_text
 from cpuplan.fleet.before import CLASSES
+from cpuplan.foreign import ForeignError, read_json
 from cpuplan.publish.folder import FOLDER
 from cpuplan.solve.moves import groups
 from cpuplan.text import counted, first_of, joined
@@ -97,8 +97,8 @@ def _classes(files: Mapping[str, bytes]) -> dict[tuple[str, str], Plan]:
         if path.startswith(f"{CLASSES}/") and path.endswith(".json"):
             cluster, _, name = path.removeprefix(f"{CLASSES}/").removesuffix(".json").partition("/")
             try:
-                plan = json.loads(data)
-            except (ValueError, RecursionError):
+                plan = read_json(data)
+            except ForeignError:
                 plan = {}
             found[cluster, name] = plan if isinstance(plan, dict) else {}
     return found

@@ -6,13 +6,15 @@ inputs give the same bytes.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from cpuplan import __version__
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.files import is_plain
+from cpuplan.fits import Schema, misfit
+from cpuplan.foreign import read_json
 from cpuplan.pipeline import solver_version
 from cpuplan.progress import stage
 from cpuplan.read.inputs import LOCK_PATH, Inputs
@@ -22,6 +24,49 @@ STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "https://slsa.dev/provenance/v1"
 BUILD = "https://cpuplan.io/compile/v1"
 BUILDER = "https://cpuplan.io/cpuplan"
+
+
+_TEXT: Schema = {"type": "string"}
+_RESOURCES: Schema = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["name", "digest"],
+        "properties": {
+            "name": _TEXT,
+            "digest": {"type": "object", "required": ["sha256"], "properties": {"sha256": _TEXT}},
+        },
+    },
+}
+_BUILDER: Schema = {
+    "type": "object",
+    "required": ["version"],
+    "properties": {"version": {"type": "object", "additionalProperties": _TEXT}},
+}
+#: What is read of a statement.
+_FORM: Schema = {
+    "type": "object",
+    "required": ["subject", "predicate"],
+    "properties": {
+        "subject": _RESOURCES,
+        "predicate": {
+            "type": "object",
+            "required": ["buildDefinition", "runDetails"],
+            "properties": {
+                "buildDefinition": {
+                    "type": "object",
+                    "required": ["buildType", "resolvedDependencies"],
+                    "properties": {"resolvedDependencies": _RESOURCES},
+                },
+                "runDetails": {
+                    "type": "object",
+                    "required": ["builder"],
+                    "properties": {"builder": _BUILDER},
+                },
+            },
+        },
+    },
+}
 
 
 class Provenance(NamedTuple):
@@ -72,32 +117,32 @@ def _resources(digests: Mapping[str, str]) -> list[dict[str, Any]]:
 def parse(data: bytes, shown: str) -> Provenance:
     """What a statement says. Raises CP699, with `shown` as its name, for what is none."""
     try:
-        statement = json.loads(data)
-        if (statement["_type"], statement["predicateType"]) != (STATEMENT, PREDICATE):
+        statement = read_json(data)
+        kinds = [statement.get(key) for key in ("_type", "predicateType")]
+        if kinds != [STATEMENT, PREDICATE]:
             raise ValueError("is no in-toto statement of provenance, version 1")
+        if wrong := misfit(statement, _FORM):
+            raise ValueError(f"is no statement that cpuplan wrote: {wrong}")
         predicate = statement["predicate"]
         build = predicate["buildDefinition"]
         if build["buildType"] != BUILD:
             raise ValueError("was made by another program")
-        version = predicate["runDetails"]["builder"]["version"]
         return Provenance(
             _by_name(statement["subject"]),
             _by_name(build["resolvedDependencies"]),
-            {str(name): str(text) for name, text in version.items()},
+            predicate["runDetails"]["builder"]["version"],
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, AttributeError) as error:
         known = type(error) is ValueError
         problem = str(error) if known else "is no statement that cpuplan wrote"
         hint = "give a file that `cpuplan publish` or `cpuplan provenance` wrote"
         raise CpuplanError([diagnose("CP699", path=shown, problem=problem, hint=hint)]) from error
 
 
-def _by_name(resources: Any) -> dict[str, str]:
+def _by_name(resources: Sequence[Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for resource in resources:
         name, digest = resource["name"], resource["digest"]["sha256"]
-        if not (isinstance(name, str) and isinstance(digest, str)):
-            raise TypeError
         if not is_plain(name):
             raise ValueError(f"names {name!r}, which is not a path inside the folder")
         if found.setdefault(name, digest) != digest:

@@ -3,11 +3,13 @@
 from collections.abc import Container, Iterator
 from typing import Any, Protocol
 
+from cpuplan import naming
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.pods.nodefit import EPHEMERAL_STORAGE
 from cpuplan.kubelet.pods.pod import CPU, MEMORY
 from cpuplan.kubelet.quantity import parse
+from cpuplan.read.scalars import clip
 from cpuplan.source import Field, Position
 
 #: The field with the pod's template, and the field that says how many pods (k8s.io/api apps/v1,
@@ -25,15 +27,23 @@ CONTROLLERS: dict[str, tuple[Field, Field]] = {
     ),
 }
 KINDS = ("Pod", "List", *CONTROLLERS)
+_TEXTS_OF_SPEC = (
+    "nodeName",
+    "priorityClassName",
+    "restartPolicy",
+    "runtimeClassName",
+    "schedulerName",
+)
 #: Fields that are read beside the containers, and what they must be.
 _SHAPES: tuple[tuple[Field, type, str], ...] = (
     (("metadata",), dict, "a mapping"),
     *((("metadata", name), str, "text") for name in ("name", "generateName", "namespace", "uid")),
-    (("metadata", "annotations"), dict, "a mapping"),
+    *((("metadata", name), dict, "a mapping") for name in ("labels", "annotations")),
+    *((("metadata", name), list, "a list") for name in ("finalizers", "ownerReferences")),
     (("status",), dict, "a mapping"),
     (("status", "qosClass"), str, "text"),
     (("spec", "priority"), int, "a whole number"),
-    (("spec", "runtimeClassName"), str, "text"),
+    *((("spec", name), str, "text") for name in _TEXTS_OF_SPEC),
 )
 #: Resources of which a container may use more than it requests; of all others exactly as much.
 _OVERCOMMITTED = (CPU, MEMORY, EPHEMERAL_STORAGE)
@@ -97,11 +107,38 @@ def shape_problems(source: Places, at: Field, manifest: Any) -> Iterator[Diagnos
             yield problem_of(
                 source, (*at, *field), f"has {'.'.join(map(str, field))} that is not {name}"
             )
-    annotations = value_of(manifest, ("metadata", "annotations"))
-    for key, value in annotations.items() if isinstance(annotations, dict) else ():
-        if not isinstance(value, str):
-            place = (*at, "metadata", "annotations", key)
-            yield problem_of(source, place, f"has the annotation {key} that is not text: quote it")
+    metadata = manifest.get("metadata")
+    if isinstance(metadata, dict):
+        yield from _name_problems(source, (*at, "metadata"), metadata)
+        yield from metadata_problems(source, (*at, "metadata"), metadata)
+
+
+def _name_problems(source: Places, at: Field, metadata: dict[str, Any]) -> Iterator[Diagnostic]:
+    """Names that the API server refuses (ValidateObjectMeta)."""
+    rules = (
+        ("name", naming.is_subdomain, "the name of an object: lower-case letters, digits, dashes"),
+        ("namespace", naming.is_namespace, "the name of a namespace"),
+    )
+    for key, is_valid, rule in rules:
+        name = metadata.get(key)
+        if isinstance(name, str) and name and not is_valid(name):
+            yield problem_of(source, (*at, key), f"has the {key} {name!r}, which is not {rule}")
+
+
+def metadata_problems(source: Places, at: Field, metadata: Any) -> Iterator[Diagnostic]:
+    """Labels and annotations that the API server refuses, of an object or of what others get."""
+    for group, title in (("labels", "label"), ("annotations", "annotation")):
+        entries = value_of(metadata, (group,))
+        for key, value in entries.items() if isinstance(entries, dict) else ():
+            place = (*at, group, key)
+            # Of annotations only, the case of letters does not count.
+            if not naming.is_label_key(key if group == "labels" else key.lower()):
+                yield problem_of(source, place, f"has the {title} {key!r}, which is no key of one")
+            elif not isinstance(value, str):
+                yield problem_of(source, place, f"has the {title} {key} that is not text: quote it")
+            elif group == "labels" and not naming.is_label_value(value):
+                problem = f"has the label {key} with {clip(value)!r}, which is no value of one"
+                yield problem_of(source, place, problem)
 
 
 def _claim_problems(source: Places, at: Field, spec: Any) -> Iterator[Diagnostic]:

@@ -12,10 +12,10 @@ from functools import cache, lru_cache
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.fits import Check, compiled
 from cpuplan.kubelet.config import schema as kubelet_schema
 from cpuplan.progress import follow
 from cpuplan.resources import resource
-from cpuplan.write.fits import Check, compiled
 from cpuplan.write.readers import Reader, inside, reader_of
 
 #: Where what lays down files has them, and in each its content.

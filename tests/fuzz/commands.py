@@ -329,7 +329,7 @@ def _open_up(root: Path) -> None:
 
 
 @cache
-def _states() -> tuple[dict[str, Any], ...]:
+def states() -> tuple[dict[str, Any], ...]:
     """State files of a node of the project with a pod, as data."""
     _, _, plan, _ = _project()
     allocator = KubeletAllocator(planned(plan.by_node["lab", NODE]))
@@ -360,7 +360,7 @@ def simulate(data: bytes) -> None:
             str(folder / "pods.yaml"),
             *random.choice(([], ["--format", "json"], ["--any-order"])),
         ]
-        for number, state in enumerate(_states()):
+        for number, state in enumerate(states()):
             if random.random() < 1 / 2:
                 changed = json.dumps(
                     {**disturbed_mapping(random, state, rate), "checksum": 0}

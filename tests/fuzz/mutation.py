@@ -1,6 +1,8 @@
 """Changes at random: of bytes, and of data."""
 
+import copy
 import json
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
 
@@ -44,3 +46,43 @@ def mutate(random: Random, data: bytes) -> bytes:
             case _:
                 changed[at:end] = random.randbytes(end - at)
     return bytes(changed)
+
+
+def altered(random: Random, value: Any, changes: int) -> Any:
+    """Data with so many of its parts replaced, missing, doubled, moved or called otherwise."""
+    made = copy.deepcopy(value)
+    for _ in range(changes):
+        places = list(_places(made))
+        if not places:
+            return random.choice(seeds.ODD)
+        container, key = random.choice(places)
+        match random.randint(0, 9):
+            case 0:
+                del container[key]
+            case 1:
+                container[key] = [container[key], container[key]]
+            case 2:
+                other, name = random.choice(places)
+                container[key] = copy.deepcopy(other[name])
+            case 3 if isinstance(container, dict):
+                container[str(random.choice(seeds.ODD))] = container.pop(key)
+            case 4:
+                container[key] = random.choice(seeds.ODDER)
+            case _:
+                container[key] = random.choice(seeds.ODD)
+    return made
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container of a value, with each of its keys or indexes."""
+    open_containers = [value]
+    while open_containers:
+        container = open_containers.pop()
+        keys: Iterable[Any] = ()
+        if isinstance(container, dict):
+            keys = list(container)
+        elif isinstance(container, list):
+            keys = range(len(container))
+        for key in keys:
+            yield container, key
+            open_containers.append(container[key])

@@ -239,6 +239,31 @@ ODD: tuple[Any, ...] = (
 )
 
 
+#: What stands there more seldom: it is large, deep, or not for eyes.
+ODDER: tuple[Any, ...] = (
+    *(
+        10**7,
+        10**12,
+        2**63,
+        -(2**63),
+        "9" * 300,
+        "x" * 5000,
+        "0-8191",
+        "\x1b[31m",
+        "a\r\nb",
+        "a\0b",
+    ),
+    *(
+        {"a": {"b": {"c": ["d"]}}},
+        {"metadata": {}},
+        [[[[]]]],
+        list(range(300)),
+        {"0": "1"},
+        "\ue000",
+    ),
+)
+
+
 _RESOURCES = {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "1Gi"}}
 _POD_SPEC = {
     "initContainers": [{"name": "first", "restartPolicy": "Always", "resources": _RESOURCES}],
@@ -287,6 +312,83 @@ PODS: tuple[dict[str, Any], ...] = (
         ],
     },
     {"kind": "PodList", "items": [{"metadata": _META, "spec": _POD_SPEC}]},
+)
+_CLAIM = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaimTemplate",
+    "metadata": {"name": "cpus"},
+    "spec": {
+        "spec": {
+            "devices": {
+                "requests": [
+                    {
+                        "name": "cpus",
+                        "exactly": {
+                            "deviceClassName": "dra.cpu",
+                            "capacity": {"requests": {"dra.cpu/cpu": "2"}},
+                        },
+                    }
+                ]
+            }
+        }
+    },
+}
+_SCHEDULING = "scheduling.koordinator.sh"
+#: What Koordinator, the NRI policies and the DRA CPU driver read of pods, and claims.
+PODS_OF_MECHANISMS: tuple[dict[str, Any], ...] = (
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "lse",
+            "labels": {"koordinator.sh/qosClass": "LSE", "app": "e"},
+            "annotations": {
+                f"{_SCHEDULING}/resource-spec": '{"preferredCPUBindPolicy": "FullPCPUs"}',
+                f"{_SCHEDULING}/numa-topology-spec": '{"numaTopologyPolicy": "Restricted"}',
+            },
+        },
+        "spec": {**_POD_SPEC, "priorityClassName": "koord-prod", "runtimeClassName": None},
+    },
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "be",
+            "labels": {"koordinator.sh/qosClass": "BE"},
+            "annotations": {
+                "balloon.balloons.resource-policy.nri.io": "reserved",
+                "prefer-isolated-cpus.resource-policy.nri.io/container.main": "true",
+            },
+        },
+        "spec": {
+            "priorityClassName": "koord-batch",
+            "containers": [
+                {
+                    "name": "main",
+                    "resources": {
+                        "requests": {"kubernetes.io/batch-cpu": "1000"},
+                        "limits": {"kubernetes.io/batch-cpu": "1000"},
+                    },
+                }
+            ],
+        },
+    },
+    _CLAIM,
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "claiming"},
+        "spec": {
+            "resourceClaims": [{"name": "cpus", "resourceClaimTemplateName": "cpus"}],
+            "containers": [
+                {
+                    "name": "main",
+                    "resources": {**_RESOURCES, "claims": [{"name": "cpus"}]},
+                    "env": [{"name": "A", "value": "b"}],
+                }
+            ],
+        },
+    },
 )
 #: Beside the base project's nodes: both managers that keep state files are static.
 INTENT = b"""\

@@ -10,7 +10,7 @@ from typing import Any
 
 from cpuplan.backends.base import Manifest
 from cpuplan.backends.openshift import objects
-from cpuplan.components import kernel
+from cpuplan.components import kernel, runtimeclass
 from cpuplan.components.openshift import tuned
 from cpuplan.components.units import BIN
 from cpuplan.fleet import cluster_facts
@@ -42,8 +42,9 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     made = {
         f"kubeletconfig-{name}": _kubelet_config(plan),
         f"machineconfig-50-performance-{name}": machine_config,
-        f"runtimeclass-{name}": _bare(objects.runtime_class(plan)),
     }
+    if plan.settings.of(runtimeclass.NAME):
+        made[f"runtimeclass-{name}"] = _bare(objects.runtime_class(plan))
     if kernel.is_tunable(plan):
         made[f"machineconfig-50-nto-{target.pool}"] = arguments
     if cluster_facts.sets_cgroups_v1(target):

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-from cpuplan import toml
+from cpuplan.foreign import read_toml
 
 _COMMENT = ("#", ";")
 _CRIO = re.compile(r"/etc/(crio|containers|containerd)/.*\Z")
@@ -43,7 +43,7 @@ def _meaning(path: str, text: str) -> Any:
         if text.lstrip().startswith("{"):
             return json.loads(text)
         if _CRIO.match(path):
-            return toml.load(text)
+            return read_toml(text)
     except (ValueError, RecursionError):
         return text
     return _lines(text)

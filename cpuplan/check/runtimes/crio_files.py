@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan import toml
+from cpuplan import foreign
 from cpuplan.check.lines import line_with
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
@@ -107,7 +107,7 @@ def are_toml(texts: Iterable[str]) -> bool:
     """Whether all files of a node are TOML; which one is not is CP831."""
     try:
         for text in texts:
-            toml.load(text)
+            foreign.read_toml(text)
     except (ValueError, RecursionError):
         return False
     return True

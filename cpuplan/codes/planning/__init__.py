@@ -13,16 +13,18 @@ CODES = {
     ),
     "CP681": Code(
         "damaged class",
-        "{path} of {what} is not a class that cpuplan compiled",
+        "{path} of {what} is not a class that cpuplan compiled: {problem}",
         "compare with a commit whose out/ is whole, or compile it again there",
         "The plan of each class (`.cpuplan/classes/`) is what `cpuplan plan` compares. A file that cannot be read "
         "could hide any change, so nothing is compared.",
     ),
     "CP682": Code(
         "damaged object",
-        "{path} of {what} is not a Kubernetes object",
+        "{path} of {what} is not a Kubernetes object that cpuplan compiled: {problem}",
         "compare with a commit whose out/ is whole, or compile it again there",
-        "A manifest that differs from the present one is read to show which fields change. This one cannot be read.",
+        "A manifest that differs from the present one, or an object that an operator makes of it, is read to show which "
+        "fields change and what that costs. This one cannot be read: it is no YAML, or a field is of another type than "
+        "the API server takes.",
     ),
     "CP683": Code(
         "impact above the limit",

@@ -10,6 +10,7 @@ from cpuplan.components.koordinator import names, slo
 from cpuplan.components.reasons import of_mechanism
 from cpuplan.cpuset import CpuSet
 from cpuplan.emit import to_yaml
+from cpuplan.foreign import ForeignError, read_json
 from cpuplan.koordinator import keys, releases
 from cpuplan.plan import NodePlan
 from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
@@ -160,8 +161,8 @@ def _is_read(key: str) -> bool:
 def _annotation(text: str) -> Value:
     """The value of JSON; other text as it is."""
     try:
-        data = json.loads(text)
-    except ValueError:
+        data = read_json(text)
+    except ForeignError:
         return text
     return _with_cpus(data) if isinstance(data, Mapping) else from_plain(data)
 

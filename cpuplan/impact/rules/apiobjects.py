@@ -5,10 +5,11 @@ from functools import lru_cache
 from typing import Any
 
 from cpuplan.fleet import verification
+from cpuplan.impact.earlier import Object, ObjectId
 from cpuplan.impact.impact import Step
 from cpuplan.impact.rules.differences import Half, listed, objects
 from cpuplan.impact.rules.table import RULES
-from cpuplan.impact.sides import Object, ObjectId, Side
+from cpuplan.impact.sides import Side
 
 _ADMISSION = (
     "ValidatingAdmissionPolicy",
@@ -106,4 +107,4 @@ def _content(item: Object | None) -> Any:
 
 
 def _template(item: Object | None) -> Any:
-    return item.data["spec"].get("template") if item else None
+    return item.data.get("spec", {}).get("template") if item else None

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from cpuplan.expected.state import Expected
 from cpuplan.fleet.before import Key
-from cpuplan.impact.sides import Object, ObjectId, Pair, Side
+from cpuplan.impact.earlier import Object, ObjectId
+from cpuplan.impact.sides import Pair, Side
 
 #: The key under which the order of a component's settings counts as one.
 ORDER = "order"

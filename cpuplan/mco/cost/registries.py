@@ -3,9 +3,9 @@
 Only additions that cannot change where a tag is pulled from.
 """
 
-import tomllib
 from typing import Any, NamedTuple
 
+from cpuplan import foreign
 from cpuplan.mco.cost.policies import REGISTRIES_CONF
 from cpuplan.mco.errors import McoError
 from cpuplan.mco.ignition.schema import Config
@@ -100,10 +100,10 @@ def _contents(config: Config) -> bytes:
 def read(contents: bytes) -> Registries:
     """A file of the second version of its format; McoError for one that cannot be decoded."""
     try:
-        document = tomllib.loads(contents.decode())
+        document = foreign.read_toml(contents.decode())
         registries = [_registry(entry) for entry in _get(document, "registry", list)]
         searched = tuple(_get(document, "unqualified-search-registries", list))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise McoError("not TOML", path=REGISTRIES_CONF, error=str(error)) from error
     return Registries(searched, {entry.prefix or entry.location: entry for entry in registries})
 

@@ -146,7 +146,7 @@ def _tang(tang: Config, _: Version) -> Iterator[Broken]:
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return re.search(r"NaN|Infinity", text) is None
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from cpuplan.model.base import Model
-from cpuplan.model.document import Listed, Name
+from cpuplan.model.document import Labels, Listed, Name
 
 
 class Selector(Model):
@@ -17,6 +17,6 @@ class Selector(Model):
     nodes: Annotated[tuple[str, ...], Listed] = Field(
         default=(), description="node names; ranges and * are allowed"
     )
-    match_labels: dict[str, str] = Field(
+    match_labels: Labels = Field(
         default={}, description="nodes that have all of these labels in the inventory"
     )

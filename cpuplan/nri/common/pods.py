@@ -152,7 +152,7 @@ def _annotated(pod: Pod, name: str) -> tuple[int, int] | None:
             return None
         amounts = [(mine.get(kind) or {}).get("cpu", "0") for kind in ("requests", "limits")]
         request, limit = (quantity.parse(str(amount)).milli for amount in amounts)
-    except (ValueError, TypeError, AttributeError, KubeletError):
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError, KubeletError):
         return None
     return request, limit
 

@@ -7,7 +7,7 @@ it uses: keys of structures without regard to case, unknown ones passed over.
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan import toml
+from cpuplan import foreign
 from cpuplan.kubelet.go.durations import is_duration
 from cpuplan.platforms import Version
 from cpuplan.runtime.configuration.keys import ENTRIES, TABLES, is_new, was_known
@@ -58,7 +58,7 @@ def order(paths: Mapping[str, str]) -> list[str]:
 def decode(path: str, text: str) -> File:
     """One file. RefusedError for what is no TOML, and for a value of another type."""
     try:
-        data = toml.load(text)
+        data = foreign.read_toml(text)
     except (ValueError, RecursionError) as error:
         raise NotTomlError(str(error), path) from error
     unknown: list[str] = []
@@ -124,8 +124,8 @@ def _typed(kind: str, value: Any, path: str) -> Any:
             return value
         raise TypeError(f"{path} is no duration, such as 5s")
     wanted = _TYPES[kind]
-    if _name(value) != toml.name_of(wanted):
-        raise TypeError(f"{path} is {_name(value)}, not {toml.name_of(wanted)}")
+    if _name(value) != foreign.name_in_toml(wanted):
+        raise TypeError(f"{path} is {_name(value)}, not {foreign.name_in_toml(wanted)}")
     if kind == "unsigned" and value < 0:
         raise TypeError(f"{path} is negative")
     for item in _inner(value):
@@ -142,7 +142,7 @@ def _inner(value: Any) -> list[Any]:
 
 
 def _name(value: Any) -> str:
-    return toml.name_of(type(value))
+    return foreign.name_in_toml(type(value))
 
 
 def _paths(value: Any, path: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from cpuplan import toml
+from cpuplan import foreign
 from cpuplan.platforms import Version
 from cpuplan.runtime.containerd.merging import APPENDED, effective, merge, migrated
 from cpuplan.runtime.containerd.names import V2, Table, highest
@@ -60,7 +60,7 @@ def _file(path: str, text: str | None) -> Table:
     if text is None:
         raise RefusedError(path, "there is no such file")
     try:
-        tables = toml.load(text)
+        tables = foreign.read_toml(text)
     except (ValueError, RecursionError) as error:
         raise RefusedError(path, str(error)) from error
     for (_, *inner), problem in wrong_types(tables):

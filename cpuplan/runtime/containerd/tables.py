@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cpuplan import toml
+from cpuplan import foreign
 from cpuplan.platforms import Version
 from cpuplan.runtime.containerd import keys
 from cpuplan.runtime.containerd.names import CRI, IMAGES, NRI, OLD_CRI, Table, of_table
@@ -70,7 +70,5 @@ def wrong_types(tables: Table) -> Iterator[tuple[tuple[str, ...], str]]:
         for key, value in place.table.items():
             wanted = _TYPES.get(place.keys.get(key.lower(), ""))
             if wanted and type(value) is not wanted:
-                yield (
-                    (*place.path, key),
-                    f"{key} is {toml.name_of(type(value))}, not {toml.name_of(wanted)}",
-                )
+                found, right = foreign.name_in_toml(type(value)), foreign.name_in_toml(wanted)
+                yield (*place.path, key), f"{key} is {found}, not {right}"

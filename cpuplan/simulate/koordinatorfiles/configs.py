@@ -12,6 +12,7 @@ from cpuplan.koordinator.releases import CONFIG_KEYS, name_of
 from cpuplan.koordinator.scheduler.args import read_args
 from cpuplan.koordinator.webhooks.sloconfig import admission, unchecked
 from cpuplan.kubelet.errors import KubeletError, PanicError
+from cpuplan.simulate.koordinatorfiles.metadata import said
 from cpuplan.simulate.koordinatorfiles.objects import Object
 from cpuplan.source import Field
 from cpuplan.text import did_you_mean, joined
@@ -106,7 +107,7 @@ def _words(found: Object, key: str, text: str) -> Iterator[Diagnostic]:
     """Words that no one knows, of the cluster and of groups of nodes."""
     if key not in _WORDS or not text:
         return
-    config = json.loads(text)
+    config = said(text)
     groups = config.get("nodeStrategies") or config.get("nodeConfigs") or ()
     for section in (config, config.get("clusterStrategy") or {}, *groups):
         for name, known in _WORDS[key].items():

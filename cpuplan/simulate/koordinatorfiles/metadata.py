@@ -1,8 +1,11 @@
 """Labels and annotations: names that a release does not read, and values that nobody knows."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.fits import Form
+from cpuplan.foreign import ForeignError, read_json
 from cpuplan.koordinator import keys
 from cpuplan.koordinator.releases import (
     FIELDS,
@@ -18,8 +21,18 @@ from cpuplan.source import Field
 from cpuplan.text import did_you_mean, nearest
 from cpuplan.versions import Version
 
+_OBJECT = Form({"type": "object"})
 _KNOWN = {**NODE_NAMES, **POD_NAMES}
 _BY_LETTERS = {name.lower(): name for name in _KNOWN}
+
+
+def said(text: str) -> dict[str, Any]:
+    """The fields of a JSON object; none of another text, which its readers judge."""
+    try:
+        fields: dict[str, Any] = read_json(text, _OBJECT)
+    except ForeignError:
+        return {}
+    return fields
 
 
 def unread_names(

@@ -1,6 +1,5 @@
 """Nodes and their NodeResourceTopologies: labels, annotations, and what others write there."""
 
-import json
 from collections.abc import Iterator, Mapping
 
 from cpuplan.diagnostics import Diagnostic
@@ -11,7 +10,12 @@ from cpuplan.koordinator.cpulists import parse_cpus
 from cpuplan.koordinator.releases import NODE_NAMES
 from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.pods.pod import CPU
-from cpuplan.simulate.koordinatorfiles.metadata import unread_fields, unread_names, unreadable
+from cpuplan.simulate.koordinatorfiles.metadata import (
+    said,
+    unread_fields,
+    unread_names,
+    unreadable,
+)
 from cpuplan.simulate.koordinatorfiles.objects import Object
 from cpuplan.simulate.koordinatorfiles.pods import NUMA_POLICIES
 from cpuplan.source import Field
@@ -94,7 +98,7 @@ def _reservation(found: Object, texts: Mapping[str, str], release: Version) -> I
         return
     if given is None:
         return
-    yield from unread_fields(found, field, json.loads(texts[keys.RESERVATION]), release)
+    yield from unread_fields(found, field, said(texts[keys.RESERVATION]), release)
     if given.apply_policy and given.apply_policy not in _APPLY:
         hint = did_you_mean(given.apply_policy, _APPLY)
         problem = "this is no policy, and it is applied as Default"
@@ -113,7 +117,7 @@ def _system_qos(found: Object, texts: Mapping[str, str], release: Version) -> It
     except KubeletError as error:
         yield unreadable(found, field, error, '{"cpuset": "2-3"}')
         return
-    given = json.loads(texts[keys.SYSTEM_QOS_RESOURCE]) or {}
+    given = said(texts[keys.SYSTEM_QOS_RESOURCE])
     yield from unread_fields(found, field, given, release)
 
 

@@ -1,8 +1,6 @@
 """Pods, and templates of pods: what is refused, what binds nothing, what must not be written."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.koordinator import keys, qos
@@ -19,8 +17,13 @@ from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.pods.defaults import apply_defaults
 from cpuplan.kubelet.pods.pod import Pod, read_pod
 from cpuplan.kubelet.releases.features import Gates
-from cpuplan.read.pods import problem_of, problems_of, value_of
-from cpuplan.simulate.koordinatorfiles.metadata import unread_fields, unread_names, unreadable
+from cpuplan.read.pods import problems_of
+from cpuplan.simulate.koordinatorfiles.metadata import (
+    said,
+    unread_fields,
+    unread_names,
+    unreadable,
+)
 from cpuplan.simulate.koordinatorfiles.objects import Object
 from cpuplan.source import Field
 from cpuplan.text import did_you_mean
@@ -52,21 +55,7 @@ def check_pod(found: Object, release: Version, *, has_profiles: bool) -> Iterato
 
 def pod_problems(found: Object) -> list[Diagnostic]:
     """What keeps a pod from being read (CP720)."""
-    return [*problems_of(found.source, found.at, found.data), *_label_problems(found)]
-
-
-def _label_problems(found: Object) -> Iterator[Diagnostic]:
-    """Labels that are no text, which the API server refuses."""
-    at = ("metadata", "labels")
-    labels = value_of(found.data, at)
-    if labels is not None and not isinstance(labels, dict):
-        problem = "has metadata.labels that is not a mapping"
-        yield problem_of(found.source, (*found.at, *at), problem)
-        return
-    for key, value in (labels or {}).items():
-        if not isinstance(value, str):
-            problem = f"has the label {key} that is not text: quote it"
-            yield problem_of(found.source, (*found.at, *at, key), problem)
+    return list(problems_of(found.source, found.at, found.data))
 
 
 def check_metadata(
@@ -146,14 +135,9 @@ def _spec(
     except KubeletError as error:
         yield unreadable(found, field, error, _SPEC_EXAMPLE)
         return
-    yield from unread_fields(found, field, _mapping(texts[keys.RESOURCE_SPEC]), release)
+    yield from unread_fields(found, field, said(texts[keys.RESOURCE_SPEC]), release)
     yield from _bind_policies(found, field, spec)
     yield from _exclusive_policy(found, field, spec)
-
-
-def _mapping(text: str) -> dict[str, Any]:
-    value = json.loads(text)
-    return value if isinstance(value, dict) else {}
 
 
 def _bind_policies(found: Object, field: Field, spec: ResourceSpec) -> Iterator[Diagnostic]:
@@ -193,7 +177,7 @@ def _numa_spec(
     except KubeletError as error:
         yield unreadable(found, field, error, _NUMA_EXAMPLE)
         return
-    yield from unread_fields(found, field, _mapping(texts[keys.NUMA_TOPOLOGY_SPEC]), release)
+    yield from unread_fields(found, field, said(texts[keys.NUMA_TOPOLOGY_SPEC]), release)
     if spec.policy and spec.policy not in NUMA_POLICIES:
         yield found.finding(
             "CP643",
@@ -215,7 +199,7 @@ def _status(
     except KubeletError as error:
         yield unreadable(found, field, error, '{"cpuset": "2-3"}')
         return
-    yield from unread_fields(found, field, _mapping(texts[keys.RESOURCE_STATUS]), release)
+    yield from unread_fields(found, field, said(texts[keys.RESOURCE_STATUS]), release)
     nodes = [node.node for node in status.numa_nodes]
     shown = status.cpuset or (f"of NUMA nodes {', '.join(map(str, nodes))}" if nodes else "")
     if shown:

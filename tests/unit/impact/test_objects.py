@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from cpuplan.impact import objects
+from cpuplan.impact.earlier import Object, ObjectId
 from cpuplan.impact.objects import How, ObjectChange
-from cpuplan.impact.sides import Object, ObjectId
 
 
 def made(name: str, kind: str = "RuntimeClass", **fields: Any) -> dict[ObjectId, Object]:

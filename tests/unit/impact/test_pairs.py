@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from cpuplan.emit import to_json
 from cpuplan.impact import pairs
 from cpuplan.impact.sides import Pair, Side
+from tests.unit.impact.test_trees import PLAN
 
 
 def side(classes: Mapping[str, list[str]]) -> Side:
@@ -12,7 +13,7 @@ def side(classes: Mapping[str, list[str]]) -> Side:
     files = {}
     for name, nodes in classes.items():
         cluster, _, of = name.partition("/")
-        data = {"cluster": cluster, "class": of, "nodes": nodes}
+        data = {**PLAN, "cluster": cluster, "class": of, "nodes": nodes}
         files[f".cpuplan/classes/{name}.json"] = to_json(data).encode()
     return Side(files)
 

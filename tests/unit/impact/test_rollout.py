@@ -15,6 +15,7 @@ from cpuplan.model.rollout import Rollout
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.plan import Wave as Found
 from tests.machines.plans import plan as node_plan
+from tests.unit.impact.test_trees import PLAN
 
 NODES = tuple(f"n{number}" for number in range(10))
 POOL = b"""apiVersion: machineconfiguration.openshift.io/v1
@@ -93,7 +94,7 @@ def test_a_pool_without_an_object_goes_node_by_node() -> None:
 
 
 def test_nodes_that_are_gone_go_with_the_pool_that_they_had() -> None:
-    was = {"cluster": "lab", "class": "a", "intent": "ran", "pool": "worker", "nodes": ["n0"]}
+    was = {**PLAN, "class": "a", "intent": "ran", "pool": "worker", "nodes": ["n0"]}
     before = Side({".cpuplan/classes/lab/a.json": to_json(was).encode()})
     change = Change(
         Pair(("lab", "a"), None, "lab", ("n0", "n1")), (Step(Impact.REBOOT, "it", "x", "rule"),)

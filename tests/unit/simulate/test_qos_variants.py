@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from cpuplan.cpuset import CpuSet
+from cpuplan.fits import compiled
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.plan import ConfiguredPlan
@@ -14,7 +15,6 @@ from cpuplan.resources import resource
 from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import planned
-from cpuplan.write.fits import compiled
 from tests import named_cases
 from tests.machines.pods import container, guaranteed, named, pod
 

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import yaml
-
 from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import ROLE
 from cpuplan.impact.rules.context import Cluster
@@ -16,8 +14,6 @@ from cpuplan.mco.generated.kubelet import KubeletConfigs
 from cpuplan.mco.pools import Object, name_of
 from cpuplan.mco.releases import Release
 
-#: Objects that operators make of compiled ones.
-_OPERATOR = "expected/operator"
 #: The fields of kubelet.conf that the operator writes itself are the same on both sides, and left
 #: out of both.
 _DEFAULTS: Mapping[str, dict[str, Any]] = {"worker": {}, "master": {}}
@@ -82,10 +78,7 @@ def made(side: Side, cluster: str, kind: str) -> list[Object]:
 
 @lru_cache(maxsize=8)
 def _made(side: Side, cluster: str) -> tuple[Object, ...]:
-    start = f"clusters/{cluster}/{_OPERATOR}/"
-    paths = (path for path in sorted(side.files) if path.startswith(start))
-    texts = (side.files[path] for path in paths if path.endswith(".yaml"))
-    return tuple(yaml.load(text, Loader=yaml.CSafeLoader) for text in texts)
+    return side.made(cluster)
 
 
 def _of_kind(objects: Sequence[Object], kind: str) -> list[Object]:
@@ -105,11 +98,12 @@ def _built_in(side: Side, cluster: str) -> dict[str, Object]:
     return {name: _pool(name, labels[name]) for name in pools.BUILT_IN}
 
 
-def _pool_labels(plan: Mapping[str, Any]) -> Mapping[str, str]:
+def _pool_labels(plan: Mapping[str, Any]) -> dict[str, str]:
+    """The labels of the pool of a class; of a class that somebody edited, those that are some."""
     for entry in plan["settings"]:
         if (entry["component"], entry["key"]) == (pools.NAME, pools.LABELS):
-            known: Mapping[str, str] = entry["value"]
-            return known
+            known = entry["value"] if isinstance(entry["value"], dict) else {}
+            return {key: value for key, value in known.items() if isinstance(value, str)}
     return {}
 
 

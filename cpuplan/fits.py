@@ -1,4 +1,5 @@
-"""Whether a value is valid by a JSON Schema, for the keywords that the schemas of outputs use.
+"""Whether a value is valid by a JSON Schema, for the keywords that the schemas of outputs use, and
+what others may have written.
 
 A schema becomes a function, each part of it when a value first has that part. The library
 `jsonschema` takes 40 ms to import and far longer for each file; it explains what is not valid here,
@@ -7,12 +8,36 @@ the schemas; compiled beforehand, its code has half a megabyte.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sized
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sized
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
 
 Schema: TypeAlias = Mapping[str, Any]
 #: Whether a value is valid for certain.
 Check: TypeAlias = Callable[[Any], bool]
+
+
+class Form:
+    """A schema, and its check, which is made when it is first asked."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    @cached_property
+    def fits(self) -> Check:
+        """Whether a value is valid."""
+        return compiled(self.schema)
+
+
+class Misfit(NamedTuple):
+    """A part of a value that is not valid, by the way to it, and why: `is not text`."""
+
+    at: tuple[str | int, ...]
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{'.'.join(map(str, self.at)) or 'it'} {self.problem}"
+
 
 #: Of each JSON type. 1.0 is an integer to JSON Schema; that is left to the library.
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -22,6 +47,16 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "integer": (int,),
     "number": (int, float),
+    "null": (type(None),),
+}
+_WORDS = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "null": "null",
 }
 
 
@@ -41,6 +76,53 @@ def compiled(schema: Schema) -> Check:
         return True
 
     return fits
+
+
+def misfit(value: Any, schema: Schema, at: tuple[str | int, ...] = ()) -> Misfit | None:
+    """The first part of a value that is not valid by a schema, and why; None where all is.
+
+    For people who must mend a file, and without the library, which not every node has.
+    """
+    if compiled(schema)(value):
+        return None
+    if "anyOf" in schema or not _type(schema.get("type", [*_TYPES]), schema)(value):
+        return Misfit(at, f"is not {_expected(schema)}")
+    missing = _first_missing(value, schema)
+    if missing:
+        return Misfit(at, f"has no {missing}")
+    parts: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, list):
+        parts = enumerate(value)
+    for key, part in parts:
+        inner = misfit(part, _schema_of(schema, key), (*at, key))
+        if inner:
+            return inner
+    return Misfit(at, "has a value that is out of its bounds")
+
+
+def _expected(schema: Schema) -> str:
+    """The types that a value may have, in words."""
+    names: list[str] = []
+    for choice in schema.get("anyOf", [schema]):
+        given = choice.get("type", [])
+        names += [given] if isinstance(given, str) else given
+    return " or ".join(_WORDS[name] for name in names) or "one of what is allowed here"
+
+
+def _first_missing(value: Any, schema: Schema) -> str | None:
+    wanted = schema.get("required", ()) if isinstance(value, dict) else ()
+    return next((key for key in wanted if key not in value), None)
+
+
+def _schema_of(schema: Schema, key: str | int) -> Schema:
+    """The schema of a part of a value."""
+    if isinstance(key, int):
+        inner = schema.get("items", {})
+    else:
+        inner = schema.get("properties", {}).get(key, schema.get("additionalProperties", {}))
+    return inner if isinstance(inner, Mapping) else {}
 
 
 def _type(argument: Any, _schema: Schema) -> Check:

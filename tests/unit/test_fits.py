@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from cpuplan.write.fits import compiled
+from cpuplan.fits import compiled
 from cpuplan.write.readers import reader_of
 from tests.projects import REPOSITORY
 
