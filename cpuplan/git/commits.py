@@ -13,7 +13,7 @@ from cpuplan.git import own as owns
 from cpuplan.git.objects import name_of
 from cpuplan.git.program import LONG, Done, ask, run, run_as_user, unusable
 from cpuplan.git.repository import Repository
-from cpuplan.git.trees import Entry, bring_trees
+from cpuplan.git.trees import Entry, bring_trees, tree_of
 
 #: The index is ours alone, and holds every name that the branch has already.
 _PLAIN_INDEX = (
@@ -48,8 +48,9 @@ def write_tree(
     added = [f"{entry.mode} {entry.object}\t{path}" for path, entry in changes.items() if entry]
     lines = "".join(f"{line}\0" for line in (*removed, *added)).encode(errors="surrogateescape")
     index = {"GIT_INDEX_FILE": os.fspath(repository.door / "index.new")}
-    if base:
-        bring_trees(repository, base)
+    top = tree_of(repository, base, "") if base and repository.promisors else None
+    if top:
+        bring_trees(repository, top)
     _index(repository, index, "read-tree", *([base] if base else ["--empty"]))
     _index(repository, index, "update-index", "-z", "--index-info", data=lines)
     # What stays is in the base tree, of which a partial clone need not have the contents.

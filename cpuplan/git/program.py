@@ -92,7 +92,7 @@ def run(
     `also` is added to its environment. Raises CpuplanError (CP688) where there is no Git, no answer
     in time, or one of more than `most` bytes.
     """
-    environment = _environment(()) | _ALONE | _READING | also
+    environment = {**_environment(()), **_ALONE, **_READING, **also}
     return _run(repository, words, data, environment, limit, most)
 
 
@@ -124,7 +124,13 @@ def run_as_user(
     """
     configuration = {"GIT_CONFIG_GLOBAL": os.fspath(repository.own_configuration)}
     allowed = {"GIT_ALLOW_PROTOCOL": ":".join(PROTOCOLS)}
-    environment = _environment((*PERSONS, *REMOTES)) | _ALONE | configuration | allowed | also
+    environment = {
+        **_environment((*PERSONS, *REMOTES)),
+        **_ALONE,
+        **configuration,
+        **allowed,
+        **also,
+    }
     return _run(repository, words, data, environment, LONG, MOST, held=held)
 
 
@@ -181,7 +187,7 @@ def _run(
             try:
                 if held is None:
                     _limit_memory(process.pid)
-                output, error = _exchange(process, data, limit, most)
+                output, complaints = _exchange(process, data, limit, most)
                 process.wait(timeout=limit)
             except BaseException:
                 process.kill()
@@ -196,7 +202,7 @@ def _run(
     if output is None:
         problem = f"`git {words[0]}` told more than {most:,} bytes"
         raise TooMuch(unusable(repository, problem).diagnostics)
-    return Done(process.returncode, output, repository.as_known(text(error)))
+    return Done(process.returncode, output, repository.as_known(text(complaints)))
 
 
 def _limit_memory(process: int) -> None:

@@ -19,6 +19,7 @@ MAIN = {
     "master": "refs/heads/master",
 }
 #: A name of a branch or tag, before what Git may be told of its history.
+_OBJECT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BRANCH = re.compile(r"[\w][\w./+-]*")
 #: Modes of tree entries.
 FILE, EXECUTABLE, LINK, SUBMODULE = "100644", "100755", "120000", "160000"
@@ -67,7 +68,7 @@ def commit_of(repository: Repository, ref: str) -> str:
 def _check_unique(repository: Repository, ref: str) -> None:
     """Git takes a tag before a branch of the same name, and whoever may push makes tags."""
     match = _BRANCH.match(ref)
-    if match is None:
+    if match is None or ref == "HEAD" or _OBJECT.fullmatch(ref):
         return
     names = [f"refs/{kind}/{match[0]}" for kind in ("tags", "heads", "remotes")]
     known = ask(repository, "for-each-ref", "--format=%(refname)", *names).line.splitlines()
@@ -90,7 +91,7 @@ def entries_of(repository: Repository, commit: str, folder: str) -> dict[str, En
 
     Raises CP688, and CP6110 for too many.
     """
-    tree = _tree_of(repository, commit, folder)
+    tree = tree_of(repository, commit, folder)
     if tree is None:
         return {}
     bring_trees(repository, tree)
@@ -112,27 +113,52 @@ def entries_of(repository: Repository, commit: str, folder: str) -> dict[str, En
     return entries
 
 
-def _tree_of(repository: Repository, commit: str, folder: str) -> str | None:
-    """The object of a folder, if it is one. In a clone without trees, those above it come first."""
-    parts = folder.split("/") if repository.promisors else [folder]
-    name = f"{commit}^{{tree}}"
+def tree_of(repository: Repository, commit: str, folder: str) -> str | None:
+    """The object of a folder, if it is one.
+
+    Raises CP688 where a tree above it is missing: what was not looked at is not empty.
+    """
     if repository.promisors:
-        top = run(repository, "log", "-1", "--no-show-signature", "--format=%T", commit)
-        name = top.line or commit  # a tree has no line
-    for part in ["", *filter(None, parts)]:
-        name = f"{name}:{part}" if part else name
-        found = run(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
-        if found.code:
+        return _brought_tree(repository, commit, folder)
+    found = _resolve(repository, f"{commit}:{folder}")
+    if found is None:
+        top = run(repository, "cat-file", "-t", f"{commit}^{{tree}}")
+        if top.line != "tree":
+            raise unusable(repository, f"the tree of {commit} is missing")
+        return None
+    return found if _kind(repository, found) == "tree" else None
+
+
+def _brought_tree(repository: Repository, commit: str, folder: str) -> str | None:
+    """The same in a clone without trees: those above the folder come first."""
+    name = run(repository, "log", "-1", "--no-show-signature", "--format=%T", commit).line
+    name = name or commit  # a tree has no line
+    kind = _kind(repository, name)
+    for part in filter(None, folder.split("/")):
+        below = _resolve(repository, f"{name}:{part}")
+        if below is None:
             return None
-        name = found.line
+        name = below
+        kind = _kind(repository, name)
+    return name if kind == "tree" else None
+
+
+def _resolve(repository: Repository, name: str) -> str | None:
+    """The object of that name, which need not be here; None if its tree has none."""
+    found = run(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
+    if found.code and found.error:
+        raise unusable(repository, found.problem)
+    return None if found.code else found.line
+
+
+def _kind(repository: Repository, name: str) -> str:
+    """The kind of an object, which is brought if a partial clone lacks it."""
+    ((_, kind, _),) = _sizes(repository, [name])
+    if kind == "missing" and bring(repository, [name]):
         ((_, kind, _),) = _sizes(repository, [name])
-        if kind == "missing" and bring(repository, [name]):
-            ((_, kind, _),) = _sizes(repository, [name])
-        if kind == "missing":
-            raise unusable(repository, f"the object {name} is missing")
-        if kind != "tree":
-            return None
-    return name
+    if kind == "missing":
+        raise unusable(repository, f"the object {name} is missing")
+    return kind
 
 
 def bring_trees(repository: Repository, tree: str) -> None:

@@ -464,6 +464,34 @@ def test_a_shallow_clone(project: Path, tmp_path: Path) -> None:
     assert "--unshallow" in _refused(clone("second"), "CP690")
 
 
+@pytest.mark.parametrize("lacks", ["blob:none", "tree:0"])
+def test_a_partial_clone(project: Path, tmp_path: Path, lacks: str) -> None:
+    for name in ("allowFilter", "allowAnySHA1InWant"):
+        git(project, "config", f"uploadpack.{name}", "true")
+    _publish(project)
+    _on_branch(project, "a note", "theirs/deep/README", "theirs\n")
+    git(tmp_path, "clone", "-q", f"--filter={lacks}", f"file://{project}", "clone")
+    clone = tmp_path / "clone"
+    for key in ("user.name", "user.email"):
+        git(clone, "config", key, "x@example.com")
+    _change(clone)
+    _publish(clone, "--push", "origin")
+    assert git(project, "rev-list", "--count", "deploy").stdout == "3\n"
+    assert "theirs/deep/README" in _names(project)
+    assert git(project, "fsck", "--strict").returncode == 0
+    # A colleague was faster.
+    _on_branch(project, "another note", "theirs/deep/er/README", "theirs\n")
+    edit(clone, INTENT, "reserved: {cores: 3}", "reserved: {cores: 4}")
+    assert _run(clone, "compile")[0] == 0
+    commit(clone, "four")
+    _publish(clone, "--push", "origin")
+    assert "theirs/deep/er/README" in _names(project)
+    assert git(project, "fsck", "--strict").returncode == 0
+    assert (
+        git(clone, "rev-parse", "origin/deploy").stdout == git(clone, "rev-parse", "deploy").stdout
+    )
+
+
 def test_nobody_to_commit_as(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(project, "config", "--unset", "user.name")
     git(project, "config", "--unset", "user.email")
