@@ -25,7 +25,10 @@ _VALUES = re.compile(
 )
 _REMOTES = re.compile(r"remote\..*\.(url|pushurl)|url\..*\.(insteadof|pushinsteadof)", re.DOTALL)
 #: Of the user's: what is about a work tree, and what is decided here.
-_NEVER = re.compile(r"(core|extensions|include|includeif|filter|alias|url|remote)\..*", re.DOTALL)
+_NEVER = re.compile(
+    r"(core|extensions|include|includeif|filter|alias|hook|fetch|push|submodule|gc|maintenance)\..*",
+    re.DOTALL,
+)
 #: Of `core.`, what the user may say on remotes and passwords.
 _CORE = ("core.sshcommand", "core.askpass", "core.gitproxy", "core.compression")
 _SCHEME = re.compile(r"([A-Za-z0-9][A-Za-z0-9+.-]*)://")

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.fleet.before import MANIFEST, MANIFESTS, is_manifest
-from cpuplan.git import worktree
 from cpuplan.source import Position
 from cpuplan.write.known import Known, foreign_in, is_file, known_of
 from cpuplan.write.manifest import (
@@ -21,6 +20,9 @@ from cpuplan.write.manifest import (
     tree_digest,
 )
 from cpuplan.write.tree import FILE, FOLDER, Entry, look, read, scan
+
+if TYPE_CHECKING:
+    from cpuplan.git.worktree import Tracked
 
 
 class Changes(NamedTuple):
@@ -83,6 +85,8 @@ def compare(out: Path, files: Mapping[str, bytes], written: bytes | None = None)
         if path not in OLD and known.written.get(path) != digest
     }
     if edited or blocked:
+        from cpuplan.git import worktree  # most comparisons need not ask
+
         tracked = worktree.look(out, edited | blocked.keys())
         edited = _lost(edited, tracked, known)
         # Git has, for example, a file of another branch, whose manifest is not the merged one.
@@ -115,7 +119,7 @@ def compare(out: Path, files: Mapping[str, bytes], written: bytes | None = None)
 
 
 def _replaceable(
-    tracked: worktree.Tracked | None, files: Mapping[str, bytes], before: Mapping[str, Entry]
+    tracked: "Tracked | None", files: Mapping[str, bytes], before: Mapping[str, Entry]
 ) -> set[str]:
     """Wanted paths whose present content Git has."""
     if tracked is None:
@@ -151,12 +155,14 @@ def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) 
     foreign_files = {path for path in foreign if is_file(before, path)}
     if not foreign_files:
         return frozenset()
+    from cpuplan.git import worktree  # most folders have nothing foreign
+
     listed = foreign_files.intersection(worktree.of_merged(out, MANIFEST, MANIFESTS))
     tracked = worktree.look(out, listed) if listed else None
     return frozenset(listed & tracked.has) if tracked else frozenset()
 
 
-def _lost(edited: set[str], tracked: worktree.Tracked | None, known: Known) -> set[str]:
+def _lost(edited: set[str], tracked: "Tracked | None", known: Known) -> set[str]:
     """Of edited files, those whose content is nowhere else.
 
     Where neither Git nor a note of this machine shows what cpuplan wrote, a file counts as written
