@@ -26,7 +26,8 @@ _VALUES = re.compile(
 _REMOTES = re.compile(r"remote\..*\.(url|pushurl)|url\..*\.(insteadof|pushinsteadof)", re.DOTALL)
 #: Of the user's: what is about a work tree, and what is decided here.
 _NEVER = re.compile(
-    r"(core|extensions|include|includeif|filter|alias|hook|fetch|push|submodule|gc|maintenance)\..*",
+    r"(core|extensions|include|includeif|filter|alias|hook|remote|url|fetch|push|submodule|gc"
+    r"|maintenance)\..*",
     re.DOTALL,
 )
 #: Of `core.`, what the user may say on remotes and passwords.
