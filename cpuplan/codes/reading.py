@@ -101,7 +101,8 @@ CODES = {
     "CP1110": Code(
         "repository inside the project",
         "{path} is a Git repository inside the project",
-        "delete it, or move it out of the project; a submodule belongs beside the project's own folders",
+        "move what makes it one (`HEAD`, `objects` and `refs`, or `.git`) out of the project; a submodule belongs beside "
+        "the project's own folders",
         "A folder with `HEAD`, `objects` and `refs`, or the name `.git`, is a repository for every program of Git that "
         "starts below it, and its configuration names programs that these start. cpuplan's own folders (`inventories/`, "
         "`intents/`, `pods/`, `out/`) hold none, so nobody needs to ask whose it is.",

@@ -35,7 +35,7 @@ CODES = {
     "CP6111": Code(
         "name of two commits",
         "{ref} is the name of {names}",
-        "give the whole name, such as `refs/remotes/origin/main`, or delete the tag",
+        "give the whole name, such as `refs/heads/main` or `refs/remotes/origin/main`",
         "Git takes a tag before a branch of the same name. A tag called `origin/main` would otherwise decide what a change "
         "is compared with.",
     ),

@@ -14,7 +14,7 @@ CODES = {
     "CP692": Code(
         "inputs in no commit",
         "{path} is {state}",
-        "commit it first (`git add --force` if Git ignores it), or publish with `--allow-dirty`: the message then says that "
+        "commit it first, also if Git ignores it, or publish with `--allow-dirty`: the message then says that "
         "the inputs are in no commit",
         "What is published names the commit of its inputs, so that anyone can compile it again and compare. Files "
         "under `inventories/`, `intents/` and `pods/` count, including the lock and files that Git ignores.",

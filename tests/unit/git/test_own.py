@@ -43,7 +43,7 @@ def _seen(top: Path) -> dict[str, str]:
     with opened(top, writes=True) as repository:
         owns.prepare(repository)
         listed = run_as_user(repository, "config", "--global", "--list", "-z")
-        return dict(part.split("\n", 1) for part in listed.parts)  # type: ignore[misc]
+        return dict(part.split("\n", 1) for part in listed.parts)
 
 
 @pytest.mark.parametrize("how", ["local", "worktree", "include"])
