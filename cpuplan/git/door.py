@@ -9,7 +9,7 @@ attributes, grafts, remotes, promises of objects, other configuration.
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cpuplan.diagnostics import CpuplanError, diagnose
@@ -17,7 +17,7 @@ from cpuplan.files import Unreadable, read_regular, temporary
 from cpuplan.git import places
 from cpuplan.git.configuration import as_text
 from cpuplan.git.places import NoRepository
-from cpuplan.git.program import ask, run, unusable, users_paths
+from cpuplan.git.program import ask, run, users_paths
 from cpuplan.git.repository import TRUE, Repository
 
 #: Bytes of a repository's configuration, and of the file HEAD.
@@ -73,21 +73,25 @@ def opened(folder: Path, *, bare: bool = False, writes: bool = False) -> Iterato
     go away again, unless it `writes`.
     """
     try:
-        place = places.find(os.fspath(folder), bare=bare)
-        with temporary.folder() as held:
-            below = os.path.relpath(os.path.realpath(folder), place.top)
-            prefix = "" if below == os.curdir else f"{below}/"
-            (held.path / "common").mkdir()
-            repository = Repository(
-                folder, Path(place.top), prefix, place, held.path, held.descriptor, {}
-            )
-            try:
-                repository = _fill(repository, writes=writes)
-            except OSError as error:
-                raise unusable(repository, error.strerror or str(error)) from error
-            yield repository
+        with ExitStack() as stack:
+            yield _open(folder, stack, bare=bare, writes=writes)
     except NoRepository as error:
         raise _refused(folder, str(error)) from error
+
+
+def _open(folder: Path, stack: ExitStack, *, bare: bool, writes: bool) -> Repository:
+    place = places.find(os.fspath(folder), bare=bare)
+    below = os.path.relpath(os.path.realpath(folder), place.top)
+    prefix = "" if below == os.curdir else f"{below}/"
+    try:
+        held = stack.enter_context(temporary.folder())
+        (held.path / "common").mkdir()
+        repository = Repository(
+            folder, Path(place.top), prefix, place, held.path, held.descriptor, {}
+        )
+        return _fill(repository, writes=writes)
+    except OSError as error:
+        raise _refused(folder, f"{error.filename}: {error.strerror or error}") from error
 
 
 def _refused(folder: Path, problem: str) -> CpuplanError:

@@ -1,5 +1,6 @@
 """Which repository is used, in every form in which people have one, and what of it is seen."""
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -252,3 +253,13 @@ def test_limits_of_an_answer(top: Path, monkeypatch: pytest.MonkeyPatch) -> None
         (repository.door / "alias").write_text("[alias]\n\twait = !sleep 3\n")
         with pytest.raises(CpuplanError, match="no answer in"):
             run(repository, "wait", limit=0.2, also=alias)
+
+
+def test_a_folder_for_temporary_files_that_is_full(
+    top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**_: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device", "/tmp")
+
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+    assert "No space left on device" in _refused(top)
