@@ -158,8 +158,19 @@ def check_cluster(data: bytes) -> None:
 
 
 #: What is no number to the kernel, and is one to Python or to regular expressions; and numbers.
-_NUMBERS = ("512\x1c", "1" * 5000, "\uff11\uff12", "\xb2", "1_0", "-0", "+5", " 7", "7\x85", "0x1f")
 _NUMBERS: tuple[str, ...] = (
+    "512\x1c",
+    "1" * 5000,
+    "\uff11\uff12",
+    "\xb2",
+    "1_0",
+    "-0",
+    "+5",
+    " 7",
+    "7\x85",
+    "0x1f",
+)
+_NUMBERS = (
     *_NUMBERS,
     "1e9",
     "nan",
