@@ -42,6 +42,12 @@ _DEVICE = r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)"
 #: For editors, and for `problem_of`; lengths are checked separately.
 LABEL_PATTERN = f"^(?!{_DEVICE}){_LABEL}$"
 NAME_PATTERN = rf"^(?!{_DEVICE}){_LABEL}(\.{_LABEL})*$"
+#: Key and value of an object's label (apimachinery, IsQualifiedName and IsValidLabelValue).
+_QUALIFIED = "[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
+LABEL_KEY_PATTERN = rf"^([a-z0-9]([a-z0-9.-]{{0,251}}[a-z0-9])?/)?{_QUALIFIED}$"
+LABEL_VALUE_PATTERN = rf"^({_QUALIFIED})?$"
+_LABEL_KEY = re.compile(LABEL_KEY_PATTERN.replace("$", r"\Z"))
+_LABEL_VALUE = re.compile(LABEL_VALUE_PATTERN.replace("$", r"\Z"))
 _SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _NAMED_AS_DEVICE = re.compile(_DEVICE.replace("$", r"\Z"))
 
@@ -80,6 +86,11 @@ def problem_of(name: str, longest: int = LONGEST_NAME, *, dots: bool = True) -> 
 def is_subdomain(name: str) -> bool:
     """Whether the API server takes `name` as that of a node; `problem_of` refuses more."""
     return len(name) <= LONGEST_OBJECT and bool(_SUBDOMAIN.fullmatch(name))
+
+
+def is_label(key: str, value: str) -> bool:
+    """Whether the API server takes this label."""
+    return bool(_LABEL_KEY.match(key) and _LABEL_VALUE.match(value))
 
 
 def name_from(text: str, default: str, longest: int = LONGEST_NAME, *, dots: bool = True) -> str:

@@ -7,31 +7,17 @@ from pydantic import Field, model_validator
 
 from cpuplan.model.base import Model, matching, problem
 from cpuplan.model.document import DocumentName, FeatureSet, Listed, OciRuntime, Release
-
-_Path = Annotated[str, matching(r"^/", "an absolute path", "/etc/crio/crio.conf.d/05-logs.conf")]
-
-
-_NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-_Label = Annotated[
-    str,
-    matching(
-        rf"^([a-z0-9][-a-z0-9.]*/)?{_NAME}$",
-        "the key of a label, such as node-role.kubernetes.io/worker",
-        "node-role.kubernetes.io/worker",
-    ),
-]
-_LabelValue = Annotated[str, matching(rf"^({_NAME})?$", "the value of a label", "worker")]
-_Labels = dict[_Label, _LabelValue]
+from cpuplan.model.texts import AbsolutePath, Key, LabelKey, Labels, LabelValue, Line
 
 
 class Requirement(Model):
     """A condition for a label."""
 
-    key: _Label = Field(description="the label")
+    key: LabelKey = Field(description="the label")
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(
         description="how the value is compared"
     )
-    values: Annotated[tuple[_LabelValue, ...], Listed] = Field(
+    values: Annotated[tuple[LabelValue, ...], Listed] = Field(
         default=(), description="the values, for In and NotIn"
     )
 
@@ -63,7 +49,7 @@ def meets(operator: str, key: str, values: Collection[object], labels: Mapping[s
 class LabelSelector(Model):
     """Objects that match all of these conditions; without conditions, none."""
 
-    match_labels: _Labels = Field(default={}, description="labels with these values")
+    match_labels: Labels = Field(default={}, description="labels with these values")
     match_expressions: Annotated[tuple[Requirement, ...], Listed] = Field(
         default=(), description="further conditions"
     )
@@ -81,7 +67,7 @@ class MachineConfigPool(Model):
     """A custom MachineConfigPool that cpuplan does not write."""
 
     name: DocumentName = Field(description="name of the object")
-    labels: _Labels = Field(default={}, description="labels of the object")
+    labels: Labels = Field(default={}, description="labels of the object")
     machine_config_selector: LabelSelector = Field(
         description="the MachineConfigs of the pool, by their labels"
     )
@@ -92,23 +78,23 @@ class MachineConfig(Model):
     """A MachineConfig that cpuplan does not write."""
 
     name: DocumentName = Field(description="name of the object; it decides about the order")
-    labels: _Labels = Field(
+    labels: Labels = Field(
         description="labels of the object",
         examples=[{"machineconfiguration.openshift.io/role": "worker"}],
     )
-    kernel_arguments: Annotated[tuple[str, ...], Listed] = Field(
+    kernel_arguments: Annotated[tuple[Line, ...], Listed] = Field(
         default=(), description="boot arguments that it adds"
     )
     kernel_type: Literal["default", "realtime", "64k-pages"] = Field(
         default="default", description="kernel that it installs"
     )
-    extensions: Annotated[tuple[str, ...], Listed] = Field(
+    extensions: Annotated[tuple[Key, ...], Listed] = Field(
         default=(), description="extensions of the operating system that it installs"
     )
-    files: Annotated[tuple[_Path, ...], Listed] = Field(
+    files: Annotated[tuple[AbsolutePath, ...], Listed] = Field(
         default=(), description="paths of the files, links and directories that it writes"
     )
-    units: Annotated[tuple[str, ...], Listed] = Field(
+    units: Annotated[tuple[Line, ...], Listed] = Field(
         default=(), description="names of the systemd units and drop-ins that it writes"
     )
 
@@ -190,7 +176,7 @@ class _Policy(Model):
 class FilePolicy(_Policy):
     """The policy of a file, or of all files of a folder."""
 
-    path: _Path = Field(description="the file or folder; the longest path that fits counts")
+    path: AbsolutePath = Field(description="the file or folder; the longest path that fits counts")
 
 
 class UnitPolicy(_Policy):
@@ -251,12 +237,12 @@ class ClusterSpec(Model):
         "performanceProfile, mixed CPUs need a set with the gate MixedCPUsAllocation. Default: "
         "what a target states, else Default",
     )
-    enabled_feature_gates: Annotated[tuple[str, ...], Listed] = Field(
+    enabled_feature_gates: Annotated[tuple[Key, ...], Listed] = Field(
         default=(),
         description="openshift: the gates that CustomNoUpgrade enables; without any, it is taken "
         "to enable what the intents need",
     )
-    control_plane_feature_gates: Annotated[tuple[str, ...], Listed] = Field(
+    control_plane_feature_gates: Annotated[tuple[Key, ...], Listed] = Field(
         default=(),
         description="gates that are enabled in kube-apiserver, kube-scheduler and "
         "kube-controller-manager beside those that are on by default; mechanism dra needs some",

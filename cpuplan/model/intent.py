@@ -22,6 +22,7 @@ from cpuplan.model.pools import GOAL_ORDER, Objective, Pools, QosSets
 from cpuplan.model.rollout import Rollout
 from cpuplan.model.rollout.selector import Selector
 from cpuplan.model.switches import Defaults, Rules
+from cpuplan.model.texts import Labels
 from cpuplan.model.tuning import (
     HardwareTuning,
     HugePagesSpec,
@@ -81,13 +82,11 @@ class Target(Model):
         "hardware, <pool>-<hardware>; common: one layout that is valid on all; "
         "default: an error",
     )
-    node_selector: dict[str, str] = Field(
-        default={}, description="openshift: labels of the pool's nodes"
-    )
-    machine_config_label: dict[str, str] = Field(
+    node_selector: Labels = Field(default={}, description="openshift: labels of the pool's nodes")
+    machine_config_label: Labels = Field(
         default={}, description="openshift: label of the MachineConfig"
     )
-    machine_config_pool_selector: dict[str, str] = Field(
+    machine_config_pool_selector: Labels = Field(
         default={}, description="openshift: labels of the MachineConfigPool"
     )
     delivery: Annotated[tuple[Delivery, ...], Field(min_length=1), Listed] = Field(

@@ -12,6 +12,7 @@ from pydantic import Field
 from cpuplan.model.base import Model, matching
 from cpuplan.model.document import Listed, Name
 from cpuplan.model.pools import SetName
+from cpuplan.model.texts import Key, Labels
 
 #: `proposal` has the names of the text of 2022 that Koordinator began with.
 Release = Literal["proposal", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8"]
@@ -30,7 +31,7 @@ _Ratio = Annotated[
 class Weight(Model):
     """How much a resource counts."""
 
-    name: str = Field(description="the resource", examples=["cpu"])
+    name: Key = Field(description="the resource", examples=["cpu"])
     weight: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="its weight")
 
 
@@ -65,10 +66,8 @@ class KoordinatorWorkload(Model):
     """Pods of the cluster that get a QoS class, by a ClusterColocationProfile."""
 
     name: Name = Field(description="name of the workload in objects and messages")
-    match_labels: dict[str, str] = Field(default={}, description="labels of its pods")
-    namespace_labels: dict[str, str] = Field(
-        default={}, description="labels of the namespaces of its pods"
-    )
+    match_labels: Labels = Field(default={}, description="labels of its pods")
+    namespace_labels: Labels = Field(default={}, description="labels of the namespaces of its pods")
     qos_class: QosClass = Field(
         description="LSE: CPUs of its own; LSR: the same, but BE pods may run there; LS: the CPU "
         "shared pool; BE: what is idle; SYSTEM: the CPUs of systemQos"

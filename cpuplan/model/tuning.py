@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 from cpuplan.model.base import Model, matching
 from cpuplan.model.document import Listed, Name, Quantity
 from cpuplan.model.pools import SetName
+from cpuplan.model.texts import Key, KeyValue
 
 _VALUE = r"[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*"
 
@@ -114,7 +115,7 @@ class Kubelet(Model):
         default="static",
         description="static gives exclusive CPUs to Guaranteed pods that request whole CPUs",
     )
-    cpu_manager_policy_options: dict[str, str] = Field(
+    cpu_manager_policy_options: dict[Key, KeyValue] = Field(
         default={},
         description='options of the static policy; values are text ("true"). For openshift, see '
         "also docs/defaults.md",
@@ -136,7 +137,7 @@ class Kubelet(Model):
         description="what is aligned: each container separately (the kubelet's default), or "
         "whole pods",
     )
-    topology_manager_policy_options: dict[str, str] = Field(
+    topology_manager_policy_options: dict[Key, KeyValue] = Field(
         default={}, description='options of the topology manager; values are text ("true")'
     )
     memory_manager_policy: Literal["None", "Static"] | None = Field(
@@ -145,15 +146,15 @@ class Kubelet(Model):
         "single-numa-node; with Static elsewhere, set the next three fields to "
         "the values of the nodes",
     )
-    kube_reserved: dict[Resource, str] | None = Field(
+    kube_reserved: dict[Resource, KeyValue] | None = Field(
         default=None,
         description="reserved for the kubelet and the runtime. Default: memory 500Mi on openshift",
     )
-    system_reserved: dict[Resource, str] | None = Field(
+    system_reserved: dict[Resource, KeyValue] | None = Field(
         default=None,
         description="reserved for system daemons. Default: memory 500Mi on openshift",
     )
-    eviction_hard: dict[str, str] | None = Field(
+    eviction_hard: dict[Key, KeyValue] | None = Field(
         default=None,
         description="pods are evicted immediately if less than this is left, by the kubelet's "
         "signals. Default: the kubelet's own thresholds, written explicitly on "

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from cpuplan.model.base import Model, matching
 from cpuplan.model.document import Name
+from cpuplan.model.texts import Labels, WebAddress
 
 #: A name, perhaps with a registry, a tag and a digest (distribution/reference, its grammar).
 _PART = "[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*"
@@ -19,19 +20,6 @@ Image = Annotated[
         "registry.example.com/cpuplan:1.0",
     ),
 ]
-_VALUE = "([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?"
-LabelKey = Annotated[
-    str,
-    matching(
-        r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$",
-        "the key of a label",
-        "app.kubernetes.io/part-of",
-    ),
-]
-LabelValue = Annotated[
-    str, matching(f"^{_VALUE}$", "the value of a label: letters, digits, dots, dashes", "cpuplan")
-]
-Labels = dict[LabelKey, LabelValue]
 #: Whole seconds, minutes or hours: Prometheus, Kubernetes and cpuplan read them alike.
 Span = Annotated[
     str, matching(r"^[1-9][0-9]{0,4}[smh]$", "a number of seconds, minutes or hours", "60s", "60m")
@@ -46,10 +34,7 @@ class Prometheus(Model):
         description="further labels of the PodMonitor and the PrometheusRule, by which a "
         "Prometheus selects them",
     )
-    runbooks: Annotated[
-        str,
-        matching(r"^https?://[^\s#]+$", "a URL without blanks and fragment"),
-    ] = Field(
+    runbooks: WebAddress = Field(
         default="https://cpuplan.io/docs/alerts",
         description="where docs/alerts.md is published: each alert links to its heading there",
     )

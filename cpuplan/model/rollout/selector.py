@@ -6,6 +6,7 @@ from pydantic import Field
 
 from cpuplan.model.base import Model
 from cpuplan.model.document import Listed, Name
+from cpuplan.model.texts import Labels, NodePattern
 
 
 class Selector(Model):
@@ -14,9 +15,9 @@ class Selector(Model):
     clusters: Annotated[tuple[Name, ...], Listed] = Field(
         default=(), description="nodes of these clusters; default: all"
     )
-    nodes: Annotated[tuple[str, ...], Listed] = Field(
+    nodes: Annotated[tuple[NodePattern, ...], Listed] = Field(
         default=(), description="node names; ranges and * are allowed"
     )
-    match_labels: dict[str, str] = Field(
+    match_labels: Labels = Field(
         default={}, description="nodes that have all of these labels in the inventory"
     )
