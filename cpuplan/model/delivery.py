@@ -48,6 +48,7 @@ class DeliverySpec(Model):
             "folders below the repository's root, such as sites/north: letters, digits, dots, "
             "dashes, underscores",
         ),
+        Field(max_length=1_000),
     ] = Field(default="", description="folder of the project in the repository; default: its root")
     tools: Annotated[tuple[Literal["argocd", "flux"], ...], Field(min_length=1), Listed] = Field(
         default=("argocd",), description="what syncs the files: objects for each are written"

@@ -14,7 +14,7 @@ from cpuplan.model.document import (
     Quantity,
     list_pattern,
 )
-from cpuplan.model.texts import Labels, Line, NodeNames
+from cpuplan.model.texts import Labels, MachineText, NodeNames
 
 #: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
 #: -1 is what some kernels say of cores that they know no number of.
@@ -243,10 +243,12 @@ class Device(Model):
     device_class: Literal["network", "gpu", "accelerator", "storage", "other"] = Field(
         default="other", alias="class", description="purpose of the device, by its PCI class"
     )
-    vendor: Line | None = Field(default=None, description="PCI vendor id or name")
-    device: Line | None = Field(default=None, description="PCI device id or name")
-    driver: Line | None = Field(default=None, description="kernel driver", examples=["ice"])
-    name: Line | None = Field(default=None, description="the network interface, if it has one")
+    vendor: MachineText | None = Field(default=None, description="PCI vendor id or name")
+    device: MachineText | None = Field(default=None, description="PCI device id or name")
+    driver: MachineText | None = Field(default=None, description="kernel driver", examples=["ice"])
+    name: MachineText | None = Field(
+        default=None, description="the network interface, if it has one"
+    )
     numa_node: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
         description="the NUMA node of the device; omitted if the kernel reports none",
@@ -262,10 +264,10 @@ class HardwareSpec(Model):
     architecture: Literal[
         "x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64", "other"
     ] = Field(default="x86_64", description="output of `uname -m`")
-    vendor: Line | None = Field(
+    vendor: MachineText | None = Field(
         default=None, description="CPU vendor as in /proc/cpuinfo", examples=["GenuineIntel"]
     )
-    model: Line | None = Field(default=None, description="CPU model name")
+    model: MachineText | None = Field(default=None, description="CPU model name")
     model_number: int | None = Field(
         default=None,
         description="`model` in /proc/cpuinfo, which identifies the generation of Intel CPUs",

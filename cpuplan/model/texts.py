@@ -10,24 +10,23 @@ from pydantic import AfterValidator, Field
 
 from cpuplan import naming
 from cpuplan.model.base import matching, problem
+from cpuplan.printable import printable
 
 #: Controls, line ends, and what is invisible or changes the direction of text; `printable` escapes
 #: the same, and blanks that do not break.
-_HIDDEN = (
-    r"\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\uffff"
-)
+_HIDDEN = r"\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb\ufffe\uffff"
 #: As above, but line ends and tabs, and what joins the letters of some scripts.
 _HIDDEN_IN_WORDS = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    r"\ufff0-\uffff"
+    r"\ufff0-\ufffb\ufffe\uffff"
 )
 _LONGEST_LINE = 1_000
 _LONGEST_WORDS = 4_000
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """The text, if it has no tags (U+E0000 and on), which no pattern for all readers can name."""
-    if any(0xE0000 <= ord(character) <= 0xE0FFF for character in text):
+    if any("\U000e0000" <= letter <= "\U000e0fff" or letter in "\ufffe\uffff" for letter in text):
         raise problem("hidden_text", "text without invisible characters")
     return text
 
@@ -37,8 +36,17 @@ Line = Annotated[
     str,
     matching(rf"^[^{_HIDDEN}]*$", "text on one line, without control and invisible characters"),
     Field(max_length=_LONGEST_LINE),
-    AfterValidator(_visible),
+    AfterValidator(visible),
 ]
+
+
+def _escaped(text: str) -> str:
+    return printable(text)[:_LONGEST_LINE]
+
+
+#: What firmware, a kernel or a driver says of a machine, which nobody can correct: escapes stand
+#: for what is not visible, as everywhere that it is shown.
+MachineText = Annotated[str, AfterValidator(_escaped)]
 #: The field of a document that something is about.
 Place = Annotated[
     str,
@@ -49,7 +57,7 @@ Place = Annotated[
         "Intent/ran-du:spec.pools.shared",
     ),
     Field(max_length=_LONGEST_LINE),
-    AfterValidator(_visible),
+    AfterValidator(visible),
 ]
 #: A line that is not empty.
 NonEmptyLine = Annotated[Line, Field(min_length=1)]
@@ -60,7 +68,7 @@ Words = Annotated[
         rf"^[^{_HIDDEN_IN_WORDS}]*$", "text in words, without control and invisible characters"
     ),
     Field(max_length=_LONGEST_WORDS),
-    AfterValidator(_visible),
+    AfterValidator(visible),
 ]
 
 
@@ -101,13 +109,14 @@ NodePattern = Annotated[
         "worker-[00-11]",
     ),
     Field(max_length=_LONGEST_LINE),
+    AfterValidator(visible),
 ]
 #: A file or folder of a node.
 AbsolutePath = Annotated[
     str,
     matching(rf"^/[^{_HIDDEN}]*$", "an absolute path", "/etc/crio/crio.conf.d/05-logs.conf"),
     Field(max_length=4096),
-    AfterValidator(_visible),
+    AfterValidator(visible),
 ]
 #: A key of settings that others define: options of the kubelet, resources, feature gates.
 Key = Annotated[
@@ -122,7 +131,10 @@ Key = Annotated[
 KeyValue = Annotated[
     str,
     matching(
-        r"^[A-Za-z0-9.%+-]{0,64}$", "letters, digits, dots, signs or a percent sign", "500Mi", "10%"
+        r"^((-?[0-9.+]|[A-Za-z])[A-Za-z0-9.%+-]{0,63})?$",
+        "letters, digits, dots, signs or a percent sign",
+        "500Mi",
+        "10%",
     ),
 ]
 _URL = r"[A-Za-z0-9._~:/?@!&*+,=%\[\]-]"

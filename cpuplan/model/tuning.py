@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 from cpuplan.model.base import Model, matching
 from cpuplan.model.document import Listed, Name, Quantity
 from cpuplan.model.pools import SetName
-from cpuplan.model.texts import Key, KeyValue
+from cpuplan.model.texts import Key, KeyValue, visible
 
 _VALUE = r"[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*"
 
@@ -27,6 +27,7 @@ KernelArgument = Annotated[
         "one word of the kernel command line, such as audit=0, without blanks and what shells read",
         "audit=0",
     ),
+    Field(max_length=1024),
     AfterValidator(_without_quotes),
 ]
 HugePageSize = Annotated[
@@ -37,7 +38,9 @@ HugePageSize = Annotated[
 PCI_ID = r"^0x[0-9a-fA-F]{1,4}$"
 #: What can be part of a device's name (kernel: dev_valid_name), and so no second line of a TuneD
 #: profile.
-INTERFACE = r"^[^\s/:\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+$"
+INTERFACE = (
+    r"^[^\s/:\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+$"
+)
 Duration = Annotated[
     str,
     matching(r"^([0-9]+(ms|s|m|h))+$", "a time with its unit, such as 5s or 1m30s", "5s"),
@@ -47,7 +50,10 @@ _PciId = Annotated[
     matching(PCI_ID, "0x and up to four hexadecimal digits, such as 0x8086", "0x8086"),
 ]
 _Interface = Annotated[
-    str, matching(INTERFACE, "a device's name, without blanks, slashes and colons")
+    str,
+    matching(INTERFACE, "a device's name, without blanks, slashes and colons"),
+    Field(max_length=128),
+    AfterValidator(visible),
 ]
 
 

@@ -19,6 +19,7 @@ Image = Annotated[
         "the reference of an image, such as registry.example.com/cpuplan:1.0",
         "registry.example.com/cpuplan:1.0",
     ),
+    Field(max_length=1_000),
 ]
 #: Whole seconds, minutes or hours: Prometheus, Kubernetes and cpuplan read them alike.
 Span = Annotated[
