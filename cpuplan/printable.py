@@ -19,9 +19,9 @@ _UNPRINTABLE = re.compile(f"[{UNPRINTABLE}]")
 #: Pipelines), `##[` (there, and GitHub Actions), `##teamcity[`.
 CI_COMMAND = r"##(?=[A-Za-z]*\[)"
 #: GitHub Actions does what follows at the beginning of a line, behind blanks.
-CI_LINE = r"^[ \t]*::"
+CI_LINE = r"^[ \t]*::(?=[A-Za-z])"
 _CI_COMMAND = re.compile(CI_COMMAND)
-_CI_LINE = re.compile(rf"({CI_LINE[:-1]})(?=:)", re.MULTILINE)
+_CI_LINE = re.compile(CI_LINE, re.MULTILINE)
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
@@ -42,7 +42,7 @@ def inert_in_logs(text: str, *, has_own_commands: bool = False) -> str:
     if "##" in text:
         text = _CI_COMMAND.sub(r"#\\x23", text)
     if "::" in text and not has_own_commands:
-        text = _CI_LINE.sub(lambda match: match[0][:-1] + "\\x3a", text)
+        text = _CI_LINE.sub(lambda match: match[0][:-2] + "\\x3a:", text)
     return text
 
 

@@ -14,7 +14,10 @@ from cpuplan.printable import printable
 
 #: Controls, line ends, and what is invisible or changes the direction of text; `printable` escapes
 #: the same, and blanks that do not break.
-_HIDDEN = r"\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb\ufffe\uffff"
+_HIDDEN = (
+    r"\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    r"\ufff0-\ufffb\ufffe\uffff"
+)
 #: As above, but line ends and tabs, and what joins the letters of some scripts.
 _HIDDEN_IN_WORDS = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
