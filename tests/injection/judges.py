@@ -107,7 +107,7 @@ def _without(text: str, payload: str) -> str:
 def _masked(line: str, payload: str) -> str:
     """A line without the text, its quotes, and digests."""
     line = re.sub(r"""["']?<text>["']?""", "<text>", _without(line, payload))
-    return re.sub(r"[0-9a-f]{16,128}", "<digest>", line)
+    return re.sub(r"\b[0-9a-f]{8}\b|[0-9a-f]{16,128}", "<digest>", line)
 
 
 def _decoded(text: str) -> Any:

@@ -34,6 +34,8 @@ TARGETS = {
 #: Free text that reaches a file of every node.
 KUBELET = "kubelet: {configuration: {providerID: TEXT}}"
 NO_KUBELET_FIELDS = ("openshift", "bottlerocket")
+#: Compared with nothing, all nodes are new.
+PLAN = ["plan", "--against-folder", "empty"]
 HARDWARE = """\
 apiVersion: cpuplan.io/v1alpha1
 kind: Hardware
@@ -118,6 +120,7 @@ def compiled(folder: Path, target: str, payload: str, capture: Capture) -> dict[
     if code:
         assert re.search(r"intents/a.yaml:\d+|inventories/a.yaml:\d+|worker-", err), err
         return None
+    (folder / "empty").mkdir()
     files = {}
     for path in sorted((folder / "out").rglob("*")):
         if path.is_file():
@@ -125,8 +128,9 @@ def compiled(folder: Path, target: str, payload: str, capture: Capture) -> dict[
     for name, arguments in {
         "show.svg": ["show", "worker-0", "--svg", "show.svg"],
         "explain.txt": ["explain", "worker-0", "isolated"],
-        "plan.json": ["plan", "--format", "json"],
-        "plan.txt": ["plan"],
+        "plan.json": [*PLAN, "--format", "json"],
+        "plan.md": [*PLAN, "--format", "markdown"],
+        "plan.txt": PLAN,
         "hardware.txt": ["show", "Hardware/small"],
     }.items():
         code, out, err = run_in(folder, arguments, capture)
