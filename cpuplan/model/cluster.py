@@ -6,8 +6,19 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from cpuplan.model.base import Model, matching, problem
-from cpuplan.model.document import DocumentName, FeatureSet, Listed, OciRuntime, Release
-from cpuplan.model.texts import AbsolutePath, Key, LabelKey, Labels, LabelValue, Line
+from cpuplan.model.document import (
+    AbsolutePath,
+    DocumentName,
+    FeatureSet,
+    Key,
+    LabelKey,
+    Labels,
+    LabelValue,
+    Line,
+    Listed,
+    OciRuntime,
+    Release,
+)
 
 
 class Requirement(Model):

@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cpuplan.model.base import Model, matching
-from cpuplan.model.document import Listed, Name
-from cpuplan.model.texts import Repository, Revision
+from cpuplan.model.document import Listed, Name, Repository, Revision
 
 #: Neither `.` nor `..`.
 _FOLDER = r"\.*[A-Za-z0-9_-][A-Za-z0-9._-]*"

@@ -8,6 +8,7 @@ from cpuplan import platforms
 from cpuplan.model.base import Model, matching
 from cpuplan.model.document import (
     FeatureSet,
+    Labels,
     Listed,
     Name,
     OciRuntime,
@@ -22,7 +23,6 @@ from cpuplan.model.pools import GOAL_ORDER, Objective, Pools, QosSets
 from cpuplan.model.rollout import Rollout
 from cpuplan.model.rollout.selector import Selector
 from cpuplan.model.switches import Defaults, Rules
-from cpuplan.model.texts import Labels
 from cpuplan.model.tuning import (
     HardwareTuning,
     HugePagesSpec,

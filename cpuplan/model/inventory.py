@@ -9,12 +9,14 @@ from cpuplan.model.document import (
     CoreType,
     DocumentName,
     KernelList,
+    Labels,
     Listed,
+    MachineText,
     Name,
+    NodeNames,
     Quantity,
     list_pattern,
 )
-from cpuplan.model.texts import Labels, MachineText, NodeNames
 
 #: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
 #: -1 is what some kernels say of cores that they know no number of.

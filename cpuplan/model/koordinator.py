@@ -10,9 +10,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cpuplan.model.base import Model, matching
-from cpuplan.model.document import Listed, Name
+from cpuplan.model.document import Key, Labels, Listed, Name
 from cpuplan.model.pools import SetName
-from cpuplan.model.texts import Key, Labels
 
 #: `proposal` has the names of the text of 2022 that Koordinator began with.
 Release = Literal["proposal", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8"]

@@ -14,8 +14,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from cpuplan.model.base import Model, matching, problem
-from cpuplan.model.document import Listed
-from cpuplan.model.texts import Line
+from cpuplan.model.document import Line, Listed
 
 #: The sizes of a pool: the attribute of each key.
 SIZES = {

@@ -5,8 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from cpuplan.model.base import Model, problem
-from cpuplan.model.document import Listed
-from cpuplan.model.texts import Reason
+from cpuplan.model.document import Listed, Reason
 
 #: The names of `defaults.SWITCHES`.
 DefaultName = Literal[

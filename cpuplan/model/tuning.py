@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from cpuplan.model.base import Model, matching
-from cpuplan.model.document import Listed, Name, Quantity
+from cpuplan.model.document import Key, KeyValue, Listed, Name, Quantity, visible
 from cpuplan.model.pools import SetName
-from cpuplan.model.texts import Key, KeyValue, visible
 
 _VALUE = r"[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*"
 

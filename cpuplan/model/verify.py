@@ -5,8 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from cpuplan.model.base import Model, matching
-from cpuplan.model.document import Name
-from cpuplan.model.texts import Labels, WebAddress
+from cpuplan.model.document import Labels, Name, WebAddress
 
 #: A name, perhaps with a registry, a tag and a digest (distribution/reference, its grammar).
 _PART = "[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*"

@@ -6,8 +6,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from cpuplan.model.base import Model, matching, problem
-from cpuplan.model.document import Listed
-from cpuplan.model.texts import NonEmptyLine, Place, Reason
+from cpuplan.model.document import Listed, NonEmptyLine, Place, Reason
 
 _DAY = 'a day in quotes, such as "2027-03-31"'
 

@@ -112,8 +112,7 @@ def _sort_document(document: Entry) -> None:
         if kinds and isinstance(kinds[0], Leaf):
             kind = kinds[0].node.value
     elif isinstance(value, Leaf) and isinstance(value.node, parser.MappingNode):
-        kinds = [item for key, item in value.node.value if key.value == "kind"]
-        kind = kinds[0].value if kinds else None
+        kind = next((item.value for key, item in value.node.value if key.value == "kind"), None)
     if isinstance(kind, str) and kind in KINDS:
         whole = _schema(kind)
         _sort(value, whole, whole)

@@ -14,7 +14,7 @@ from cpuplan.quantity import to_text
 
 #: Graphics of management controllers: Matrox, ASPEED, Nuvoton, Huawei (pci.ids).
 _BMC_VENDORS = frozenset({"0x102b", "0x1a03", "0x1050", "0x19e5"})
-#: Of a text in a document (`model.texts`).
+#: Of a text in a document (`model.document`).
 _LONGEST_LINE = 1_000
 #: Kinds of devices by PCI base class (pci.ids).
 _DEVICE_CLASSES = {0x01: "storage", 0x02: "network", 0x03: "gpu", 0x0D: "network"}

@@ -5,8 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from cpuplan.model.base import Model
-from cpuplan.model.document import Listed, Name
-from cpuplan.model.texts import Labels, NodePattern
+from cpuplan.model.document import Labels, Listed, Name, NodePattern
 
 
 class Selector(Model):
