@@ -1,6 +1,6 @@
 """The events of a YAML parser to values, for all who read YAML: documents, importers, the kubelet.
 
-It does not recurse, and it is bounded. The composers of PyYAML and ruamel recurse: deep nesting
+It does not recurse, and it is bounded. Other composers, such as PyYAML's, recurse: deep nesting
 overflows the stack, which ends the process. A few lines of aliases stand for more values than there
 are atoms (CVE-2019-11253): an alias counts as much as what it stands for.
 """

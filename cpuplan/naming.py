@@ -103,6 +103,11 @@ def is_subdomain(name: str) -> bool:
     return len(name) <= LONGEST_OBJECT and bool(_SUBDOMAIN.fullmatch(name))
 
 
+def is_label(key: str, value: str) -> bool:
+    """Whether the API server takes this label."""
+    return is_label_key(key) and is_label_value(value)
+
+
 def name_from(text: str, default: str, longest: int = LONGEST_NAME, *, dots: bool = True) -> str:
     """A name that is as much as possible like `text`; `default` where there is nothing like it."""
     labels = re.split(r"\.+" if dots else r"\.", text.lower())

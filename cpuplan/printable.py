@@ -15,6 +15,13 @@ UNPRINTABLE = (
     "\ud800-\udfff\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff"
 )
 _UNPRINTABLE = re.compile(f"[{UNPRINTABLE}]")
+#: What CI systems do as they are told by a log, wherever it stands in a line: `##vso[` (Azure
+#: Pipelines), `##[` (there, and GitHub Actions), `##teamcity[`.
+CI_COMMAND = r"##(?=[A-Za-z]*\[)"
+#: GitHub Actions does what follows at the beginning of a line, behind blanks.
+CI_LINE = r"^[ \t]*::(?=[A-Za-z])"
+_CI_COMMAND = re.compile(CI_COMMAND)
+_CI_LINE = re.compile(CI_LINE, re.MULTILINE)
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
@@ -28,6 +35,15 @@ def printable(text: str, keep: str = "") -> str:
 def printable_lines(text: str) -> str:
     """As `printable`, for a text of several lines: line ends and tabs stay."""
     return printable(text, "\n\t")
+
+
+def inert_in_logs(text: str, *, has_own_commands: bool = False) -> str:
+    """`text` without what CI systems take for commands, unless its lines are our own."""
+    if "##" in text:
+        text = _CI_COMMAND.sub(r"#\\x23", text)
+    if "::" in text and not has_own_commands:
+        text = _CI_LINE.sub(lambda match: match[0][:-2] + "\\x3a:", text)
+    return text
 
 
 def printable_values(value: Any) -> Any:

@@ -154,7 +154,7 @@ def _wrong_type(_project: Path) -> AbstractContextManager[object]:
 
 def _without_a_package(_project: Path) -> AbstractContextManager[object]:
     """As where cpuplan was installed without the packages that it needs."""
-    missing = ModuleNotFoundError("No module named 'ruamel'", name="ruamel")
+    missing = ModuleNotFoundError("No module named 'jinja2'", name="jinja2")
     return patch("cpuplan.cli.main.import_module", side_effect=missing)
 
 

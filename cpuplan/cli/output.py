@@ -81,11 +81,19 @@ def _output_option(command: Command, told: str) -> Command:
     )(command)
 
 
-def echo(text: str, *, colour: bool = False, err: bool = False, nl: bool = True) -> None:
-    """The door for all that commands print: no text that others wrote steers a terminal."""
+def echo(
+    text: str,
+    *,
+    colour: bool = False,
+    err: bool = False,
+    nl: bool = True,
+    has_own_commands: bool = False,
+) -> None:
+    """The door for all that commands print: no text that others wrote steers a terminal or CI."""
     from cpuplan.render.ansi import on_terminal
 
-    click.echo(on_terminal(text, colour=colour), err=err, nl=nl, color=colour)
+    shown = on_terminal(text, colour=colour, has_own_commands=has_own_commands)
+    click.echo(shown, err=err, nl=nl, color=colour)
 
 
 def result_options(command: Command) -> Command:
@@ -195,7 +203,7 @@ def print_diagnostics(
 
         write_file(to_file, text)
     else:
-        echo(text, nl=False)
+        echo(text, nl=False, has_own_commands=output_format == "github")
     print_remarks(reporter.notices(output_format))
 
 

@@ -74,8 +74,8 @@ CODES = {
         "no canonical form",
         "{path} cannot be converted to its canonical form: {problem}",
         "simplify the document, or leave it out: `cpuplan fmt` accepts the files to format",
-        "`fmt` reads a file with a second reader that keeps comments, and reads its own result again before it writes "
-        "it. The file is changed only if every value is the same.",
+        "`fmt` reads its own result again before it writes it. The file is changed only if every value and every comment "
+        "is the same, and each comment stands with the same key or item as before.",
     ),
     "CP110": Code(
         "link to outside the project",

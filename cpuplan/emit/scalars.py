@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from cpuplan.printable import UNPRINTABLE, escape
+from cpuplan.printable import CI_COMMAND, CI_LINE, UNPRINTABLE, escape
 
 #: What may stand unquoted: printable ASCII from a letter, digit, `_` or path on, without `: `, ` #`
 #: or an end blank.
@@ -22,15 +22,17 @@ _NUMBER_LIKE = re.compile(
 )
 
 #: Written as an escape between quotes.
-_ESCAPED = re.compile(rf'[{UNPRINTABLE}"\\]')
+_ESCAPED = re.compile(rf'[{UNPRINTABLE}"\\]|(?<=#)#(?=[A-Za-z]*\[)')
 #: Not in a literal block, where tabs, line feeds, quotes and backslashes stand for themselves.
-_NOT_LITERAL = re.compile(rf"(?![\t\n])[{UNPRINTABLE}]")
+_NOT_LITERAL = re.compile(rf"(?![\t\n])[{UNPRINTABLE}]|{CI_COMMAND}|{CI_LINE}", re.MULTILINE)
 
 
 @lru_cache(maxsize=1 << 14)
 def quote(text: str, flow: bool) -> str:
     """`text` on one line: plain where every reader gives the same text back, else quoted."""
     pattern = _PLAIN_IN_FLOW if flow else _PLAIN
+    if "##" in text and _ESCAPED.search(text):
+        return f'"{_escape(text)}"'
     if pattern.fullmatch(text) and text.lower() not in _WORDS and not _NUMBER_LIKE.fullmatch(text):
         return text
     escaped = _escape(text)

@@ -7,17 +7,18 @@ from pydantic import Field, model_validator
 
 from cpuplan.model.base import Model, matching, problem
 from cpuplan.model.document import (
+    AbsolutePath,
     DocumentName,
     FeatureSet,
+    Key,
     LabelKey,
     Labels,
     LabelValue,
+    Line,
     Listed,
     OciRuntime,
     Release,
 )
-
-_Path = Annotated[str, matching(r"^/", "an absolute path", "/etc/crio/crio.conf.d/05-logs.conf")]
 
 
 class Requirement(Model):
@@ -92,19 +93,19 @@ class MachineConfig(Model):
         description="labels of the object",
         examples=[{"machineconfiguration.openshift.io/role": "worker"}],
     )
-    kernel_arguments: Annotated[tuple[str, ...], Listed] = Field(
+    kernel_arguments: Annotated[tuple[Line, ...], Listed] = Field(
         default=(), description="boot arguments that it adds"
     )
     kernel_type: Literal["default", "realtime", "64k-pages"] = Field(
         default="default", description="kernel that it installs"
     )
-    extensions: Annotated[tuple[str, ...], Listed] = Field(
+    extensions: Annotated[tuple[Key, ...], Listed] = Field(
         default=(), description="extensions of the operating system that it installs"
     )
-    files: Annotated[tuple[_Path, ...], Listed] = Field(
+    files: Annotated[tuple[AbsolutePath, ...], Listed] = Field(
         default=(), description="paths of the files, links and directories that it writes"
     )
-    units: Annotated[tuple[str, ...], Listed] = Field(
+    units: Annotated[tuple[Line, ...], Listed] = Field(
         default=(), description="names of the systemd units and drop-ins that it writes"
     )
 
@@ -186,7 +187,7 @@ class _Policy(Model):
 class FilePolicy(_Policy):
     """The policy of a file, or of all files of a folder."""
 
-    path: _Path = Field(description="the file or folder; the longest path that fits counts")
+    path: AbsolutePath = Field(description="the file or folder; the longest path that fits counts")
 
 
 class UnitPolicy(_Policy):
@@ -247,12 +248,12 @@ class ClusterSpec(Model):
         "performanceProfile, mixed CPUs need a set with the gate MixedCPUsAllocation. Default: "
         "what a target states, else Default",
     )
-    enabled_feature_gates: Annotated[tuple[str, ...], Listed] = Field(
+    enabled_feature_gates: Annotated[tuple[Key, ...], Listed] = Field(
         default=(),
         description="openshift: the gates that CustomNoUpgrade enables; without any, it is taken "
         "to enable what the intents need",
     )
-    control_plane_feature_gates: Annotated[tuple[str, ...], Listed] = Field(
+    control_plane_feature_gates: Annotated[tuple[Key, ...], Listed] = Field(
         default=(),
         description="gates that are enabled in kube-apiserver, kube-scheduler and "
         "kube-controller-manager beside those that are on by default; mechanism dra needs some",

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cpuplan.model.base import Model, matching
-from cpuplan.model.document import Listed, Name
+from cpuplan.model.document import Listed, Name, Repository, Revision
 
 #: Neither `.` nor `..`.
 _FOLDER = r"\.*[A-Za-z0-9_-][A-Za-z0-9._-]*"
@@ -38,17 +38,8 @@ class Flux(Model):
 class DeliverySpec(Model):
     """Where Argo CD or Flux finds the compiled files, and what they are told about them."""
 
-    repository: Annotated[
-        str,
-        matching(
-            r"^(https://|ssh://|git@)[^\s]+$",
-            "a URL without blanks that begins with https://, ssh:// or git@",
-            "https://git.example.com/platform/cpus.git",
-        ),
-    ] = Field(description="URL of the Git repository")
-    revision: Annotated[str, matching(r"^[^\s]+$", "a branch or tag, without blanks")] = Field(
-        default="main", description="branch or tag"
-    )
+    repository: Repository = Field(description="URL of the Git repository")
+    revision: Revision = Field(default="main", description="branch or tag")
     path: Annotated[
         str,
         matching(
@@ -56,6 +47,7 @@ class DeliverySpec(Model):
             "folders below the repository's root, such as sites/north: letters, digits, dots, "
             "dashes, underscores",
         ),
+        Field(max_length=1_000),
     ] = Field(default="", description="folder of the project in the repository; default: its root")
     tools: Annotated[tuple[Literal["argocd", "flux"], ...], Field(min_length=1), Listed] = Field(
         default=("argocd",), description="what syncs the files: objects for each are written"

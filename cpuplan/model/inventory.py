@@ -9,8 +9,11 @@ from cpuplan.model.document import (
     CoreType,
     DocumentName,
     KernelList,
+    Labels,
     Listed,
+    MachineText,
     Name,
+    NodeNames,
     Quantity,
     list_pattern,
 )
@@ -242,10 +245,12 @@ class Device(Model):
     device_class: Literal["network", "gpu", "accelerator", "storage", "other"] = Field(
         default="other", alias="class", description="purpose of the device, by its PCI class"
     )
-    vendor: str | None = Field(default=None, description="PCI vendor id or name")
-    device: str | None = Field(default=None, description="PCI device id or name")
-    driver: str | None = Field(default=None, description="kernel driver", examples=["ice"])
-    name: str | None = Field(default=None, description="the network interface, if it has one")
+    vendor: MachineText | None = Field(default=None, description="PCI vendor id or name")
+    device: MachineText | None = Field(default=None, description="PCI device id or name")
+    driver: MachineText | None = Field(default=None, description="kernel driver", examples=["ice"])
+    name: MachineText | None = Field(
+        default=None, description="the network interface, if it has one"
+    )
     numa_node: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
         description="the NUMA node of the device; omitted if the kernel reports none",
@@ -261,10 +266,10 @@ class HardwareSpec(Model):
     architecture: Literal[
         "x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64", "other"
     ] = Field(default="x86_64", description="output of `uname -m`")
-    vendor: str | None = Field(
+    vendor: MachineText | None = Field(
         default=None, description="CPU vendor as in /proc/cpuinfo", examples=["GenuineIntel"]
     )
-    model: str | None = Field(default=None, description="CPU model name")
+    model: MachineText | None = Field(default=None, description="CPU model name")
     model_number: int | None = Field(
         default=None,
         description="`model` in /proc/cpuinfo, which identifies the generation of Intel CPUs",
@@ -282,14 +287,11 @@ class HardwareSpec(Model):
 class NodeGroup(Model):
     """Nodes with the same hardware, labels and devices."""
 
-    name: Annotated[
-        str,
-        Field(
-            min_length=1, description="node name; ranges are allowed", examples=["worker-[00-11]"]
-        ),
-    ]
+    name: NodeNames = Field(
+        description="node name; ranges are allowed", examples=["worker-[00-11]"]
+    )
     hardware: DocumentName | None = Field(default=None, description="name of a Hardware document")
-    labels: dict[str, str] = Field(
+    labels: Labels = Field(
         default={}, description="labels of the Node objects, in addition to those of the spec"
     )
     offline: KernelList | None = Field(
@@ -307,9 +309,7 @@ class NodesSpec(Model):
     hardware: DocumentName | None = Field(
         default=None, description="name of a Hardware document, for all groups"
     )
-    labels: dict[str, str] = Field(
-        default={}, description="labels of the Node objects of all groups"
-    )
+    labels: Labels = Field(default={}, description="labels of the Node objects of all groups")
     nodes: Annotated[tuple[NodeGroup, ...], Field(min_length=1), Listed] = Field(
         description="the nodes, group by group"
     )

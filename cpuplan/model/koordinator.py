@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cpuplan.model.base import Model, matching
-from cpuplan.model.document import Labels, Listed, Name
+from cpuplan.model.document import Key, Labels, Listed, Name
 from cpuplan.model.pools import SetName
 
 #: `proposal` has the names of the text of 2022 that Koordinator began with.
@@ -30,7 +30,7 @@ _Ratio = Annotated[
 class Weight(Model):
     """How much a resource counts."""
 
-    name: str = Field(description="the resource", examples=["cpu"])
+    name: Key = Field(description="the resource", examples=["cpu"])
     weight: Annotated[int, Field(ge=1, le=100)] = Field(default=1, description="its weight")
 
 

@@ -40,6 +40,7 @@ SetName = Annotated[
         "the name of a pool, of a QoS set, or of a partition such as isolated.dpdk",
         "isolated.dpdk",
     ),
+    Field(max_length=128),
 ]
 GoalName = Literal["fewest-moved", "fewest-split-cores", "locality", "balance", "most-isolated"]
 

@@ -14,7 +14,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from cpuplan.model.base import Model, matching, problem
-from cpuplan.model.document import Listed
+from cpuplan.model.document import Line, Listed
 
 #: The sizes of a pool: the attribute of each key.
 SIZES = {
@@ -39,11 +39,11 @@ def _near_shorthand(value: object) -> object:
 class Near(Model):
     """Devices that match all of these fields."""
 
-    device: str | None = Field(default=None, description="a network interface, or a PCI address")
+    device: Line | None = Field(default=None, description="a network interface, or a PCI address")
     device_class: Literal["network", "gpu", "accelerator", "storage", "other"] | None = Field(
         default=None, alias="class", description="devices of this class"
     )
-    driver: str | None = Field(
+    driver: Line | None = Field(
         default=None, description="devices of this kernel driver", examples=["ice"]
     )
 

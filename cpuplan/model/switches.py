@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from cpuplan.model.base import Model, problem
-from cpuplan.model.document import Listed
+from cpuplan.model.document import Listed, Reason
 
 #: The names of `defaults.SWITCHES`.
 DefaultName = Literal[
@@ -54,9 +54,10 @@ class RuleSwitch(Model):
     enable: RuleName | None = Field(
         default=None, description="the rule to enable, if it is off by default"
     )
-    because: Annotated[
-        str, Field(min_length=1, examples=["the vendor's guide pins its own threads"])
-    ] = Field(description="the reason, for later readers")
+    because: Reason = Field(
+        description="the reason, for later readers",
+        examples=["the vendor's guide pins its own threads"],
+    )
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -71,8 +72,8 @@ class DefaultSwitch(Model):
 
     disable: DefaultName | None = Field(default=None, description="the default to disable")
     enable: DefaultName | None = Field(default=None, description="the default to enable")
-    because: Annotated[str, Field(min_length=1, examples=["devices are given to pods by VFIO"])] = (
-        Field(description="the reason")
+    because: Reason = Field(
+        description="the reason", examples=["devices are given to pods by VFIO"]
     )
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from cpuplan.model.base import Model, matching
-from cpuplan.model.document import Listed, Name, Quantity
+from cpuplan.model.document import Key, KeyValue, Listed, Name, Quantity, visible
 from cpuplan.model.pools import SetName
 
 _VALUE = r"[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*"
@@ -26,6 +26,7 @@ KernelArgument = Annotated[
         "one word of the kernel command line, such as audit=0, without blanks and what shells read",
         "audit=0",
     ),
+    Field(max_length=1024),
     AfterValidator(_without_quotes),
 ]
 HugePageSize = Annotated[
@@ -36,7 +37,9 @@ HugePageSize = Annotated[
 PCI_ID = r"^0x[0-9a-fA-F]{1,4}$"
 #: What can be part of a device's name (kernel: dev_valid_name), and so no second line of a TuneD
 #: profile.
-INTERFACE = r"^[^\s/:\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+$"
+INTERFACE = (
+    r"^[^\s/:\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+$"
+)
 Duration = Annotated[
     str,
     matching(r"^([0-9]+(ms|s|m|h))+$", "a time with its unit, such as 5s or 1m30s", "5s"),
@@ -46,7 +49,10 @@ _PciId = Annotated[
     matching(PCI_ID, "0x and up to four hexadecimal digits, such as 0x8086", "0x8086"),
 ]
 _Interface = Annotated[
-    str, matching(INTERFACE, "a device's name, without blanks, slashes and colons")
+    str,
+    matching(INTERFACE, "a device's name, without blanks, slashes and colons"),
+    Field(max_length=128),
+    AfterValidator(visible),
 ]
 
 
@@ -114,7 +120,7 @@ class Kubelet(Model):
         default="static",
         description="static gives exclusive CPUs to Guaranteed pods that request whole CPUs",
     )
-    cpu_manager_policy_options: dict[str, str] = Field(
+    cpu_manager_policy_options: dict[Key, KeyValue] = Field(
         default={},
         description='options of the static policy; values are text ("true"). For openshift, see '
         "also docs/defaults.md",
@@ -136,7 +142,7 @@ class Kubelet(Model):
         description="what is aligned: each container separately (the kubelet's default), or "
         "whole pods",
     )
-    topology_manager_policy_options: dict[str, str] = Field(
+    topology_manager_policy_options: dict[Key, KeyValue] = Field(
         default={}, description='options of the topology manager; values are text ("true")'
     )
     memory_manager_policy: Literal["None", "Static"] | None = Field(
@@ -145,15 +151,15 @@ class Kubelet(Model):
         "single-numa-node; with Static elsewhere, set the next three fields to "
         "the values of the nodes",
     )
-    kube_reserved: dict[Resource, str] | None = Field(
+    kube_reserved: dict[Resource, KeyValue] | None = Field(
         default=None,
         description="reserved for the kubelet and the runtime. Default: memory 500Mi on openshift",
     )
-    system_reserved: dict[Resource, str] | None = Field(
+    system_reserved: dict[Resource, KeyValue] | None = Field(
         default=None,
         description="reserved for system daemons. Default: memory 500Mi on openshift",
     )
-    eviction_hard: dict[str, str] | None = Field(
+    eviction_hard: dict[Key, KeyValue] | None = Field(
         default=None,
         description="pods are evicted immediately if less than this is left, by the kubelet's "
         "signals. Default: the kubelet's own thresholds, written explicitly on "

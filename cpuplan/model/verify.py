@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cpuplan.model.base import Model, matching
-from cpuplan.model.document import Labels, Listed, Name
+from cpuplan.model.document import Labels, Listed, Name, WebAddress
 
 #: A name, perhaps with a registry, a tag and a digest (distribution/reference, its grammar).
 _PART = "[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*"
@@ -18,6 +18,7 @@ Image = Annotated[
         "the reference of an image, such as registry.example.com/cpuplan:1.0",
         "registry.example.com/cpuplan:1.0",
     ),
+    Field(max_length=1_000),
 ]
 #: Whole seconds, minutes or hours: Prometheus, Kubernetes and cpuplan read them alike.
 Span = Annotated[
@@ -71,10 +72,7 @@ class Prometheus(Model):
         description="further labels of the PodMonitor and the PrometheusRule, by which a "
         "Prometheus selects them",
     )
-    runbooks: Annotated[
-        str,
-        matching(r"^https?://[^\s#]+$", "a URL without blanks and fragment"),
-    ] = Field(
+    runbooks: WebAddress = Field(
         default="https://cpuplan.io/docs/alerts",
         description="where docs/alerts.md is published: each alert links to its heading there",
     )

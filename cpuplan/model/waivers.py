@@ -6,11 +6,8 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from cpuplan.model.base import Model, matching, problem
-from cpuplan.model.document import Listed
+from cpuplan.model.document import Listed, NonEmptyLine, Place, Reason
 
-_PLACE = r"^[A-Z][A-Za-z]*/[^\s:]+(:[^\s]+)?$"
-_FIELD = "Intent/ran-du:spec.pools.shared"
-_AT = "a document such as Intent/ran-du, or a field of it such as Intent/ran-du:spec.pools.shared"
 _DAY = 'a day in quotes, such as "2027-03-31"'
 
 
@@ -20,18 +17,19 @@ class WaiverSpec(Model):
     code: Annotated[str, matching(r"^CP[0-9]{3,4}$", "a code such as CP289", "CP289")] = Field(
         description="code of the warning; an error cannot be waived"
     )
-    at: Annotated[str, matching(_PLACE, _AT, _FIELD)] | None = Field(
+    at: Place | None = Field(
         default=None,
         description="the document, or a field with everything below it; `validate -v` shows the "
         "field of a finding",
     )
-    files: Annotated[str, Field(min_length=1, examples=["intents/lab-*.yaml"])] | None = Field(
+    files: NonEmptyLine | None = Field(
         default=None,
         description="files of the project by name, relative to it; `*` matches any text, "
         "including slashes",
+        examples=["intents/lab-*.yaml"],
     )
-    reason: Annotated[str, matching(r"\S", "a reason in words", "change 4711")] = Field(
-        description="the reason; it is shown with the finding"
+    reason: Reason = Field(
+        description="the reason; it is shown with the finding", examples=["change 4711"]
     )
     expires: Annotated[str, matching(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", _DAY, "2027-03-31")] = Field(
         description="the last day (UTC); from the next day on, the warning counts again"

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from cpuplan import naming
 from cpuplan.cpuset import CpuSet, CpuSetError, cpus_text
 from cpuplan.fleet.before import CLASSES
 from cpuplan.foreign import ForeignError, read_json
+from cpuplan.printable import printable
 from cpuplan.publish.folder import FOLDER
 from cpuplan.solve.moves import groups
 from cpuplan.text import counted, first_of, joined
@@ -41,7 +43,8 @@ def compose(
     """
     if len(lines) > _MOST:
         lines = [*lines[:_MOST], f"and {len(lines) - _MOST} more lines"]
-    body = "\n".join(f"* {line}" for line in lines)
+    # Paths and plans on the branch are of others: no line of theirs becomes two, or a trailer.
+    body = "\n".join(f"* {printable(line)}" for line in lines)
     trailers = "\n".join(_trailers(folder, clusters, origin))
     return f"{_subject(before, after)}\n\n{body}\n\n{trailers}\n"
 
@@ -78,7 +81,7 @@ def _changed_clusters(before: Mapping[str, bytes], after: Mapping[str, bytes]) -
         for path in {*before, *after}
         if path.startswith(("clusters/", "nodes/")) and "/" in path
     }
-    return sorted(named & known)
+    return sorted(name for name in named & known if not naming.problem_of(name))
 
 
 def summary(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str]:

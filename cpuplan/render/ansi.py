@@ -2,7 +2,7 @@
 
 import re
 
-from cpuplan.printable import printable_lines
+from cpuplan.printable import inert_in_logs, printable_lines
 
 #: The basic sixteen colours, so that a terminal's own theme holds. Pools: blue, yellow and cyan
 #: differ to every kind of colour blindness in hue or in brightness.
@@ -41,8 +41,12 @@ def paint(text: str, style: str, colour: bool) -> str:
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
 
 
-def on_terminal(text: str, *, colour: bool) -> str:
-    """All that is printed, without terminal controls except for the colours of STYLES."""
+def on_terminal(text: str, *, colour: bool, has_own_commands: bool = False) -> str:
+    """All that is printed, without terminal controls except for the colours of STYLES.
+
+    Nor does it tell a CI system to do something, unless it `has_own_commands`.
+    """
+    text = inert_in_logs(text, has_own_commands=has_own_commands)
     if not colour:
         return printable_lines(text)
     codes = "|".join({"0", *STYLES.values()})

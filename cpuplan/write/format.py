@@ -1,60 +1,71 @@
 """The canonical form of a user's file: keys in the order of the models, comments kept."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cache
-from io import StringIO
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.emitter import RoundTripEmitter
+import yaml as parser
 
-from cpuplan.printable import printable_lines
 from cpuplan.read import yaml
 from cpuplan.read.documents import KINDS
 from cpuplan.read.schema import schema
+from cpuplan.write.comments import (
+    Block,
+    Comment,
+    Entry,
+    Leaf,
+    Remark,
+    Tree,
+    UnusualError,
+    comments,
+    standing,
+    tree,
+)
 
 _MODELINE = "# yaml-language-server: $schema=../schemas/{kind}.schema.json"
-#: A comment may move once more when what stood around it has moved.
-_RUNS = 5
-#: ruamel takes about 1.5 kB and 0.2 ms for each key and value, and 100 bytes for each of a comment:
-#: below 1 GB.
+#: A tree takes about 1.5 kB for each key and value: below 1 GB.
 _MAX_VALUES = 400_000
 _MAX_CHARACTERS = 4 * 1024 * 1024
 
 
-class _Emitter(RoundTripEmitter):
-    """Keeps characters escaped that are invisible or change the direction of text.
-
-    ruamel writes them as they are.
-    """
-
-    def write_double_quoted(self, text: Any, split: Any = True) -> None:
-        """Write a text in double quotes."""
-        written, self.stream = self.stream, StringIO()
-        super().write_double_quoted(text, split)
-        quoted, self.stream = self.stream.getvalue(), written
-        self.stream.write(printable_lines(quoted))
-
-
 class NotFormattable(Exception):  # noqa: N818 - what is the case, not what went wrong
-    """A text of which no canonical form with the same values is found; says why."""
+    """A text of which no canonical form is found; says why, and at which comment if at one."""
+
+    def __init__(self, problem: str, comment: Comment | None = None) -> None:
+        super().__init__(problem)
+        self.comment = comment
 
 
 def canonical(text: str) -> str:
     """`text` with its keys in order, two blanks of indentation, and the editor's modeline first.
 
-    Takes what `read.yaml` takes. Keeps every value, and leaves alone what it made itself. Raises
-    NotFormattable.
+    Takes what `read.yaml` takes. Keeps every value and comment, and leaves alone what it made
+    itself. Raises NotFormattable.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if len(text) > _MAX_CHARACTERS:
         raise NotFormattable(f"it has more than {_MAX_CHARACTERS:,} characters; split it")
-    before, _ = yaml.parse("", text)
+    before, problems = yaml.parse("", text)
+    if problems:
+        raise NotFormattable("it is not valid YAML")
     if sum(_count(source.data) for source in before) > _MAX_VALUES:
         raise NotFormattable(f"it has more than {_MAX_VALUES:,} keys and values; split it")
-    result = _settled(text)
+    if not before:
+        return text
+    if not text.endswith("\n"):
+        text += "\n"
+    old, result = _rewritten(text)
     after, problems = yaml.parse("", result)
     if problems or [source.data for source in before] != [source.data for source in after]:
         raise NotFormattable("its values would change")
+    new, again = _rewritten(result)
+    _compare_comments(text, old, result, new)
+    if again != result:
+        raise NotFormattable("formatting it again would change it")
+    kind = before[0].data.get("kind") if isinstance(before[0].data, dict) else None
+    if isinstance(kind, str) and kind in KINDS and "yaml-language-server:" not in text:
+        result = _MODELINE.format(kind=kind.lower()) + "\n" + result
     return result
 
 
@@ -65,44 +76,46 @@ def _count(value: Any) -> int:
     return 1 + sum(map(_count, value)) if isinstance(value, list) else 1
 
 
-def _settled(text: str) -> str:
-    for _ in range(_RUNS):
-        try:
-            result = _rewritten(text)
-        except Exception as error:  # ruamel's own errors, and what it trips over
-            raise NotFormattable(_problem(error)) from error
-        if result == text:
-            return result
-        text = result
-    raise NotFormattable("formatting it again would move its comments")
+def _rewritten(text: str) -> tuple[Tree, str]:
+    """The tree of a text with its keys in order, and the text made of it."""
+    try:
+        ordered = tree(text)
+    except (UnusualError, parser.YAMLError) as error:
+        raise NotFormattable(str(error)) from error
+    for document in ordered.documents:
+        _sort_document(document)
+    return ordered, _Writer().write(ordered)
 
 
-def _problem(error: Exception) -> str:
-    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-    if mark and problem:
-        return f"{problem} (line {mark.line + 1})"
-    return " ".join(str(error).split())[:200]
+def _compare_comments(text: str, old: Tree, result: str, new: Tree) -> None:
+    """Raise NotFormattable unless every comment is still there, with the same entry."""
+    left = Counter(comment.text for comment in comments(result))
+    for comment in comments(text):
+        left[comment.text] -= 1
+        if left[comment.text] < 0:
+            raise NotFormattable("a comment would be lost", comment)
+    if +left:
+        raise NotFormattable("it would have more comments than before")
+    stood, stands = list(standing(old)), list(standing(new))
+    if stood == stands:
+        return
+    moved = next((one for one, other in zip(stood, stands, strict=False) if one != other), None)
+    own = [comment for comment in comments(text) if moved and comment.text == moved[1]]
+    raise NotFormattable("a comment would stand with something else", own[0] if own else None)
 
 
-def _rewritten(text: str) -> str:
-    writer = YAML()
-    writer.Emitter = _Emitter
-    writer.preserve_quotes = True
-    writer.width = 10_000
-    writer.indent(mapping=2, sequence=2, offset=0)
-    documents = list(writer.load_all(text))
-    for document in documents:
-        kind = document.get("kind") if isinstance(document, dict) else None
-        if isinstance(kind, str) and kind in KINDS:
-            whole = _schema(kind)
-            _sort(document, whole, whole)
-    written = StringIO()
-    writer.dump_all(documents, written)
-    result = written.getvalue()
-    kind = str(documents[0].get("kind", "")) if documents and isinstance(documents[0], dict) else ""
-    if kind in KINDS and "yaml-language-server:" not in text:
-        result = _MODELINE.format(kind=kind.lower()) + "\n" + result
-    return result
+def _sort_document(document: Entry) -> None:
+    value = document.value
+    kind = None
+    if isinstance(value, Block) and not value.is_list:
+        kinds = [entry.value for entry in value.entries if entry.key == "kind"]
+        if kinds and isinstance(kinds[0], Leaf):
+            kind = kinds[0].node.value
+    elif isinstance(value, Leaf) and isinstance(value.node, parser.MappingNode):
+        kind = next((item.value for key, item in value.node.value if key.value == "kind"), None)
+    if isinstance(kind, str) and kind in KINDS:
+        whole = _schema(kind)
+        _sort(value, whole, whole)
 
 
 @cache
@@ -111,20 +124,37 @@ def _schema(kind: str) -> dict[str, Any]:
     return schema(kind)
 
 
-def _sort(value: Any, rules: dict[str, Any], whole: dict[str, Any]) -> None:
+def _sort(value: Block | Leaf | None, rules: dict[str, Any], whole: dict[str, Any]) -> None:
+    """Put the keys of a value in the order of its schema, each with its comments."""
     rules = _resolve(rules, whole)
-    if isinstance(value, list):
-        for item in value:
-            _sort(item, rules.get("items", {}), whole)
-    elif hasattr(value, "move_to_end"):
-        order = {key: index for index, key in enumerate(rules.get("properties", {}))}
-        wanted = sorted(value, key=lambda key: order.get(key, len(order)))
-        if list(value) != wanted:
-            for key in wanted:
-                # Comments hang on the key, so moving the entry moves them too.
-                value.move_to_end(key)
-        for key, item in value.items():
-            _sort(item, rules.get("properties", {}).get(key, {}), whole)
+    if isinstance(value, Leaf):
+        if not value.comments:
+            _sort_node(value.node, rules, whole)
+    elif value and value.is_list:
+        for entry in value.entries:
+            _sort(entry.value, rules.get("items", {}), whole)
+    elif value:
+        order = _order(rules)
+        value.entries.sort(key=lambda entry: order.get(entry.key, len(order)))
+        for entry in value.entries:
+            _sort(entry.value, rules.get("properties", {}).get(entry.key, {}), whole)
+
+
+def _sort_node(node: Any, rules: dict[str, Any], whole: dict[str, Any]) -> None:
+    """The same for what stands in brackets."""
+    rules = _resolve(rules, whole)
+    if isinstance(node, parser.SequenceNode):
+        for item in node.value:
+            _sort_node(item, rules.get("items", {}), whole)
+    elif isinstance(node, parser.MappingNode):
+        order = _order(rules)
+        node.value.sort(key=lambda pair: order.get(pair[0].value, len(order)))
+        for key, item in node.value:
+            _sort_node(item, rules.get("properties", {}).get(key.value, {}), whole)
+
+
+def _order(rules: dict[str, Any]) -> dict[Any, int]:
+    return {key: index for index, key in enumerate(rules.get("properties", {}))}
 
 
 def _resolve(rules: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
@@ -134,3 +164,173 @@ def _resolve(rules: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
         forms = [_resolve(form, whole) for form in rules["anyOf"]]
         return next((form for form in forms if "properties" in form or "items" in form), {})
     return rules
+
+
+class _Writer:
+    """Writes a tree: two blanks for each level, dashes below their key, brackets on one line."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._is_kept = False  # blank lines that follow would become part of a block scalar
+
+    def write(self, ordered: Tree) -> str:
+        """The text of a tree."""
+        for document in ordered.documents:
+            self._add_all(document.lead, 0)
+            if isinstance(document.value, Block):
+                self._block(document.value, 0)
+            elif document.value:
+                self._leaf("", document.value, 0, document.tail, document.more)
+            self._add_all(document.foot, 0)
+        self._add_all(ordered.end, 0)
+        while self._lines and not self._lines[-1] and not self._is_kept:
+            self._lines.pop()
+        return "\n".join([*self._lines, ""])
+
+    def _add(self, line: str) -> None:
+        self._lines.append(line)
+        self._is_kept = False
+
+    def _add_all(self, lines: Iterable[str], column: int) -> None:
+        """Comments and blank lines."""
+        for line in lines:
+            if line:
+                self._add(" " * column + line)
+            elif self._lines and not self._is_kept:
+                self._add("")
+
+    def _remarked(self, line: str, remark: Remark | None, more: Iterable[str]) -> None:
+        """A line with the comment behind it, and those that go on below that."""
+        if not remark:
+            self._add(line)
+            return
+        start = line + " " * remark.blanks
+        self._add(start + remark.text)
+        self._add_all(more, len(start))
+
+    def _block(self, block: Block, column: int) -> None:
+        for entry in block.entries:
+            self._entry(entry, column)
+
+    def _entry(self, entry: Entry, column: int) -> None:
+        self._add_all(entry.lead, column)
+        value, label = entry.value, " " * column + entry.label
+        inner = column + 2
+        if value is None:
+            self._remarked(label, entry.head, entry.more)
+        elif isinstance(value, Leaf):
+            if entry.head or entry.between:
+                self._remarked(label, entry.head, ())
+                self._add_all(entry.between, inner)
+                label = " " * (column + 1)
+            self._leaf(label + " ", value, column, entry.tail, entry.more)
+        elif entry.label == "-" and not entry.head and not any(value.entries[0].lead):
+            value.entries[0].lead.clear()
+            first = len(self._lines)
+            self._block(value, inner)
+            self._lines[first] = f"{label} {self._lines[first][inner:]}"
+        else:
+            self._remarked(label, entry.head, ())
+            self._block(value, column if value.is_list and entry.label != "-" else inner)
+        # A comment at the column of a block scalar's text would be a part of it.
+        is_text = isinstance(value, Leaf) and _is_block_scalar(value.node)
+        self._add_all(entry.foot, column + 1 if is_text else inner)
+
+    def _leaf(
+        self, start: str, leaf: Leaf, column: int, tail: Remark | None, more: Iterable[str]
+    ) -> None:
+        *lines, last = _lines_of(leaf, column, len(start))
+        if lines:
+            self._add(start + lines[0])
+            for line in lines[1:]:
+                self._add(line)
+            start = ""
+        self._remarked(start + last, tail, more)
+        header = leaf.text.partition("\n")[0].partition("#")[0]
+        self._is_kept = _is_block_scalar(leaf.node) and "+" in header
+
+
+def _is_block_scalar(node: Any) -> bool:
+    return isinstance(node, parser.ScalarNode) and node.style in ("|", ">")
+
+
+def _lines_of(leaf: Leaf, column: int, start: int) -> list[str]:
+    """The lines of a value that begins at `start` below an entry at `column`."""
+    if _is_block_scalar(leaf.node):
+        return _block_scalar(leaf, column + 2)
+    if leaf.comments:
+        return _moved(leaf, column, start)
+    first, *rest = _inline(leaf, leaf.node).split("\n")
+    return [first, *(" " * (column + 2) + line if line else "" for line in rest)]
+
+
+def _moved(leaf: Leaf, column: int, start: int) -> list[str]:
+    """What stands in brackets, with its lines and comments as they are."""
+    first, *rest = leaf.text.split("\n")
+    lines = [first]
+    for line in rest:
+        text = line.lstrip(" ")
+        least = column if text[:1] in ("]", "}") else column + 1
+        wanted = len(line) - len(text) + start - leaf.node.start_mark.column
+        lines.append(" " * max(wanted, least) + text if text else "")
+    return lines
+
+
+def _block_scalar(leaf: Leaf, column: int) -> list[str]:
+    """A block scalar with its text at `column`."""
+    header, *lines = leaf.text.split("\n")
+    indicators, mark, comment = header.partition("#")
+    value: str = leaf.node.value
+    old = _old_indent(lines, value)
+    text = [line[old:] for line in lines]
+    filled = [line for line in text if line]
+    style = indicators[0] + ("2" if filled and filled[0].startswith(" ") else "")
+    style += "".join(sign for sign in "+-" if sign in indicators)
+    if mark:
+        blanks = len(indicators) - len(indicators.rstrip())
+        style += " " * max(blanks, 1) + mark + comment.rstrip()
+    return [style, *(" " * column + line if line else "" for line in text)]
+
+
+def _old_indent(lines: Iterable[str], value: str) -> int:
+    """How far the lines of a block scalar are indented beyond its value."""
+    for line, text in zip(_filled(lines), _filled(value.split("\n")), strict=False):
+        return _blanks(line) - _blanks(text)
+    return max((len(line) for line in lines), default=0)
+
+
+def _filled(lines: Iterable[str]) -> Iterator[str]:
+    return (line for line in lines if line.strip())
+
+
+def _blanks(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _inline(leaf: Leaf, node: Any) -> str:
+    """A value in brackets or a scalar, on one line if it can be; else lines without indentation."""
+    base = leaf.node.start_mark.index
+    raw = leaf.text[node.start_mark.index - base : node.end_mark.index - base]
+    if isinstance(node, parser.ScalarNode):
+        return _joined(raw, node.style) if raw else "null"
+    if isinstance(node, parser.SequenceNode):
+        return "[" + ", ".join(_inline(leaf, item) for item in node.value) + "]"
+    return "{" + ", ".join(_pair(leaf, key, item) for key, item in node.value) + "}"
+
+
+def _pair(leaf: Leaf, key: Any, item: Any) -> str:
+    name = _inline(leaf, key)
+    if key.start_mark.line != key.end_mark.line:
+        raise NotFormattable(f"a key has more than one line (line {key.start_mark.line + 1})")
+    return f"{name}: {_inline(leaf, item)}"
+
+
+def _joined(raw: str, style: str | None) -> str:
+    """A scalar on one line, but for one with blank lines or with an escaped line end."""
+    lines = raw.split("\n")
+    if len(lines) == 1:
+        return raw
+    first, *rest = [line.strip(" \t") for line in lines]
+    if not all(rest[:-1]) or (style == '"' and "\\\n" in raw):
+        return "\n".join([lines[0], *(line.lstrip(" \t") for line in lines[1:])])
+    return " ".join([first, *rest])

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cpuplan.diagnostics import Diagnostic
+    from cpuplan.write.format import NotFormattable
 
 
 @click.command()
@@ -53,7 +54,6 @@ def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
 
 def _texts(paths: "Iterable[Path]") -> "tuple[dict[Path, tuple[str, str]], list[Diagnostic]]":
     """The text of each file and its canonical form, and what is wrong with those that have none."""
-    from cpuplan.diagnostics import diagnose
     from cpuplan.files import Unreadable, read_regular
     from cpuplan.read import yaml
     from cpuplan.read.files import refusal
@@ -71,8 +71,20 @@ def _texts(paths: "Iterable[Path]") -> "tuple[dict[Path, tuple[str, str]], list[
         except Unreadable as error:
             problems.append(refusal(shown_path(path), error))
         except NotFormattable as error:
-            problems.append(diagnose("CP114", path=shown_path(path), problem=error))
+            problems.append(_without_form(shown_path(path), error))
     return texts, problems
+
+
+def _without_form(path: str, error: "NotFormattable") -> "Diagnostic":
+    """CP114, at the comment that would be lost if it is that."""
+    from cpuplan.diagnostics import diagnose
+    from cpuplan.source import Position
+
+    if not error.comment:
+        return diagnose("CP114", path=path, problem=error)
+    line, column, text = error.comment
+    position = Position(path, line, column, column + len(text))
+    return diagnose("CP114", position, label="this comment", path=path, problem=error)
 
 
 def _difference(path: Path, before: str, after: str) -> "Diagnostic":

@@ -9,10 +9,13 @@ from cpuplan.importers.documents.caches import caches
 from cpuplan.importers.documents.cores import cores
 from cpuplan.importers.documents.kubelet_block import kubelet_block
 from cpuplan.importers.machine import DeviceFacts, Machine, NumaFacts
+from cpuplan.printable import printable
 from cpuplan.quantity import to_text
 
 #: Graphics of management controllers: Matrox, ASPEED, Nuvoton, Huawei (pci.ids).
 _BMC_VENDORS = frozenset({"0x102b", "0x1a03", "0x1050", "0x19e5"})
+#: Of a text in a document (`model.document`).
+_LONGEST_LINE = 1_000
 #: Kinds of devices by PCI base class (pci.ids).
 _DEVICE_CLASSES = {0x01: "storage", 0x02: "network", 0x03: "gpu", 0x0D: "network"}
 #: Processing accelerators, encryption and co-processors (pci.ids).
@@ -27,8 +30,8 @@ def hardware_spec(machine: Machine) -> dict[str, Any]:
     return _known(
         {
             "architecture": machine.architecture,
-            "vendor": machine.vendor,
-            "model": machine.model,
+            "vendor": _line(machine.vendor),
+            "model": _line(machine.model),
             "modelNumber": machine.model_number,
             "topology": _topology(machine),
             "hugePageSizes": Flow(sizes) if sizes else None,
@@ -115,14 +118,19 @@ def _device(device: DeviceFacts) -> Flow:
     values = {
         "address": device.address,
         "class": _device_class(device),
-        "vendor": device.vendor,
-        "device": device.device,
-        "driver": device.driver,
-        "name": device.interfaces[0] if device.interfaces else None,
+        "vendor": _line(device.vendor),
+        "device": _line(device.device),
+        "driver": _line(device.driver),
+        "name": _line(device.interfaces[0]) if device.interfaces else None,
         "numaNode": device.numa_node,
         "functions": device.total_functions or None,
     }
     return Flow(_known(values))
+
+
+def _line(text: str | None) -> str | None:
+    """A text of firmware or of a driver, as documents take it: on one line, and visible."""
+    return None if text is None else printable(text)[:_LONGEST_LINE]
 
 
 def _device_class(device: DeviceFacts) -> str:

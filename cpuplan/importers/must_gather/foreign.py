@@ -4,7 +4,7 @@ Left out are objects that the machine config operator makes (it makes them again
 PerformanceProfile, and those that cpuplan wrote.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -12,7 +12,8 @@ from cpuplan.diagnostics import Diagnostic
 from cpuplan.importers import data
 from cpuplan.importers.must_gather.cluster import load
 from cpuplan.importers.trees.folder import FolderTree
-from cpuplan.naming import is_subdomain
+from cpuplan.naming import is_label, is_subdomain
+from cpuplan.printable import printable
 
 _FOLDER = "cluster-scoped-resources/machineconfiguration.openshift.io"
 _CONFIGURATIONS = "cluster-scoped-resources/operator.openshift.io/machineconfigurations"
@@ -85,7 +86,13 @@ def _created(item: dict[str, Any]) -> tuple[str, str]:
 
 def _labels(item: dict[str, Any]) -> dict[str, str]:
     labels = data.mapping(data.mapping(item.get("metadata")).get("labels"))
-    return {key: value for key, value in sorted(labels.items()) if isinstance(value, str)}
+    return _usable(labels)
+
+
+def _usable(labels: Mapping[str, Any]) -> dict[str, str]:
+    """The labels that an API server takes: no other is on an object."""
+    texts = {key: str(value) for key, value in sorted(labels.items())}
+    return {key: value for key, value in texts.items() if is_label(key, value)}
 
 
 def _pool(item: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +126,7 @@ def _selector(value: object) -> dict[str, Any]:
     labels = data.mapping(selector.get("matchLabels"))
     return _without_empty(
         {
-            "matchLabels": {key: str(label) for key, label in sorted(labels.items())},
+            "matchLabels": _usable(labels),
             "matchExpressions": data.items(selector.get("matchExpressions")),
         }
     )
@@ -149,7 +156,8 @@ def _machine_config(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _texts(value: object) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+    texts = value if isinstance(value, list) else []
+    return [printable(text) for text in texts if isinstance(text, str)]
 
 
 def _without_empty(fields: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from cpuplan.importers.base import NodeObject
 from cpuplan.importers.data import mapping, number
 from cpuplan.importers.machine import MAX_COUNT, MAX_MEMORY
-from cpuplan.naming import is_subdomain
+from cpuplan.naming import is_label, is_subdomain
 from cpuplan.quantity import to_bytes
 
 #: GOARCH to uname(1).
@@ -52,7 +52,7 @@ def kept_labels(labels: Mapping[str, str]) -> dict[str, str]:
     return {
         key: value
         for key, value in labels.items()
-        if _KEPT_LABEL.match(key) or not _SYSTEM_LABEL.match(key)
+        if is_label(key, value) and (_KEPT_LABEL.match(key) or not _SYSTEM_LABEL.match(key))
     }
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from cpuplan.model.base import Model
-from cpuplan.model.document import Labels, Listed, Name
+from cpuplan.model.document import Labels, Listed, Name, NodePattern
 
 
 class Selector(Model):
@@ -14,7 +14,7 @@ class Selector(Model):
     clusters: Annotated[tuple[Name, ...], Listed] = Field(
         default=(), description="nodes of these clusters; default: all"
     )
-    nodes: Annotated[tuple[str, ...], Listed] = Field(
+    nodes: Annotated[tuple[NodePattern, ...], Listed] = Field(
         default=(), description="node names; ranges and * are allowed"
     )
     match_labels: Labels = Field(

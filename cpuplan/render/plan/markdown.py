@@ -150,7 +150,7 @@ def _body(change: Change, report: PlanReport) -> Iterator[str]:
         yield _table(("Pool", "CPUs"), rows, "l l")
         yield _steps(change)
     elif kind(change) is Kind.GONE:
-        yield words.went(change, report.comparison) + "."
+        yield plain(words.went(change, report.comparison)) + "."
         yield _steps(change)
     else:
         yield _steps(change)

@@ -8,9 +8,18 @@ from cpuplan.printable import printable
 _MARKS = re.compile(r"([\\`*\[\]<&#|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 
 
+#: Words that GitHub and GitLab make links of, or tell somebody about, after Markdown is read: so a
+#: backslash changes nothing. They leave code alone.
+_REFERENCES = re.compile(r"\S*(?:@|://|www\.|#[0-9]|![0-9]|\bGH-[0-9]|mailto:)\S*", re.IGNORECASE)
+
+
 def plain(text: str) -> str:
-    """Text whose marks are letters, on one line."""
-    return _MARKS.sub(r"\\\1", printable(text))
+    """Text whose marks are letters, and that links to nothing, on one line."""
+    shown, parts, at = printable(text), [], 0
+    for match in _REFERENCES.finditer(shown):
+        parts += [_MARKS.sub(r"\\\1", shown[at : match.start()]), cell(match[0])]
+        at = match.end()
+    return "".join([*parts, _MARKS.sub(r"\\\1", shown[at:])])
 
 
 def code(text: str) -> str:

@@ -1,9 +1,8 @@
 """Changing values of a YAML file and nothing else: comments, order, quotes and blanks stay.
 
-ruamel's round trip, which `fmt` uses, writes the whole file again: it changes indentation, joins
-lines, and loses the comment above the next item when an item of a list is removed. So the text is
-changed at the places of values. `read.yaml` has accepted the text before: it has no anchors, tags
-or duplicate keys.
+`fmt` writes the whole file again: it changes indentation and joins lines. Here the text is changed
+at the places of values. `read.yaml` has accepted the text before: it has no anchors, tags or
+duplicate keys.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,6 +1,7 @@
 """What an import changes in the files of an inventory, and which files are new."""
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -13,6 +14,7 @@ from cpuplan.importers.documents.nodes import cluster_facts, derived_clusters, n
 from cpuplan.importers.documents.texts import document, texts_of
 from cpuplan.read import yaml
 from cpuplan.read.files import refusal
+from cpuplan.write.comments import comments
 from cpuplan.write.inventory.hardware import merge_hardware
 from cpuplan.write.inventory.known import Known, Place, in_known_clusters, place_of, users
 from cpuplan.write.inventory.matching import Matches, match
@@ -72,11 +74,13 @@ def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> 
     ]
     files: Files = {folder / name: (None, text) for name, text in texts_of(fresh, header).items()}
     diagnostics = [diagnose("CP621", path=path, hint=_HINT) for path in files if path.exists()]
+    edited = _edited(changes)
     sentences = (
         *derived_clusters(node for node, _ in placed),
         *notes(known, kinds, matches, wanted),
+        *_removed_comments(edited),
     )
-    return Update({**files, **_edited(changes)}, sentences, tuple(diagnostics))
+    return Update({**files, **edited}, sentences, tuple(diagnostics))
 
 
 def anew(kinds: Kinds, folder: Path, header: str = "") -> Update:
@@ -125,6 +129,17 @@ def _clusters(known: Iterable[Known], facts: Mapping[str, Mapping[str, Any]]) ->
         if existing.kind == "Cluster" and existing.name in facts:
             spec = {**existing.spec, **facts[existing.name]}
             yield existing, {key: value for key, value in spec.items() if value != []}
+
+
+def _removed_comments(edited: Files) -> Iterator[str]:
+    """What says which comments went with the values that they stood with."""
+    for path, (before, text) in edited.items():
+        left = Counter(comment.text for comment in comments(text))
+        for comment in comments(before or ""):
+            left[comment.text] -= 1
+            if left[comment.text] < 0:
+                place = f"{path}:{comment.line}"
+                yield f"{place}: the comment {comment.text!r} is removed with what it stood with"
 
 
 def _edited(changes: Iterable[_Change]) -> Files:

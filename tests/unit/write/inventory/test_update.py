@@ -73,6 +73,29 @@ def test_facts_about_a_cluster_go_to_its_document(tmp_path: Path) -> None:
     assert "featureSet: TechPreviewNoUpgrade" in document.read_text()
 
 
+def test_comments_stay_and_those_that_go_are_named(tmp_path: Path) -> None:
+    machines = {"w1": server(NIC, GPU), "w2": server(NIC, GPU)}
+    run(tmp_path, machines)
+    nodes = tmp_path / "nodes-lab.yaml"
+    text = nodes.read_text()
+    head = text[: text.index("  - ")]
+    nodes.write_text(
+        f"{head}  - {{name: w1}}\n  # keep: rack 2\n  - {{name: w2}} # new disk\n  - {{name: w3}}\n"
+    )
+    update = run(tmp_path, {**machines, "w4": server(NIC, GPU)})
+    assert "  - {name: w1}\n  # keep: rack 2\n  - {name: w2} # new disk\n" in nodes.read_text()
+    assert not [each for each in update.notes if "comment" in each]
+    hardware = tmp_path / f"hardware-{NAME}.yaml"
+    lines = hardware.read_text().splitlines()
+    (at,) = [number for number, line in enumerate(lines) if "0000:3b:00.0" in line]
+    lines[at] += " # slot 3"
+    hardware.write_text("\n".join(lines) + "\n")
+    update = run(tmp_path, dict.fromkeys(("w1", "w2", "w3", "w4"), server(NIC)))
+    assert [each for each in update.notes if "# slot 3" in each] == [
+        f"{hardware}:{at + 1}: the comment '# slot 3' is removed with what it stood with"
+    ]
+
+
 def test_first_import_and_again(tmp_path: Path) -> None:
     machines = {"w0": server(NIC), "w1": server(NIC)}
     assert names(run(tmp_path, machines)) == [f"hardware-{NAME}.yaml", "nodes-lab.yaml"]
