@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cpuplan.cpuset import MAX_CPU
 from cpuplan.model.base import Model, matching
 from cpuplan.model.document import (
     CoreType,
@@ -25,6 +26,16 @@ Sequence = Annotated[
         "0-27,0-27",
     ),
 ]
+#: The highest number of a NUMA node: kernels are built with at most 1 << 10 (CONFIG_NODES_SHIFT of
+#: x86 and arm64, whose range ends at 10; include/linux/numa.h, MAX_NUMNODES). The kubelet has rows
+#: of distances by these numbers.
+MAX_NUMA_NODE = (1 << 10) - 1
+#: The highest id of a socket, die, book or drawer: an `int` of the kernel (topology_physical_
+#: package_id and its neighbours), which takes what firmware says.
+MAX_GROUP_ID = (1 << 31) - 1
+#: Virtual functions of a device: TotalVFs of the SR-IOV capability has 16 bits.
+MAX_FUNCTIONS = (1 << 16) - 1
+NumaNodeNumber = Annotated[int, Field(ge=0, le=MAX_NUMA_NODE)]
 _PciAddress = Annotated[
     str,
     matching(
@@ -122,14 +133,21 @@ class Cores(Model):
 class Group(Model):
     """A socket or die: the kernel's id, and its CPUs."""
 
-    id: Annotated[int, Field(ge=-1, description="-1 if the kernel reports none")]
+    id: Annotated[int, Field(ge=-1, le=MAX_GROUP_ID, description="-1 if the kernel reports none")]
     cpus: KernelList = Field(description="the CPUs of the group")
+
+
+class LinkedNode(Model):
+    """A NUMA node by its links to CPUs."""
+
+    id: NumaNodeNumber = Field(description="the kernel's number")
+    cpus: KernelList = Field(description="the CPUs that it links to")
 
 
 class NumaNode(Model):
     """A NUMA node. One without CPUs is a memory-only node (CXL, HBM, GPU memory)."""
 
-    id: Annotated[int, Field(ge=0)] = Field(description="the kernel's number")
+    id: NumaNodeNumber = Field(description="the kernel's number")
     cpus: KernelList | None = Field(
         default=None, description="CPUs of the node; omitted if it has only memory"
     )
@@ -173,7 +191,7 @@ class KubeletFiles(Model):
         default=False,
         description="the kernel lists no NUMA nodes: the kubelet uses sockets instead",
     )
-    numa_nodes: Annotated[tuple[Group, ...], Listed] = Field(
+    numa_nodes: Annotated[tuple[LinkedNode, ...], Listed] = Field(
         default=(),
         description="NUMA nodes by their links to CPUs, if these differ from the CPU lists of "
         "the nodes",
@@ -188,7 +206,7 @@ class KubeletFiles(Model):
         description="CPUs with a cache for which the kernel reports no id or size: the kubelet "
         "then reads none",
     )
-    sockets: Annotated[int, Field(ge=0)] | None = Field(
+    sockets: Annotated[int, Field(ge=0, le=MAX_CPU + 1)] | None = Field(
         default=None,
         description="physical ids in /proc/cpuinfo, if their number differs from that of the "
         "sockets",
@@ -246,11 +264,11 @@ class Device(Model):
     device: str | None = Field(default=None, description="PCI device id or name")
     driver: str | None = Field(default=None, description="kernel driver", examples=["ice"])
     name: str | None = Field(default=None, description="the network interface, if it has one")
-    numa_node: Annotated[int, Field(ge=0)] | None = Field(
+    numa_node: NumaNodeNumber | None = Field(
         default=None,
         description="the NUMA node of the device; omitted if the kernel reports none",
     )
-    functions: int | None = Field(
+    functions: Annotated[int, Field(ge=0, le=MAX_FUNCTIONS)] | None = Field(
         default=None, description="number of SR-IOV virtual functions that it can have"
     )
 

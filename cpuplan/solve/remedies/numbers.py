@@ -40,7 +40,8 @@ def numbers(attempt: Attempt, rule: Rule) -> Iterator[tuple[float, Change]]:
     if rule.field.partition(".")[0] == "workloads":
         for index, workload in enumerate(node_class.spec.workloads):
             if workload.pool == rule.name or workload.pool.startswith(f"{rule.name}."):
-                fewer = range(workload.pods - 1, 0, -1)
+                most = min(workload.pods - 1, len(node_class.topology.online))
+                fewer = range(most, 0, -1)
                 field = f"workloads.{index}", "pods"
                 yield from _number(attempt, rule, field, workload.pods, fewer)
     elif spec and spec.is_written and key in (*_NUMBERS, "rest"):
@@ -199,11 +200,16 @@ def _values(node_class: NodeClass, spec: SetSpec, key: str, written: int) -> lis
 
 
 def limits_of(node_class: NodeClass, spec: SetSpec, key: str, written: int) -> tuple[int, int]:
-    """The least and the most that a number could be; bounds only become looser."""
+    """The least and the most that a number could be, no more than the machine has.
+
+    Bounds only become looser.
+    """
     if key == "percent":
         most = 100
     else:
         level = "numaNode" if spec.pool.per_device else spec.pool.per
         scopes = scopes_of(node_class.topology, level)
         most = max((len(scope.cpus) for scope in scopes), default=0)
-    return written if key == "max" else 1, written if key == "min" else max(most, written)
+    if key == "max":
+        return written, max(most, written)
+    return 1, min(most, written) if key == "min" else most
