@@ -15,6 +15,7 @@ from cpuplan.model.document import (
     Quantity,
     list_pattern,
 )
+from cpuplan.model.topology import MAX_NUMA_NODE
 
 #: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
 #: -1 is what some kernels say of cores that they know no number of.
@@ -26,15 +27,6 @@ Sequence = Annotated[
         "0-27,0-27",
     ),
 ]
-#: The highest number of a NUMA node: kernels are built with at most 1 << 10 (CONFIG_NODES_SHIFT of
-#: x86 and arm64, whose range ends at 10; include/linux/numa.h, MAX_NUMNODES). The kubelet has rows
-#: of distances by these numbers.
-MAX_NUMA_NODE = (1 << 10) - 1
-#: The highest id of a socket, die, book or drawer: an `int` of the kernel (topology_physical_
-#: package_id and its neighbours), which takes what firmware says.
-MAX_GROUP_ID = (1 << 31) - 1
-#: Virtual functions of a device: TotalVFs of the SR-IOV capability has 16 bits.
-MAX_FUNCTIONS = (1 << 16) - 1
 NumaNodeNumber = Annotated[int, Field(ge=0, le=MAX_NUMA_NODE)]
 _PciAddress = Annotated[
     str,
@@ -133,7 +125,7 @@ class Cores(Model):
 class Group(Model):
     """A socket or die: the kernel's id, and its CPUs."""
 
-    id: Annotated[int, Field(ge=-1, le=MAX_GROUP_ID, description="-1 if the kernel reports none")]
+    id: Annotated[int, Field(ge=-1, description="-1 if the kernel reports none")]
     cpus: KernelList = Field(description="the CPUs of the group")
 
 
@@ -268,7 +260,7 @@ class Device(Model):
         default=None,
         description="the NUMA node of the device; omitted if the kernel reports none",
     )
-    functions: Annotated[int, Field(ge=0, le=MAX_FUNCTIONS)] | None = Field(
+    functions: int | None = Field(
         default=None, description="number of SR-IOV virtual functions that it can have"
     )
 
