@@ -12,14 +12,12 @@ from cpuplan.solve.constraints import BEYOND, Amount
 from cpuplan.solve.crowds import is_crowded
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.model.nearest import Loose, Number, Slope
-from cpuplan.solve.remedies.attempt import Attempt
+from cpuplan.solve.remedies.attempt import Attempt, problem_of
 from cpuplan.solve.remedies.edits import Change, all_of, edited
 from cpuplan.solve.remedies.numbers import changed, limits_of, with_number
 from cpuplan.solve.remedies.single import settling_alone
-from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule, Statements
 from cpuplan.solve.rules.shares import is_share
-from cpuplan.solve.sets import SetSpecs
 
 #: What a change counts of a statement of a conflict, and of another one.
 _OWN, _OTHER = 1, 3
@@ -70,9 +68,9 @@ def _numbers(attempt: Attempt, own: set[str]) -> list[tuple[str, Change]] | None
     node_class = _within_reach(attempt.node_class)
     problem = problem_of(node_class)
     rules = [rule for rule in problem.rules if rule.field not in attempt.left_out]
-    sets = Statements(node_class).sets
+    statements = Statements(node_class)
     sized = [rule for rule in rules if rule.amounts]
-    items = [item for rule in sized for item in _items(node_class, rule, sets, own)]
+    items = [item for rule in sized for item in _items(statements, rule, own)]
     try:
         values = _values(problem.having(rules), items)
     except UndecidedError:
@@ -165,30 +163,30 @@ def _with_least(rule: Rule, items: Sequence[Item]) -> Rule:
     return rule._replace(constraints=(*amounts, *others))
 
 
-def _items(node_class: NodeClass, rule: Rule, sets: SetSpecs, own: set[str]) -> Iterator[Item]:
+def _items(statements: Statements, rule: Rule, own: set[str]) -> Iterator[Item]:
     """The numbers of a rule that its amounts are proportional to; shares are not."""
     cost = _OWN if rule.field in own else _OTHER
     path, _, key = rule.field.rpartition(".")
-    spec = sets.get(rule.name)
+    node_class, spec = statements.node_class, statements.sets.get(rule.name)
     if rule.field.partition(".")[0] == "workloads":
         for index, workload in enumerate(node_class.spec.workloads):
             if workload.pool == rule.name:
                 field = f"workloads.{index}", "pods"
                 number = Number(workload.pods, 1, workload.pods, cost)
-                yield from _item(node_class, rule, field, number)
+                yield from _item(statements, rule, field, number)
     elif spec and spec.is_written and key in (*_SIZES, "rest") and not is_share(spec.pool):
         for name in dict.fromkeys((key, "min", "max")):
             written = None if name == "rest" else getattr(spec.pool, attributes(Pool)[name])
             if written:
                 least, most = limits_of(node_class, spec, name, written)
                 number = Number(written, least, most, cost)
-                yield from _item(node_class, rule, (path, name), number)
+                yield from _item(statements, rule, (path, name), number)
 
 
 def _item(
-    node_class: NodeClass, rule: Rule, field: tuple[str, str], number: Number
+    statements: Statements, rule: Rule, field: tuple[str, str], number: Number
 ) -> Iterator[Item]:
-    other = list(islice(with_number(node_class, rule, field, number.written + 1), 2))
+    other = list(islice(with_number(statements, rule, field, number.written + 1), 2))
     if len(other) != 1 or len(other[0].amounts) != len(rule.amounts):
         return
     has_most = field[1] not in ("min", "pods")

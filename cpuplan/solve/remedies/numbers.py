@@ -9,9 +9,9 @@ from cpuplan.solve import feasibility, model
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.crowds import is_crowded
 from cpuplan.solve.effort import UndecidedError
-from cpuplan.solve.remedies.attempt import Attempt
+from cpuplan.solve.remedies.attempt import Attempt, problem_of
 from cpuplan.solve.remedies.edits import Change, edited, setting, short
-from cpuplan.solve.rules import problem_of, workloads
+from cpuplan.solve.rules import workloads
 from cpuplan.solve.rules.rule import Problem, Rule, Statements, scopes_of
 from cpuplan.solve.rules.shares import is_share
 from cpuplan.solve.rules.sizes import size
@@ -126,11 +126,12 @@ def _options(
 
     Numbers of CPUs, cores and caches are proportional to the value, unless they are shares.
     """
+    statements = Statements(node_class)
     first, last = min(values), max(values)
-    low, high = (list(with_number(node_class, rule, field, end)) for end in (first, last))
-    if len(low) != 1 or first == last or _is_share(node_class, rule):
+    low, high = (list(with_number(statements, rule, field, end)) for end in (first, last))
+    if len(low) != 1 or first == last or _is_share(statements, rule):
         for value in values:
-            yield from with_number(node_class, rule, field, value)
+            yield from with_number(statements, rule, field, value)
         return
     pairs = list(zip(low[0].amounts, high[0].amounts, strict=True))
     others = [one for one in low[0].constraints if not isinstance(one, Amount)]
@@ -139,8 +140,8 @@ def _options(
         yield low[0]._replace(constraints=(*amounts, *others))
 
 
-def _is_share(node_class: NodeClass, rule: Rule) -> bool:
-    spec = Statements(node_class).sets.get(rule.name)
+def _is_share(statements: Statements, rule: Rule) -> bool:
+    spec = statements.sets.get(rule.name)
     return spec is None or is_share(spec.pool)
 
 
@@ -152,14 +153,16 @@ def _between(low: Amount, high: Amount, part: int, whole: int) -> Amount:
 
 
 def with_number(
-    node_class: NodeClass, rule: Rule, field: tuple[str, str], value: int
+    statements: Statements, rule: Rule, field: tuple[str, str], value: int
 ) -> Iterator[Rule]:
     """The rule with another number in its field."""
     path, key = field
-    changed = Statements(edited(node_class, path, **_update(key, value)))
+    update = _update(key, value)
     if key == "pods":
+        changed = Statements(edited(statements.node_class, path, **update))
         rules = workloads.workloads_fit(changed)
     else:
+        changed = statements.with_numbers(rule.name, update)
         rules = size(changed, changed.sets[rule.name])
     return (other for other in rules if other.name == rule.name)
 
@@ -174,7 +177,8 @@ def _is_in_vain(
     """Whether no number from the least to the greatest fits: by counting, or one test for many."""
     if not values:
         return True
-    ends = [with_number(node_class, rule, field, end(values)) for end in (min, max)]
+    statements = Statements(node_class)
+    ends = [with_number(statements, rule, field, end(values)) for end in (min, max)]
     for low, high in zip(*ends, strict=True):
         if low.shares:
             return False

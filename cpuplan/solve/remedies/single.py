@@ -5,11 +5,10 @@ from itertools import islice
 from typing import TypeAlias
 
 from cpuplan.solve import alike
-from cpuplan.solve.remedies.attempt import Attempt
+from cpuplan.solve.remedies.attempt import Attempt, problem_of
 from cpuplan.solve.remedies.changes import REST, other_changes
 from cpuplan.solve.remedies.edits import Change
 from cpuplan.solve.remedies.numbers import numbers
-from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 
 #: More remedies than these are not read.

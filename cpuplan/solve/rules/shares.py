@@ -103,7 +103,8 @@ def _whole_cores(statements: Statements, spec: SetSpec, sums: int, number: int, 
     if pool.max is None or above <= pool.max:
         return above
     below = (sums & (1 << share) - 1).bit_length() - 1
-    may_split = not has_whole_cores(statements, spec) or hosts_of(spec.name, statements.sets)
+    hosts = hosts_of(spec.name, statements.sets, statements.one_thread)
+    may_split = not has_whole_cores(statements, spec) or hosts
     return pool.max if may_split or below < max(pool.min or 0, 1) else below
 
 

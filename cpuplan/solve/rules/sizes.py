@@ -86,7 +86,7 @@ def _cores(statements: Statements, spec: SetSpec, parts: Sequence[Part], place: 
     amounts = tuple(_fixed(name, part, "cores", number) for part in parts)
     if spec.pool.sibling:
         return "cores", f"takes a thread of {counted(number, 'core')}{place}", amounts
-    whole = WholeCores(name, beside(name, statements.sets))
+    whole = WholeCores(name, beside(name, statements.sets, statements.one_thread))
     return "cores", f"takes {counted(number, 'whole core')}{place}", (*amounts, whole)
 
 
