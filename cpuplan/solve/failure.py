@@ -50,7 +50,7 @@ def _explained(
     result = []
     for each, change in zip(conflicts, changes, strict=True):
         rules = each.statements
-        others = [rule for other in statements if other is not rules for rule in other]
+        others = {rule for other in statements if other is not rules for rule in other}
         kept = problem.having(rule for rule in problem.rules if rule not in others)
         # Many amounts, one of each of many caches, are not tested one by one where that takes long.
         by_amount = sum(len(rule.amounts) for rule in rules) <= calls

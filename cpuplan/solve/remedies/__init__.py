@@ -90,6 +90,8 @@ def _together(
 
 def _next(here: Attempt, conflict: Sequence[Rule], chosen: Sequence[Change]) -> Iterator[Change]:
     """Changes that settle a conflict after the chosen ones; the last of these if it settles it."""
+    if here.is_over:
+        return
     if chosen and here.fits():
         yield chosen[-1]
     else:

@@ -46,6 +46,13 @@ class Attempt:
         return attempt
 
     @property
+    def is_over(self) -> bool:
+        """Whether the limit has ended, so that nothing more is tried."""
+        if effort.current().is_over:
+            self.tests[0] = -1
+        return self.tests[0] < 0
+
+    @property
     def nothing(self) -> str:
         """The remedy where no change was found."""
         return SEVERAL if self.tests[0] >= 0 else UNTRIED

@@ -41,6 +41,8 @@ def changes(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[list[
     Of several conflicts, those that no number settles are settled first, each as if it were alone.
     None where these changes, or changes of numbers that are found soon, are not enough.
     """
+    if attempt.is_over:
+        return []
     made: list[tuple[str, Change]] = []
     here = attempt
     for conflict in conflicts if len(conflicts) > 1 else ():

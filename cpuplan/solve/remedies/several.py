@@ -55,6 +55,8 @@ def _removals(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
     found: list[Change] = []
     here = attempt
     for name in names:
+        if attempt.is_over:
+            return
         change = removal(here.node_class, name)
         if change and not faults.errors_of(change.edit(here.node_class)):
             found.append(change)

@@ -19,6 +19,8 @@ Alternatives: TypeAlias = tuple[tuple[int, int], Sequence[Change]]
 
 def changes_of(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
     """Changes of one statement of the conflict with which there is a layout, smallest first."""
+    if attempt.is_over:
+        return
     sorts = alike.sorts(conflict, problem_of(attempt.node_class).rules)
     named = {rule: index for index, sort in enumerate(sorts) for rule in _named(sort)}
     others: list[Alternatives] = []
