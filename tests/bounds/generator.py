@@ -223,9 +223,7 @@ def _minimal(form: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
             return _usual_text(form)
 
 
-def _around(
-    form: Mapping[str, Any], definitions: Mapping[str, Any], path: Path, value: Any
-) -> Any:
+def _around(form: Mapping[str, Any], definitions: Mapping[str, Any], path: Path, value: Any) -> Any:
     """What a form needs around the value at a path; KeyError where the form has no such path."""
     if not path:
         return value
