@@ -37,7 +37,8 @@ def build(documents: Documents, groups: list[Group], diagnostics: list[Diagnosti
         for group in _candidates(spec.selector, groups, labelled):
             names = _selected(intent, spec.selector, group, diagnostics)
             is_used = is_used or bool(names)
-            mine, clash = [], []
+            mine: list[str] = []
+            clash: list[str] = []
             for name in names:
                 is_mine = owner.setdefault((group.cluster, name), intent) is intent
                 (mine if is_mine else clash).append(name)

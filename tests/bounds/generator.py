@@ -147,7 +147,7 @@ class _Dumper(yaml.SafeDumper):
 
 def _write_literal(dumper: yaml.SafeDumper, value: _Literal) -> yaml.ScalarNode:
     # The tag that a plain scalar of this form has, so that none is written.
-    tag = dumper.resolve(yaml.ScalarNode, str(value), (True, False))
+    tag: str = dumper.resolve(yaml.ScalarNode, str(value), (True, False))  # type: ignore[no-untyped-call]
     return dumper.represent_scalar(tag, str(value))
 
 
@@ -209,18 +209,14 @@ def _minimal(form: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
         return form["enum"][0]
     if "anyOf" in form:
         return _minimal(form["anyOf"][0], definitions)
-    match form.get("type"):
-        case "integer":
-            return form.get("minimum", 1)
-        case "boolean":
-            return True
-        case "array":
-            return [_minimal(form["items"], definitions)]
-        case "object":
-            required = form.get("required", ())
-            return {key: _minimal(form["properties"][key], definitions) for key in required}
-        case _:
-            return _usual_text(form)
+    kind = form.get("type")
+    if kind == "array":
+        return [_minimal(form["items"], definitions)]
+    if kind == "object":
+        required = form.get("required", ())
+        return {key: _minimal(form["properties"][key], definitions) for key in required}
+    scalars = {"integer": form.get("minimum", 1), "boolean": True}
+    return scalars[kind] if kind in scalars else _usual_text(form)
 
 
 def _around(form: Mapping[str, Any], definitions: Mapping[str, Any], path: Path, value: Any) -> Any:

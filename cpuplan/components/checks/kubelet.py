@@ -208,18 +208,20 @@ def _check_sets(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     if memory.uses_memory_manager(plan):
         asks = "has memory guaranteed"
         none = "memoryManagerPolicy to None"
-        managers.append(("memoryManagerPolicy", "memory manager", topology.numa_facts, asks, none))
+        count = len(topology.numa_facts)
+        managers.append(("memoryManagerPolicy", "memory manager", count, asks, none))
     if chosen.topology_policy(plan) != NONE and kubelet.is_static(plan):
         asks, none = "has exclusive CPUs", "topologyManagerPolicy to none"
-        managers.append(("topologyManagerPolicy", "CPU manager", topology.numa_nodes, asks, none))
+        count = len(topology.numa_nodes)
+        managers.append(("topologyManagerPolicy", "CPU manager", count, asks, none))
     for field, manager, nodes, asks, instead in managers:
-        if len(nodes) > MOST_NODES:
-            is_endless = 1 << len(nodes) >= ENDLESS
+        if nodes > MOST_NODES:
+            is_endless = 1 << nodes >= ENDLESS
             yield diagnose(
                 "CP5150" if is_endless else "CP5151",
                 at(field),
                 manager=manager,
-                count=len(nodes),
+                count=nodes,
                 hardware=hardware,
                 asks=asks,
                 remedy=instead,

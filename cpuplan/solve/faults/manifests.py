@@ -45,12 +45,12 @@ def wrong(statements: Statements, at: At) -> Iterator[Diagnostic]:
             most = _most_pods(statements.node_class)
             if workload.pods > most:
                 place = at(f"workloads.{index}.pods")
-                values = {"workload": workload.name, "pods": workload.pods, "most": most}
-                yield diagnose("CP4150", place, **values)
+                name, pods = workload.name, workload.pods
+                yield diagnose("CP4150", place, workload=name, pods=pods, most=most)
 
 
 def _most_pods(node_class: NodeClass) -> int:
     """The pods that a kubelet admits: maxPods, as far as it is simulated."""
     given = node_class.spec.kubelet.configuration.get("maxPods")
-    is_given = isinstance(given, int) and given > 0
-    return min(given if is_given else node_class.platform.max_pods, _MOST_SIMULATED)
+    most = given if isinstance(given, int) and given > 0 else node_class.platform.max_pods
+    return min(most, _MOST_SIMULATED)

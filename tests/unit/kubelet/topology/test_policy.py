@@ -167,9 +167,7 @@ _SOME = st.sets(st.integers(1, 31), min_size=1)
 
 
 @given(masks=_SOME, others=_SOME)
-def test_all_intersections_at_once_are_those_of_all_pairs(
-    masks: set[int], others: set[int]
-) -> None:
+def test_intersections_at_once_are_those_of_pairs(masks: set[int], others: set[int]) -> None:
     spread = {mask << 3 for mask in masks}
     pairs = {mask & (other << 3) for mask in spread for other in others}
     assert _met(spread, [other << 3 for other in others], (3, 4, 5, 6, 7)) == pairs - {0}
@@ -188,7 +186,7 @@ def test_hints_of_sixteen_numa_nodes_are_merged() -> None:
 
 
 def test_more_sets_of_numa_nodes_are_not_looked_at() -> None:
-    with pytest.raises(TooManySetsError, match="2\\^36 sets .* does not come to an end"):
+    with pytest.raises(TooManySetsError, match=r"2\^36 sets .* does not come to an end"):
         masks_over(tuple(range(36)))
-    with pytest.raises(TooManySetsError, match="1,048,576 sets .* is not simulated"):
+    with pytest.raises(TooManySetsError, match=r"1,048,576 sets .* is not simulated"):
         masks_over(tuple(range(20)))
