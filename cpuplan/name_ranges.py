@@ -4,27 +4,58 @@ import re
 from collections.abc import Iterable
 
 _NODE_RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
+#: The most names of one pattern, or of all patterns of a selector.
+MOST = 100_000
+TOO_MANY = f"with those before it, it expands to more than {MOST:,} names"
+#: Characters of a node's name (apimachinery, DNS1123SubdomainMaxLength).
+_LONGEST = 253
 
 
 def expand_names(pattern: str) -> list[str]:
     """Expand `worker-[00-11]` into its names, zeros kept; of several ranges, the last runs first.
 
-    Raises ValueError for a range that runs backwards, or for more than 100,000 names.
+    Raises ValueError for a range that runs backwards, for more than 100,000 names, and for ranges
+    of which each name is longer than that of a node.
     """
+    _check(pattern)
     names = [""]
     at = 0
     for match in _NODE_RANGE.finditer(pattern):
         first, last = int(match[1]), int(match[2])
-        if last < first:
-            raise ValueError(f"the range {match[0]} runs backwards")
-        if len(names) * (last - first + 1) > 100_000:
-            raise ValueError("it expands to more than 100,000 names")
         numbers = [str(number).zfill(len(match[1])) for number in range(first, last + 1)]
         names = [
             name + pattern[at : match.start()] + number for name in names for number in numbers
         ]
         at = match.end()
     return [name + pattern[at:] for name in names]
+
+
+def expand_all(patterns: Iterable[str]) -> list[str]:
+    """The names of several patterns, which are as many as one may have; ValueError like it."""
+    names: list[str] = []
+    for pattern in patterns:
+        names += expand_names(pattern)
+        if len(names) > MOST:
+            raise ValueError(TOO_MANY)
+    return names
+
+
+def _check(pattern: str) -> None:
+    """Raise ValueError for a pattern whose names are too many or too long, before any is made."""
+    count, length = 1, len(pattern)
+    for match in _NODE_RANGE.finditer(pattern):
+        digits = len(match[1])
+        length += digits - len(match[0])
+        if max(digits, len(match[2])) > _LONGEST:
+            raise ValueError(f"a number of a range has more than {_LONGEST} digits")
+        first, last = int(match[1]), int(match[2])
+        if last < first:
+            raise ValueError(f"the range {match[0]} runs backwards")
+        count *= last - first + 1
+        if count > MOST:
+            raise ValueError(f"it expands to more than {MOST:,} names")
+    if count > 1 and length > _LONGEST:
+        raise ValueError(f"its names are longer than {_LONGEST} characters")
 
 
 def fold_names(names: Iterable[str]) -> list[str]:

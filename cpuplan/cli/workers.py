@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from cpuplan.perclass.making import Making
 
 
+#: More processes than so many for each core only take memory: with each number the result is one.
+_BUSY = 4
+
+
 def uses_cache() -> bool:
     """Whether anything may come from earlier runs; once it is said why it may not.
 
@@ -71,7 +75,7 @@ def workers() -> Iterator[Workers]:
     """Processes of this machine, or the workers of a scheduler."""
     given = settings()
     if given.dask is None:
-        yield Workers(given.jobs or cores())
+        yield Workers(min(given.jobs or cores(), _BUSY * cores()))
         return
     if given.jobs is not None:
         raise click.UsageError("--dask and --jobs exclude each other")

@@ -69,9 +69,30 @@ CODES = {
     "CP512": Code(
         "too many NUMA nodes for the topology manager",
         "hardware {hardware} has {count} NUMA nodes; the limit of the topology manager is {limit}",
-        "set topologyManagerPolicyOptions max-allowable-numa-nodes to {count} or more, or topologyManagerPolicy to none",
+        "set {remedy}",
         "The topology manager tries all combinations of NUMA nodes, including memory-only ones, so by default it "
-        "refuses machines with more than 8.",
+        "refuses machines with more than 8. The memory manager tries those of all NUMA nodes too, the CPU manager those "
+        "of nodes with CPUs; where that does not come to an end (CP5150), a higher limit alone is no remedy.",
+    ),
+    "CP5150": Code(
+        "NUMA nodes with which the kubelet does not come to an end",
+        "the {manager} looks at all 2^{count} sets of the {count} NUMA nodes of hardware {hardware} for each pod that "
+        "{asks}: the kubelet does not come to an end",
+        "set {remedy}",
+        "The kubelet admits one pod after another. With a microsecond for each set, a billion sets take a quarter of an "
+        "hour and tens of gigabytes, and each further NUMA node doubles that. No further pod is admitted meanwhile, and the "
+        "kubelet is killed when the memory of the node is used up. The Static memory manager looks at all NUMA nodes, "
+        "whatever the topology manager's policy is; the CPU manager at those with CPUs, unless that policy is none.",
+    ),
+    "CP5151": Code(
+        "NUMA nodes for which the kubelet takes long",
+        "the {manager} looks at all 2^{count} sets of the {count} NUMA nodes of hardware {hardware} for each pod that "
+        "{asks}; what it then does is not simulated",
+        "set {remedy}, or expect that each of these pods takes seconds to minutes to start",
+        "Each NUMA node doubles the time that the kubelet takes for a pod. Sets of more than 16 nodes are not looked at "
+        "here, so that workloads with exclusive CPUs cannot be proven to fit. This is a warning because the kubelet "
+        "comes to an end.",
+        "warning",
     ),
     "CP513": Code(
         "prefer-closest-numa-nodes with gaps between NUMA nodes",

@@ -41,4 +41,11 @@ CODES = {
         "fit or contradict each other. Layouts are hard to find where very many parts of a machine are equal and pools "
         "exclude each other from them; a pool with a place of its own leaves less to be tried.",
     ),
+    "CP4150": Code(
+        "more pods than a kubelet admits",
+        "workload {workload} has {pods} pods without exclusive CPUs; the kubelet of each node admits at most {most} pods",
+        "write at most {most} pods, or raise kubelet.configuration.maxPods",
+        "Pods with exclusive CPUs are bounded by the CPUs of a pool. Others are bounded by maxPods alone, of which up to "
+        "2,000 are simulated.",
+    ),
 }

@@ -254,4 +254,10 @@ CODES = {
         "correct `{key}`, or add the device with its numaNode to the inventory",
         "A pool with `near` or `perDevice` is placed on the NUMA nodes of the devices that match all of its fields.",
     ),
+    "CP3150": Code(
+        "too many NUMA nodes",
+        "the machine would have {count} NUMA nodes; the limit is {limit}",
+        "correct the numbers of sockets and of their NUMA nodes",
+        "Linux can be built for up to 1024 NUMA nodes (MAX_NUMNODES: CONFIG_NODES_SHIFT is at most 10).",
+    ),
 }

@@ -1,14 +1,16 @@
 """Which intent claims which nodes."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.fleet.groups import Group
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.rollout.selector import Selector
-from cpuplan.name_ranges import expand_names
+from cpuplan.name_ranges import expand_all
 from cpuplan.read.documents import Document, Documents
 from cpuplan.text import counted
 
@@ -35,15 +37,16 @@ def build(documents: Documents, groups: list[Group], diagnostics: list[Diagnosti
         for group in _candidates(spec.selector, groups, labelled):
             names = _selected(intent, spec.selector, group, diagnostics)
             is_used = is_used or bool(names)
-            mine = tuple(
-                name for name in names if owner.setdefault((group.cluster, name), intent) is intent
-            )
-            clash = [name for name in names if name not in mine]
+            mine: list[str] = []
+            clash: list[str] = []
+            for name in names:
+                is_mine = owner.setdefault((group.cluster, name), intent) is intent
+                (mine if is_mine else clash).append(name)
             if clash:
                 first = owner[group.cluster, clash[0]]
                 diagnostics.append(_claimed_twice(intent, first, group.cluster, clash))
             if mine:
-                claims.append(Claim(intent, group, mine))
+                claims.append(Claim(intent, group, tuple(mine)))
         if is_used and spec.selector == Selector():
             diagnostics.append(_everything(intent, groups))
         # Names that could not be read (CP228) may be the ones that are selected.
@@ -97,15 +100,21 @@ def selects(selector: Selector, group: Group) -> tuple[str, ...]:
         return ()
     if not selector.nodes:
         return group.names
-    wanted = {
-        name for pattern in selector.nodes if "*" not in pattern for name in expand_names(pattern)
-    }
-    globs = [pattern for pattern in selector.nodes if "*" in pattern]
-    return tuple(name for name in group.names if name in wanted or _matches(name, globs))
+    wanted, globs = _wanted(selector.nodes)
+    return tuple(
+        name for name in group.names if name in wanted or (globs is not None and globs.match(name))
+    )
 
 
-def _matches(name: str, globs: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, glob) for glob in globs)
+@lru_cache(maxsize=16)
+def _wanted(patterns: tuple[str, ...]) -> tuple[frozenset[str], re.Pattern[str] | None]:
+    """The names of patterns without `*`, and what the other patterns are together.
+
+    Made once for an intent, and not for each group of nodes.
+    """
+    names = frozenset(expand_all(pattern for pattern in patterns if "*" not in pattern))
+    globs = [translate(pattern) for pattern in patterns if "*" in pattern]
+    return names, re.compile("|".join(globs)) if globs else None
 
 
 def _selected(

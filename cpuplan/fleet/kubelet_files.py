@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.model.inventory import Group, KubeletFiles
+from cpuplan.model.inventory import Group, KubeletFiles, LinkedNode
 from cpuplan.model.topology import KubeletFacts, SharedCache
 
 #: The level whose caches are the "uncore caches" of the kubelet and the CCXs of AMD.
@@ -65,7 +65,7 @@ def groups(
     """(key, noun, label and CPUs of each) of the groups that must divide the machine's CPUs."""
     if files is None:
         return
-    kinds: tuple[tuple[str, str, tuple[Group, ...]], ...] = (
+    kinds: tuple[tuple[str, str, tuple[Group | LinkedNode, ...]], ...] = (
         ("numaNodes", "NUMA nodes", files.numa_nodes),
         ("books", "books", files.books),
         ("drawers", "drawers", files.drawers),

@@ -8,7 +8,7 @@ from cpuplan.fleet import kubelet_files
 from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
 from cpuplan.fleet.problem import Problem, count_ids, numbers
 from cpuplan.model.inventory import Distances, Regular
-from cpuplan.model.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
+from cpuplan.model.topology import MAX_NUMA_NODE, UNKNOWN, Cpu, NumaNodeFacts, Topology
 from cpuplan.quantity import to_bytes
 
 
@@ -37,6 +37,13 @@ def check(regular: Regular) -> Iterator[Problem]:
     if count > MAX_CPU + 1:
         yield Problem(
             "CP307", ("regular", "coresPerSocket"), {"count": count, "limit": MAX_CPU + 1}
+        )
+    nodes = regular.sockets * regular.numa_nodes_per_socket + len(regular.memory_only_nodes)
+    if nodes > MAX_NUMA_NODE + 1:
+        yield Problem(
+            "CP3150",
+            ("regular", "numaNodesPerSocket"),
+            {"count": nodes, "limit": MAX_NUMA_NODE + 1},
         )
     if regular.core_ids is not None:
         yield from count_ids(("regular", "coreIds"), regular.core_ids, cores, "cores of a socket")

@@ -10,7 +10,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.claims import Claim, selects
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.rollout.selector import Selector
-from cpuplan.name_ranges import expand_names
+from cpuplan.name_ranges import MOST, TOO_MANY, expand_names
 from cpuplan.plan import NodeClass, Wave
 from cpuplan.read.documents import Document, Documents
 
@@ -64,9 +64,12 @@ def _names(intent: Document) -> Iterator[Diagnostic]:
 def _ranges(intent: Document) -> Iterator[Diagnostic]:
     """CP228: ranges of names that cannot be read."""
     for index, wave in enumerate(intent.spec.rollout.waves):
+        count = 0
         for number, pattern in enumerate(wave.nodes):
             try:
-                expand_names(pattern)
+                count += len(expand_names(pattern))
+                if count > MOST:
+                    raise ValueError(TOO_MANY)
             except ValueError as error:
                 place = intent.at("rollout", "waves", index, "nodes", number)
                 yield diagnose("CP228", place, name=pattern, problem=error)

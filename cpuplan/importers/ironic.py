@@ -15,12 +15,12 @@ from cpuplan.importers.data import Complaints, cpus_of, items, mapping, number
 from cpuplan.importers.machine import (
     ARCHITECTURES,
     MAX_MEMORY,
-    MAX_NODE,
     Machine,
     NumaFacts,
     bare_machine,
 )
 from cpuplan.importers.trees.archive import ArchiveError
+from cpuplan.model.topology import MAX_NUMA_NODE
 
 _MAX_CORE = 65535
 #: Cores by NUMA node and core id, by which the collector distinguishes them.
@@ -71,7 +71,7 @@ def _cores(topology: dict[str, Any], complaints: Complaints) -> _Cores:
     cores: _Cores = {}
     seen = EMPTY
     for row in items(topology.get("cpus")):
-        node = number(row.get("numa_node"), 0, MAX_NODE)
+        node = number(row.get("numa_node"), 0, MAX_NUMA_NODE)
         core_id = number(row.get("cpu"), 0, _MAX_CORE)
         cpus = cpus_of(row.get("thread_siblings"))
         if node is None or core_id is None or cpus is None or cpus & seen:
@@ -90,7 +90,7 @@ def _numa_nodes(ram: Iterable[dict[str, Any]], cores: _Cores) -> Iterator[NumaFa
     """The NUMA nodes of cores and of memory; if all have 0 kB, their memory is not known."""
     sizes: dict[int, int | None] = {}
     for row in ram:
-        node = number(row.get("numa_node"), 0, MAX_NODE)
+        node = number(row.get("numa_node"), 0, MAX_NUMA_NODE)
         if node is not None:
             sizes[node] = number(row.get("size_kb"), 0, MAX_MEMORY)
     known = any(sizes.values())

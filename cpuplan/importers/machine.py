@@ -7,8 +7,6 @@ from cpuplan.cpuset import EMPTY, CpuSet, union
 
 #: uname(1)'s names of the architectures that documents know.
 ARCHITECTURES = frozenset({"x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64"})
-#: NUMA nodes that a kernel can be built for (CONFIG_NODES_SHIFT is 10 at most).
-MAX_NODE = 1023
 #: Bytes of memory: no machine has more, and a document takes no more digits.
 MAX_MEMORY = 1 << 56
 #: Of CPUs and of huge pages, likewise.

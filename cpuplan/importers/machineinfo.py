@@ -22,6 +22,7 @@ from cpuplan.importers.machine import (
     cache_order,
 )
 from cpuplan.importers.trees.archive import ArchiveError
+from cpuplan.model.topology import MAX_NUMA_NODE
 
 _MAX_ID = 1 << 31
 #: Vendors of x86 CPUs by their CPUID (arch/x86/kernel/cpu); cAdvisor finds none on other
@@ -120,7 +121,7 @@ def _topology(
     rows: dict[int, _NodeRow] = {}
     seen = EMPTY
     for node in items(info.get("topology")):
-        label = number(node.get("node_id"), -1, _MAX_ID)
+        label = number(node.get("node_id"), -1, MAX_NUMA_NODE)
         if label is None or label in rows:
             problem = "a node needs a node_id that no other node has"
             complaints.add("topology", node.get("node_id"), problem)

@@ -5,11 +5,13 @@ from functools import cache
 from itertools import chain, combinations
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.kubelet.errors import KubeletError, PanicError
+from cpuplan.kubelet.errors import KubeletError, PanicError, TooManySetsError
 from cpuplan.kubelet.go.text import atoi, quote
 
 #: The kubelet lists every CPU of a range: no machine has the memory for more than this.
 _MOST = 1 << 24
+#: NUMA nodes of which all sets are looked at here: a tenth of a second for each request.
+MOST_NODES = 16
 
 
 def bits_of(members: Iterable[int]) -> int:
@@ -58,8 +60,10 @@ def parse_cpus(text: str) -> int:
 def masks_over(nodes: tuple[int, ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Pairs (mask, its nodes), smaller masks first (bitmask.IterateBitMasks).
 
-    Masks of one size come in the order of the given nodes.
+    Masks of one size come in the order of the given nodes. TooManySetsError for many nodes.
     """
+    if len(nodes) > MOST_NODES:
+        raise TooManySetsError(1 << len(nodes), len(nodes))
     sizes = range(1, len(nodes) + 1)
     groups = chain.from_iterable(combinations(nodes, size) for size in sizes)
     return tuple((bits_of(group), group) for group in groups)

@@ -31,6 +31,32 @@ class HangError(Exception):
     """The kubelet loops for ever."""
 
 
+#: From so many sets of NUMA nodes on the kubelet does not come to an end: with a microsecond for
+#: each, and 24 bytes for each that suffices (topologymanager, TopologyHint), a pod takes hours and
+#: more memory than nodes reserve for it.
+ENDLESS = 1 << 30
+
+
+class TooManySetsError(HangError):
+    """The kubelet looks at more sets of NUMA nodes than are looked at here.
+
+    Whether it comes to an end is another question: see `is_endless`.
+    """
+
+    def __init__(self, sets: int, nodes: int) -> None:
+        self.is_endless = sets >= ENDLESS
+        end = "and does not come to an end"
+        unknown = "which can take it hours: what it then does is not simulated"
+        what = f"looks at {_about(sets)} sets of {nodes} NUMA nodes for one pod"
+        self.words = f"{what}, {end if self.is_endless else unknown}"
+        super().__init__(f"the kubelet {self.words}")
+
+
+def _about(number: int) -> str:
+    """A large number in words: `2^36`."""
+    return f"{number:,}" if number < ENDLESS else f"2^{number.bit_length() - 1}"
+
+
 NIL_DEREFERENCE = "runtime error: invalid memory address or nil pointer dereference"
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cpuplan.cpuset import MAX_CPU
 from cpuplan.model.base import Model, matching
 from cpuplan.model.document import (
     CoreType,
@@ -17,6 +18,7 @@ from cpuplan.model.document import (
     Quantity,
     list_pattern,
 )
+from cpuplan.model.topology import MAX_NUMA_NODE
 
 #: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.
 #: -1 is what some kernels say of cores that they know no number of.
@@ -28,6 +30,7 @@ Sequence = Annotated[
         "0-27,0-27",
     ),
 ]
+NumaNodeNumber = Annotated[int, Field(ge=0, le=MAX_NUMA_NODE)]
 _PciAddress = Annotated[
     str,
     matching(
@@ -129,10 +132,17 @@ class Group(Model):
     cpus: KernelList = Field(description="the CPUs of the group")
 
 
+class LinkedNode(Model):
+    """A NUMA node by its links to CPUs."""
+
+    id: NumaNodeNumber = Field(description="the kernel's number")
+    cpus: KernelList = Field(description="the CPUs that it links to")
+
+
 class NumaNode(Model):
     """A NUMA node. One without CPUs is a memory-only node (CXL, HBM, GPU memory)."""
 
-    id: Annotated[int, Field(ge=0)] = Field(description="the kernel's number")
+    id: NumaNodeNumber = Field(description="the kernel's number")
     cpus: KernelList | None = Field(
         default=None, description="CPUs of the node; omitted if it has only memory"
     )
@@ -176,7 +186,7 @@ class KubeletFiles(Model):
         default=False,
         description="the kernel lists no NUMA nodes: the kubelet uses sockets instead",
     )
-    numa_nodes: Annotated[tuple[Group, ...], Listed] = Field(
+    numa_nodes: Annotated[tuple[LinkedNode, ...], Listed] = Field(
         default=(),
         description="NUMA nodes by their links to CPUs, if these differ from the CPU lists of "
         "the nodes",
@@ -191,7 +201,7 @@ class KubeletFiles(Model):
         description="CPUs with a cache for which the kernel reports no id or size: the kubelet "
         "then reads none",
     )
-    sockets: Annotated[int, Field(ge=0)] | None = Field(
+    sockets: Annotated[int, Field(ge=0, le=MAX_CPU + 1)] | None = Field(
         default=None,
         description="physical ids in /proc/cpuinfo, if their number differs from that of the "
         "sockets",
@@ -251,7 +261,7 @@ class Device(Model):
     name: MachineText | None = Field(
         default=None, description="the network interface, if it has one"
     )
-    numa_node: Annotated[int, Field(ge=0)] | None = Field(
+    numa_node: NumaNodeNumber | None = Field(
         default=None,
         description="the NUMA node of the device; omitted if the kernel reports none",
     )

@@ -12,6 +12,10 @@ from cpuplan.cpuset import EMPTY, CpuSet, union
 
 #: Labels that the machine's files do not contain.
 UNKNOWN = -1
+#: The highest number of a NUMA node: kernels can be built for 1 << 10 nodes (CONFIG_NODES_SHIFT of
+#: x86 and arm64 is at most 10; include/linux/numa.h, MAX_NUMNODES). What has a place for each node,
+#: such as a row of distances, is never longer.
+MAX_NUMA_NODE = (1 << 10) - 1
 
 
 class Cpu(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
-from cpuplan.cpuset import CpuSet, union
+from cpuplan.cpuset import MAX_CPU, CpuSet, union
 from cpuplan.solve.layout import Scope, Slot, View
 from cpuplan.solve.portions import AllOrNone, Block, InOne, Share, whole
 
@@ -59,10 +59,22 @@ class OneOf(NamedTuple):
         return all(map(self.takes, chain.from_iterable(view.patterns)))
 
 
+#: More CPUs than a machine can have.
+BEYOND = MAX_CPU + 2
+
+
+def bounded(number: int) -> int:
+    """A number of an intent, or one that says the same of every machine.
+
+    The solver and the search for remedies then have no larger numbers than machines do.
+    """
+    return min(number, BEYOND)
+
+
 class Amount(NamedTuple):
     """The set has `least` to `most` CPUs of the scope, or CPUs of that many cores.
 
-    With the unit "caches", it has that many of the blocks wholly.
+    With the unit "caches", it has that many of the blocks wholly. Both numbers are `bounded`.
     """
 
     name: str

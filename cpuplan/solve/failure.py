@@ -7,7 +7,7 @@ from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve import alike, conflict, effort, feasibility, model, remedies
-from cpuplan.solve.constraints import Amount
+from cpuplan.solve.constraints import BEYOND, Amount
 from cpuplan.solve.crowds import is_crowded
 from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.goals import Total
@@ -50,7 +50,7 @@ def _explained(
     result = []
     for each, change in zip(conflicts, changes, strict=True):
         rules = each.statements
-        others = [rule for other in statements if other is not rules for rule in other]
+        others = {rule for other in statements if other is not rules for rule in other}
         kept = problem.having(rule for rule in problem.rules if rule not in others)
         # Many amounts, one of each of many caches, are not tested one by one where that takes long.
         by_amount = sum(len(rule.amounts) for rule in rules) <= calls
@@ -191,7 +191,8 @@ def _figure(rule: Rule, left: int | None) -> str:
     if not amounts:
         return text
     is_room = rule.field.startswith("workloads")  # more than the machine has looks like a number
-    if not is_room and all(amount.least == amount.most for amount in amounts):
+    is_written = amounts[0].least < BEYOND  # and is not a number that stands for it
+    if is_written and not is_room and all(amount.least == amount.most for amount in amounts):
         scopes: dict[str, list[str]] = {}
         for amount in amounts:
             number = counted(amount.least, amount.unit[:-1])

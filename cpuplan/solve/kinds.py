@@ -1,7 +1,8 @@
 """Kinds of cores that rules and goals do not distinguish, and the ways in which a core is used."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations, groupby, islice, product
+from itertools import chain, combinations, groupby, islice, product
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.cpuset import CpuSet
@@ -19,6 +20,8 @@ from cpuplan.solve.constraints import (
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.layout import Slot
 
+#: Pairs of slots that are looked at in the time of a pattern of a model.
+_PAIRS = 20
 #: The slot of each thread of a core, in the order of the kind's threads.
 Pattern: TypeAlias = tuple[Slot, ...]
 
@@ -126,13 +129,19 @@ class Ways:
                 self._places.append(constraint)
             elif binds_cores(constraint):
                 (self._divided if constraint.cores else self._everywhere).append(constraint)
+        # Of slots without its set such a rule says nothing.
+        pairwise = [rule for rule in self._everywhere if isinstance(rule, PAIRWISE)]
+        having = Counter(chain.from_iterable(self._slots))
+        #: Pairs of slots that are looked at: they grow with the square of the sets.
+        self.pairs = len(self._slots) * sum(having[rule.name] for rule in pairwise)
+        if most is not None and self.pairs > most * _PAIRS:
+            raise UndecidedError
         self._never_meet: set[tuple[Slot, ...]] = set()
-        for rule in self._everywhere:
-            if isinstance(rule, PAIRWISE):  # which says nothing of slots without its set
-                mine = [slot for slot in self._slots if rule.name in slot]
-                met = (pair for pair in product(mine, self._slots) if not rule.allows(pair))
-                for one, other in met:
-                    self._never_meet |= {(one, other), (other, one)}
+        for rule in pairwise:
+            mine = [slot for slot in self._slots if rule.name in slot]
+            met = (pair for pair in product(mine, self._slots) if not rule.allows(pair))
+            for one, other in met:
+                self._never_meet |= {(one, other), (other, one)}
         self._known: dict[tuple[tuple[tuple[Slot, ...], ...], tuple[int, ...]], list[Pattern]] = {}
 
     def of(self, kind: Kind) -> list[Pattern]:

@@ -1,6 +1,6 @@
 """The statement of an intent on each set of CPUs, including those that follow from the others."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuplan.model.pools import (
@@ -127,11 +127,19 @@ def sibling_of(pool: Pool) -> str | None:
     return "offlined" if pool.sibling == IDLE else pool.sibling
 
 
-def hosts_of(name: str, sets: SetSpecs) -> list[str]:
-    """The sets, without partitions, that leave the other threads of their cores to this set."""
+def with_siblings(sets: SetSpecs) -> list[SetSpec]:
+    """The sets with one thread of each core: few, where there may be hundreds of sets."""
+    return [spec for spec in sets.values() if sibling_of(spec.pool)]
+
+
+def hosts_of(name: str, sets: SetSpecs, one_thread: Iterable[SetSpec]) -> list[str]:
+    """The sets, without partitions, that leave the other threads of their cores to this set.
+
+    `one_thread` is what `with_siblings` gives, which is asked once for all sets.
+    """
     return [
         spec.name
-        for spec in sets.values()
+        for spec in one_thread
         if sibling_of(spec.pool) == name and not is_like_host(spec, sets)
     ]
 
@@ -144,13 +152,13 @@ def is_like_host(spec: SetSpec, sets: SetSpecs) -> bool:
     return spec.pool.sibling == host.pool.sibling
 
 
-def beside(name: str, sets: SetSpecs) -> tuple[str, ...]:
+def beside(name: str, sets: SetSpecs, one_thread: Sequence[SetSpec]) -> tuple[str, ...]:
     """The sets that may share cores with a set of whole cores: `sibling`, or hidden from pods."""
     if name in QOS_SETS:
         return HIDDEN
     targets = []
-    for spec in sets.values():
+    for spec in one_thread:
         target = sibling_of(spec.pool)
         if target and (spec.name == name or spec.name.startswith(f"{name}.")):
             targets.append(target)
-    return tuple(dict.fromkeys((*hosts_of(name, sets), *targets)))
+    return tuple(dict.fromkeys((*hosts_of(name, sets, one_thread), *targets)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.name_ranges import expand_names, fold_names
+from cpuplan.name_ranges import expand_all, expand_names, fold_names
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,27 @@ def test_names_are_expanded(pattern: str, names: list[str]) -> None:
 def test_ranges_have_limits(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"backwards|100,000"):
         expand_names(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("w[" + "0" * 5000 + "-9]", "253 digits"),
+        ("w[0-" + "9" * 5000 + "]", "253 digits"),
+        ("w[" + "0" * 253 + "-" + "9" * 5 + "]", "longer than 253"),
+        ("[0-1]" + "w" * 300, "longer than 253"),
+        ("[0-1]" * 40, "100,000"),
+    ],
+)
+def test_ranges_are_judged_before_names_are_made(pattern: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        expand_names(pattern)
+
+
+def test_patterns_have_a_limit_together() -> None:
+    assert len(expand_all(["a[0-49999]", "b[0-49999]"])) == 100_000
+    with pytest.raises(ValueError, match="100,000"):
+        expand_all(["a[0-49999]", "b[0-49999]", "c"])
 
 
 @pytest.mark.parametrize(

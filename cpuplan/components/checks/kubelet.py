@@ -6,8 +6,9 @@ from cpuplan import versions
 from cpuplan.components import chosen, hugepages, kubelet, memory
 from cpuplan.components.checks import eviction, kubelet_config
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.kubelet.bits import MOST_NODES
 from cpuplan.kubelet.config import fields
-from cpuplan.kubelet.errors import KubeletError
+from cpuplan.kubelet.errors import ENDLESS, KubeletError
 from cpuplan.kubelet.eviction import HARD, MEMORY_AVAILABLE
 from cpuplan.kubelet.nodeallocatable import parse_reservation
 from cpuplan.kubelet.releases import policy_options
@@ -42,6 +43,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         *_check_options(plan, at, "topologyManagerPolicyOptions"),
         *_check_static(plan, at),
         *_check_topology(plan, at),
+        *_check_sets(plan, at),
         *_check_quantities(plan, at),
         *eviction.check(plan, at),
         *_check_memory(plan, at),
@@ -160,10 +162,12 @@ def _check_topology(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         return
     options, hardware = plan.spec.kubelet.topology_manager_policy_options, plan.node_class.hardware
     nodes = list(plan.topology.numa_facts)
-    limit = policy_options.max_numa_nodes(options)
+    limit = _limit(plan)
     if len(nodes) > limit:
-        position, count = at("topologyManagerPolicy"), len(nodes)
-        yield diagnose("CP512", position, count=count, limit=limit, hardware=hardware)
+        position, count, remedy = at("topologyManagerPolicy"), len(nodes), _fewer_sets(plan)
+        yield diagnose(
+            "CP512", position, count=count, limit=limit, hardware=hardware, remedy=remedy
+        )
     is_closest = PREFER_CLOSEST in policy_options.switched_on(options)
     if is_closest and not has_distances(nodes):
         position, listed = (
@@ -171,6 +175,57 @@ def _check_topology(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
             ", ".join(map(str, nodes)),
         )
         yield diagnose("CP513", position, nodes=listed, hardware=hardware)
+
+
+def _limit(plan: NodePlan) -> int:
+    return policy_options.max_numa_nodes(plan.spec.kubelet.topology_manager_policy_options)
+
+
+def _fewer_sets(plan: NodePlan) -> str:
+    """What to set so that the topology manager starts, and pods are admitted in time."""
+    count, with_cpus = len(plan.topology.numa_facts), len(plan.topology.numa_nodes)
+    higher = f"topologyManagerPolicyOptions max-allowable-numa-nodes to {count} or more"
+    none = "topologyManagerPolicy to none"
+    if count <= MOST_NODES:
+        return f"{higher}, or {none}"
+    if plan.spec.kubelet.memory_manager_policy:
+        none += " and memoryManagerPolicy to None"
+    if with_cpus > MOST_NODES:
+        return none
+    without_memory = " and memoryManagerPolicy to None" if memory.uses_memory_manager(plan) else ""
+    return f"{higher}{without_memory}, or {none}"
+
+
+def _check_sets(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
+    """CP5150, CP5151: managers that look at all sets of many NUMA nodes.
+
+    Where the topology manager does not start, its remedy is enough for them (CP512).
+    """
+    topology, hardware = plan.topology, plan.node_class.hardware
+    if chosen.topology_policy(plan) != NONE and len(topology.numa_facts) > _limit(plan):
+        return
+    managers = []
+    if memory.uses_memory_manager(plan):
+        asks = "has memory guaranteed"
+        none = "memoryManagerPolicy to None"
+        count = len(topology.numa_facts)
+        managers.append(("memoryManagerPolicy", "memory manager", count, asks, none))
+    if chosen.topology_policy(plan) != NONE and kubelet.is_static(plan):
+        asks, none = "has exclusive CPUs", "topologyManagerPolicy to none"
+        count = len(topology.numa_nodes)
+        managers.append(("topologyManagerPolicy", "CPU manager", count, asks, none))
+    for field, manager, nodes, asks, instead in managers:
+        if nodes > MOST_NODES:
+            is_endless = 1 << nodes >= ENDLESS
+            yield diagnose(
+                "CP5150" if is_endless else "CP5151",
+                at(field),
+                manager=manager,
+                count=nodes,
+                hardware=hardware,
+                asks=asks,
+                remedy=instead,
+            )
 
 
 def _check_quantities(plan: NodePlan, at: At) -> Iterator[Diagnostic]:

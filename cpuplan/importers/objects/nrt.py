@@ -11,8 +11,9 @@ from typing import Any
 from cpuplan.cpuset import MAX_CPU, CpuSet, CpuSetError
 from cpuplan.importers.base import NodeObject, Zone
 from cpuplan.importers.data import Complaints, DataError, clip, items, mapping, number, parse
-from cpuplan.importers.machine import MAX_COUNT, MAX_NODE, Machine, NumaFacts, bare_machine
+from cpuplan.importers.machine import MAX_COUNT, Machine, NumaFacts, bare_machine
 from cpuplan.importers.objects.node_object import huge_pages, size
+from cpuplan.model.topology import MAX_NUMA_NODE
 
 CPU_TOPOLOGY = "node.koordinator.sh/cpu-topology"
 _MAX_NUMBER = 65535
@@ -68,7 +69,7 @@ def _zone(node: int, row: dict[str, Any]) -> Zone:
 def _zone_id(name: object) -> int | None:
     """The NUMA node of `node-0`."""
     prefix, _, digits = name.partition("-") if isinstance(name, str) else ("", "", "")
-    return number(digits, 0, MAX_NODE) if prefix == "node" else None
+    return number(digits, 0, MAX_NUMA_NODE) if prefix == "node" else None
 
 
 def _core_types(
@@ -112,7 +113,7 @@ def _machine(name: str, text: object, complaints: Complaints) -> Machine | None:
             continue
         sockets[cpu] = socket
         cores.setdefault((socket, core), []).append(cpu)
-        node = number(row.get("node"), 0, MAX_NODE)
+        node = number(row.get("node"), 0, MAX_NUMA_NODE)
         if node is not None:
             nodes.setdefault(node, []).append(cpu)
     if not cores:

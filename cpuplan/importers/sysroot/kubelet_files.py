@@ -8,6 +8,7 @@ from cpuplan.importers.machine import CacheFacts, KubeletFiles, Machine
 from cpuplan.importers.sysroot import numa as sysfs_numa
 from cpuplan.importers.sysroot import sysfs
 from cpuplan.importers.sysroot.values import Reader
+from cpuplan.model.topology import MAX_NUMA_NODE
 
 _PHYSICAL_ID = re.compile(r"^physical id\s*:\s*([0-9]+)$", re.MULTILINE)
 #: From this level on cAdvisor looks for caches that are shared by some cores of a NUMA node.
@@ -23,7 +24,7 @@ def read(reader: Reader, machine: Machine, cpuinfo: str) -> KubeletFiles:
     labelled = machine.core_ids.keys() & machine.sockets.keys()
     if on_z:
         labelled &= books.keys() & drawers.keys()
-    nodes = list(reader.numbered(sysfs_numa.NODES, "node", sysfs_numa.MAX_NODE))
+    nodes = list(reader.numbered(sysfs_numa.NODES, "node", MAX_NUMA_NODE))
     return KubeletFiles(
         numa_links=_links(reader, nodes, online),
         no_numa_nodes=not nodes,

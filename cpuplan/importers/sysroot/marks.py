@@ -12,6 +12,7 @@ from cpuplan.importers.machine import Machine, Marks
 from cpuplan.importers.sysroot import numa as sysfs_numa
 from cpuplan.importers.sysroot import sysfs
 from cpuplan.importers.sysroot.values import DECIMAL, Reader
+from cpuplan.model.topology import MAX_NUMA_NODE
 
 UNITS = "etc/systemd/system"
 OFFLINE_UNIT = "set-cpus-offline.service"
@@ -57,7 +58,7 @@ def _huge_pages(reader: Reader) -> Iterator[tuple[tuple[int, int], int]]:
 
 
 def _linked(reader: Reader, offline: CpuSet) -> Iterator[tuple[int, CpuSet]]:
-    for node in reader.numbered(sysfs_numa.NODES, "node", sysfs_numa.MAX_NODE):
+    for node in reader.numbered(sysfs_numa.NODES, "node", MAX_NUMA_NODE):
         if (
             cpus := CpuSet(reader.numbered(f"{sysfs_numa.NODES}/node{node}", "cpu", MAX_CPU))
             & offline

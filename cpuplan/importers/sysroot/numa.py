@@ -5,9 +5,9 @@ import re
 from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.importers.machine import NumaFacts, in_several
 from cpuplan.importers.sysroot.values import DECIMAL, Reader
+from cpuplan.model.topology import MAX_NUMA_NODE
 
 NODES = "sys/devices/system/node"
-MAX_NODE = 1023  # the kernel's NODES_SHIFT is at most 10
 # the kernel's are bytes (ACPI, "System Locality Information Table")
 _DISTANCE = re.compile(r"[0-9]{1,3}")
 
@@ -16,7 +16,7 @@ def numa_nodes(reader: Reader, cpus: CpuSet) -> tuple[NumaFacts, ...]:
     """The NUMA nodes of the kernel; a CPU in several (broken firmware) belongs to the lowest."""
     nodes = []
     rest = cpus
-    for number in reader.numbered(NODES, "node", MAX_NODE):
+    for number in reader.numbered(NODES, "node", MAX_NUMA_NODE):
         folder = f"{NODES}/node{number}"
         members = reader.set(f"{folder}/cpulist", f"{folder}/cpumap")
         # links are the last resort: dumps often have none, or point all of them at the node itself
@@ -32,7 +32,7 @@ def numa_nodes(reader: Reader, cpus: CpuSet) -> tuple[NumaFacts, ...]:
 def claimed_twice(reader: Reader) -> CpuSet:
     """CPUs that more than one NUMA node lists."""
     listed = []
-    for number in reader.numbered(NODES, "node", MAX_NODE):
+    for number in reader.numbered(NODES, "node", MAX_NUMA_NODE):
         folder = f"{NODES}/node{number}"
         listed.append(reader.set(f"{folder}/cpulist", f"{folder}/cpumap") or EMPTY)
     return in_several(listed)
@@ -41,7 +41,7 @@ def claimed_twice(reader: Reader) -> CpuSet:
 def _distances(reader: Reader, folder: str) -> tuple[int, ...]:
     """The node's row of the matrix; () where it is not one."""
     row = (reader.text(f"{folder}/distance") or "").split()
-    if len(row) > MAX_NODE + 1 or not all(map(_DISTANCE.fullmatch, row)):
+    if len(row) > MAX_NUMA_NODE + 1 or not all(map(_DISTANCE.fullmatch, row)):
         return ()
     return tuple(map(int, row))
 

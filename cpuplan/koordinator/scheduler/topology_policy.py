@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 from cpuplan.koordinator.annotations.pod import (
@@ -12,7 +13,10 @@ from cpuplan.koordinator.annotations.pod import (
 )
 from cpuplan.koordinator.scheduler.node_allocation import SHARED, SINGLE
 from cpuplan.kubelet.bits import bits_of, members, narrower
-from cpuplan.kubelet.errors import NIL_DEREFERENCE, PanicError, out_of_range
+from cpuplan.kubelet.errors import NIL_DEREFERENCE, PanicError, TooManySetsError, out_of_range
+
+#: Combinations of hints that are looked at: some seconds.
+_MOST_COMBINATIONS = 1 << 20
 
 
 class Hint(NamedTuple):
@@ -159,6 +163,9 @@ def _merged(nodes: Nodes, hints: Sequence[Sequence[Hint]]) -> Iterator[Hint]:
     It is preferred if all are and have the same mask, and if the pod may share the NUMA nodes.
     """
     everywhere = nodes.mask
+    combinations = prod(map(len, hints))
+    if combinations > _MOST_COMBINATIONS:
+        raise TooManySetsError(combinations, everywhere.bit_count())
     for combination in product(*hints):
         masks = [hint.affinity for hint in combination if hint.affinity is not None]
         affinity = everywhere

@@ -5,7 +5,7 @@ The entry point is takeByTopologyNUMADistributed.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from math import inf, isqrt
+from math import comb, inf, isqrt
 from typing import NamedTuple
 
 from cpuplan.kubelet.cpu.combinations import iterate_combinations
@@ -15,7 +15,10 @@ from cpuplan.kubelet.cpu.cpu_assignment import (
     take_by_topology_numa_packed,
 )
 from cpuplan.kubelet.cpu.topology import CPUTopology
-from cpuplan.kubelet.errors import HangError, KubeletError
+from cpuplan.kubelet.errors import HangError, KubeletError, TooManySetsError
+
+#: The sets of NUMA nodes that are looked at for one container: some seconds.
+_MOST_SETS = 1 << 22
 
 
 class Choice(NamedTuple):
@@ -80,6 +83,7 @@ def best_combination(free: Sequence[int], count: int, group: int, size: int) -> 
     for combination in iterate_combinations(list(range(len(free))), size):
         if best_score == 0:
             break
+        balance.look(1)
         if sum([in_groups[node] for node in combination]) < count:
             continue
         if min([free[node] for node in combination]) < distribution:
@@ -104,6 +108,13 @@ class Balance:
         # rounded to thousandths, as the kubelet
         self._mean = (2000 * self._left + self._nodes) // (2 * self._nodes)
         self._scores: dict[int, int] = {}
+        self._looked = 0
+
+    def look(self, sets: int) -> None:
+        """Count sets of NUMA nodes that are looked at; TooManySetsError where they are too many."""
+        self._looked += sets
+        if self._looked > _MOST_SETS:
+            raise TooManySetsError(self._looked, self._nodes)
 
     def score(self, squares: int) -> int:
         """The deviation, rounded half up, of numbers whose squares add up to `squares`."""
@@ -156,6 +167,7 @@ def _best_subset(
     best: list[int] = []
     best_score = inf
     for size in range(len(left), 0, -1):
+        balance.look(comb(len(left), size))
         rounds, extra = divmod(remainder // group, size)
         low, high = rounds * group, (rounds + 1) * group
         plenty = min(left) >= (high if extra else low)

@@ -5,10 +5,11 @@ From policy.go, numa_info.go and topology_manager.go.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 from cpuplan.kubelet.bits import bits_of, members
-from cpuplan.kubelet.errors import KubeletError, out_of_range
+from cpuplan.kubelet.errors import KubeletError, TooManySetsError, out_of_range
 from cpuplan.kubelet.releases.features import Gates
 from cpuplan.kubelet.releases.policy_options import TopologyOptions, topology_options
 from cpuplan.kubelet.topology.hints import NO_AFFINITY, ProviderHints, TopologyHint
@@ -53,6 +54,12 @@ def has_distances(nodes: Sequence[int]) -> bool:
     return list(nodes) == list(range(len(nodes)))
 
 
+#: Combinations of hints that are looked at one by one: some seconds.
+_MOST_COMBINATIONS = 1 << 22
+#: More pairs of masks than these take longer than `_met`.
+_MANY_PAIRS = 1 << 20
+
+
 class Policy:
     """A policy of the topology manager on a machine."""
 
@@ -93,19 +100,22 @@ class Policy:
             return None
         wanted = best_non_preferred_count(lists)
 
-        def order(mask: int) -> tuple[float, ...]:
-            size = mask.bit_count()
+        def order(size: int) -> tuple[int, int]:
             if size == wanted:
-                return 0, *self._fitness(mask)
-            return (1, -size, *self._fitness(mask)) if size < wanted else (2, *self._fitness(mask))
+                return 0, 0
+            return (1, -size) if size < wanted else (2, size)
 
-        return TopologyHint(min(merged, key=order), preferred=False)
+        best = min({mask.bit_count() for mask in merged}, key=order)
+        alike = (mask for mask in merged if mask.bit_count() == best)
+        return TopologyHint(min(alike, key=self._fitness), preferred=False)
 
     def _meet(self, masks: set[int], others: set[int]) -> set[int]:
         """The intersections of all pairs, the widest masks first.
 
         It ends when every mask over the nodes is there.
         """
+        if len(masks) * len(others) > _MANY_PAIRS:
+            return _met(masks, others, self.numa.nodes)
         met: set[int] = set()
         for mask in sorted(masks, reverse=True):
             met.update([mask & other for other in others])
@@ -141,6 +151,9 @@ class Policy:
         """Compares all combinations in the kubelet's order, to know whether it panics."""
         wanted = best_non_preferred_count(lists)
         best: TopologyHint | None = None
+        combinations = prod(map(len, lists))
+        if combinations > _MOST_COMBINATIONS:
+            raise TooManySetsError(combinations, len(self.numa.nodes))
         for combination in product(*lists):
             candidate = _merge_permutation(self.all, combination)
             if candidate.affinity:
@@ -241,6 +254,40 @@ def _preferred_affinities(hints: Iterable[TopologyHint]) -> set[int | None]:
 
 def _is_single(hint: TopologyHint) -> bool:
     return hint.preferred and (hint.affinity is None or hint.affinity.bit_count() == 1)
+
+
+def _met(masks: Iterable[int], others: Iterable[int], nodes: Sequence[int]) -> set[int]:
+    """The intersections of all pairs, without looking at pairs: all subsets of the nodes at once.
+
+    A mask has as many pairs as there are pairs of masks that contain it, less those of larger
+    intersections (the zeta transform of both, their product, and the transform back).
+    """
+    at = {node: index for index, node in enumerate(nodes)}
+    size = 1 << len(nodes)
+    counts = _supersets(masks, at, size)
+    for index, count in enumerate(_supersets(others, at, size)):
+        counts[index] *= count
+    for bit in map((1).__lshift__, range(len(nodes))):
+        for index in range(size):
+            if not index & bit:
+                counts[index] -= counts[index | bit]
+    return {
+        bits_of(node for node, index in at.items() if mask >> index & 1)
+        for mask in range(1, size)
+        if counts[mask]
+    }
+
+
+def _supersets(masks: Iterable[int], at: Mapping[int, int], size: int) -> list[int]:
+    """For each subset of the nodes, by index, how many of the masks contain it."""
+    counts = [0] * size
+    for mask in masks:
+        counts[bits_of(at[node] for node in members(mask) if node in at)] += 1
+    for bit in map((1).__lshift__, range(len(at))):
+        for index in range(size):
+            if not index & bit:
+                counts[index] += counts[index | bit]
+    return counts
 
 
 def _merge_permutation(everything: int, hints: Iterable[TopologyHint]) -> TopologyHint:

@@ -12,7 +12,9 @@ from cpuplan.simulate.runtimes import Started
 UNSCHEDULABLE = "Unschedulable"
 #: Reasons of refusals that are not the kubelet's: it does not survive the pod.
 HANG, PANIC = "HangError", "PanicError"
-ENDS = (HANG, PANIC)
+#: The kubelet may come to an end, but what it does then is not known here.
+TOO_MANY_NODES = "TooManyNumaNodes"
+ENDS = (HANG, PANIC, TOO_MANY_NODES)
 
 
 class UnfitError(Exception):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cpuplan.kubelet.cpu.state import CPUState
 from cpuplan.kubelet.dynamic.policy import DynamicPolicy
 from cpuplan.kubelet.dynamic.updates import Update
-from cpuplan.kubelet.errors import KubeletError, refusal
+from cpuplan.kubelet.errors import KubeletError, TooManySetsError, refusal
 from cpuplan.kubelet.node import Node
 from cpuplan.kubelet.pods.nodefit import check_fit
 from cpuplan.kubelet.pods.pod import Container, Pod
@@ -15,6 +15,7 @@ from cpuplan.kubelet.topology.policy import SINGLE
 from cpuplan.simulate import runtimes
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import (
+    TOO_MANY_NODES,
     Admission,
     Left,
     Move,
@@ -66,6 +67,8 @@ class DynamicAllocator:
             self.facts.runtime.admit(pod)
             check_fit(pod, policy.active, self.kubelet.allocatable, self.gates)
             admitted = policy.admit(pod)
+        except TooManySetsError as error:
+            return Admission(Refusal(TOO_MANY_NODES, f"the dynamic policy {error.words}"))
         except KubeletError as error:
             return Admission(Refusal(*refusal(error)), is_exact=policy.is_exact)
         self._given[pod.uid] = admitted.cpus

@@ -16,13 +16,14 @@ from cpuplan.koordinator.scheduler.status import ERROR, StatusError
 from cpuplan.koordinator.webhooks import nodes
 from cpuplan.koordinator.webhooks import pods as webhook
 from cpuplan.kubelet.bits import members, to_text
-from cpuplan.kubelet.errors import KubeletError, PanicError
+from cpuplan.kubelet.errors import KubeletError, PanicError, TooManySetsError
 from cpuplan.kubelet.node import Node, StartError
 from cpuplan.kubelet.pods.pod import Pod, Resources
 from cpuplan.runtime.cgroups import UNLIMITED
 from cpuplan.simulate.allocators import koordinatorleft
 from cpuplan.simulate.allocators.base import (
     PANIC,
+    TOO_MANY_NODES,
     UNSCHEDULABLE,
     Admission,
     Move,
@@ -82,6 +83,8 @@ class KoordinatorAllocator:
         except StatusError as error:
             reason = FAILED if error.code == ERROR else UNSCHEDULABLE
             return Admission(Refusal(reason, f"koord-scheduler: {_shortened(str(error))}"))
+        except TooManySetsError as error:
+            return Admission(Refusal(TOO_MANY_NODES, f"koord-scheduler {error.words}"))
         except PanicError as error:
             text = "koord-scheduler crashes when it looks at the node, and places no pod any more"
             return Admission(Refusal(PANIC, f"{text}: {error}"))

@@ -4,7 +4,13 @@ from collections.abc import Hashable
 
 from cpuplan.kubelet import quantity, snapshot
 from cpuplan.kubelet.bits import members
-from cpuplan.kubelet.errors import HangError, KubeletError, PanicError, refusal
+from cpuplan.kubelet.errors import (
+    HangError,
+    KubeletError,
+    PanicError,
+    TooManySetsError,
+    refusal,
+)
 from cpuplan.kubelet.node import Kubelet, Node, StartError
 from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod
 from cpuplan.kubelet.pods.qos import GUARANTEED, pod_qos
@@ -13,6 +19,7 @@ from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import (
     HANG,
     PANIC,
+    TOO_MANY_NODES,
     UNSCHEDULABLE,
     Admission,
     Left,
@@ -132,6 +139,8 @@ def _refused(kubelet: Kubelet, pod: Pod) -> Refusal | None:
         kubelet.admit(pod)
     except KubeletError as error:
         return Refusal(*refusal(error))
+    except TooManySetsError as error:
+        return Refusal(TOO_MANY_NODES, str(error))
     except HangError:
         return Refusal(HANG, "the kubelet loops forever and admits no further pod")
     except PanicError as error:

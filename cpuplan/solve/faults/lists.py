@@ -91,7 +91,9 @@ def _splits(statements: Statements, spec: SetSpec) -> bool:
     pool = spec.pool
     if spec.is_qos or not pool.whole_cores or pool.sibling:
         return False
-    if not statements.is_on("whole-cores") or beside(spec.name, statements.sets):
+    if not statements.is_on("whole-cores") or beside(
+        spec.name, statements.sets, statements.one_thread
+    ):
         return False
     return bool(statements.topology.split_cores(_cpus(spec)))
 

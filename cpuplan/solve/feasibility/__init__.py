@@ -18,6 +18,8 @@ from cpuplan.solve.rules.rule import Problem, Rule
 #: About a tenth of a millisecond each: a second for an explanation, and as much for its remedies.
 _EFFORT = 10_000
 _FEWEST = 8
+#: Of more sets than these the unknowns are not counted: that takes the square of them.
+_LARGE = 512
 #: The seconds of work in which a conflict that was found by counting is made irreducible.
 _COUNTED = 0.6
 #: What a question takes for each statement beside the search, in units of the limit; and a test of
@@ -29,6 +31,8 @@ _CROWD, _MANY = 10, 100
 
 def budget(problem: Problem) -> int:
     """The number of calls that an explanation of a problem may take."""
+    if len(problem.names) > _LARGE:
+        return _FEWEST
     return max(_EFFORT // max(model.size(problem), 1), _FEWEST)
 
 

@@ -34,6 +34,8 @@ from cpuplan.solve.rules.rule import Problem, Rule
 
 #: What each way to use a kind of cores takes, in units of the limit, where a layout is found.
 _PATTERN = 2e-5
+#: What each pair of ways to use a thread takes, which rules keep apart or do not.
+_PAIR = 1e-6
 
 
 def best(problem: Problem, aims: Sequence[Aim]) -> Best | None:
@@ -76,6 +78,11 @@ def layout(problem: Problem, aims: Sequence[Aim]) -> dict[str, CpuSet] | None:
     """The layout of `best`, where nobody asks what is proven of it."""
     found = best(problem, aims)
     return found.layout if found else None
+
+
+def _most_patterns() -> int:
+    """The ways to use cores that what is left of the limit allows."""
+    return int(max(effort.current().left, 0) / _PATTERN)
 
 
 def example(problem: Problem) -> dict[str, CpuSet] | None:
@@ -154,8 +161,8 @@ def _counts(
     structure = [
         constraint for constraint in optional if not isinstance(constraint, Amount | Share)
     ]
-    most = int(max(effort.current().left, 0) / _PATTERN)
-    ways = Ways(slots_of(problem.names), [*constraints, *structure], most)
+    ways = Ways(slots_of(problem.names), [*constraints, *structure], _most_patterns())
+    effort.current().spend(_PAIR * ways.pairs)
     sizes = [constraint for constraint in constraints if isinstance(constraint, Amount)]
     patterns = [ways.of(kind) for kind in kinds]
     effort.current().must_have(_PATTERN * sum(map(len, patterns)))

@@ -6,11 +6,10 @@ from itertools import islice
 from cpuplan.plan import NodeClass
 from cpuplan.solve import effort
 from cpuplan.solve.remedies import joint
-from cpuplan.solve.remedies.attempt import Attempt, fits
+from cpuplan.solve.remedies.attempt import Attempt, fits, problem_of
 from cpuplan.solve.remedies.edits import Change
 from cpuplan.solve.remedies.several import larger, settling, texts_of, together
 from cpuplan.solve.remedies.single import MOST_SHOWN, changes_of, leaves_over
-from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 
 #: More machines of an intent than these are not tried.
@@ -91,6 +90,8 @@ def _together(
 
 def _next(here: Attempt, conflict: Sequence[Rule], chosen: Sequence[Change]) -> Iterator[Change]:
     """Changes that settle a conflict after the chosen ones; the last of these if it settles it."""
+    if here.is_over:
+        return
     if chosen and here.fits():
         yield chosen[-1]
     else:

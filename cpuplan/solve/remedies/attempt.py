@@ -3,13 +3,24 @@
 from collections.abc import Container, Iterable, Sequence
 
 from cpuplan.plan import NodeClass
-from cpuplan.solve import effort, faults, feasibility
+from cpuplan.solve import effort, faults, feasibility, rules
 from cpuplan.solve.remedies.edits import Change
-from cpuplan.solve.rules import problem_of
+from cpuplan.solve.rules.rule import Problem
 
 SEVERAL = "change more than one of these statements"
 #: Where the tests did not suffice for all changes.
 UNTRIED = "change one or more of these statements: the changes that were tried are not enough"
+
+
+#: What each rule takes to be made, in units of the limit.
+_MADE = 7e-6
+
+
+def problem_of(node_class: NodeClass) -> Problem:
+    """The rules of a changed class. To make them is work, too, where there are many."""
+    problem = rules.problem_of(node_class)
+    effort.current().spend(_MADE * len(problem.rules))
+    return problem
 
 
 class Attempt:
@@ -33,6 +44,13 @@ class Attempt:
         )
         attempt.left_out = frozenset(left_out)
         return attempt
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the limit has ended, so that nothing more is tried."""
+        if effort.current().is_over:
+            self.tests[0] = -1
+        return self.tests[0] < 0
 
     @property
     def nothing(self) -> str:

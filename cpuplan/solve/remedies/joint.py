@@ -6,19 +6,18 @@ from typing import NamedTuple
 
 from cpuplan.model.base import attributes
 from cpuplan.model.pools import Pool
+from cpuplan.plan import NodeClass
 from cpuplan.solve import faults, feasibility, model
-from cpuplan.solve.constraints import Amount
+from cpuplan.solve.constraints import BEYOND, Amount
 from cpuplan.solve.crowds import is_crowded
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.model.nearest import Loose, Number, Slope
-from cpuplan.solve.remedies.attempt import Attempt
-from cpuplan.solve.remedies.edits import Change, all_of
+from cpuplan.solve.remedies.attempt import Attempt, problem_of
+from cpuplan.solve.remedies.edits import Change, all_of, edited
 from cpuplan.solve.remedies.numbers import changed, limits_of, with_number
 from cpuplan.solve.remedies.single import settling_alone
-from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule, Statements
 from cpuplan.solve.rules.shares import is_share
-from cpuplan.solve.sets import SetSpecs
 
 #: What a change counts of a statement of a conflict, and of another one.
 _OWN, _OTHER = 1, 3
@@ -42,6 +41,8 @@ def changes(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[list[
     Of several conflicts, those that no number settles are settled first, each as if it were alone.
     None where these changes, or changes of numbers that are found soon, are not enough.
     """
+    if attempt.is_over:
+        return []
     made: list[tuple[str, Change]] = []
     here = attempt
     for conflict in conflicts if len(conflicts) > 1 else ():
@@ -66,11 +67,12 @@ def _numbers(attempt: Attempt, own: set[str]) -> list[tuple[str, Change]] | None
     """The fewest changes of numbers, each with the field of its rule; None if none are found."""
     if faults.errors_of(attempt.node_class):
         return None
-    problem = problem_of(attempt.node_class)
+    node_class = _within_reach(attempt.node_class)
+    problem = problem_of(node_class)
     rules = [rule for rule in problem.rules if rule.field not in attempt.left_out]
-    sets = Statements(attempt.node_class).sets
+    statements = Statements(node_class)
     sized = [rule for rule in rules if rule.amounts]
-    items = [item for rule in sized for item in _items(attempt, rule, sets, own)]
+    items = [item for rule in sized for item in _items(statements, rule, own)]
     try:
         values = _values(problem.having(rules), items)
     except UndecidedError:
@@ -82,6 +84,28 @@ def _numbers(attempt: Attempt, own: set[str]) -> list[tuple[str, Change]] | None
         for item, value in zip(items, values, strict=True)
         if value != item.number.written
     ]
+
+
+def _within_reach(node_class: NodeClass) -> NodeClass:
+    """The class with one more than its machine has where a number is more than any machine has.
+
+    From there on amounts change with their numbers (`constraints.bounded`).
+    """
+    changes: list[tuple[str, dict[str, int]]] = []
+    for spec in Statements(node_class).sets.values():
+        for key in _SIZES if spec.is_written else ():
+            name = attributes(Pool)[key]
+            written = getattr(spec.pool, name)
+            if written is not None and written >= BEYOND:
+                most = limits_of(node_class, spec, "count", written)[1]
+                changes.append((spec.field, {name: most + 1}))
+    for index, workload in enumerate(node_class.spec.workloads):
+        if workload.pods >= BEYOND:
+            pods = len(node_class.topology.online) + 1
+            changes.append((f"workloads.{index}", {"pods": pods}))
+    for field, update in changes:
+        node_class = edited(node_class, field, **update)
+    return node_class
 
 
 def _by_conflict(
@@ -141,28 +165,30 @@ def _with_least(rule: Rule, items: Sequence[Item]) -> Rule:
     return rule._replace(constraints=(*amounts, *others))
 
 
-def _items(attempt: Attempt, rule: Rule, sets: SetSpecs, own: set[str]) -> Iterator[Item]:
+def _items(statements: Statements, rule: Rule, own: set[str]) -> Iterator[Item]:
     """The numbers of a rule that its amounts are proportional to; shares are not."""
-    node_class, cost = attempt.node_class, _OWN if rule.field in own else _OTHER
+    cost = _OWN if rule.field in own else _OTHER
     path, _, key = rule.field.rpartition(".")
-    spec = sets.get(rule.name)
+    node_class, spec = statements.node_class, statements.sets.get(rule.name)
     if rule.field.partition(".")[0] == "workloads":
         for index, workload in enumerate(node_class.spec.workloads):
             if workload.pool == rule.name:
                 field = f"workloads.{index}", "pods"
-                yield from _item(
-                    attempt, rule, field, Number(workload.pods, 1, workload.pods, cost)
-                )
+                number = Number(workload.pods, 1, workload.pods, cost)
+                yield from _item(statements, rule, field, number)
     elif spec and spec.is_written and key in (*_SIZES, "rest") and not is_share(spec.pool):
         for name in dict.fromkeys((key, "min", "max")):
             written = None if name == "rest" else getattr(spec.pool, attributes(Pool)[name])
             if written:
                 least, most = limits_of(node_class, spec, name, written)
-                yield from _item(attempt, rule, (path, name), Number(written, least, most, cost))
+                number = Number(written, least, most, cost)
+                yield from _item(statements, rule, (path, name), number)
 
 
-def _item(attempt: Attempt, rule: Rule, field: tuple[str, str], number: Number) -> Iterator[Item]:
-    other = list(islice(with_number(attempt.node_class, rule, field, number.written + 1), 2))
+def _item(
+    statements: Statements, rule: Rule, field: tuple[str, str], number: Number
+) -> Iterator[Item]:
+    other = list(islice(with_number(statements, rule, field, number.written + 1), 2))
     if len(other) != 1 or len(other[0].amounts) != len(rule.amounts):
         return
     has_most = field[1] not in ("min", "pods")

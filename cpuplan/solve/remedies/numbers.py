@@ -9,9 +9,9 @@ from cpuplan.solve import feasibility, model
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.crowds import is_crowded
 from cpuplan.solve.effort import UndecidedError
-from cpuplan.solve.remedies.attempt import Attempt
+from cpuplan.solve.remedies.attempt import Attempt, problem_of
 from cpuplan.solve.remedies.edits import Change, edited, setting, short
-from cpuplan.solve.rules import problem_of, workloads
+from cpuplan.solve.rules import workloads
 from cpuplan.solve.rules.rule import Problem, Rule, Statements, scopes_of
 from cpuplan.solve.rules.shares import is_share
 from cpuplan.solve.rules.sizes import size
@@ -40,7 +40,8 @@ def numbers(attempt: Attempt, rule: Rule) -> Iterator[tuple[float, Change]]:
     if rule.field.partition(".")[0] == "workloads":
         for index, workload in enumerate(node_class.spec.workloads):
             if workload.pool == rule.name or workload.pool.startswith(f"{rule.name}."):
-                fewer = range(workload.pods - 1, 0, -1)
+                most = min(workload.pods - 1, len(node_class.topology.online))
+                fewer = range(most, 0, -1)
                 field = f"workloads.{index}", "pods"
                 yield from _number(attempt, rule, field, workload.pods, fewer)
     elif spec and spec.is_written and key in (*_NUMBERS, "rest"):
@@ -125,11 +126,12 @@ def _options(
 
     Numbers of CPUs, cores and caches are proportional to the value, unless they are shares.
     """
+    statements = Statements(node_class)
     first, last = min(values), max(values)
-    low, high = (list(with_number(node_class, rule, field, end)) for end in (first, last))
-    if len(low) != 1 or first == last or _is_share(node_class, rule):
+    low, high = (list(with_number(statements, rule, field, end)) for end in (first, last))
+    if len(low) != 1 or first == last or _is_share(statements, rule):
         for value in values:
-            yield from with_number(node_class, rule, field, value)
+            yield from with_number(statements, rule, field, value)
         return
     pairs = list(zip(low[0].amounts, high[0].amounts, strict=True))
     others = [one for one in low[0].constraints if not isinstance(one, Amount)]
@@ -138,8 +140,8 @@ def _options(
         yield low[0]._replace(constraints=(*amounts, *others))
 
 
-def _is_share(node_class: NodeClass, rule: Rule) -> bool:
-    spec = Statements(node_class).sets.get(rule.name)
+def _is_share(statements: Statements, rule: Rule) -> bool:
+    spec = statements.sets.get(rule.name)
     return spec is None or is_share(spec.pool)
 
 
@@ -151,14 +153,16 @@ def _between(low: Amount, high: Amount, part: int, whole: int) -> Amount:
 
 
 def with_number(
-    node_class: NodeClass, rule: Rule, field: tuple[str, str], value: int
+    statements: Statements, rule: Rule, field: tuple[str, str], value: int
 ) -> Iterator[Rule]:
     """The rule with another number in its field."""
     path, key = field
-    changed = Statements(edited(node_class, path, **_update(key, value)))
+    update = _update(key, value)
     if key == "pods":
+        changed = Statements(edited(statements.node_class, path, **update))
         rules = workloads.workloads_fit(changed)
     else:
+        changed = statements.with_numbers(rule.name, update)
         rules = size(changed, changed.sets[rule.name])
     return (other for other in rules if other.name == rule.name)
 
@@ -173,7 +177,8 @@ def _is_in_vain(
     """Whether no number from the least to the greatest fits: by counting, or one test for many."""
     if not values:
         return True
-    ends = [with_number(node_class, rule, field, end(values)) for end in (min, max)]
+    statements = Statements(node_class)
+    ends = [with_number(statements, rule, field, end(values)) for end in (min, max)]
     for low, high in zip(*ends, strict=True):
         if low.shares:
             return False
@@ -199,11 +204,16 @@ def _values(node_class: NodeClass, spec: SetSpec, key: str, written: int) -> lis
 
 
 def limits_of(node_class: NodeClass, spec: SetSpec, key: str, written: int) -> tuple[int, int]:
-    """The least and the most that a number could be; bounds only become looser."""
+    """The least and the most that a number could be, no more than the machine has.
+
+    Bounds only become looser.
+    """
     if key == "percent":
         most = 100
     else:
         level = "numaNode" if spec.pool.per_device else spec.pool.per
         scopes = scopes_of(node_class.topology, level)
         most = max((len(scope.cpus) for scope in scopes), default=0)
-    return written if key == "max" else 1, written if key == "min" else max(most, written)
+    if key == "max":
+        return written, max(most, written)
+    return 1, min(most, written) if key == "min" else most

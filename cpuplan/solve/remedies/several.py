@@ -10,11 +10,10 @@ from itertools import chain, islice
 
 from cpuplan.solve import faults, feasibility
 from cpuplan.solve.remedies import joint
-from cpuplan.solve.remedies.attempt import Attempt
+from cpuplan.solve.remedies.attempt import Attempt, problem_of
 from cpuplan.solve.remedies.changes import removal
 from cpuplan.solve.remedies.edits import Change, all_of
 from cpuplan.solve.remedies.single import changes_of, settling_alone
-from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 
 #: Between changes that are all made.
@@ -56,6 +55,8 @@ def _removals(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
     found: list[Change] = []
     here = attempt
     for name in names:
+        if attempt.is_over:
+            return
         change = removal(here.node_class, name)
         if change and not faults.errors_of(change.edit(here.node_class)):
             found.append(change)

@@ -5,11 +5,10 @@ from itertools import islice
 from typing import TypeAlias
 
 from cpuplan.solve import alike
-from cpuplan.solve.remedies.attempt import Attempt
+from cpuplan.solve.remedies.attempt import Attempt, problem_of
 from cpuplan.solve.remedies.changes import REST, other_changes
 from cpuplan.solve.remedies.edits import Change
 from cpuplan.solve.remedies.numbers import numbers
-from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 
 #: More remedies than these are not read.
@@ -20,6 +19,8 @@ Alternatives: TypeAlias = tuple[tuple[int, int], Sequence[Change]]
 
 def changes_of(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
     """Changes of one statement of the conflict with which there is a layout, smallest first."""
+    if attempt.is_over:
+        return
     sorts = alike.sorts(conflict, problem_of(attempt.node_class).rules)
     named = {rule: index for index, sort in enumerate(sorts) for rule in _named(sort)}
     others: list[Alternatives] = []

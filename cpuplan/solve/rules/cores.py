@@ -38,7 +38,7 @@ def whole_cores(statements: Statements) -> Iterator[Rule]:
         one = "set" if spec.is_qos else "pool"
         text = f"{name} takes whole cores: siblings stay in one {one}"
         field = f"{spec.field}.wholeCores"
-        whole = WholeCores(name, beside(name, statements.sets))
+        whole = WholeCores(name, beside(name, statements.sets, statements.one_thread))
         if "whole_cores" in spec.pool.model_fields_set:
             yield statements.rule(name, field, text, whole)
         else:
@@ -61,7 +61,7 @@ def nothing_else_idle(statements: Statements) -> Iterator[Rule]:
     """Where only siblings are to be idle, no other CPU is switched off."""
     offlined = statements.sets.get("offlined")
     if offlined and not offlined.is_written:
-        hosts = beside("offlined", statements.sets)
+        hosts = beside("offlined", statements.sets, statements.one_thread)
         text = f"offlined has idle siblings of {joined(hosts)} only"
         idle = Together("offlined", hosts, None)
         yield built_in("offlined", "idle", text, idle, field=offlined.field)

@@ -1,6 +1,7 @@
 """A rule, the statements that rules are built from, and the problem that they make."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Amount, Constraint
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.portions import Share
-from cpuplan.solve.sets import set_specs
+from cpuplan.solve.sets import set_specs, with_siblings
 from cpuplan.text import joined
 
 
@@ -61,9 +62,17 @@ class Statements:
         self.node_class = node_class
         self.topology = node_class.topology
         self.sets = set_specs(node_class)
+        self.one_thread = with_siblings(self.sets)
         self._switched: dict[str, bool] = {}
         for switch in node_class.spec.rules:
             self._switched[switch.disable or switch.enable or ""] = switch.disable is None
+
+    def with_numbers(self, name: str, update: Mapping[str, int]) -> "Statements":
+        """The same statements, with other numbers of one set: no other set depends on them."""
+        made = copy(self)
+        spec = self.sets[name]
+        made.sets = {**self.sets, name: spec._replace(pool=spec.pool.model_copy(update=update))}
+        return made
 
     def is_on(self, name: str) -> bool:
         """Whether the expert rule of this name holds here."""

@@ -7,7 +7,7 @@ from math import ceil
 from cpuplan.model.pools import Pool
 from cpuplan.model.sizes import SHARES
 from cpuplan.model.topology import Topology
-from cpuplan.solve.constraints import Amount, Constraint
+from cpuplan.solve.constraints import Amount, Constraint, bounded
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.portions import Share
 from cpuplan.solve.rules.cores import has_whole_cores
@@ -73,7 +73,7 @@ def _rounded(statements: Statements, spec: SetSpec, sums: int, number: int, held
     One thread of each core needs no rounding.
     """
     pool = spec.pool
-    share = max(_exact(pool, held), pool.min or 0)
+    share = max(_exact(pool, held), bounded(pool.min or 0))
     if pool.max is not None:
         share = min(share, pool.max)
     return share if pool.sibling else _whole_cores(statements, spec, sums, number, share)
@@ -103,7 +103,8 @@ def _whole_cores(statements: Statements, spec: SetSpec, sums: int, number: int, 
     if pool.max is None or above <= pool.max:
         return above
     below = (sums & (1 << share) - 1).bit_length() - 1
-    may_split = not has_whole_cores(statements, spec) or hosts_of(spec.name, statements.sets)
+    hosts = hosts_of(spec.name, statements.sets, statements.one_thread)
+    may_split = not has_whole_cores(statements, spec) or hosts
     return pool.max if may_split or below < max(pool.min or 0, 1) else below
 
 

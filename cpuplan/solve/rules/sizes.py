@@ -5,7 +5,15 @@ from typing import Literal
 
 from cpuplan.cpuset import cpus_text, union
 from cpuplan.model.pools import HIDDEN, POOLS, Pool
-from cpuplan.solve.constraints import Amount, Constraint, Has, OneOf, WholeCores, Within
+from cpuplan.solve.constraints import (
+    Amount,
+    Constraint,
+    Has,
+    OneOf,
+    WholeCores,
+    Within,
+    bounded,
+)
 from cpuplan.solve.portions import AllOrNone, Block
 from cpuplan.solve.rules import shares
 from cpuplan.solve.rules.parts import Part, sized_parts, where
@@ -69,7 +77,8 @@ def _size(statements: Statements, spec: SetSpec) -> Size:
 
 
 def _fixed(name: str, part: Part, unit: Literal["CPUs", "cores"], number: int) -> Amount:
-    return Amount(name, part.scope, unit, number * part.times, number * part.times)
+    exactly = bounded(number * part.times)
+    return Amount(name, part.scope, unit, exactly, exactly)
 
 
 def _cores(statements: Statements, spec: SetSpec, parts: Sequence[Part], place: str) -> Size:
@@ -77,7 +86,7 @@ def _cores(statements: Statements, spec: SetSpec, parts: Sequence[Part], place: 
     amounts = tuple(_fixed(name, part, "cores", number) for part in parts)
     if spec.pool.sibling:
         return "cores", f"takes a thread of {counted(number, 'core')}{place}", amounts
-    whole = WholeCores(name, beside(name, statements.sets))
+    whole = WholeCores(name, beside(name, statements.sets, statements.one_thread))
     return "cores", f"takes {counted(number, 'whole core')}{place}", (*amounts, whole)
 
 
@@ -91,7 +100,7 @@ def _whole_caches(statements: Statements, spec: SetSpec, parts: Sequence[Part], 
     amounts = []
     for part in parts:
         inside = tuple(block for block in blocks if block.cpus <= part.scope.cpus)
-        most = number * part.times
+        most = bounded(number * part.times)
         amounts.append(Amount(name, part.scope, "caches", most, most, blocks=inside))
     within = Within(name, union(block.cpus for block in blocks))
     text = f"takes {counted(number, 'whole last-level cache')}{place}"
@@ -114,7 +123,7 @@ def _partitions(statements: Statements, host: str) -> tuple[str, ...]:
 def _range(name: str, part: Part, pool: Pool) -> Amount:
     least = (pool.min or 0) * part.times
     most = len(part.scope.cpus) if pool.max is None else pool.max * part.times
-    return Amount(name, part.scope, "CPUs", least, most)
+    return Amount(name, part.scope, "CPUs", bounded(least), bounded(most))
 
 
 def every_cpu_has_a_pool(statements: Statements) -> Iterator[Rule]:

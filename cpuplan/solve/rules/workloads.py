@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.model.workloads import Workload
 from cpuplan.plan import NodeClass
-from cpuplan.solve.constraints import Amount
+from cpuplan.solve.constraints import Amount, bounded
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules import demand
 from cpuplan.solve.rules.rule import Rule, Statements, machine
@@ -43,7 +43,8 @@ def _amounts(statements: Statements, name: str, workloads: Sequence[Workload]) -
             for part in parts:
                 by_part[part] = by_part.get(part, 0) + wanted
     for scope, cpus in ((machine(statements.topology), total), *by_part.items()):
-        yield Amount(name, scope, "CPUs", cpus, max(cpus, len(scope.cpus)))
+        least = bounded(cpus)
+        yield Amount(name, scope, "CPUs", least, max(least, len(scope.cpus)))
 
 
 def _words(node_class: NodeClass, workload: Workload) -> str:

@@ -406,7 +406,28 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     (
         "CP512",
         {"topology": regular(sockets=9, cores=2)},
-        ["9 NUMA nodes", "the limit of the topology manager is 8"],
+        ["9 NUMA nodes", "the limit of the topology manager is 8", "9 or more, or"],
+    ),
+    (
+        "CP512",
+        {"topology": regular(sockets=20, cores=2)},
+        ["20 NUMA nodes", "the limit of the topology manager is 8"],
+    ),
+    (
+        "CP5150",
+        {
+            "topology": regular(sockets=32, cores=2),
+            **kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "32"}),
+        },
+        ["2^32 sets of the 32 NUMA nodes", "CPU manager"],
+    ),
+    (
+        "CP5151",
+        {
+            "topology": regular(sockets=20, cores=2),
+            **kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "20"}),
+        },
+        ["2^20 sets of the 20 NUMA nodes", "CPU manager"],
     ),
     (
         "CP513",

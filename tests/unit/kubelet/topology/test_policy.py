@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuplan.kubelet.bits import bits_of
-from cpuplan.kubelet.errors import KubeletError, PanicError
+from cpuplan.kubelet.bits import bits_of, masks_over
+from cpuplan.kubelet.errors import KubeletError, PanicError, TooManySetsError
 from cpuplan.kubelet.releases.policy_options import TopologyOptions
 from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
-from cpuplan.kubelet.topology.policy import NUMAInfo, Policy, new_policy
+from cpuplan.kubelet.topology.policy import NUMAInfo, Policy, _met, new_policy
 
 NODES = NUMAInfo((0, 1), {0: (10, 21), 1: (21, 10)})
 #: 0 and 3 are closer to each other than any other two.
@@ -161,3 +161,32 @@ def test_the_order_of_combinations_does_not_matter(
     providers: list[ProviderHints | None] = [{"resource": list(hints)} for hints in lists]
     expected = Folding("restricted", RING, options).merge(providers)
     assert Policy("restricted", RING, options).merge(providers) == expected
+
+
+_SOME = st.sets(st.integers(1, 31), min_size=1)
+
+
+@given(masks=_SOME, others=_SOME)
+def test_intersections_at_once_are_those_of_pairs(masks: set[int], others: set[int]) -> None:
+    spread = {mask << 3 for mask in masks}
+    pairs = {mask & (other << 3) for mask in spread for other in others}
+    assert _met(spread, [other << 3 for other in others], (3, 4, 5, 6, 7)) == pairs - {0}
+
+
+def test_hints_of_sixteen_numa_nodes_are_merged() -> None:
+    """65,535 masks of each of two managers: the kubelet looks at four billion combinations."""
+    nodes = tuple(range(16))
+    numa = NUMAInfo(nodes, dict.fromkeys(nodes, (10,) * 16))
+    policy = Policy("best-effort", numa, TopologyOptions())
+    wide = [
+        TopologyHint(mask, len(group) == 3) for mask, group in masks_over(nodes) if mask & 7 == 7
+    ]
+    narrow = [TopologyHint(mask, len(group) == 1) for mask, group in masks_over(nodes)]
+    assert policy.merge([{"cpu": wide}, {"memory": narrow}]) == hint(0, 1, 2, preferred=False)
+
+
+def test_more_sets_of_numa_nodes_are_not_looked_at() -> None:
+    with pytest.raises(TooManySetsError, match=r"2\^36 sets .* does not come to an end"):
+        masks_over(tuple(range(36)))
+    with pytest.raises(TooManySetsError, match=r"1,048,576 sets .* is not simulated"):
+        masks_over(tuple(range(20)))
