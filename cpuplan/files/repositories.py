@@ -6,7 +6,7 @@ archive may have it.
 """
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 #: What Git calls its folder in a work tree, or the file that names it.
 DOT_GIT = ".git"
@@ -70,3 +70,17 @@ def find(*folders: str) -> Iterator[str]:
             yield os.path.join(folder, name).rstrip(os.sep)
             continue
         todo += [f"{folder}/{name}" for name, is_folder in below.items() if is_folder]
+
+
+def among(paths: Iterable[str]) -> list[str]:
+    """The repositories that paths of files, as a tree of Git has them, would make, sorted."""
+    names: dict[str, set[str]] = {}
+    for path in paths:
+        folder, slash, name = path.rpartition("/")
+        while name not in names.setdefault(folder, set()):
+            names[folder].add(name)
+            if not slash:
+                break
+            folder, slash, name = folder.rpartition("/")
+    places = ((folder, nested(members)) for folder, members in names.items())
+    return sorted(f"{folder}/{name}".strip("/") for folder, name in places if name is not None)

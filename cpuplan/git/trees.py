@@ -113,6 +113,18 @@ def entries_of(repository: Repository, commit: str, folder: str) -> dict[str, En
     return entries
 
 
+def names_of(repository: Repository, commit: str, folder: str) -> list[str]:
+    """The names in a folder of a commit or tree; none where there is no such folder."""
+    tree = tree_of(repository, commit, folder.rstrip("/"))
+    if tree is None:
+        return []
+    try:
+        words = ("ls-tree", "-z", "--name-only", "--full-tree", tree)
+        return ask(repository, *words, most=_MAX_LISTING).parts
+    except TooMuch:
+        raise _too_large(commit, folder, f"its list has more than {_MAX_LISTING:,} bytes") from None
+
+
 def tree_of(repository: Repository, commit: str, folder: str) -> str | None:
     """The object of a folder, if it is one.
 

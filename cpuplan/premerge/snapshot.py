@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cpuplan.files import temporary
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.files import repositories, temporary
 from cpuplan.fleet.before import CLASSES
 from cpuplan.git import trees
 from cpuplan.git.repository import Repository
 from cpuplan.git.trees import EXECUTABLE, FILE, LINK, Entry
 from cpuplan.progress import stage
-from cpuplan.read.files import FOLDERS, POD_FOLDER
+from cpuplan.read.files import FOLDERS, OUTPUT, POD_FOLDER
+from cpuplan.source import Position
 
 _OURS = "out/.cpuplan"
 _CLASSES = f"out/{CLASSES}"
@@ -44,6 +46,17 @@ def check_sizes(repository: Repository, commit: str) -> None:
     for name in _DOCUMENTS:
         place = repository.prefix + name
         trees.check_sizes(repository, _entries(repository, commit, name), f"{commit}:{place}")
+
+
+def repositories_in(repository: Repository, tree: str) -> Iterator[Diagnostic]:
+    """CP1110 for repositories that a checkout would have in the project, or as its folder."""
+    if repositories.is_repository(trees.names_of(repository, tree, repository.prefix)):
+        path = repository.prefix or "."
+        yield diagnose("CP1110", Position(path, 0, 0), path=path)
+    for folder in (*_DOCUMENTS, OUTPUT):
+        entries = trees.entries_of(repository, tree, repository.prefix + folder)
+        for path in repositories.among(f"{folder}/{path}" for path in entries):
+            yield diagnose("CP1110", Position(path, 0, 0), path=path)
 
 
 def _entries(repository: Repository, tree: str, name: str) -> dict[str, Entry]:

@@ -46,3 +46,9 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert list(repositories.find(str(tmp_path / "b"))) == [str(tmp_path / "b/c/d/.git")]
     found = sorted(repositories.find(str(tmp_path / "a"), str(tmp_path / "b/c"), "/missing"))
     assert found == [str(tmp_path / "a"), str(tmp_path / "b/c/d/.git")]
+
+
+def test_what_a_checkout_of_paths_would_have() -> None:
+    paths = ["out/a/HEAD", "out/a/objects/x/y", "out/a/refs/z", "out/b", "c/.GIT/config", "refs/x"]
+    assert repositories.among(paths) == ["c/.GIT", "out/a"]
+    assert repositories.among(["HEAD", "objects/x", "refs/y"]) == [""]

@@ -39,7 +39,7 @@ def command(ref: str | None, strict: bool, output_format: str) -> int:
     not.
     """
     from cpuplan.git.door import opened
-    from cpuplan.premerge import merging
+    from cpuplan.premerge import merging, snapshot
 
     with opened(settings().root) as repository:
         merged = merging.merge(repository, ref)
@@ -47,7 +47,8 @@ def command(ref: str | None, strict: bool, output_format: str) -> int:
         found, size = [*merging.of_inputs(merged), *layouts], ""
         if len(found) == len(layouts):  # what Git marked as a conflict cannot be read
             findings, size = _judge(repository, merged, layouts)
-            found = [*findings, *layouts]
+            inside = snapshot.repositories_in(repository, merged.tree)
+            found = [*inside, *findings, *layouts]
     print_diagnostics(found, output_format, strict=strict)
     outputs = [path for path in merged.conflicts if path.startswith("out/")]
     if outputs:
