@@ -71,11 +71,13 @@ CODES = {
         "are allowed in quoted text, in block text and in comments.",
     ),
     "CP114": Code(
-        "no canonical form",
-        "{path} cannot be converted to its canonical form: {problem}",
+        "file not rewritten",
+        "{path} cannot be rewritten: {problem}",
         "simplify the document, or leave it out: `cpuplan fmt` accepts the files to format",
-        "`fmt` reads its own result again before it writes it. The file is changed only if every value and every comment "
-        "is the same, and each comment stands with the same key or item as before.",
+        "`fmt` reads its own result again before it writes it: as it reads every file, and with ruamel.yaml. The file is "
+        "changed only if both find the same values and comments, and each comment stands with the same key or item as "
+        "before. `import` asks ruamel.yaml too before it changes a file of an inventory: nothing but the values that "
+        "it found may differ, and only comments that stood with a removed value are removed, with a note.",
     ),
     "CP110": Code(
         "link to outside the project",

@@ -55,7 +55,7 @@ CODES = {
     "CP6143": Code(
         "file that agents have already",
         "verify.files has {path}, which is {problem}",
-        "remove it from verify.files",
+        "take it out of verify.files",
         "Files of verify.files are mounted one by one, below folders that agents do not have. Folders, keys and "
         "sockets are none.",
     ),

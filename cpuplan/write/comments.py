@@ -79,7 +79,10 @@ class Tree(NamedTuple):
 
 
 def comments(text: str) -> Iterator[Comment]:
-    """Every comment of a text, in order, found without the tree."""
+    """Every comment of a text, in order, found without the tree.
+
+    For what stands in brackets, and for texts that are too large for the second reader.
+    """
     line, counted = 1, 0
     for start, end in _gaps(text):
         at = text.find("#", start, end)

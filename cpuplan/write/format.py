@@ -10,6 +10,7 @@ import yaml as parser
 from cpuplan.read import yaml
 from cpuplan.read.documents import KINDS
 from cpuplan.read.schema import schema
+from cpuplan.write import second_reader
 from cpuplan.write.comments import (
     Block,
     Comment,
@@ -60,7 +61,9 @@ def canonical(text: str) -> str:
     if problems or [source.data for source in before] != [source.data for source in after]:
         raise NotFormattable("its values would change")
     new, again = _rewritten(result)
-    _compare_comments(text, old, result, new)
+    if result != text:
+        _compare(text, result)
+        _compare_places(text, old, new)
     if again != result:
         raise NotFormattable("formatting it again would change it")
     kind = before[0].data.get("kind") if isinstance(before[0].data, dict) else None
@@ -87,15 +90,38 @@ def _rewritten(text: str) -> tuple[Tree, str]:
     return ordered, _Writer().write(ordered)
 
 
-def _compare_comments(text: str, old: Tree, result: str, new: Tree) -> None:
-    """Raise NotFormattable unless every comment is still there, with the same entry."""
-    left = Counter(comment.text for comment in comments(result))
-    for comment in comments(text):
+def _compare(text: str, result: str) -> None:
+    """Raise NotFormattable unless ruamel.yaml reads the same values and comments in both texts."""
+    if max(len(text), len(result)) > second_reader.MAX_CHARACTERS:
+        _compare_comments(list(comments(text)), list(comments(result)))
+        return
+    try:
+        old, new = second_reader.read(text), second_reader.read(result)
+    except second_reader.UnreadableError as error:
+        raise NotFormattable(f"ruamel.yaml does not read it: {error}") from error
+    if not second_reader.same(old.documents, new.documents):
+        raise NotFormattable("its values would change, as ruamel.yaml reads them")
+    _compare_comments(old.comments, new.comments)
+    if repr(old.documents) != repr(new.documents):
+        return  # keys have moved, and comments with them
+    for comment, other in zip(old.comments, new.comments, strict=True):
+        if comment.text != other.text:
+            raise NotFormattable("a comment would stand with something else", comment)
+
+
+def _compare_comments(old: Iterable[Comment], new: Iterable[Comment]) -> None:
+    """Raise NotFormattable unless the comments are the same, in any order."""
+    left = Counter(comment.text for comment in new)
+    for comment in old:
         left[comment.text] -= 1
         if left[comment.text] < 0:
             raise NotFormattable("a comment would be lost", comment)
     if +left:
         raise NotFormattable("it would have more comments than before")
+
+
+def _compare_places(text: str, old: Tree, new: Tree) -> None:
+    """Raise NotFormattable unless every comment stands with the same entry."""
     stood, stands = list(standing(old)), list(standing(new))
     if stood == stands:
         return

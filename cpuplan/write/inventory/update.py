@@ -1,7 +1,7 @@
 """What an import changes in the files of an inventory, and which files are new."""
 
 import os
-from collections import Counter
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -14,7 +14,8 @@ from cpuplan.importers.documents.nodes import cluster_facts, derived_clusters, n
 from cpuplan.importers.documents.texts import document, texts_of
 from cpuplan.read import yaml
 from cpuplan.read.files import refusal
-from cpuplan.write.comments import comments
+from cpuplan.write import second_reader
+from cpuplan.write.comments import Comment, comments
 from cpuplan.write.inventory.hardware import merge_hardware
 from cpuplan.write.inventory.known import Known, Place, in_known_clusters, place_of, users
 from cpuplan.write.inventory.matching import Matches, match
@@ -74,11 +75,11 @@ def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> 
     ]
     files: Files = {folder / name: (None, text) for name, text in texts_of(fresh, header).items()}
     diagnostics = [diagnose("CP621", path=path, hint=_HINT) for path in files if path.exists()]
-    edited = _edited(changes)
+    edited, removed = _edited(changes)
     sentences = (
         *derived_clusters(node for node, _ in placed),
         *notes(known, kinds, matches, wanted),
-        *_removed_comments(edited),
+        *removed,
     )
     return Update({**files, **edited}, sentences, tuple(diagnostics))
 
@@ -131,20 +132,13 @@ def _clusters(known: Iterable[Known], facts: Mapping[str, Mapping[str, Any]]) ->
             yield existing, {key: value for key, value in spec.items() if value != []}
 
 
-def _removed_comments(edited: Files) -> Iterator[str]:
-    """What says which comments went with the values that they stood with."""
-    for path, (before, text) in edited.items():
-        left = Counter(comment.text for comment in comments(text))
-        for comment in comments(before or ""):
-            left[comment.text] -= 1
-            if left[comment.text] < 0:
-                place = f"{path}:{comment.line}"
-                yield f"{place}: the comment {comment.text!r} is removed with what it stood with"
+def _edited(changes: Iterable[_Change]) -> tuple[Files, list[str]]:
+    """The files of changed documents, by path; those that stay as they are left out.
 
-
-def _edited(changes: Iterable[_Change]) -> Files:
-    """The files of changed documents, by path; those that stay as they are left out."""
+    And what says which comments went with the values that they stood with.
+    """
     files: dict[Path, tuple[str, str]] = {}
+    changed: dict[Path, dict[int, Any]] = {}
     for existing, spec in changes:
         if plain(spec) == existing.spec:
             continue
@@ -158,7 +152,50 @@ def _edited(changes: Iterable[_Change]) -> Files:
         if problems or sources[existing.number].data != plain(data):
             raise RuntimeError(f"{path} was not edited correctly")
         files[path] = before, text
-    return {path: files[path] for path in sorted(files)}
+        changed.setdefault(path, {})[existing.number] = plain(data)
+    removed: list[str] = []
+    for path, (before, text) in files.items():
+        for comment in _removed_comments(path, before, text, changed[path]):
+            place = f"{path}:{comment.line}"
+            removed.append(
+                f"{place}: the comment {comment.text!r} is removed with what it stood with"
+            )
+    return {path: files[path] for path in sorted(files)}, removed
+
+
+def _removed_comments(
+    path: Path, before: str, after: str, changed: Mapping[int, Any]
+) -> list[Comment]:
+    """The comments that a file loses. Raises CP114 unless ruamel.yaml reads what was to change."""
+    if max(len(before), len(after)) > second_reader.MAX_CHARACTERS:
+        return _without(comments(before), comments(after))[0]
+    try:
+        old, new = second_reader.read(before), second_reader.read(after)
+    except second_reader.UnreadableError as error:
+        raise _refused(path, f"ruamel.yaml does not read it: {error}") from error
+    wanted = [changed.get(number, document) for number, document in enumerate(old.documents)]
+    if not second_reader.same(wanted, new.documents):
+        raise _refused(path, "other values would change too, as ruamel.yaml reads them")
+    removed, left = _without(old.comments, new.comments)
+    if left:
+        raise _refused(path, f"the comment {left[0].text!r} would stand with something else")
+    return removed
+
+
+def _without(old: Iterable[Comment], new: Iterable[Comment]) -> tuple[list[Comment], list[Comment]]:
+    """The old comments that are not there anew, in order, and the new ones that are left then."""
+    left = deque(new)
+    removed = []
+    for comment in old:
+        if left and left[0].text == comment.text:
+            left.popleft()
+        else:
+            removed.append(comment)
+    return removed, list(left)
+
+
+def _refused(path: Path, problem: str) -> CpuplanError:
+    return CpuplanError([diagnose("CP114", path=path, problem=problem)])
 
 
 def _text(path: Path) -> str:
