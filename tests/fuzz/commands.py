@@ -5,9 +5,7 @@ with a bug (70).
 import io
 import json
 import os
-import resource
 import shutil
-import signal
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -30,14 +28,13 @@ from cpuplan.simulate.planned import planned
 from cpuplan.write.format import NotFormattable, canonical
 from cpuplan.write.manifest import OLD_MANIFEST
 from tests.fuzz import clusters, seeds
+from tests.fuzz.limits import bounded, own_folder
 from tests.fuzz.mutation import disturbed, mutate
 from tests.hosts import make_root
 from tests.machines import trees
 from tests.projects import make_project
 from tests.unit.profiles.propose.gathers import CLUSTER, gather, node
 
-SECONDS = 30
-MEMORY = 1 << 30  # above what the process has after its first run
 NODE = "worker-0"
 CACHE = ".cache"
 STAGE = ".out.cpuplan-stage"
@@ -58,33 +55,6 @@ _PROPOSALS = (
     ("--pool", "worker-cnf", "--reserved", "2", "--disable-smt", "--offlined", "1"),
 )
 _TARGETS = (".", "..", "/", "/dev/zero", "/proc/self/mem", "/etc", "nowhere", "x" * 300)
-
-
-class TooLong(BaseException):
-    """An input that keeps the program busy; no Exception, so that nothing takes it for its own."""
-
-
-@contextmanager
-def bounded() -> Iterator[None]:
-    """At most SECONDS, and MEMORY more address space than now; libFuzzer has limits of its own."""
-    if signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise TooLong(f"more than {SECONDS} seconds")
-
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
-    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def ends(folder: Path, *arguments: str) -> int:
@@ -113,7 +83,7 @@ def _traceback(folder: Path) -> str:
 @cache
 def _project() -> tuple[Path, pipeline.Project, Any, Path]:
     """A compiled project for all runs, its plan, and the root of a node that holds all of it."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    folder = own_folder()
     made = make_project(folder / "project")
     (made / "intents/main.yaml").write_bytes(seeds.INTENT)
     assert ends(made, "compile") == 0
@@ -479,7 +449,7 @@ class _Kept(NamedTuple):
 
 @cache
 def _kept() -> _Kept:
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    folder = own_folder()
     made = make_project(folder / "project")
     (made / "intents/main.yaml").write_bytes(seeds.INTENT)
     places = {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / "state")}

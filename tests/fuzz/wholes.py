@@ -24,7 +24,8 @@ from cpuplan import pipeline
 from cpuplan.emit import to_json
 from cpuplan.pipeline import Compiled, Project
 from tests.fuzz import commands, seeds
-from tests.fuzz.commands import bounded, ends
+from tests.fuzz.commands import ends
+from tests.fuzz.limits import bounded, own_folder
 from tests.fuzz.mutation import altered, mutate
 from tests.git_projects import git
 from tests.hosts import make_root
@@ -47,7 +48,7 @@ class Whole(NamedTuple):
 @cache
 def whole() -> Whole:
     """Made once for all runs."""
-    top = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    top = own_folder()
     folder = top / "project"
     shutil.copytree(_FOLDER, folder)
     earlier = dict(pipeline.compile_project(pipeline.load(folder)).files)
@@ -318,7 +319,7 @@ def imports(data: bytes) -> None:
 @cache
 def _repository() -> Path:
     """The whole project in Git, published to a branch."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-")) / "project"
+    folder = own_folder() / "project"
     shutil.copytree(whole().folder, folder, ignore=shutil.ignore_patterns(commands.CACHE))
     git(folder, "init", "-q")
     for name, value in (("user.name", "a"), ("user.email", "a@b"), ("gc.auto", "0")):
