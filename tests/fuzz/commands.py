@@ -83,7 +83,7 @@ def _traceback(folder: Path) -> str:
 
 
 @cache
-def _project() -> tuple[Path, pipeline.Project, Any, Path]:
+def project_once() -> tuple[Path, pipeline.Project, Any, Path]:
     """A compiled project for all runs, its plan, and the root of a node that holds all of it."""
     folder = own_folder()
     made = make_project(folder / "project")
@@ -99,7 +99,7 @@ def _loaded() -> Iterator[None]:
     """The project as it was read and solved once: a run that only differs in other files takes a
     tenth of the time.
     """
-    _, project, plan, _ = _project()
+    _, project, plan, _ = project_once()
     with (
         patch("cpuplan.cli.commands.simulate.load_plan", lambda _: (project, plan)),
     ):
@@ -110,7 +110,7 @@ def check(data: bytes) -> None:
     """`check` of a node whose root somebody prepared; it never holds what was compiled if a planned
     file is gone.
     """
-    project, _, _, whole = _project()
+    project, _, _, whole = project_once()
     with tempfile.TemporaryDirectory() as folder, bounded(), _loaded():
         root = Path(folder, "node")
         shutil.copytree(whole, root)
@@ -118,9 +118,9 @@ def check(data: bytes) -> None:
         if random.random() < 1 / 2:
             _lead_astray(root, random)
         if random.random() < 2 / 3:
-            _spoil(root, random)
+            spoil(root, random)
         ends(project, "check", NODE, "--root", str(root))
-        _open_up(root)
+        open_up(root)
 
 
 def check_cluster(data: bytes) -> None:
@@ -241,15 +241,15 @@ def _is_within(root: Path, path: Path) -> bool:
 
 def project(data: bytes) -> None:
     """What reads a project, and writes `out/`, where somebody prepared its files."""
-    whole, _, _, _ = _project()
+    whole, _, _, _ = project_once()
     with tempfile.TemporaryDirectory() as folder, bounded():
         made = Path(folder, "project")
         shutil.copytree(whole, made)
         random = Random(data)  # noqa: S311
-        _spoil(made, random)
+        spoil(made, random)
         for words in random.sample(_OF_PROJECTS, 2):
             ends(made, *words)
-        _open_up(made)
+        open_up(made)
 
 
 def propose(data: bytes) -> None:
@@ -259,12 +259,12 @@ def propose(data: bytes) -> None:
         gather(
             folder / "mg", [*CLUSTER, node("w0", "worker", "worker-cnf")], {"w0": trees.server()}
         )
-        _spoil(folder / "mg", random)
+        spoil(folder / "mg", random)
         ends(folder, "propose", "mg", *random.choice(_PROPOSALS))
-        _open_up(folder)
+        open_up(folder)
 
 
-def _spoil(root: Path, random: Random) -> None:
+def spoil(root: Path, random: Random) -> None:
     """One to three files changed, replaced by something that is none, linked elsewhere, closed or
     taken away.
     """
@@ -305,7 +305,7 @@ def _take_away(path: Path) -> None:
         path.unlink()
 
 
-def _open_up(root: Path) -> None:
+def open_up(root: Path) -> None:
     """Let the temporary folder be deleted by whoever is not root."""
     for folder, _, _ in os.walk(root):
         os.chmod(folder, 0o700)
@@ -314,7 +314,7 @@ def _open_up(root: Path) -> None:
 @cache
 def states() -> tuple[dict[str, Any], ...]:
     """State files of a node of the project with a pod, as data."""
-    _, _, plan, _ = _project()
+    _, _, plan, _ = project_once()
     allocator = KubeletAllocator(planned(plan.by_node["lab", NODE]))
     for pod in seeds.PODS[:2]:
         allocator.admit(read_pod(pod))
@@ -324,7 +324,7 @@ def states() -> tuple[dict[str, Any], ...]:
 
 def simulate(data: bytes) -> None:
     """`simulate` of odd manifests, on a node with odd state files."""
-    project, _, _, _ = _project()
+    project, _, _, _ = project_once()
     random = Random(data)  # noqa: S311
     with tempfile.TemporaryDirectory() as name, bounded(), _loaded():
         folder = Path(name)
@@ -381,7 +381,7 @@ def _bookkeeping() -> dict[str, tuple[bytes, ...]]:
     """What cpuplan writes and reads again, by its place in the project: as it was written, or
     nearly.
     """
-    whole, _, _, _ = _project()
+    whole, _, _, _ = project_once()
     paths = [path for path in sorted((whole / "out/.cpuplan").rglob("*")) if path.is_file()]
     found: dict[str, tuple[bytes, ...]] = {}
     for path in paths:
@@ -408,7 +408,7 @@ def bookkeeping(data: bytes) -> None:
 
     What `compile` then wrote, `compile --check` takes.
     """
-    whole, _, _, _ = _project()
+    whole, _, _, _ = project_once()
     with tempfile.TemporaryDirectory() as name, bounded():
         made = Path(name, "project")
         shutil.copytree(whole, made)

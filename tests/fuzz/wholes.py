@@ -31,7 +31,7 @@ from tests.git_projects import git
 from tests.hosts import make_root
 
 _FOLDER = Path(__file__).parent / "whole"
-_CLUSTERS = ("plain", "balloons", "aware", "claims", "koordinator", "edge", "profile")
+CLUSTERS = ("plain", "balloons", "aware", "claims", "koordinator", "edge", "profile")
 _REFERENCE = "deploy"
 
 
@@ -65,7 +65,7 @@ def whole() -> Whole:
 
 
 @contextmanager
-def _compiled() -> Iterator[None]:
+def compiled_once() -> Iterator[None]:
     """The project as it was read and compiled once."""
     known = whole()
     with (
@@ -133,7 +133,7 @@ def _compared(files: Mapping[str, bytes]) -> list[str]:
 def plan(data: bytes) -> None:
     """`plan` against output that somebody changed since."""
     random, known = Random(data), whole()  # noqa: S311 - no secret
-    with tempfile.TemporaryDirectory() as name, bounded(), _compiled():
+    with tempfile.TemporaryDirectory() as name, bounded(), compiled_once():
         out = Path(name, "out")
         _write(out, _spoiled(random, known.before, _compared(known.before)))
         words = ["plan", "--against-folder", str(out), *random.choice(_FORMS)]
@@ -190,9 +190,9 @@ _MODES: tuple[list[str], ...] = (
 def simulate_modes(data: bytes) -> None:
     """`simulate` of odd pods in every way that it can be asked."""
     random, known, states = Random(data), whole(), commands.states()  # noqa: S311
-    with tempfile.TemporaryDirectory() as name, bounded(), _compiled():
+    with tempfile.TemporaryDirectory() as name, bounded(), compiled_once():
         folder = Path(name)
-        node = f"{random.choice(_CLUSTERS)}-0"
+        node = f"{random.choice(CLUSTERS)}-0"
         words = ["simulate", node, str(_pods(random, folder)), *random.choice(_MODES)]
         if random.random() < 1 / 3:
             words += ["--format", "json"]
@@ -360,7 +360,7 @@ def branches(data: bytes) -> None:
         _import(repository, _spoiled(random, files, wanted), random)
         cached = words[0] in ("plan", "publish")
         if cached:
-            with _compiled(), patch("cpuplan.cli.compiled.compile_again", _compile_again):
+            with compiled_once(), patch("cpuplan.cli.compiled.compile_again", _compile_again):
                 _exit(repository, *words)
         else:
             ends(repository, *words)
