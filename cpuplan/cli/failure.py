@@ -72,15 +72,39 @@ def _findings(error: Exception, arguments: list[str]) -> tuple[Sequence[Diagnost
             for finding in error.diagnostics
         )
         return error.diagnostics, 2 if unread else 1
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
-        return [diagnose("CP607", path="standard output", problem=error.strerror)], 2
-    if isinstance(error, OSError) and error.errno in _REFUSALS and isinstance(error.filename, str):
-        return [diagnose("CP607", path=error.filename, problem=error.strerror)], 2
+    if isinstance(error, OSError) and _refused(error):
+        return [diagnose("CP607", path=_refused(error), problem=error.strerror)], 2
     if isinstance(error, ModuleNotFoundError) and _is_left_out(error.name or ""):
         said = next((word for word in arguments if not word.startswith("-")), "cpuplan")
         return [diagnose("CP893", command=said, module=error.name)], 2
+    if isinstance(error, MemoryError | RecursionError):
+        return [_exhausted(error)], 2
     path = _save_traceback(error, arguments)
     return [diagnose("CP901", problem=f"{type(error).__name__}: {error}", path=path)], 70
+
+
+def _refused(error: OSError) -> str:
+    """What the system refuses to read or write; empty where that is no cause of the error."""
+    if error.errno == errno.ENOSPC and error.filename is None:
+        return "standard output"
+    if error.errno in _REFUSALS and isinstance(error.filename, str):
+        return error.filename
+    return ""
+
+
+def _exhausted(error: MemoryError | RecursionError) -> Diagnostic:
+    """CP1175. What was in work is given back first: to say so takes memory as well."""
+    import traceback
+
+    from cpuplan.files import last_read
+
+    cause: BaseException | None = error
+    while cause is not None:
+        traceback.clear_frames(cause.__traceback__)
+        cause = cause.__cause__ or cause.__context__
+    is_memory = isinstance(error, MemoryError)
+    problem = "memory does not suffice" if is_memory else "something is nested too deeply"
+    return diagnose("CP1175", problem=problem, path=last_read() or "no file")
 
 
 def _is_left_out(module: str) -> bool:

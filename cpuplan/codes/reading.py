@@ -109,6 +109,14 @@ CODES = {
         "starts below it, and its configuration names programs that these start. cpuplan's own folders (`inventories/`, "
         "`intents/`, `pods/`, `out/`) hold none, so nobody needs to ask whose it is.",
     ),
+    "CP1175": Code(
+        "input that takes too much",
+        "{problem}, after {path} was read",
+        "make the input smaller, or less nested; if it is of a usual size, give the command more memory, and report it",
+        "What is read is bounded, and what a valid input needs is known: a machine's CPUs, the depth of a document. An "
+        "input that takes all memory that the process may have, or more nesting than Python follows, is not worked on. "
+        "The file is the last one that was begun; what takes so much may stand in one before it. Files are written whole or not at all.",
+    ),
     "CP139": Code(
         "written for a later cpuplan",
         "{what} has version {found}; this release of cpuplan reads {expected}",

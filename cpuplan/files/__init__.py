@@ -24,6 +24,8 @@ _KINDS = {
 }
 
 Name = str | os.PathLike[str]
+#: The file that was begun last, for the message of a command that memory does not suffice for.
+_last: Name = ""
 
 
 class Unreadable(Exception):  # noqa: N818 - what is the case, not what went wrong
@@ -52,6 +54,7 @@ def read_regular(path: Name, *, within: Name | None = None, limit: int = MAX_BYT
 
     Links are followed, but only below the folder `within`; a resolved `within` is the fastest.
     """
+    note(path)
     try:
         # First of all, since opening some devices has an effect: a watchdog starts.
         check_kind(os.stat(path).st_mode)
@@ -64,6 +67,17 @@ def read_regular(path: Name, *, within: Name | None = None, limit: int = MAX_BYT
             os.close(descriptor)
     except (OSError, ValueError) as error:
         raise unreadable(error) from error
+
+
+def note(path: Name) -> None:
+    """Remember which file is read."""
+    global _last  # noqa: PLW0603 - of the process, as its memory is
+    _last = path
+
+
+def last_read() -> str:
+    """The file whose reading began last; empty before the first."""
+    return os.fspath(_last)
 
 
 def is_plain(path: str) -> bool:

@@ -5,7 +5,7 @@ from functools import cache
 from itertools import chain, combinations
 
 from cpuplan.cpuset import CpuSet
-from cpuplan.kubelet.errors import KubeletError, PanicError, TooManySetsError
+from cpuplan.kubelet.errors import NIL_DEREFERENCE, KubeletError, PanicError, TooManySetsError
 from cpuplan.kubelet.go.text import atoi, quote
 
 #: The kubelet lists every CPU of a range: no machine has the memory for more than this.
@@ -15,10 +15,17 @@ MOST_NODES = 16
 
 
 def bits_of(members: Iterable[int]) -> int:
-    """The set of `members`."""
+    """The set of `members`.
+
+    A NUMA node has a negative number where cAdvisor takes that of a package that has none: the
+    kubelet's bitmask refuses it, and whoever asked for the mask uses what it did not get.
+    """
     bits = 0
-    for member in members:
-        bits |= 1 << member
+    try:
+        for member in members:
+            bits |= 1 << member
+    except ValueError:
+        raise PanicError(NIL_DEREFERENCE) from None
     return bits
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from cpuplan.composer import LOADER, ExcessError, Limits, compose
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.files import MAX_BYTES, Name, TooLarge, Unreadable, read_regular
+from cpuplan.files import MAX_BYTES, Name, TooLarge, Unreadable, note, read_regular
 from cpuplan.read import yaml_text
 from cpuplan.read.files import refusal
 from cpuplan.read.strict import DocumentBuilder, Stop, too_large
@@ -58,6 +58,7 @@ def parse(path: str, text: str) -> tuple[list[Source], list[Diagnostic]]:
     the documents are whole but for what was refused: an ambiguous scalar is its text, a value
     without a usable key is missing.
     """
+    note(path)
     builder = DocumentBuilder(path, text.removeprefix("\ufeff"))
     sources = []
     try:

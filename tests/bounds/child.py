@@ -32,7 +32,7 @@ class Ran(NamedTuple):
 
     @property
     def has_answered(self) -> bool:
-        return self.code in ENDED
+        return self.code in ENDED and "CP1175" not in self.printed
 
 
 def run_in_child(

@@ -8,11 +8,13 @@ line says how many inputs were tried, in how much time, and how much memory the 
 
 import resource
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
 from random import Random
 
+from tests.fuzz.limits import own_folder
 from tests.fuzz.mutation import mutate
 from tests.fuzz.targets import TARGETS, seeds_of
 
@@ -87,6 +89,7 @@ def main() -> int:
         return 2
     folder = Path(sys.argv[3] if len(sys.argv) > 3 else ".")
     folder.mkdir(parents=True, exist_ok=True)
+    tempfile.tempdir = str(own_folder())  # of targets too: campaigns do not meet
     campaign = Campaign(sys.argv[1], folder)
     campaign.run(float(sys.argv[2] if len(sys.argv) > 2 else 60), Random())  # noqa: S311 - no secret
     print(campaign)

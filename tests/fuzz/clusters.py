@@ -16,6 +16,7 @@ from cpuplan import backends
 from cpuplan.components.koordinator import node as koordinator
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.api_http import Api, Writer, answer, kubeconfig, serving
+from tests.fuzz.limits import own_folder
 from tests.fuzz.mutation import disturbed, mutate
 from tests.live import Cluster
 from tests.machines.plans import plan, regular
@@ -84,7 +85,7 @@ def _worlds() -> tuple[World, ...]:
 
 
 def _world(made: ConfiguredPlan) -> World:
-    project = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    project = own_folder()
     for path, data in backends.tree(Plan((made,))).items():
         if "/expected/" in path:
             (project / "out" / path).parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +145,7 @@ def _pod(name: str, cpus: str) -> dict[str, Any]:
 @cache
 def _server() -> tuple[Api, Path]:
     """One server for all runs, and a kubeconfig for it."""
-    api, folder = Api([]), Path(tempfile.mkdtemp(prefix="fuzz-"))
+    api, folder = Api([]), own_folder()
     return api, kubeconfig(folder / "config", _FOR_ALL.enter_context(serving(api)))
 
 

@@ -52,28 +52,28 @@ def altered(random: Random, value: Any, changes: int) -> Any:
     """Data with so many of its parts replaced, missing, doubled, moved or called otherwise."""
     made = copy.deepcopy(value)
     for _ in range(changes):
-        places = list(_places(made))
-        if not places:
+        known = list(places(made))
+        if not known:
             return random.choice(seeds.ODD)
-        container, key = random.choice(places)
+        container, key = random.choice(known)
         match random.randint(0, 9):
             case 0:
                 del container[key]
             case 1:
                 container[key] = [container[key], container[key]]
             case 2:
-                other, name = random.choice(places)
+                other, name = random.choice(known)
                 container[key] = copy.deepcopy(other[name])
             case 3 if isinstance(container, dict):
                 container[str(random.choice(seeds.ODD))] = container.pop(key)
             case 4:
-                container[key] = random.choice(seeds.ODDER)
+                container[key] = copy.deepcopy(random.choice(seeds.ODDER))
             case _:
-                container[key] = random.choice(seeds.ODD)
+                container[key] = copy.deepcopy(random.choice(seeds.ODD))
     return made
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
     """Every container of a value, with each of its keys or indexes."""
     open_containers = [value]
     while open_containers:

@@ -26,7 +26,7 @@ from cpuplan.read import yaml
 from cpuplan.render import diagnostics as report_formats
 from cpuplan.render.diagnostics import text as text_format
 from cpuplan.render.diagnostics.report import Report, ordered
-from tests.fuzz import commands, seeds, wholes
+from tests.fuzz import commands, extremes, seeds, wholes
 from tests.fuzz.mutation import disturbed
 from tests.machines import trees
 
@@ -224,6 +224,7 @@ TARGETS: dict[str, Target] = {
     "cpus": cpu_lists,
     **commands.COMMANDS,
     **wholes.COMMANDS,
+    **extremes.COMMANDS,
 }
 
 
@@ -238,7 +239,7 @@ def seeds_of(name: str) -> tuple[bytes, ...]:
         "profiles": tuple(map(str.encode, map(str, range(40)))),
         "cpus": seeds.CPU_LISTS,
     }
-    if name in wholes.COMMANDS:
+    if name in wholes.COMMANDS or name in extremes.COMMANDS:
         return tuple(map(str.encode, map(str, range(20))))
     if name in commands.COMMANDS:
         return commands.seeds_of(name)

@@ -24,13 +24,14 @@ from cpuplan import pipeline
 from cpuplan.emit import to_json
 from cpuplan.pipeline import Compiled, Project
 from tests.fuzz import commands, seeds
-from tests.fuzz.commands import bounded, ends
+from tests.fuzz.commands import ends
+from tests.fuzz.limits import bounded, own_folder
 from tests.fuzz.mutation import altered, mutate
 from tests.git_projects import git
 from tests.hosts import make_root
 
 _FOLDER = Path(__file__).parent / "whole"
-_CLUSTERS = ("plain", "balloons", "aware", "claims", "koordinator", "edge", "profile")
+CLUSTERS = ("plain", "balloons", "aware", "claims", "koordinator", "edge", "profile")
 _REFERENCE = "deploy"
 
 
@@ -47,7 +48,7 @@ class Whole(NamedTuple):
 @cache
 def whole() -> Whole:
     """Made once for all runs."""
-    top = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    top = own_folder()
     folder = top / "project"
     shutil.copytree(_FOLDER, folder)
     earlier = dict(pipeline.compile_project(pipeline.load(folder)).files)
@@ -64,7 +65,7 @@ def whole() -> Whole:
 
 
 @contextmanager
-def _compiled() -> Iterator[None]:
+def compiled_once() -> Iterator[None]:
     """The project as it was read and compiled once."""
     known = whole()
     with (
@@ -132,7 +133,7 @@ def _compared(files: Mapping[str, bytes]) -> list[str]:
 def plan(data: bytes) -> None:
     """`plan` against output that somebody changed since."""
     random, known = Random(data), whole()  # noqa: S311 - no secret
-    with tempfile.TemporaryDirectory() as name, bounded(), _compiled():
+    with tempfile.TemporaryDirectory() as name, bounded(), compiled_once():
         out = Path(name, "out")
         _write(out, _spoiled(random, known.before, _compared(known.before)))
         words = ["plan", "--against-folder", str(out), *random.choice(_FORMS)]
@@ -189,9 +190,9 @@ _MODES: tuple[list[str], ...] = (
 def simulate_modes(data: bytes) -> None:
     """`simulate` of odd pods in every way that it can be asked."""
     random, known, states = Random(data), whole(), commands.states()  # noqa: S311
-    with tempfile.TemporaryDirectory() as name, bounded(), _compiled():
+    with tempfile.TemporaryDirectory() as name, bounded(), compiled_once():
         folder = Path(name)
-        node = f"{random.choice(_CLUSTERS)}-0"
+        node = f"{random.choice(CLUSTERS)}-0"
         words = ["simulate", node, str(_pods(random, folder)), *random.choice(_MODES)]
         if random.random() < 1 / 3:
             words += ["--format", "json"]
@@ -318,7 +319,7 @@ def imports(data: bytes) -> None:
 @cache
 def _repository() -> Path:
     """The whole project in Git, published to a branch."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-")) / "project"
+    folder = own_folder() / "project"
     shutil.copytree(whole().folder, folder, ignore=shutil.ignore_patterns(commands.CACHE))
     git(folder, "init", "-q")
     for name, value in (("user.name", "a"), ("user.email", "a@b"), ("gc.auto", "0")):
@@ -359,7 +360,7 @@ def branches(data: bytes) -> None:
         _import(repository, _spoiled(random, files, wanted), random)
         cached = words[0] in ("plan", "publish")
         if cached:
-            with _compiled(), patch("cpuplan.cli.compiled.compile_again", _compile_again):
+            with compiled_once(), patch("cpuplan.cli.compiled.compile_again", _compile_again):
                 _exit(repository, *words)
         else:
             ends(repository, *words)

@@ -61,6 +61,15 @@ CODES = {
         "The scheduler divides all CPUs by the number of cores, NUMA nodes and sockets, and rounds down. It finds NUMA "
         "nodes by zones called node-0, node-1 and so on; with a NUMA policy, and without zones, no pod comes to the node.",
     ),
+    "CP6175": Code(
+        "machine of which koordlet reports nothing",
+        "koordlet reports nothing of {hardware}: {problem}; {why}",
+        "{hint}",
+        "koordlet makes one zone for each NUMA node with memory and wants CPUs in each of them. Where they do not match, it "
+        "writes no NodeResourceTopology at all, and says so in its log every time. Without it koord-scheduler knows no CPUs "
+        "of the node: pods that bind CPUs do not come to it, and nothing is kept back for the system. Memory without CPUs is "
+        "CXL, persistent or high-bandwidth memory, or that of a GPU.",
+    ),
     "CP637": Code(
         "one configuration for a cluster",
         "cluster {cluster}: {first} and {second} have different {what}",

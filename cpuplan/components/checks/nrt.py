@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.components import chosen, kubelet, memory
 from cpuplan.components.base import once
-from cpuplan.components.published import exporters
+from cpuplan.components.published import exporters, koordlet
 from cpuplan.components.published.exporters import (
     EXPORTERS,
     KOORDLET,
@@ -15,6 +15,7 @@ from cpuplan.components.published.exporters import (
     can_have_zones,
     exporter_of,
 )
+from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.model.base import has_key
 from cpuplan.nrt.crd import DEFINITIONS
@@ -27,11 +28,42 @@ from cpuplan.text import counted
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP532: machines whose zones the scheduler plugin cannot read."""
+    """CP532: machines whose zones the scheduler plugin cannot read; CP6175: those without any."""
+    yield from _unreported(plan, locate)
     if not can_have_zones(plan):
         nodes = ", ".join(map(str, plan.topology.numa_facts))
         position = locate(plan.node_class.place("selector"))
         yield diagnose("CP532", position, hardware=plan.node_class.hardware, nodes=nodes)
+
+
+def _unreported(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP6175, whether koordlet is there for Koordinator's scheduler or for another one."""
+    node_class = plan.node_class
+    runs_koordlet = node_class.target.has_koordinator or exporter_of(plan) == KOORDLET
+    if not runs_koordlet or not (problem := koordlet.trouble(plan)):
+        return
+    online = plan.topology.online
+    offlined = plan.pool("offlined").cpus
+    nodes = plan.topology.numa_nodes
+    bare = [node for node in plan.topology.numa_facts if not nodes.get(node, EMPTY) & online]
+    emptied = [node for node, cpus in nodes.items() if cpus & online and cpus <= offlined]
+    without = ", ".join(map(str, [*bare, *emptied]))
+    yield diagnose(
+        "CP6175",
+        locate(node_class.place("pools.offlined" if emptied else "selector")),
+        hardware=node_class.hardware,
+        problem=problem,
+        why=f"without CPUs: NUMA node {without}" if without else "its CPUs and memory do not match",
+        hint=_other_than_koordlet(plan, is_emptied=bool(emptied and not bare)),
+    )
+
+
+def _other_than_koordlet(plan: ConfiguredPlan, *, is_emptied: bool) -> str:
+    if is_emptied:
+        return "leave a core of each NUMA node online"
+    if plan.node_class.target.has_koordinator:
+        return "give these nodes an intent of their own with another mechanism, such as kubelet"
+    return "name another nodeResourceTopology.exporter in the Cluster document"
 
 
 def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:

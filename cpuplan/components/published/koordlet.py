@@ -20,6 +20,7 @@ from cpuplan.koordinator.koordlet.zones import Zone as ComputedZone
 from cpuplan.koordinator.koordlet.zones import merge_zones
 from cpuplan.kubelet import quantity
 from cpuplan.kubelet.bits import parse_cpus
+from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.machine import NodeMemory
 from cpuplan.kubelet.pods.pod import CPU, MEMORY, Pod
 from cpuplan.kubelet.quantity import BINARY
@@ -32,11 +33,14 @@ from cpuplan.setting import Value
 
 def annotations(plan: NodePlan) -> dict[str, str]:
     """The annotations, as JSON, that the release of Koordinator has."""
+    made = _reported(plan)
+    if isinstance(made, str):
+        return {}
     machine = _machine(plan.topology, plan.pool("offlined").cpus)
     rows = [{**cpu._asdict()} for cpu in machine.cpus]
     values: dict[str, Any] = {
         keys.CPU_TOPOLOGY: {"detail": rows},
-        **_computed(plan).annotations(),
+        **made.annotations(),
     }
     target = plan.node_class.target
     return {
@@ -48,13 +52,22 @@ def annotations(plan: NodePlan) -> dict[str, str]:
 
 def labels(plan: NodePlan) -> dict[str, str]:
     """The labels of the object."""
-    found = _computed(plan).labels
-    return {"app.kubernetes.io/managed-by": "Koordinator", **found}
+    made = _reported(plan)
+    if isinstance(made, str):
+        return {}
+    return {"app.kubernetes.io/managed-by": "Koordinator", **made.labels}
 
 
 def zones(plan: NodePlan) -> list[Zone]:
     """The zones as koordlet writes them."""
-    return written(_computed(plan).zones)
+    made = _reported(plan)
+    return [] if isinstance(made, str) else written(made.zones)
+
+
+def trouble(plan: NodePlan) -> str:
+    """Why koordlet reports nothing of a node, in its words; empty where it reports."""
+    made = _reported(plan)
+    return made if isinstance(made, str) else ""
 
 
 def written(zones: Sequence[ComputedZone]) -> list[Zone]:
@@ -89,7 +102,7 @@ def fact(plan: NodePlan) -> Value:
 
 
 def computed(expected: Expected, pods: Sequence[Pod]) -> NodeTopology:
-    """What koordlet makes of a node with some pods."""
+    """What koordlet makes of a node with some pods; KubeletError where it makes nothing."""
     known: Any = expected.facts["koordlet"]
     machine = _machine(expected.topology, expected.pool("offlined").cpus)
     its_kubelet = Kubelet(**known["kubelet"])
@@ -99,12 +112,16 @@ def computed(expected: Expected, pods: Sequence[Pod]) -> NodeTopology:
     return nodetopology.compute(machine, given, pods, its_kubelet)
 
 
-def _computed(plan: NodePlan) -> NodeTopology:
+def _reported(plan: NodePlan) -> NodeTopology | str:
+    """What koordlet reports of a node, or the error with which it reports nothing at all."""
     machine = _machine(plan.topology, plan.pool("offlined").cpus)
     metadata = node.metadata(tuple(node.settings(plan)))
     reserved = len(kubelet.reserved_cpus(plan))
     given = _node(metadata, machine, reserved, memory.reservation(plan))
-    return nodetopology.compute(machine, given, (), _kubelet(plan))
+    try:
+        return nodetopology.compute(machine, given, (), _kubelet(plan))
+    except KubeletError as error:
+        return str(error)
 
 
 def _kubelet(plan: NodePlan) -> Kubelet:

@@ -4,7 +4,7 @@ import errno
 import os
 from pathlib import Path
 
-from cpuplan.files import FLAGS, TooLarge, Unreadable, read_open
+from cpuplan.files import FLAGS, TooLarge, Unreadable, note, read_open
 from cpuplan.importers.trees.links import LeavesTreeError, Links
 from cpuplan.importers.trees.tree import MAX_FILE, Refused
 
@@ -37,6 +37,7 @@ class FolderTree:
         if descriptor is None:
             return None
         try:
+            note(self._root + path)
             return read_open(descriptor, limit)
         except TooLarge:
             self.refused.add_large(limit, path)

@@ -65,7 +65,7 @@ class Policy:
 
     def __init__(self, name: str, numa: NUMAInfo, options: TopologyOptions) -> None:
         self.name, self.numa = name, numa
-        self.all = bits_of(numa.nodes)
+        self.all = 0 if name == NONE else bits_of(numa.nodes)
         self._by_distance = options.prefer_closest_numa_nodes and name != SINGLE
         self._can_panic = self._by_distance and not numa.is_complete()
         self._averages: dict[int, float] = {}

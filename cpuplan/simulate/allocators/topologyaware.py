@@ -13,7 +13,7 @@ from cpuplan.koordinator.koordlet import nodetopology
 from cpuplan.koordinator.koordlet.node import Node as KoordletNode
 from cpuplan.koordinator.koordlet.zones import compute_zones
 from cpuplan.kubelet.bits import members
-from cpuplan.kubelet.errors import PanicError
+from cpuplan.kubelet.errors import KubeletError, PanicError
 from cpuplan.kubelet.node import Kubelet, Node
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.kubelet.pods.qos import GUARANTEED, guaranteed_cpus, pod_qos
@@ -39,6 +39,10 @@ class TopologyAwareAllocator(KubeletAllocator):
         numbers = [node.id for node in facts.machine.nodes]
         if numbers != list(range(len(numbers))):
             raise UnfitError("the scheduler crashes on numbers of NUMA nodes with gaps (CP532)")
+        try:
+            self.zones()
+        except KubeletError as error:
+            raise UnfitError(f"koordlet publishes nothing of the node: {error}") from None
 
     def admit(self, pod: Pod) -> Admission:
         """Filter and score the node as the scheduler does, then admit the pod."""

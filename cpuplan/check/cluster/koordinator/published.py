@@ -62,7 +62,11 @@ def check(subject: Subject) -> Iterator[Answer]:
         yield answer
     yield from _topology(subject, topology, reported)
     pods = list(_pods(subject))
-    wanted = koordlet.computed(subject.expected, [pod for _, pod in pods])
+    try:
+        wanted = koordlet.computed(subject.expected, [pod for _, pod in pods])
+    except KubeletError as error:
+        yield subject.unverifiable("koordlet CPUs of pods", f"koordlet reports nothing: {error}")
+        return
     if isinstance(topology, Object) and not reported:
         yield from pools(subject, topology, wanted)
     if not subject.objects.is_known("Pod"):
