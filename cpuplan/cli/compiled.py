@@ -25,11 +25,21 @@ def compile_again(output_format: str = "") -> "tuple[Project, Compiled] | None":
     project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
     with workers() as who:
-        compiled = pipeline.compile_project(project, making=Making(who))
+        compiled = with_paused(project, pipeline.compile_project(project, making=Making(who)))
     if errors(compiled.diagnostics):
         print_diagnostics(compiled.diagnostics, output_format)
         return None
     return project, compiled
+
+
+def with_paused(project: "Project", compiled: "Compiled") -> "Compiled":
+    """What was compiled, with what is to be said of files that stay although nothing gives them."""
+    if not any(node.kept for node in compiled.plan.nodes):
+        return compiled
+    from cpuplan.premerge import paused
+
+    said = paused.check(project, compiled.plan)
+    return compiled._replace(diagnostics=(*compiled.diagnostics, *said))
 
 
 def differences(project: "Project", compiled: "Compiled") -> "Iterator[Diagnostic]":

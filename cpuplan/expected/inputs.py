@@ -10,7 +10,7 @@ from typing import Any
 
 #: Fields of intents that change nothing on nodes: pods, which may lie in files of their own, and
 #: how a change gets there.
-_WITHOUT = ("rollout", "workloads")
+_WITHOUT = ("paused", "rollout", "workloads")
 
 
 def digest(spec_of: Callable[[str, str], Any], intent: str, hardware: str, cluster: str) -> str:

@@ -113,11 +113,11 @@ def _paths(out: Path, record: dict[str, Any], node: NodePlan) -> list[str]:
     digests = record.get(FIELD)
     if isinstance(digests, dict):
         return sorted(path for path in digests if is_plain(path) and path[0] != ".")
-    is_own = _own(record, node.node_class)
+    is_own = own(record, node.node_class)
     return [path for path in before.owned(out) if is_plain(path) and is_own(path)]
 
 
-def _own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]:
+def own(record: dict[str, Any], node_class: NodeClass) -> Callable[[str], bool]:
     """Whether a path belongs to a class: its objects, files of its nodes, and expected objects."""
     cluster, node_files = (
         f"clusters/{node_class.cluster}",

@@ -23,6 +23,8 @@ from cpuplan.workers.work import Work
 
 #: When a process ends before its work, what is left is done by new ones; as often as this.
 _TRIES = 2
+#: What Python asks before it looks for modules in the working folder.
+_SAFE_PATH = "PYTHONSAFEPATH"
 
 
 def each(work: Work[Any], slices: Sequence[slice], jobs: int) -> Iterator[bytes]:
@@ -50,7 +52,7 @@ def _finished(work: Work[Any], left: dict[int, slice], jobs: int) -> Iterator[tu
     with _pool(min(jobs, len(left)), work) as pool:
         futures: dict[Future[bytes], int] = {}
         try:
-            with _uninterrupted():
+            with _uninterrupted(), _without_working_folder():
                 futures = {pool.submit(_do, chosen): index for index, chosen in left.items()}
         except BrokenProcessPool:
             return
@@ -63,7 +65,8 @@ def _finished(work: Work[Any], left: dict[int, slice], jobs: int) -> Iterator[tu
 def _pool(number: int, work: Work[Any]) -> Iterator[ProcessPoolExecutor]:
     """Processes that know `work`. Whatever goes wrong here ends them at once."""
     others = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(number, _context(work), initializer=_start, initargs=(work,))
+    with _without_working_folder():  # its locks start a process
+        pool = ProcessPoolExecutor(number, _context(work), initializer=_start, initargs=(work,))
     try:
         yield pool
     except BaseException:
@@ -86,6 +89,23 @@ def _uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _without_working_folder() -> Iterator[None]:
+    """Processes that start here import nothing from the folder that they stand in.
+
+    It may be a repository of others. Python would look for `multiprocessing` there first.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
 
 
 def _context(work: Work[Any]) -> BaseContext:

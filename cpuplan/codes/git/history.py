@@ -39,4 +39,22 @@ CODES = {
         "Git takes a tag before a branch of the same name. A tag called `origin/main` would otherwise decide what a change "
         "is compared with.",
     ),
+    "CP6115": Code(
+        "changed file of a paused class in this branch",
+        "{path} of the paused {intent} is neither as in {commit}, where this branch left the main branch, nor what the "
+        "inputs give",
+        "restore the file (`git checkout {commit} -- {path}`) and its digest, or remove `paused: true` and compile",
+        "The files of a paused intent are not made of the inputs, and their digests lie in the commit that may have changed "
+        "them. So `compile --check` and `verify-output` compare them with the main branch.",
+    ),
+    "CP6116": Code(
+        "unproven files of a paused class",
+        "nothing shows that the files of {name} are those that were compiled before {intent} was paused: {problem}",
+        "run the command in a clone with the history of the main branch (`git fetch --unshallow origin`), or compare the files "
+        "with the last commit that you trust",
+        "The files of a paused intent are not made of the inputs, and their digests lie in the commit that may have changed "
+        "them. Without the commit where the branch left the main branch, there is nothing to compare them with. This is a "
+        "warning, which no waiver covers: with `--strict`, it is an error.",
+        "warning",
+    ),
 }

@@ -82,7 +82,9 @@ def command(
     note(f"{counted(len(compiled.files), 'file')}: all of {tree.shown} is what the inputs give")
     paused = [each.node_class.full_name for each in compiled.plan.nodes if each.spec.paused]
     if paused:
-        note_names("paused, compared with the digests of their last compilation", paused)
+        is_known = all(said.code != "CP6116" for said in compiled.diagnostics)
+        how = "as where this branch left the main branch" if is_known else "nothing proves them"
+        note_names(f"paused, {how}", paused)
     return 0
 
 
