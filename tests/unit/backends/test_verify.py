@@ -419,7 +419,10 @@ def rules(one: ConfiguredPlan) -> list[dict[str, Any]]:
 
 def test_the_rules_name_metrics_that_the_agent_has() -> None:
     board = Board(60)
-    board.put(Checked(Known("a", "b", "c"), Counts({}, {("CP811", "error"): 1}, is_verified=True), ()), 0.1)
+    board.put(
+        Checked(Known("a", "b", "c"), Counts({}, {("CP811", "error"): 1}, is_verified=True), ()),
+        0.1,
+    )
     served = set(
         re.findall("^cpuplan_\\w+", metrics.text(board.view(), Known("a", "b", "c")), re.MULTILINE)
     )
