@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from cpuplan.agent.board import View
-from cpuplan.expected import evidence
+from cpuplan.expected.situation import UNREAD
 from cpuplan.text import counted
 
 CONDITION = "CPUPlanHolds"
@@ -35,15 +35,18 @@ def of(view: View) -> Verdict:
     if checked is None:
         return Verdict("Unknown", "NotChecked", _short(view.problem))
     facts = checked.counts.facts
+    codes = {code for code, _ in checked.counts.findings}
     held, differ, other = (facts.get(key, 0) for key in ("held", "differs", "unverifiable"))
     beside = "; ".join(_beside(other, facts.get("unshown", 0)))
+    if not checked.counts.is_verified and codes <= UNREAD:
+        texts = (*checked.findings, beside)
+        message = "; ".join(filter(None, texts)) or "the plan has no facts to verify"
+        return Verdict("Unknown", NOTHING, _short(message))
     if differ:
         found = "; ".join(checked.findings)
         verb = "differs" if differ == 1 else "differ"
         texts = (f"{counted(differ, 'fact')} of the plan {verb}: {found}", beside)
         return Verdict("False", "PlanDiffers", _short("; ".join(filter(None, texts))))
-    if not evidence.SOMETHING.is_met(evidence.of_numbers(facts)):
-        return Verdict("Unknown", NOTHING, beside or "the plan has no facts to verify")
     reason = "HoldsWhereVerifiable" if other else "PlanHolds"
     verb = "holds" if held == 1 else "hold"
     texts = (f"{counted(held, 'fact')} of the plan {verb}", beside)

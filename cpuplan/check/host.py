@@ -30,7 +30,7 @@ from cpuplan.check.services import affinities, files, profile, tuning, units
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads import kthreads, outside
 from cpuplan.diagnostics import diagnose
-from cpuplan.expected.answer import Answer
+from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.expected.state import Expected
 from cpuplan.source import Locate
 
@@ -111,13 +111,40 @@ def check(root: Root, expected: Expected, node: str, locate: Locate) -> list[Ans
     return [*dict.fromkeys(answers), *unanswered.answers(expected, answers, reason)]
 
 
+def _of_whole_folders(subject: Subject, answers: list[Answer]) -> Iterator[Answer]:
+    """The answers of a step; none where it saw a part of a folder: the rest may say otherwise.
+
+    What it leaves for others in the cache is of a part too.
+    """
+    reasons = [f"{path}: {problem}" for path, problem in sorted(subject.root.unlisted.items())]
+    if reasons:
+        subject.partial |= dict.fromkeys(subject.cache.used, reasons[0])
+    reasons += [subject.partial[name] for name in sorted(subject.cache.used & set(subject.partial))]
+    if not reasons:
+        yield from answers
+        return
+    for answer in answers:
+        if answer.verdict is Verdict.UNVERIFIABLE:
+            yield answer
+        else:
+            yield answer._replace(
+                verdict=Verdict.UNVERIFIABLE,
+                observed="",
+                reason=reasons[0],
+                finding=None,
+                heals=None,
+            )
+
+
 def _run(step: Step, subject: Subject) -> Iterator[Answer]:
     """The answers of one step, and all that it could not read: that never passes a check.
 
     What an agent is not to read is no difference, and not verified either.
     """
     subject.root.refused.clear()
-    yield from step(subject)
+    subject.root.unlisted.clear()
+    subject.cache.used.clear()
+    yield from _of_whole_folders(subject, list(step(subject)))
     for path, problem in sorted(subject.root.refused.items()):
         fact = f"readable {path}"
         if path in subject.root.withheld:

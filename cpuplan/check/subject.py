@@ -61,6 +61,30 @@ class Statements:
         )
 
 
+class Cache(dict[str, Any]):
+    """What several steps read; `used` are the names that were asked for or written of late."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.used: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.used.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> Any:
+        self.used.add(name)
+        return super().__getitem__(name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.used.add(name)
+        super().__setitem__(name, value)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a name, or the default."""
+        return self[name] if name in self else default  # noqa: SIM401 - this is `get`
+
+
 class Subject(Statements):
     """Everything that a step of the check reads."""
 
@@ -72,7 +96,9 @@ class Subject(Statements):
         self.expected = expected
         self.node = node
         #: What several steps read, by a name of theirs.
-        self.cache: dict[str, Any] = {}
+        self.cache = Cache()
+        #: Of what is there, what was read of folders that cannot be listed as a whole, and why.
+        self.partial: dict[str, str] = {}
 
     def place(self, path: str) -> Position:
         """The beginning of a file of the node."""

@@ -7,7 +7,7 @@ is held, it differs, it was not seen.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cpuplan.expected.answer import Answer, Verdict
@@ -15,6 +15,25 @@ from cpuplan.expected.situation import COMPILED, UNREAD, Situation, situation
 
 _THRESHOLD = re.compile(r"([0-9]{1,6})(%?)")
 _ALL = 100
+#: Facts that every node of the machine holds, with a plan or without: nothing else is in the way.
+_OF_MACHINES = "machine "
+_OF_ANY_NODE = frozenset(
+    (
+        "affinities of units",
+        "alignment of exclusive CPUs",
+        "boot arguments of others",
+        "complaints of the kernel",
+        "counts of interrupts",
+        "CPUs that control groups keep for themselves",
+        "kubelet starts on this machine",
+        "limits of services",
+        "limits of slices of pods",
+        "managed interrupts",
+        "packet steering of queues",
+        "quotas of exclusive CPUs",
+        "version of control groups",
+    )
+)
 #: Reasons that are told of one finding.
 _MAX_REASONS = 3
 
@@ -61,24 +80,17 @@ def parse(text: str) -> Threshold:
     return Threshold(percent=number) if match[2] else Threshold(facts=number)
 
 
-def of_numbers(facts: Mapping[str, int]) -> Evidence:
-    """The evidence of numbers by verdict, as metrics have them."""
-    held, differs, unseen, unshown = (
-        facts.get(name, 0) for name in ("held", "differs", "unverifiable", "unshown")
-    )
-    return Evidence(held + differs, unseen, unshown)
-
-
 def of(answers: Iterable[Answer]) -> Evidence:
     """The evidence of answers, each fact once.
 
-    The project's own documents say nothing of a node, and what could not be read nothing at all.
+    The project's own documents say nothing of a node, what could not be read nothing at all, and
+    what every node of the machine holds nothing of a plan.
     """
     verified: set[str] = set()
     unseen: set[str] = set()
     unshown: set[str] = set()
     for answer in answers:
-        if answer.fact == COMPILED:
+        if answer.fact == COMPILED or (_is_of_any_node(answer.fact) and not answer.finding):
             continue
         if answer.verdict is Verdict.UNVERIFIABLE and answer.is_unshown:
             unshown.add(answer.fact)
@@ -98,8 +110,9 @@ def is_verified(answers: Iterable[Answer], threshold: Threshold = SOMETHING) -> 
 def standing(answers: Sequence[Answer], threshold: Threshold = SOMETHING) -> Situation:
     """Where a node stands: what was looked at too little does not hold."""
     found = situation(answers)
-    is_short = found is Situation.HELD and not is_verified(answers, threshold)
-    return Situation.UNSEEN if is_short else found
+    differs = any(answer.finding and not _is_unread(answer) for answer in answers)
+    least = threshold if found is Situation.HELD else SOMETHING
+    return found if differs or is_verified(answers, least) else Situation.UNSEEN
 
 
 def reasons(answers: Iterable[Answer]) -> str:
@@ -114,6 +127,10 @@ def reasons(answers: Iterable[Answer]) -> str:
     rest = sum(number for _, number in numbers[_MAX_REASONS:])
     more = [f"other reasons ({rest})"] if rest else []
     return "; ".join((*told, *more)) or "the plan has no fact that can be looked at here"
+
+
+def _is_of_any_node(fact: str) -> bool:
+    return fact.startswith(_OF_MACHINES) or fact in _OF_ANY_NODE
 
 
 def _is_unread(answer: Answer) -> bool:

@@ -30,6 +30,8 @@ class Counts(NamedTuple):
     facts: Mapping[str, int]
     #: Findings by code and severity.
     findings: Mapping[tuple[str, str], int]
+    #: Whether anything was looked at that tells whether the plan holds.
+    is_verified: bool
 
 
 def text(families: Iterable[Family]) -> str:
@@ -51,6 +53,10 @@ def of_answers(nodes: Iterable[tuple[Labels, Counts]]) -> Iterator[Family]:
         for (code, severity), number in sorted(counts.findings.items())
     ]
     yield gauge("cpuplan_facts", "Facts of the node's plan, by the verdict of the check.", facts)
+    verified = [(labels, float(counts.is_verified)) for labels, counts in known]
+    yield gauge(
+        "cpuplan_verified", "Whether anything of the node's plan was looked at: 1, or 0.", verified
+    )
     yield gauge("cpuplan_findings", "Differences from the node's plan, by code.", findings)
 
 

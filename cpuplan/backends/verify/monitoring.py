@@ -46,6 +46,7 @@ def prometheus_rule(
     rules = [
         _differs(plan),
         _unverified(plan),
+        _nothing_verified(plan),
         _not_checked(plan),
         _stale(plan, digest),
         _absent(plan),
@@ -109,6 +110,18 @@ def _unverified(plan: NodePlan) -> dict[str, Any]:
         "Parts of the plan cannot be verified on node {{ $labels.node }}",
         "Facts of the plan that node {{ $labels.node }} should show and does not: {{ $value }}. "
         "`cpuplan check --coverage` on the node lists them with the reasons.",
+    )
+
+
+def _nothing_verified(plan: NodePlan) -> dict[str, Any]:
+    return _rule(
+        "CPUPlanNothingVerified",
+        f"max {_BY_NODE} (cpuplan_verified{_selector(plan)}) == 0",
+        "30m",
+        "warning",
+        "Nothing of the plan can be verified on node {{ $labels.node }}",
+        "The agent on node {{ $labels.node }} checks it, and sees nothing that tells whether the "
+        "plan holds. `cpuplan check --coverage` on the node lists the facts with the reasons.",
     )
 
 

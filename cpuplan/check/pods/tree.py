@@ -12,7 +12,6 @@ from cpuplan.check.roots.root import Root
 from cpuplan.check.threads.task import cpu_list
 from cpuplan.check.threads.unit import is_pod
 from cpuplan.cpuset import CpuSet
-from cpuplan.files import TooLarge
 
 MOUNT = "sys/fs/cgroup"
 #: Control groups of one node; where there are more, none is judged.
@@ -71,7 +70,7 @@ class Tree:
         """Nothing is judged by a part of the control groups."""
         self.groups = {"": self.groups[""]}
         self.problem = problem
-        self.root.refuse(self._cpuset, TooLarge(problem))
+        self.root.cut(self._cpuset, problem)
 
     @cached_property
     def _sorted(self) -> list[str]:

@@ -74,6 +74,8 @@ class Root:
         self.folder = Path(os.path.realpath(folder))
         #: Why a file or folder is not read, by its shown path.
         self.refused: dict[str, str] = {}
+        #: Folders among them: what was seen there is a part of what is there.
+        self.unlisted: dict[str, str] = {}
         #: Those that a part of a node has not got on purpose, and whether they are for other users.
         self.withheld: dict[str, bool] = {}
         #: None while a check may go on reading.
@@ -116,7 +118,11 @@ class Root:
 
     def entries(self, path: str) -> list[tuple[str, bool]]:
         """The same names, each with whether it is a folder and no link."""
-        return self._ask(self._reader.entries, path) or []
+        names = self._ask(self._reader.entries, path)
+        place = str(self.folder / path)
+        if names is None and place in self.refused and place not in self.withheld:
+            self.unlisted[place] = self.refused[place]
+        return names or []
 
     def identity(self, path: str) -> Hashable:
         """What tells a folder from all others, by whatever path it is reached; None for none.
@@ -133,7 +139,7 @@ class Root:
         while todo:
             place, is_folder = todo.pop()
             if len(files) + len(seen) == MAX_NAMES:
-                self.refuse(path, TooLarge(f"it has more than {MAX_NAMES:,} files"))
+                self.cut(path, f"it has more than {MAX_NAMES:,} files")
                 return []
             if not is_folder:
                 files.append(place)
@@ -173,6 +179,11 @@ class Root:
         self.refused[str(self.folder / path)] = refusal.problem
         if self.kind is Kind.PART and refusal.errno in (*_DENIED, errno.ESTALE):
             self.withheld[str(self.folder / path)] = refusal.errno in _DENIED
+
+    def cut(self, path: str, problem: str) -> None:
+        """Note that not all below a folder is looked at."""
+        self.refuse(path, TooLarge(problem))
+        self.unlisted[str(self.folder / path)] = problem
 
     def is_left_out(self, path: str) -> bool:
         """Whether an agent has not got a file on purpose: it is not mounted, or is for others."""

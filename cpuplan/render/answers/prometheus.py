@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.expected import evidence
 from cpuplan.expected.answer import Answer
 from cpuplan.render import prometheus
 from cpuplan.render.answers.fleet import Checked
@@ -33,7 +34,8 @@ def counted(answers: Sequence[Answer]) -> Counts:
     facts = {verdict.name.lower(): number for verdict, number in counts(answers).items()}
     others = unshown(answers)
     facts |= {"unverifiable": facts["unverifiable"] - others, "unshown": others}
-    return Counts(facts, Counter((each.code, each.severity.value) for each in findings(answers)))
+    codes = Counter((each.code, each.severity.value) for each in findings(answers))
+    return Counts(facts, codes, evidence.is_verified(answers))
 
 
 def findings(answers: Iterable[Answer]) -> list[Diagnostic]:

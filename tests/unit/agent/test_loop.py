@@ -9,8 +9,8 @@ from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.render.prometheus import Counts
 
 PLAN = Plan("edge", "du", "1f2e")
-GOOD = Checked(PLAN, Counts({"held": 3, "differs": 0}, {}), ())
-BAD = Checked(PLAN, Counts({"held": 2, "differs": 1}, {}), ("CP811 x",))
+GOOD = Checked(PLAN, Counts({"held": 3, "differs": 0}, {}, is_verified=True), ())
+BAD = Checked(PLAN, Counts({"held": 2, "differs": 1}, {}, is_verified=True), ("CP811 x",))
 
 
 class Source:

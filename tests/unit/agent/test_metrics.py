@@ -8,7 +8,9 @@ from cpuplan.render.prometheus import Counts
 from tests.promtool import needs_promtool, promtool
 
 PLAN = Plan("edge", "du", "1f2e")
-CHECKED = Checked(PLAN, Counts({"held": 7, "differs": 1}, {("CP811", "error"): 1}), ("CP811 x",))
+CHECKED = Checked(
+    PLAN, Counts({"held": 7, "differs": 1}, {("CP811", "error"): 1}, is_verified=True), ("CP811 x",)
+)
 OF_FACTS = "cpuplan_facts{"
 
 

@@ -19,7 +19,15 @@ def view(
     board = Board(60)
     facts = {"held": held, "differs": differs, "unverifiable": unverifiable}
     facts["unshown"] = unshown
-    board.put(Checked(PLAN, Counts(facts, {}), found), 0.1)
+    board.put(Checked(PLAN, Counts(facts, {}, held + differs > 0), found), 0.1)
+    return board.view()
+
+
+def unread(code: str) -> View:
+    """A root that is empty, or cannot be read: a finding, and nothing that was looked at."""
+    board = Board(60)
+    counts = Counts({"differs": 1, "unverifiable": 2}, {(code, "error"): 1}, is_verified=False)
+    board.put(Checked(PLAN, counts, (f"{code} /host cannot be read",)), 0.1)
     return board.view()
 
 
@@ -49,6 +57,19 @@ FAILED = Board(60).view()._replace(problem="CP877: x is no expected state")
             "3 facts of the plan hold; 8 facts cannot be seen by an agent",
         ),
         (view(0, 0, 2), "Unknown", "NothingVerified", "2 facts cannot be verified here"),
+        (
+            unread("CP801"),
+            "Unknown",
+            "NothingVerified",
+            "CP801 /host cannot be read; 2 facts cannot be verified here",
+        ),
+        (
+            unread("CP802"),
+            "False",
+            "PlanDiffers",
+            "1 fact of the plan differs: CP802 /host cannot be read; "
+            "2 facts cannot be verified here",
+        ),
         (view(), "Unknown", "NothingVerified", "the plan has no facts to verify"),
         (FAILED, "Unknown", "NotChecked", "CP877: x is no expected state"),
     ],

@@ -419,7 +419,10 @@ def rules(one: ConfiguredPlan) -> list[dict[str, Any]]:
 
 def test_the_rules_name_metrics_that_the_agent_has() -> None:
     board = Board(60)
-    board.put(Checked(Known("a", "b", "c"), Counts({}, {("CP811", "error"): 1}), ()), 0.1)
+    board.put(
+        Checked(Known("a", "b", "c"), Counts({}, {("CP811", "error"): 1}, is_verified=True), ()),
+        0.1,
+    )
     served = set(
         re.findall("^cpuplan_\\w+", metrics.text(board.view(), Known("a", "b", "c")), re.MULTILINE)
     )
@@ -427,7 +430,7 @@ def test_the_rules_name_metrics_that_the_agent_has() -> None:
         name for rule in rules(asking(**ALL)) for name in re.findall("cpuplan_\\w+", rule["expr"])
     }
     assert asked <= served
-    assert len(asked) == 4
+    assert len(asked) == 5
 
 
 def test_each_alert_links_to_its_heading() -> None:
@@ -471,6 +474,10 @@ def facts(node: str) -> str:
     return f'cpuplan_facts{{node="{node}",{OWN},verdict="unverifiable"}}'
 
 
+def verified(node: str) -> str:
+    return f'cpuplan_verified{{node="{node}",{OWN}}}'
+
+
 def current(node: str) -> str:
     return f'cpuplan_check_current{{node="{node}",{OWN}}}'
 
@@ -491,6 +498,8 @@ def cases(digest: str) -> list[Any]:
         case("CPUPlanUnverified", 59, {facts("a"): "3x90"}),
         case("CPUPlanUnverified", 61, {facts("a"): "3x90"}, {**on_a, "severity": "info"}),
         case("CPUPlanUnverified", 61, {facts("a"): "0x90"}),
+        case("CPUPlanNothingVerified", 29, {verified("a"): "0x60"}),
+        case("CPUPlanNothingVerified", 31, {verified("a"): "0x60", verified("b"): "1x60"}, on_a),
         case("CPUPlanNotChecked", 11, {current("a"): "0x30", current("b"): "1x30"}, on_a),
         case("CPUPlanNotChecked", 11, {current("a"): "0x5 1x30"}),
         case("CPUPlanStale", 16, {info("a", digest): "1x30"}),

@@ -7,7 +7,9 @@ import pytest
 
 from cpuplan.check.host import check
 from cpuplan.check.roots.sources import root_of
+from cpuplan.expected import evidence
 from cpuplan.expected.answer import Verdict
+from cpuplan.expected.situation import Situation
 from tests.live import Cluster
 from tests.machines.plans import no_position, plan, regular
 
@@ -48,3 +50,41 @@ def test_nothing_is_held(tmp_path: Path, name: str, folders: str) -> None:
     answers = check(root_of(root, "worker-0"), expected, "worker-0", no_position)
     assert [each.fact for each in answers if each.verdict is Verdict.HELD] == []
     assert len(answers) > 10
+
+
+@pytest.mark.parametrize("isolation", [{}, {"by": "partitions"}])
+@pytest.mark.parametrize("name", PLANS)
+def test_a_machine_without_a_plan_holds_none(
+    tmp_path: Path, name: str, isolation: dict[str, Any]
+) -> None:
+    """Its CPUs are those of the inventory, and nothing of others is in the way."""
+    made = plan(regular(sockets=2, cores=4, threads=2), reserved="0,8", **PLANS[name])
+    if isolation:
+        spec = {
+            "pools": {"reserved": {"cores": 1}, "isolcpus": {"cores": 1}, "isolated": "rest"},
+            "isolation": {
+                "by": "partitions",
+                **dict.fromkeys(("managedIrq", "nohzFull", "rcuNocbs", "irqAffinity"), False),
+            },
+            "kubelet": {"cpuManagerPolicy": "none"},
+        }
+        made = plan(
+            regular(sockets=2, cores=4, threads=2),
+            reserved="0,8",
+            isolcpus="1,9",
+            platform="kubernetes",
+            version="1.33",
+            spec=spec,
+        )
+    expected = Cluster(made).expected[0]
+    for file, text in {
+        **dict.fromkeys(("online", "present", "possible"), "0-15\n"),
+        "../../../../proc/cmdline": "quiet\n",
+    }.items():
+        path = tmp_path / "worker-0/sys/devices/system/cpu" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "worker-0/proc").mkdir(exist_ok=True)
+        path.write_text(text)
+    answers = check(root_of(tmp_path / "worker-0", "worker-0"), expected, "worker-0", no_position)
+    assert Verdict.HELD in {each.verdict for each in answers}
+    assert evidence.standing(answers) is not Situation.HELD

@@ -24,6 +24,9 @@ OTHER = Answer("e", Verdict.DIFFERS, "", finding=diagnose("CP887", kind="A", nam
         ([UNREAD], Evidence(0, 1)),
         ([HELD, UNSEEN._replace(fact="a")], Evidence(1, 0)),
         ([HELD, HELD], Evidence(1, 0)),
+        ([HELD._replace(fact="machine online CPUs"), UNSEEN], Evidence(0, 1)),
+        ([HELD._replace(fact="boot arguments of others"), UNSEEN], Evidence(0, 1)),
+        ([OTHER._replace(fact="machine online CPUs"), UNSEEN], Evidence(1, 1)),
         ([UNSEEN, UNSHOWN._replace(fact="b")], Evidence(0, 1)),
     ],
 )
@@ -56,15 +59,11 @@ def test_what_is_no_threshold(text: str) -> None:
         evidence.parse(text)
 
 
-def test_numbers_of_metrics_are_judged_alike() -> None:
-    facts = {"held": 2, "differs": 1, "unverifiable": 3, "unshown": 4}
-    assert evidence.of_numbers(facts) == Evidence(3, 3, 4)
-
-
 def test_nothing_holds_unseen() -> None:
     assert evidence.standing([UNSEEN]) is Situation.UNSEEN
     assert evidence.standing([HELD, UNSEEN]) is Situation.HELD
     assert evidence.standing([HELD, UNSEEN], Threshold(percent=80)) is Situation.UNSEEN
+    assert evidence.standing([HELD._replace(fact="machine SMT"), UNREAD]) is Situation.UNSEEN
     assert evidence.standing([HELD, OTHER], Threshold(facts=9)) is Situation.DRIFTED
 
 

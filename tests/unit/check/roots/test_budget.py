@@ -8,7 +8,7 @@ import io
 import os
 import tarfile
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from cpuplan.check.roots import root as module
 from cpuplan.check.roots import sources
 from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.check.roots.root import Kind, Root
-from cpuplan.check.subject import nowhere
+from cpuplan.check.subject import Subject, nowhere
 from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.files import TooLarge, packed
 from tests import captured
@@ -311,3 +311,46 @@ def test_a_must_gather_is_opened_node_by_node(
         assert opening.open().kind is Kind.MUST_GATHER
     assert len(alive) == 20
     assert most <= 2
+
+
+@pytest.mark.parametrize("place", ["etc/systemd/system", "etc/systemd/system/kubelet.service.d"])
+def test_nothing_is_judged_by_a_part_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Also not by later steps, which take what the first one has read."""
+    files = {**FILES, **{f"{place}/{number}.conf": "" for number in range(30)}}
+    files["etc/systemd/system/kubelet.service"] = "[Service]\nExecStart=/usr/bin/kubelet\n"
+    whole = {answer.fact: answer for answer in answers(folder(tmp_path / "a", files, {}))}
+    monkeypatch.setattr("cpuplan.check.roots.folder.MAX_NAMES", 20)
+    found = answers(folder(tmp_path / "b", files, {}))
+    assert "CP805" in codes(found)
+    judged = {"affinities of units", "tuned service.service.fwupd-refresh.timer"}
+    seen = [answer for answer in found if answer.fact in judged]
+    assert whole["affinities of units"].verdict is Verdict.HELD
+    assert seen
+    for answer in seen:
+        assert answer.verdict is Verdict.UNVERIFIABLE
+
+
+def test_what_an_earlier_step_read_in_part_is_not_judged_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = folder(tmp_path, {f"proc/{number}/x": "" for number in range(1, 30)}, {})
+    subject = Subject(root, captured.expected("plain"))
+
+    def reads(subject: Subject) -> Iterator[Answer]:
+        subject.cache["processes"] = subject.root.names("proc")
+        yield subject.held("one", "proc")
+
+    def takes(subject: Subject) -> Iterator[Answer]:
+        yield subject.held("two", str(subject.cache["processes"]))
+
+    def looks_elsewhere(subject: Subject) -> Iterator[Answer]:
+        yield subject.held("three", str(subject.root.names("sys")))
+
+    monkeypatch.setattr("cpuplan.check.roots.folder.MAX_NAMES", 20)
+    steps = [reads, takes, looks_elsewhere]
+    found = [answer for step in steps for answer in host._run(step, subject)]
+    verdicts = {answer.fact: answer.verdict for answer in found if not answer.finding}
+    unknown = Verdict.UNVERIFIABLE
+    assert verdicts == {"one": unknown, "two": unknown, "three": Verdict.HELD}

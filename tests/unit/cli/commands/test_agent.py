@@ -142,7 +142,8 @@ def test_what_was_not_looked_at_does_not_hold(
     facts: dict[str, int],
     code: int,
 ) -> None:
-    checked = Checked(Plan("lab", "main-small", "1f2e"), Counts(facts, {}), ())
+    counts = Counts(facts, {}, is_verified="held" in facts)
+    checked = Checked(Plan("lab", "main-small", "1f2e"), counts, ())
     monkeypatch.setattr("cpuplan.agent.node.Node.check", lambda _: checked)
     words = ["agent", "--node", "worker-0", "--root", str(folder / "node"), "--once"]
     assert run_in(folder, words, capsys)[0] == code
