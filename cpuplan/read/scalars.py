@@ -7,9 +7,9 @@ text.
 """
 
 import re
+from typing import Any, NamedTuple
 
 from cpuplan.text import SHOWN, clip
-from typing import Any, NamedTuple
 
 #: Unquoted words that both versions read alike.
 WORDS: dict[str, bool | None] = {

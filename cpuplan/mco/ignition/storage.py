@@ -38,10 +38,8 @@ def storage(section: Config, version: Version) -> Iterator[Broken]:
 
 def _is_below(path: str, links: Set[str], lengths: Set[int]) -> bool:
     """Whether a path lies below one of the links, whose paths have these lengths."""
-    for length in lengths:
-        if path[length : length + 1] == "/" and path[:length] in links:
-            return True
-    return False
+    ends = (length for length in lengths if path[length : length + 1] == "/")
+    return any(path[:end] in links for end in ends)
 
 
 def _target(link: Config) -> str:
