@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+#: Characters of a scalar that a message repeats.
+SHOWN = 40
 #: So many letters say which name is meant; fewer begin names by chance.
 _FEW_LETTERS = 3
 
@@ -31,6 +33,11 @@ def listed(words: Sequence[str], most: int) -> str:
     """`a, b, c`; of many more than `most` words the first ones, and a number: `a, b and 7 more`."""
     more = len(words) - most
     return ", ".join(words) if more <= 1 else f"{', '.join(words[:most])} and {more} more"
+
+
+def clip(text: str, longest: int = SHOWN) -> str:
+    """`text`, shortened to what a message has room for."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

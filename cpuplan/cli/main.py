@@ -2,9 +2,10 @@
 
 0 fine; 1 findings: errors in the input, no layout, a node that differs; 2 usage, reading and
 writing; 3 `out/` is stale (--check), or a plan has changes (--exit-code); 4 the impact of a plan is
-above --max-impact; 5 another run is writing; 6 compiled, with a layout that is not proven best; 7 a
-check found nothing that differs, but looked at too little to say that it holds; 70 a bug; 130 and
-143 interrupted, with the old output intact.
+above --max-impact; 5 another run is writing; 6 compiled, with a layout that is not proven best, or
+simulated, and the limit of work was reached before all was known; 7 a check found nothing that
+differs, but looked at too little to say that it holds; 70 a bug; 130 and 143 interrupted, with the
+old output intact.
 """
 
 import os

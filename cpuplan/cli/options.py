@@ -126,9 +126,9 @@ def time_limit() -> click.Option:
         ["--time-limit"],
         type=click.IntRange(min=1),
         metavar="SECONDS",
-        help="How long each layout may be searched for and proven best, in seconds of the solver's "
-        "work: counted in its steps and not by a clock, so that the result is the same on every "
-        f"machine.  [default: {DEFAULT:g}]",
+        help="How long each layout may be searched for and proven best, and how long pods may be "
+        "simulated on nodes of a class, in seconds of work: counted in steps and not by a clock, "
+        f"so that the result is the same on every machine.  [default: {DEFAULT:g}]",
         expose_value=False,
         callback=keep,
     )

@@ -31,6 +31,9 @@ from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.orders import Answer
 from cpuplan.workers import HERE, Workers
 
+#: The exit code where the limit of work was reached before it was known that all is fine.
+UNPROVEN = 6
+
 Chosen = Sequence[tuple[ConfiguredPlan, tuple[str, ...]]]
 
 
@@ -72,9 +75,13 @@ class Outcome(NamedTuple):
     other: Result | None
 
     @property
-    def is_fine(self) -> bool:
+    def exit_code(self) -> int:
+        """1 where something is refused or wrong; where nothing is, 6 without a proof."""
+        refuses = self.result.refuses and not self.orders
+        if refuses or errors(self.diagnostics) or any(answer.refused for _, answer in self.orders):
+            return 1
         proven = [answer.is_proven for _, answer in self.orders]
-        return (all(proven) if proven else self.result.is_fine) and not errors(self.diagnostics)
+        return 0 if self.result.is_complete and all(proven) else UNPROVEN
 
     def shown(self) -> "Outcome":
         """Of this what --cluster and --node leave."""
@@ -99,7 +106,7 @@ def starter(
         raise click.UsageError("--policy and --scheduler exclude each other")
     is_planned = wanted.scheduler == PLANNED
     start = ALLOCATORS[wanted.policy].start if is_planned else SCHEDULERS[wanted.scheduler]
-    return Starter(start, manifests.read_state(states), resources)
+    return Starter(start, manifests.read_state(states), resources, settings().time_limit)
 
 
 @stage("judging pods")

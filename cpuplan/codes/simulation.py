@@ -107,8 +107,17 @@ CODES = {
         "in the order {order}, the kubelet of class {name} does not admit the last of its workloads: {problem}",
         "leave room for one more of the largest workload, make sizes equal, or make sure that the largest come first",
         "The order in which pods start is not defined, least of all after a reboot. The simulated kubelet tried the "
-        "orders, up to a limited number of steps. `cpuplan simulate --any-order` tries more.",
+        "orders, up to half a second of work. `cpuplan simulate --any-order` tries more, and says how many.",
         "warning",
+    ),
+    "CP7155": Code(
+        "pods not simulated to the end",
+        "whether the kubelet of class {name} in cluster {cluster} admits what is planned for it is not known: the limit of "
+        "{limit} of work was reached before",
+        "give it longer with --time-limit, or plan fewer pods",
+        "The kubelet's managers look at all sets of NUMA nodes for each pod, which takes long on machines with many of "
+        "them, and a workload may have thousands of pods. The limit is counted in steps of the simulated kubelet and not by a "
+        "clock, so that the same input ends at the same pod everywhere.",
     ),
     "CP714": Code(
         "pod that shares CPUs otherwise than it asks",

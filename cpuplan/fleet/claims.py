@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.fleet.groups import Group
+from cpuplan.fleet.groups import Group, unreadable
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.rollout.selector import Selector
 from cpuplan.name_ranges import expand_all
@@ -123,9 +123,8 @@ def _selected(
     try:
         return selects(selector, group)
     except ValueError as error:
-        problem = diagnose(
-            "CP228", intent.at("selector", "nodes"), name=", ".join(selector.nodes), problem=error
-        )
+        place = intent.at("selector", "nodes")
+        problem = unreadable(place, ", ".join(selector.nodes), str(error))
         if problem not in diagnostics:
             diagnostics.append(problem)
         return ()

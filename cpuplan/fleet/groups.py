@@ -10,11 +10,14 @@ from cpuplan.fleet import catalog
 from cpuplan.model.inventory import Device, NodeGroup, NodesSpec
 from cpuplan.name_ranges import expand_names
 from cpuplan.read.documents import Document, Documents
-from cpuplan.text import did_you_mean
+from cpuplan.source import Position
+from cpuplan.text import clip, did_you_mean
 
 #: The most nodes that ranges of names give in one project. The largest fleet that was measured has
 #: 200,000, and each takes about half a kilobyte in every stage.
 MOST_IN_RANGES = 500_000
+#: Characters of names that a message repeats.
+_SHOWN = 100
 
 
 class Group(NamedTuple):
@@ -48,12 +51,14 @@ def _groups(documents: Documents, diagnostics: list[Diagnostic]) -> Iterator[Gro
             if len(names) > 1 and in_ranges > MOST_IN_RANGES:
                 problem = f"the ranges of a project expand to at most {MOST_IN_RANGES:,} names"
                 place = document.at("nodes", index, "name")
-                diagnostics.append(diagnose("CP228", place, name=group.name, problem=problem))
+                diagnostics.append(unreadable(place, group.name, problem))
                 names = ()
             named = group.hardware or spec.hardware
             if named is None:
                 diagnostics.append(
-                    diagnose("CP223", document.at("nodes", index, "name"), name=group.name)
+                    diagnose(
+                        "CP223", document.at("nodes", index, "name"), name=clip(group.name, _SHOWN)
+                    )
                 )
             elif named not in known and not documents.may_define("Hardware", named):
                 place = (
@@ -92,16 +97,20 @@ def _names(
     try:
         names = tuple(expand_names(group.name))
     except ValueError as error:
-        diagnostics.append(diagnose("CP228", place, name=group.name, problem=error))
+        diagnostics.append(unreadable(place, group.name, str(error)))
         return ()
     for name in names:
         problem = naming.problem_of(name, naming.LONGEST_NODE)
         if problem:
-            diagnostics.append(
-                diagnose("CP228", place, name=group.name, problem=f"{name!r} {problem}")
-            )
+            problem = f"{clip(name, _SHOWN)!r} {problem}"
+            diagnostics.append(unreadable(place, group.name, problem))
             return ()
     return names
+
+
+def unreadable(place: Position | None, names: str, problem: str) -> Diagnostic:
+    """CP228: text that should be the name of a node, or a range of names."""
+    return diagnose("CP228", place, name=clip(names, _SHOWN), problem=problem)
 
 
 def _check_unique(groups: Iterable[Group], diagnostics: list[Diagnostic]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.claims import Claim, selects
+from cpuplan.fleet.groups import unreadable
 from cpuplan.model.intent import IntentSpec
 from cpuplan.model.rollout.selector import Selector
 from cpuplan.name_ranges import MOST, TOO_MANY, expand_names
@@ -72,7 +73,7 @@ def _ranges(intent: Document) -> Iterator[Diagnostic]:
                     raise ValueError(TOO_MANY)
             except ValueError as error:
                 place = intent.at("rollout", "waves", index, "nodes", number)
-                yield diagnose("CP228", place, name=pattern, problem=error)
+                yield unreadable(place, pattern, str(error))
 
 
 def _empty(

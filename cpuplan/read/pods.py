@@ -9,8 +9,8 @@ from cpuplan.kubelet.errors import KubeletError
 from cpuplan.kubelet.pods.nodefit import EPHEMERAL_STORAGE
 from cpuplan.kubelet.pods.pod import CPU, MEMORY
 from cpuplan.kubelet.quantity import parse
-from cpuplan.read.scalars import clip
 from cpuplan.source import Field, Position
+from cpuplan.text import clip
 
 #: The field with the pod's template, and the field that says how many pods (k8s.io/api apps/v1,
 #: batch/v1).

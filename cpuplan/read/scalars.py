@@ -9,6 +9,8 @@ text.
 import re
 from typing import Any, NamedTuple
 
+from cpuplan.text import SHOWN, clip
+
 #: Unquoted words that both versions read alike.
 WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -34,7 +36,6 @@ _WORDS_11 = {
 }
 
 _MAX_INT = 2**63 - 1  # what Go and JSON readers hold without rounding
-_SHOWN = 40  # characters of a scalar that a message repeats
 
 _INT = re.compile(r"0|-?[1-9][0-9]*")
 _DIGITS = re.compile(r"[-+]?[0-9]+")
@@ -112,7 +113,7 @@ def _number_12(text: str) -> str | None:
 
 
 def _int_words(digits: str, base: int) -> str:
-    if len(digits) > _SHOWN:
+    if len(digits) > SHOWN:
         return f"a number in base {base}"
     try:
         return f"the number {int(digits, base)}"
@@ -128,17 +129,12 @@ def _float_words(text: str) -> str:
 
 
 def _base60_words(digits: str) -> str:
-    if len(digits) > _SHOWN:
+    if len(digits) > SHOWN:
         return "a number in base 60"
     value = 0.0
     for part in digits.lstrip("+-").split(":"):
         value = value * 60 + float(part)
     return f"the number {'-' if digits[0] == '-' else ''}{value:.15g}"
-
-
-def clip(text: str) -> str:
-    """`text`, shortened to what a message has room for."""
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def _ambiguous(text: str, first: str, second: str, plain: str) -> Refusal:

@@ -8,9 +8,10 @@ from yaml.events import AliasEvent, MappingStartEvent, ScalarEvent
 
 from cpuplan.composer import Builder, Container, ExcessError
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.read.scalars import WORDS, Refusal, clip, read_plain
+from cpuplan.read.scalars import WORDS, Refusal, read_plain
 from cpuplan.read.yaml_text import BREAK, Place, Problem
 from cpuplan.source import Mark, Marks, Position, Source
+from cpuplan.text import clip
 
 MAX_SCALAR = 1024 * 1024
 MAX_ERRORS = 1000

@@ -10,6 +10,7 @@ from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate import apiserver
 from cpuplan.simulate.allocators.base import (
     ENDS,
+    NOT_SIMULATED,
     Admission,
     Allocator,
     Move,
@@ -17,6 +18,8 @@ from cpuplan.simulate.allocators.base import (
     Refusal,
     Remainder,
 )
+from cpuplan.solve import effort
+from cpuplan.solve.effort import UndecidedError
 
 #: The names of the state files, by field of `Node`.
 FILES = {"cpu_state": cpustate.FILE, "memory_state": memorystate.FILE}
@@ -31,6 +34,11 @@ class Outcome(NamedTuple):
     refused: Refusal | None = None
     moves: tuple[Move, ...] = ()
     is_exact: bool = True
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the limit of work was reached before the pod: nobody refuses it."""
+        return self.refused is not None and self.refused.reason == NOT_SIMULATED
 
 
 class UnknownPodError(Exception):
@@ -61,7 +69,16 @@ def run(allocator: Allocator, pods: Iterable[Pod], ending: Collection[str] = ())
     departures = tuple(Departure(uid, allocator.remove(uid)) for uid in ending)
     left = [item for item in outcomes if item.refused or item.pod.uid not in ending]
     placed = tuple(place(allocator, item) for item in left)
-    return NodeOutcome(placed, allocator.remainder(ended=ended), departures)
+    return NodeOutcome(placed, remainder(allocator, ended=ended), departures)
+
+
+def remainder(allocator: Allocator, *, ended: bool = False) -> Remainder:
+    """What all pods leave; where the limit of work ends before all of it is known, that too."""
+    try:
+        return allocator.remainder(ended=ended)
+    except UndecidedError:
+        known = allocator.remainder(ended=True)
+        return known._replace(limit=effort.current().words)
 
 
 def _check_ending(allocator: Allocator, pods: Iterable[Pod], ending: Iterable[str]) -> None:
@@ -80,11 +97,20 @@ def admit(allocator: Allocator, pods: Iterable[Pod]) -> list[Outcome]:
     end: Refusal | None = None
     for given in pods:
         pod = apiserver.store(given, allocator.gates)
-        admission = Admission(end) if end else allocator.admit(pod)
+        admission = Admission(end) if end else offer(allocator, pod)
         if admission.refused and admission.refused.reason in ENDS:
             end = admission.refused
         outcomes.append(outcome(allocator, pod, admission))
     return outcomes
+
+
+def offer(allocator: Allocator, pod: Pod) -> Admission:
+    """Whether the pod is admitted, or the limit of work ended before it was its turn."""
+    try:
+        return allocator.admit(pod)
+    except UndecidedError:
+        text = f"the limit of {effort.current().words} of work was reached before this pod"
+        return Admission(Refusal(NOT_SIMULATED, text))
 
 
 def outcome(allocator: Allocator, pod: Pod, admission: Admission) -> Outcome:

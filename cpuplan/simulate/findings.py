@@ -15,7 +15,7 @@ from cpuplan.source import Locate
 #: No pod can come where the kubelet does not start.
 NOT_STARTED = {"CP701", "CP702", "CP703"}
 #: Of the intent's workloads, which are not the pods at hand.
-_OF_WORKLOADS = {"CP708", "CP712", "CP713", "CP731"}
+_OF_WORKLOADS = {"CP708", "CP712", "CP713", "CP7155", "CP731"}
 
 
 def of_plans(plans: Iterable[ConfiguredPlan], locate: Locate) -> list[Diagnostic]:

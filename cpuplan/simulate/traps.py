@@ -20,6 +20,8 @@ from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.allocators.probes import probe
 from cpuplan.simulate.managers import field_of
 from cpuplan.simulate.planned import Planned, planned
+from cpuplan.solve import effort
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.source import Locate, Position
 
 #: Stages of a start that look at the configuration alone.
@@ -30,7 +32,19 @@ _SHARED_FROM = 5
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
-    """All that is known of a class without its pods."""
+    """All that is known of a class without its pods; CP7155 where the limit of work ends before."""
+    of = plan.node_class
+    with effort.simulated() as limit:
+        try:
+            return _check(plan, locate)
+        except UndecidedError:
+            field = "workloads" if plan.spec.workloads else "pools"
+            place = locate(of.place(field, of_key=True))
+            name, cluster = of.name, of.cluster
+            return [diagnose("CP7155", place, name=name, cluster=cluster, limit=limit.words)]
+
+
+def _check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     facts = planned(plan)
     try:
         allocator = KubeletAllocator(facts)

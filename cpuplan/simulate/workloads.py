@@ -15,16 +15,17 @@ from cpuplan.model.workloads import Workload
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import admission, orders
 from cpuplan.simulate.admission import Outcome
-from cpuplan.simulate.allocators.base import Allocator, Restarting
+from cpuplan.simulate.allocators.base import NOT_SIMULATED, Allocator, Restarting
 from cpuplan.simulate.allocators.probes import probe
+from cpuplan.solve import effort
+from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules import demand
 from cpuplan.solve.rules.rule import Statements
 from cpuplan.source import Locate
 
-#: Admissions that `validate` spends on the orders of a class: half a second on the largest
-#: machines.
-_LIMIT = 500
+#: Seconds of work that `validate` spends on the orders of a class, of its limit.
+_ORDERS = 0.5
 
 #: The name of their containers, which the intent does not contain.
 _CONTAINER = "main"
@@ -62,7 +63,11 @@ def _parts(plan: NodePlan, workload: Workload) -> Sequence[Scope]:
 
 
 def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Diagnostic]:
-    """Pods that are refused: in the order of the intent, in another order, or after a restart."""
+    """Pods that are refused: in the order of the intent, in another order, or after a restart.
+
+    UndecidedError where the limit of work ends before it is known whether the order of the intent
+    works.
+    """
     name, origin = plan.node_class.name, plan.node_class.place("workloads")
     made = list(_pods(plan))
     pods = [pod for pod, _ in made]
@@ -75,6 +80,8 @@ def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Dia
     again = allocator.restart()
     allocator.restore(start)
     for outcome in outcomes:
+        if outcome.refused and outcome.refused.reason == NOT_SIMULATED:
+            raise UndecidedError
         if outcome.refused:
             problem = f"{outcome.refused.reason}: {outcome.refused.message}"
             yield diagnose(
@@ -92,7 +99,8 @@ def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Dia
         node, problem = f"a node of class {name}", f"{refused.reason}: {refused.message}"
         yield diagnose("CP708", locate(place), node=node, pod=who, problem=problem)
     yield from spread[:1]
-    answer = orders.any_order(allocator, pods, _LIMIT)
+    with effort.part(_ORDERS):
+        answer = orders.any_order(allocator, pods)
     if answer.refused:
         came = ", ".join(failing.uid for failing in answer.failing)
         yield diagnose(

@@ -14,10 +14,12 @@ from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
 from cpuplan.solve.rules.rule import Problem, Rule, machine, named
 from cpuplan.source import Locate
-from cpuplan.text import counted, joined
+from cpuplan.text import counted, first_of, joined
 
 #: More statements than these are not read, where not all of them may be needed.
 _MOST = 50
+#: Sets that a message names; the labels name all of them.
+_MOST_SETS = 8
 #: The seconds of work for the figures of a conflict.
 _FIGURES = 0.2
 
@@ -144,7 +146,7 @@ def _diagnostic(
     else:
         named_sets = {rule.name for rule in narrowed}
         pools = [name for name in problem.names if name in named_sets]
-        values |= {"pools": joined(pools), "do": "does" if len(pools) == 1 else "do"}
+        values |= {"pools": first_of(pools, _MOST_SETS), "do": "does" if len(pools) == 1 else "do"}
     return diagnose(code, places[0], label=texts[0], labels=labels, **values)
 
 

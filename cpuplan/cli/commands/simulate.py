@@ -30,6 +30,7 @@ from cpuplan.simulate import findings
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET, PLANNED, SCHEDULERS
 from cpuplan.simulate.fleet import Result
 from cpuplan.simulate.manifests import Item
+from cpuplan.solve import effort
 from cpuplan.text import counted
 
 
@@ -140,7 +141,8 @@ def command(
     than out/ would then be compiled, and none is written here.
 
     Exit code 0: all pods are admitted (with --any-order, in every order; with --with, under every
-    mechanism); 1: a pod is refused, or the proof failed.
+    mechanism); 1: a pod is refused, in some order; 6: no pod is refused, but --time-limit was
+    reached before all was simulated.
     """
     loaded = load_plan(settings().root)
     if loaded is None:
@@ -150,7 +152,8 @@ def command(
     chosen = find_nodes(plan, first, project)
     wanted = Wanted(ending=ending, **flags)
     items, diagnostics = _items(chosen, [Path(name) for name in files], wanted)
-    traps = findings.of_plans([plan for plan, _ in chosen], project.locate)
+    with effort.limited(settings().time_limit):
+        traps = findings.of_plans([plan for plan, _ in chosen], project.locate)
     diagnostics += [trap for trap in traps if trap.code in findings.NOT_STARTED]
     if errors(diagnostics):
         print_diagnostics(diagnostics)
@@ -171,7 +174,7 @@ def command(
     if rest := _count(outcome.result) - _count(shown.result):
         note(f"note: {counted(rest, 'node')} more, excluded by --cluster or --node")
     print_remarks(remarks(run))
-    return 0 if outcome.is_fine else 1
+    return outcome.exit_code
 
 
 def _items(

@@ -7,7 +7,7 @@ import click
 
 from cpuplan.cli import manifests
 from cpuplan.cli.output import echo_result, print_remarks, settings, use_colour
-from cpuplan.cli.simulation import Run, remarks
+from cpuplan.cli.simulation import UNPROVEN, Run, remarks
 from cpuplan.simulate.allocators.registry import KUBELET as PLANNED_POLICY
 from cpuplan.simulate.allocators.registry import PLANNED, start_planned
 from cpuplan.simulate.fleet import is_single
@@ -33,7 +33,10 @@ def run(simulated: Run, svg: Path | None, output_format: str, *, of_workloads: b
     compared = compare(simulated.chosen, pods, mechanisms, start, locate, adapt=wanted.adapt)
     _print(simulated, compared, svg, output_format)
     print_remarks(remarks(simulated))
-    return 0 if all(under.result and under.result.is_fine for under in compared) else 1
+    results = [under.result for under in compared]
+    if any(result is None or result.refuses for result in results):
+        return 1
+    return 0 if all(result and result.is_complete for result in results) else UNPROVEN
 
 
 def has_claims(words: str | None) -> bool:

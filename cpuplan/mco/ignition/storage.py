@@ -1,8 +1,8 @@
 """Rules of an Ignition config's storage."""
 
 import re
-from collections.abc import Iterator
-from itertools import permutations
+from collections.abc import Iterable, Iterator, Set
+from itertools import pairwise
 
 from cpuplan.mco.ignition.paths import Broken, clean, problem_of_path
 from cpuplan.mco.ignition.schema import Config, Version
@@ -22,15 +22,24 @@ _NODES = ("directories", "files", "links")
 def storage(section: Config, version: Version) -> Iterator[Broken]:
     """Nothing lies below a link; links have targets."""
     links = section.get("links") or []
+    paths = {link["path"] for link in links}
+    lengths = {len(path) for path in paths}
     for kind in _NODES:
         for index, entry in enumerate(section.get(kind) or ()):
-            if any(entry["path"].startswith(link["path"] + "/") for link in links):
+            if _is_below(entry["path"], paths, lengths):
                 yield (kind, index), "the path lies below a link"
+    directories = _directories(section)
     for index, link in enumerate(links):
         if not link.get("target") and version >= (3, 3):
             yield ("links", index, "target"), "a link needs a target"
-        elif link.get("hard") and _target(link) in _directories(section):
+        elif link.get("hard") and _target(link) in directories:
             yield ("links", index), "a hard link to a directory"
+
+
+def _is_below(path: str, links: Set[str], lengths: Set[int]) -> bool:
+    """Whether a path lies below one of the links, whose paths have these lengths."""
+    ends = (length for length in lengths if path[length : length + 1] == "/")
+    return any(path[:end] in links for end in ends)
 
 
 def _target(link: Config) -> str:
@@ -71,18 +80,25 @@ def disk(entry: Config, _: Version) -> Iterator[Broken]:
     labels = [part["label"] for part in partitions if "label" in part]
     if len(set(numbers)) < len(numbers) or len(set(labels)) < len(labels):
         yield ("partitions",), "two partitions with one number or label"
-    if any(_overlap(one, other) for one, other in permutations(partitions, 2)):
+    if _overlap(partitions):
         yield ("partitions",), "partitions overlap"
     is_removing = any(part.get("shouldExist") is False for part in partitions)
     if is_removing and any(not part["number"] for part in partitions):
         yield ("partitions",), "a partition without number beside one that is removed"
 
 
-def _overlap(one: Config, other: Config) -> bool:
-    """Unequal partitions whose places are given."""
-    if one == other or not all(part.get("startMiB") and "sizeMiB" in part for part in (one, other)):
-        return False
-    return bool(one["startMiB"] <= _end(other) and other["startMiB"] <= _end(one))
+def _overlap(partitions: Iterable[Config]) -> bool:
+    """Whether unequal partitions whose places are given have a place in common."""
+    first_at: dict[tuple[int, int], Config] = {}
+    for part in partitions:
+        if not part.get("startMiB") or "sizeMiB" not in part:
+            continue
+        place = part["startMiB"], _end(part)
+        if first_at.setdefault(place, part) != part:
+            return True
+    places = sorted(first_at)
+    # In the order of their starts, neighbours overlap if any two do.
+    return any(start <= end for (_, end), (start, _) in pairwise(places))
 
 
 def _end(part: Config) -> int:

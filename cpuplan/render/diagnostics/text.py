@@ -9,9 +9,12 @@ from cpuplan.render.diagnostics.frame import Mark, draw
 from cpuplan.render.diagnostics.report import Report, summarize
 from cpuplan.render.diagnostics.selection import Shown, more_elsewhere, more_here, selected
 from cpuplan.source import Position
+from cpuplan.text import counted
 
 #: A label this many lines from a marked line of the same file shares its frame.
 NEAR = 8
+#: Further places of a finding that are drawn: nobody reads hundreds of them.
+_MOST_PLACES = 20
 
 ReadLines = Callable[[str], Sequence[str]]
 
@@ -95,8 +98,11 @@ class _Writer:
             near, far = _split_near(position, diagnostic.labels)
             main = _mark(position, diagnostic.label, diagnostic.severity.value, "^")
             yield from self.frame("-->", position, [main, *map(_label_mark, near)])
-        for label in far:
+        most = len(far) if self.report.verbose else _MOST_PLACES
+        for label in far[:most]:
             yield from self.frame(":::", label.position, [_label_mark(label)])
+        if len(far) > most:
+            yield f"  {paint('...', 'place', self.colour)} {_left_out(len(far) - most)}"
 
     def frame(self, arrow: str, position: Position, marks: list[Mark]) -> Iterator[str]:
         """The place and its source lines; the words on a line without source follow the place."""
@@ -107,6 +113,14 @@ class _Writer:
         words = [_words(mark, position) for mark in lost if mark.text]
         yield ": ".join([place, *words])
         yield from draw(lines, marks, self.colour)
+
+
+def _left_out(number: int) -> str:
+    return f"and {counted(number, 'more place')}; -v shows them"
+
+
+def _left_out(number: int) -> str:
+    return f"and {counted(number, 'more place')}; -v shows them"
 
 
 def _words(mark: Mark, position: Position) -> str:

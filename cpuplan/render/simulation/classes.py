@@ -82,11 +82,12 @@ def _count(nodes: Iterable[Simulated]) -> int:
 
 
 def _refused(node: Simulated) -> int:
-    return sum(bool(outcome.refused) for outcome in node.outcome.outcomes)
+    outcomes = node.outcome.outcomes
+    return sum(outcome.refused is not None and not outcome.is_unknown for outcome in outcomes)
 
 
 def _admitted(node: Simulated) -> int:
-    return len(node.outcome.outcomes) - _refused(node)
+    return sum(not outcome.refused for outcome in node.outcome.outcomes)
 
 
 def _outliers(name: str, nodes: Sequence[Simulated]) -> Iterator[str]:
@@ -109,7 +110,7 @@ def _reasons(nodes: Iterable[Simulated]) -> Iterator[str]:
     reasons: dict[tuple[str, str], set[str]] = {}
     for node in nodes:
         for outcome in node.outcome.outcomes:
-            if outcome.refused:
+            if outcome.refused and not outcome.is_unknown:
                 pods = "/".join(filter(None, workload(outcome.pod)))
                 reason = f"{outcome.refused.reason}: {outcome.refused.message}"
                 key = pods, _NUMBER.sub("0", reason)

@@ -33,6 +33,7 @@ def to_data(
         "nodes": [_node_data(node) for node in nodes],
         "refused": list(map(_nowhere_data, refused)),
         "orders": [_order_data(name, answer) for name, answer in answers],
+        "complete": result.is_complete,
     }
 
 
@@ -60,6 +61,8 @@ def _order_data(name: str, answer: Answer) -> dict[str, Any]:
         "refused": answer.refused and answer.refused._asdict(),
         "tried": answer.tried,
         "moments": answer.moments,
+        "works": answer.works,
+        "orders": answer.orders,
     }
 
 

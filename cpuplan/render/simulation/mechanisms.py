@@ -92,6 +92,8 @@ def _cells(result: Result | None, *, whole: bool) -> Iterator[tuple[str, str]]:
 
 def cell(outcome: Outcome, *, whole: bool) -> str:
     """The CPUs of a pod: its own, and in brackets those that it shares; or why it is refused."""
+    if outcome.is_unknown:
+        return "not simulated"
     if outcome.refused:
         return f"refused: {outcome.refused.reason}"
     own = [container.cpus for container in outcome.containers if container.is_exclusive]

@@ -1,6 +1,7 @@
 """What became of pods on simulated nodes: a table for each node."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan.kubelet.bits import to_text
 from cpuplan.render.columns import table
@@ -8,11 +9,13 @@ from cpuplan.render.simulation import classes, runtime
 from cpuplan.simulate import alike, runtimes
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import Left, Move, Placed, Refusal
-from cpuplan.simulate.fleet import Result, Simulated
+from cpuplan.simulate.fleet import Nowhere, Result, Simulated
 from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.orders import Answer
 from cpuplan.text import counted
 
+#: What became of pods.
+_ADMITTED, _REFUSED, _UNKNOWN = "admitted", "refused", "not simulated"
 _HEAD = ("POD", "CONTAINER", "QOS", "CPUS", "MEMORY OF NODES")
 #: Groups of nodes that are printed one by one.
 _MOST_BLOCKS = 20
@@ -26,6 +29,7 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
     """Nodes with the same result together: their pods, refusals and what is left; and a sum."""
     nodes = result.nodes if one_by_one else alike.alike(result.nodes, across_classes=True)
     overview = "" if one_by_one else classes.by_class(result)
+    limit = "" if result.is_complete else _limit_text(result)
     shown = nodes if one_by_one else _most_telling(nodes, _FEW_BLOCKS if overview else _MOST_BLOCKS)
     told = set(map(id, result.nodes))
     is_fleet = _count(nodes) > 1 and not one_by_one
@@ -45,7 +49,22 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
         blocks.append(overview)
     if _count(nodes) > 1:
         blocks.append(_sum(result))
+    if limit:
+        blocks.append(limit)
     return "\n".join(blocks)
+
+
+def _limit_text(result: Result) -> str:
+    """How much is known where the limit of work was reached."""
+    known = came = 0
+    for node in result.nodes:
+        outcomes = node.outcome.outcomes
+        came += len(node.nodes) * len(outcomes)
+        known += len(node.nodes) * sum(not outcome.is_unknown for outcome in outcomes)
+    came += len(result.nowhere)
+    known += sum(not pod.is_unknown for pod in result.nowhere)
+    pods = f"{known} of {counted(came, 'pod')} simulated"
+    return f"not proven: {pods} within the limit of work; --time-limit gives it longer\n"
 
 
 def _count(nodes: Iterable[Simulated]) -> int:
@@ -77,18 +96,28 @@ def _nowhere(refused: Iterable[alike.Refused], count: int) -> Iterator[str]:
 
 def _sum(result: Result) -> str:
     """`3000 nodes: 42000 pods admitted, 12 refused`."""
-    nodes = admitted = 0
-    refused = len(result.nowhere)
+    nodes = 0
+    numbers: Counter[str] = Counter(map(_became, result.nowhere))
     for node in result.nodes:
-        no = sum(bool(outcome.refused) for outcome in node.outcome.outcomes)
         nodes += len(node.nodes)
-        admitted += len(node.nodes) * (len(node.outcome.outcomes) - no)
-        refused += len(node.nodes) * no
-    return (
-        f"{counted(nodes, 'node')}: {counted(admitted, 'pod')} admitted"
-        + f", {refused} refused" * bool(refused)
-        + "\n"
-    )
+        for outcome in node.outcome.outcomes:
+            numbers[_became(outcome)] += len(node.nodes)
+    return f"{counted(nodes, 'node')}: {_numbers(numbers)}\n"
+
+
+def _became(pod: Outcome | Nowhere) -> str:
+    """What became of a pod, in a word."""
+    if pod.is_unknown:
+        return _UNKNOWN
+    is_refused = isinstance(pod, Nowhere) or pod.refused
+    return _REFUSED if is_refused else _ADMITTED
+
+
+def _numbers(numbers: Mapping[str, int]) -> str:
+    """`40 pods admitted, 2 refused`."""
+    words = [f"{counted(numbers[_ADMITTED], 'pod')} {_ADMITTED}"]
+    words += [f"{numbers[word]} {word}" for word in (_REFUSED, _UNKNOWN) if numbers[word]]
+    return ", ".join(words)
 
 
 def _node(
@@ -97,10 +126,7 @@ def _node(
     """Its pods and what is left; those of an example are as on the first of several nodes."""
     came = node.outcome.outcomes
     refused = [outcome for outcome in came if outcome.refused]
-    count = (
-        f"{counted(len(came) - len(refused), 'pod')} admitted"
-        + f", {len(refused)} refused" * bool(refused)
-    )
+    count = _numbers(Counter(map(_became, came)))
     yield f"{listed(node.nodes)}: {count}{' each' if is_example else ''}"
     if is_example and came:
         yield f"as on {node.nodes[0]}; the others have pods of the same workloads on the same CPUs"
@@ -118,6 +144,8 @@ def _node(
         yield runtimes.sets_text(sets)
     if node.outcome.remainder.left:
         yield from _left(node.outcome.remainder.left)
+    if limit := node.outcome.remainder.limit:
+        yield f"what is left was not found within the limit of {limit} of work"
 
 
 def _refusals(refused: Iterable[Outcome], most: int) -> Iterator[str]:
@@ -129,7 +157,7 @@ def _refusals(refused: Iterable[Outcome], most: int) -> Iterator[str]:
         shown = group if len(group) <= most else group[:1]
         rest = f" and {len(group) - 1} more like it" if len(shown) < len(group) else ""
         for outcome in shown:
-            yield f"refused: {full_name(outcome.pod)}{rest}: {_refusal(outcome.refused)}"
+            yield f"{_became(outcome)}: {full_name(outcome.pod)}{rest}: {_refusal(outcome.refused)}"
 
 
 def _rows(outcome: Outcome) -> Iterator[tuple[str, ...]]:
@@ -194,8 +222,8 @@ def order_text(answer: Answer, count: int) -> str:
         return f"all {count} pods are admitted in every order of arrival ({tried})\n"
     if answer.refused is None:
         return (
-            f"not proven for every order of arrival: the search was stopped ({tried}), and "
-            "no order failed\n"
+            f"not proven: {answer.works} of {answer.orders} orders of arrival work, and none that "
+            f"was tried failed, within the limit of {answer.limit} of work ({tried})\n"
         )
     lines = ["in this order of arrival, the last pod is refused:"]
     lines += [f"  {number}. {full_name(pod)}" for number, pod in enumerate(answer.failing, 1)]

@@ -14,7 +14,9 @@ UNSCHEDULABLE = "Unschedulable"
 HANG, PANIC = "HangError", "PanicError"
 #: The kubelet may come to an end, but what it does then is not known here.
 TOO_MANY_NODES = "TooManyNumaNodes"
-ENDS = (HANG, PANIC, TOO_MANY_NODES)
+#: The limit of work was reached before: nothing is known of the pod.
+NOT_SIMULATED = "NotSimulated"
+ENDS = (HANG, PANIC, TOO_MANY_NODES, NOT_SIMULATED)
 
 
 class UnfitError(Exception):
@@ -90,6 +92,8 @@ class Remainder(NamedTuple):
     after_restart: tuple[tuple[Pod | None, Refusal], ...] = ()
     #: What else is wrong: codes of diagnostics, each with an example.
     findings: tuple[tuple[str, str], ...] = ()
+    #: Empty, or the limit of work that ended before what is left and a restart were known.
+    limit: str = ""
 
 
 class Allocator(Protocol):

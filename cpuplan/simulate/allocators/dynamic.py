@@ -27,6 +27,7 @@ from cpuplan.simulate.allocators.base import (
 from cpuplan.simulate.allocators.kubelet import running
 from cpuplan.simulate.planned import Planned
 from cpuplan.simulate.runtimes import Started
+from cpuplan.solve.effort import admissions
 
 
 class _Moment(NamedTuple):
@@ -63,6 +64,7 @@ class DynamicAllocator:
     def admit(self, pod: Pod) -> Admission:
         """Admit one pod; others may have to move for it."""
         policy = self.policy
+        admissions.begin(self.kubelet, pod)
         try:
             self.facts.runtime.admit(pod)
             check_fit(pod, policy.active, self.kubelet.allocatable, self.gates)
@@ -70,7 +72,11 @@ class DynamicAllocator:
         except TooManySetsError as error:
             return Admission(Refusal(TOO_MANY_NODES, f"the dynamic policy {error.words}"))
         except KubeletError as error:
+            if not policy.is_exact:
+                admissions.count_long_search()
             return Admission(Refusal(*refusal(error)), is_exact=policy.is_exact)
+        if not admitted.is_exact:
+            admissions.count_long_search()
         self._given[pod.uid] = admitted.cpus
         return Admission(moves=self._moves(admitted.updates), is_exact=admitted.is_exact)
 

@@ -36,6 +36,7 @@ from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.koordinator.inputs import Inputs, as_created
 from cpuplan.simulate.koordinator.koordlet import NAME, Koordlet
 from cpuplan.simulate.planned import Planned
+from cpuplan.solve.effort import admissions
 
 #: Reasons of refusals: the webhook lets no such pod be created; the scheduler fails.
 DENIED, FAILED = "Denied", "SchedulerError"
@@ -75,6 +76,7 @@ class KoordinatorAllocator:
 
     def admit(self, pod: Pod) -> Admission:
         """Create a pod, schedule it here, and have the kubelet admit it."""
+        admissions.begin(self.kubelet, pod)
         created = as_created(pod, self.inputs.profiles)
         if problems := webhook.refusals(created):
             return Admission(Refusal(DENIED, "; ".join(problems)))
@@ -88,7 +90,7 @@ class KoordinatorAllocator:
         except PanicError as error:
             text = "koord-scheduler crashes when it looks at the node, and places no pod any more"
             return Admission(Refusal(PANIC, f"{text}: {error}"))
-        admission = self._below.admit(bound)
+        admission = self._below.bind(bound)
         if admission.refused:
             self.node.release(pod.uid)
         else:

@@ -30,6 +30,7 @@ from cpuplan.simulate.allocators.base import (
     Remainder,
 )
 from cpuplan.simulate.planned import Planned
+from cpuplan.solve.effort import admissions
 
 
 class KubeletAllocator:
@@ -43,6 +44,11 @@ class KubeletAllocator:
 
     def admit(self, pod: Pod) -> Admission:
         """Admit one pod that the scheduler binds to the node."""
+        admissions.begin(self.kubelet, pod)
+        return self.bind(pod)
+
+    def bind(self, pod: Pod) -> Admission:
+        """The same where the work of the pod is counted already."""
         unbound = scheduling.lacks_pages(pod, self.kubelet.allocatable, self.gates)
         if unbound:
             return Admission(Refusal(UNSCHEDULABLE, unbound))
@@ -131,7 +137,12 @@ class KubeletAllocator:
         except StartError as error:
             return [(None, Refusal(error.stage, str(error)))]
         again.begin_readmission()
-        return [(pod, refused) for pod in pods if (refused := _refused(again, pod))]
+        refusals: list[tuple[Pod | None, Refusal]] = []
+        for pod in pods:
+            admissions.begin(again, pod)
+            if refused := _refused(again, pod):
+                refusals.append((pod, refused))
+        return refusals
 
 
 def _refused(kubelet: Kubelet, pod: Pod) -> Refusal | None:

@@ -20,6 +20,7 @@ from cpuplan.simulate import runtimes
 from cpuplan.simulate.allocators.base import Admission, Move, Placed, Refusal, Remainder
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned
+from cpuplan.solve.effort import admissions
 
 #: The reason that a pod's status has for a container that the runtime does not create.
 NOT_CREATED = "CreateContainerError"
@@ -94,7 +95,8 @@ class NriAllocator(ABC):
 
     def admit(self, pod: Pod) -> Admission:
         """Admit one pod, and create its containers: others may get other CPUs for it."""
-        admission = self._below.admit(pod)
+        admissions.begin(self.kubelet, pod)
+        admission = self._below.bind(pod)
         if admission.refused:
             return admission
         before = {key: one.cpus for key, one in self._running.items()}

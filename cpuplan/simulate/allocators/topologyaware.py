@@ -26,6 +26,7 @@ from cpuplan.simulate.allocators.base import PANIC, UNSCHEDULABLE, Admission, Re
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.koordinator.inputs import machine_of
 from cpuplan.simulate.planned import Planned
+from cpuplan.solve.effort import admissions
 
 _STRATEGY = "LeastAllocated"
 
@@ -46,6 +47,7 @@ class TopologyAwareAllocator(KubeletAllocator):
 
     def admit(self, pod: Pod) -> Admission:
         """Filter and score the node as the scheduler does, then admit the pod."""
+        admissions.begin(self.kubelet, pod)
         try:
             verdict = judge_node(self.published(), self.kubelet.allocatable, pod, self.qos(pod))
             if verdict != PASSED:
@@ -55,7 +57,7 @@ class TopologyAwareAllocator(KubeletAllocator):
         except PanicError as error:
             text = f"the scheduler crashes on the pod, and again when it has restarted: {error}"
             return Admission(Refusal(PANIC, text))
-        return super().admit(pod)
+        return self.bind(pod)
 
     def rank(self, pod: Pod) -> int | None:
         """The node's score for a pod; None where the scheduler does not pass it."""

@@ -14,6 +14,7 @@ from cpuplan.simulate.allocators.base import UnfitError
 from cpuplan.simulate.fleet.results import Chosen, Result, Simulated
 from cpuplan.simulate.fleet.starting import Starter
 from cpuplan.simulate.manifests import Item
+from cpuplan.solve import effort
 from cpuplan.workers import HERE, Workers
 from cpuplan.workers.calls import results_of
 
@@ -49,7 +50,8 @@ class _Arrival:
     ending: Collection[str]
 
     def __call__(self, plan: ConfiguredPlan) -> NodeOutcome:
-        return admission.run(self.start(plan), self.pods, self.ending)
+        with effort.simulated(self.start.seconds):
+            return admission.run(self.start(plan), self.pods, self.ending)
 
 
 def any_order_on_each(
@@ -71,7 +73,8 @@ class _Orders:
     start: Starter
 
     def __call__(self, plan: ConfiguredPlan) -> orders.Answer:
-        return orders.any_order(self.start(plan), self.pods)
+        with effort.simulated(self.start.seconds):
+            return orders.any_order(self.start(plan), self.pods)
 
 
 def _per_class(

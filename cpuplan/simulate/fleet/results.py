@@ -30,6 +30,11 @@ class Nowhere(NamedTuple):
         """The pod's outcome on that node."""
         return self.refusals[-1][1]
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether a node may have room that was not asked any more."""
+        return any(outcome.is_unknown for _, outcome in self.refusals)
+
 
 class Result(NamedTuple):
     """All nodes, and the pods that no node admits."""
@@ -39,10 +44,24 @@ class Result(NamedTuple):
 
     @property
     def is_fine(self) -> bool:
-        """Whether nothing was refused."""
-        return not self.nowhere and not any(
-            outcome.refused for node in self.nodes for outcome in node.outcome.outcomes
-        )
+        """Whether nothing was refused, and everything was simulated."""
+        return self.is_complete and not self.refuses
+
+    @property
+    def refuses(self) -> bool:
+        """Whether a pod was refused: by a node that it was for, or by every node."""
+        own = [outcome for node in self.nodes for outcome in node.outcome.outcomes]
+        if any(outcome.refused and not outcome.is_unknown for outcome in own):
+            return True
+        return any(not pod.is_unknown for pod in self.nowhere)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the limit of work was not reached."""
+        if any(node.outcome.remainder.limit for node in self.nodes):
+            return False
+        own = [outcome for node in self.nodes for outcome in node.outcome.outcomes]
+        return not any(of.is_unknown for of in (*own, *self.nowhere))
 
 
 Chosen = Iterable[tuple[ConfiguredPlan, Sequence[str]]]

@@ -17,6 +17,8 @@ from cpuplan.simulate.fleet.starting import Starter
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.names import full_name
 from cpuplan.simulate.scheduling import Load
+from cpuplan.solve import effort
+from cpuplan.solve.effort import Effort
 
 
 def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:
@@ -46,7 +48,7 @@ def _nodes(plans: Chosen, start: Starter) -> Iterator["_Node"]:
     chosen = list(plans)
     told = follow("classes", len(chosen), chosen, lambda pair: pair[0].node_class.full_name)
     for plan, names in told:
-        of = _Class(plan, start(plan))
+        of = _Class(plan, start(plan), Effort(start.seconds))
         yield from (_Node(of, name) for name in names)
 
 
@@ -98,8 +100,8 @@ class _Requests(NamedTuple):
 class _Class:
     """The nodes of a plan share one allocator, which goes from moment to moment."""
 
-    def __init__(self, plan: ConfiguredPlan, allocator: Allocator) -> None:
-        self.plan, self.allocator = plan, allocator
+    def __init__(self, plan: ConfiguredPlan, allocator: Allocator, limit: Effort) -> None:
+        self.plan, self.allocator, self.limit = plan, allocator, limit
         self.start = _Moment(self, allocator.take(), ())
 
 
@@ -130,7 +132,8 @@ class _Moment:
             allocator = self.of.allocator
             allocator.restore(self.state)
             stored = apiserver.store(offer.pod, allocator.gates)
-            admitted = allocator.admit(stored)
+            with effort.holding(self.of.limit):
+                admitted = admission.offer(allocator, stored)
             after = self if admitted.refused else self._after(stored, admitted)
             known = self._next[kind] = (admitted, after)
         return known
@@ -146,7 +149,8 @@ class _Moment:
         allocator = self.of.allocator
         allocator.restore(self.state)
         placed = tuple(admission.place(allocator, outcome) for outcome in self.outcomes)
-        return NodeOutcome(placed, allocator.remainder())
+        with effort.holding(self.of.limit):
+            return NodeOutcome(placed, admission.remainder(allocator))
 
 
 class _Node:

@@ -19,6 +19,8 @@ class Starter(NamedTuple):
     start: Start
     state: Node = Node()
     resources: Resources = MappingProxyType({})
+    #: The limit of work on the nodes of a class, in seconds; None for the default.
+    seconds: float | None = None
 
     def __call__(self, plan: ConfiguredPlan) -> Allocator:
         """A node of a class; CpuplanError where the kubelet does not start."""

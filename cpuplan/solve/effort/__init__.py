@@ -1,8 +1,9 @@
-"""How much work a layout may take: counted in steps of the solver, not by the clock.
+"""How much work a layout or a simulation may take: counted in steps, not by the clock.
 
 A clock would end a search at another step on each machine, and the same input would give another
 layout. One limit holds for all that a layout needs: the search itself, the canonical choice, and
-the explanation where there is none.
+the explanation where there is none. Another one, as long, holds for all that is simulated on nodes
+of a class, so that what is said of them is the same whether their layout was searched for or not.
 """
 
 from collections.abc import Iterator
@@ -34,6 +35,16 @@ class Effort:
     def spend(self, units: float) -> None:
         """Count work that was done."""
         self.left -= units
+
+    def step(self, seconds: float) -> None:
+        """Count a step that begins now; UndecidedError, and no step, when nothing is left."""
+        self.check()
+        self.spend(seconds * _UNITS)
+
+    @property
+    def words(self) -> str:
+        """`60 seconds`."""
+        return "1 second" if self.seconds == 1 else f"{self.seconds:g} seconds"
 
     @contextmanager
     def at_most(self, units: float) -> Iterator[None]:
@@ -83,6 +94,29 @@ def limited(seconds: float | None = None) -> Iterator[Effort]:
         yield outer
         return
     effort = Effort(seconds)
+    token = _current.set(effort)
+    try:
+        yield effort
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def simulated(seconds: float | None = None) -> Iterator[Effort]:
+    """What is simulated inside has a limit of its own, whatever was searched for before it.
+
+    Where `seconds` does not say how much, it is as much as somebody asked for a layout.
+    """
+    outer = _current.get()
+    if seconds is None and outer is not None and outer.is_asked:
+        seconds = outer.seconds
+    with holding(Effort(seconds)) as effort:
+        yield effort
+
+
+@contextmanager
+def holding(effort: Effort) -> Iterator[Effort]:
+    """What is done inside shares this limit."""
     token = _current.set(effort)
     try:
         yield effort

@@ -90,7 +90,7 @@ def _of_limit(
         name=node_class.name,
         cluster=node_class.cluster,
         nodes=counted(len(node_class.nodes), "node"),
-        limit="1 second" if seconds == 1 else f"{seconds:g} seconds",
+        limit=effort.Effort(seconds).words,
         facts=facts,
     )
 

@@ -147,3 +147,11 @@ def test_nodes_that_two_select_are_counted(names: list[str], shown: str) -> None
     _, diagnostics = claimed(NODES, intent("a"), intent("b", nodes=names))
     [problem] = [problem for problem in diagnostics if problem.code == "CP220"]
     assert shown in problem.message
+
+
+def test_a_name_of_any_length_is_clipped() -> None:
+    name = "w" * 900
+    nodes = NODES.replace('"w-[0-3]"', name)
+    found = claimed(nodes, intent("a", nodes=[f"{name}-[3-1]"]))[1]
+    assert [finding.code for finding in found[:2]] == ["CP228", "CP228"]
+    assert all(len(finding.message) < 500 for finding in found)

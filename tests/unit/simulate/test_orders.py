@@ -6,6 +6,7 @@ from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate import orders
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import planned
+from cpuplan.solve import effort
 from tests.machines.plans import plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
 
@@ -54,9 +55,24 @@ def test_the_failing_order_fails_when_it_is_run() -> None:
     assert again.admit(answer.failing[-1]).refused == answer.refused
 
 
-def test_a_large_search_is_given_up() -> None:
-    answer = orders.any_order(node(), pods(1, 2, 3, 4), limit=5)
-    assert (answer.is_proven, answer.refused, answer.tried) == (False, None, 5)
+def test_a_large_search_ends_at_the_limit_of_work() -> None:
+    with effort.limited(0.003):
+        answer = orders.any_order(node(), pods(1, 2, 3, 4))
+    assert (answer.is_proven, answer.refused) == (False, None)
+    assert 4 < answer.tried < 20
+    assert 0 < int(answer.works) < int(answer.orders) == 24
+    assert answer.limit == "0.003 seconds"
+
+
+def test_a_proof_counts_every_order() -> None:
+    answer = orders.any_order(node(), pods(1, 2, 2, 2, 4))
+    assert (answer.is_proven, answer.works, answer.orders) == (True, "20", "20")
+
+
+def test_of_very_many_orders_the_number_is_about_known() -> None:
+    with effort.limited(0.003):
+        answer = orders.any_order(node(), pods(*[1] * 4000, *[2] * 4000))
+    assert answer.orders == "about 10^2406"
 
 
 def test_init_containers_leave_nothing_to_another_attempt() -> None:

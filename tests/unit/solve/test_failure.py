@@ -337,3 +337,11 @@ def _still_fails(pools: dict[str, Any], remedy: str, code: str) -> bool:
     except CpuplanError as error:
         return len(error.diagnostics) >= before
     return False
+
+
+def test_of_very_many_sets_the_first_ones_are_named() -> None:
+    parts = {f"p{number}": {"cores": 1} for number in range(100)}
+    (found,) = failure({"reserved": {"cores": 1}, "isolated": {"partitions": parts}})
+    assert re.match(r"(\S+, ){7}\S+ and \d+ more do not fit class", found.message)
+    assert len(found.message) < 400
+    assert len(found.labels) > 50

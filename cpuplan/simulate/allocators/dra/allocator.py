@@ -38,6 +38,7 @@ from cpuplan.simulate.allocators.dra.containers import Key, container_of, id_of
 from cpuplan.simulate.allocators.dra.findings import Now, findings
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned
+from cpuplan.solve.effort import admissions
 
 #: Reasons that a pod's events have: its claims are not prepared, or a container is not created.
 NOT_PREPARED, NOT_CREATED = "FailedPrepareDynamicResources", "CreateContainerError"
@@ -79,6 +80,7 @@ class DraAllocator:
 
     def admit(self, pod: Pod) -> Admission:
         """Bind one pod, prepare its claims, and create its containers."""
+        admissions.begin(self.kubelet, pod)
         before = dict(self._running)
         try:
             new = allocate(pod, self._held, self.inputs)
@@ -86,7 +88,7 @@ class DraAllocator:
             return Admission(Refusal(UNSCHEDULABLE, str(error)), is_exact=False)
         except SchedulerError as error:
             return Admission(Refusal(UNSCHEDULABLE, str(error)))
-        admission = self._below.admit(self._counted(pod, new))
+        admission = self._below.bind(self._counted(pod, new))
         if admission.refused:
             return admission
         try:

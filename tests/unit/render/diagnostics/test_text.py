@@ -288,3 +288,14 @@ def test_other_findings_at_one_place_differ_in_what_they_say() -> None:
     shown = text(*(_numbered(number, line=7) for number in range(9)))
     assert shown.count("warning[CP103]: number") == 3
     assert "  more: and 6 more here; -v shows them\n" in shown
+
+
+def test_of_very_many_places_the_first_ones_are_drawn() -> None:
+    position = Position("other.yaml", 100, 1, 2)
+    labels = tuple(Label(position._replace(path=f"{n}.yaml"), "one") for n in range(300))
+    finding = Diagnostic("CP102", "m", "", position, "here", labels)
+    shown = text(finding).splitlines()
+    assert sum(":::" in line for line in shown) == 20
+    assert "  ... and 280 more places; -v shows them" in shown
+    every = text_format.render(Report([finding], verbose=True), read_lines=read_lines)
+    assert every.count(":::") == 300
