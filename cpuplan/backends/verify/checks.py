@@ -27,7 +27,7 @@ _POWER = {
     "tracing": "is root of its node: SYS_PTRACE leads past every read-only mount",
 }
 #: Files that nobody should hand to a container.
-_SECRET = re.compile(r"/pki/|/secrets?/|token|kubeconfig|shadow|\.(key|pem|p12|sock)$")
+_SECRET = re.compile(r"/pki/|/secrets?/|token|kubeconfig|shadow|\.(key|pem|p12|sock)\Z")
 
 
 def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:

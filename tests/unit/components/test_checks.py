@@ -437,7 +437,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         },
         ["0, 2, 3"],
     ),
-    ("CP514", kubelet(kubeReserved={"memory": "1,5Gi"}), ["kubeReserved.memory", "'1,5Gi'"]),
+    ("CP514", kubelet(kubeReserved={"memory": "1.5.0Gi"}), ["kubeReserved.memory", "'1.5.0Gi'"]),
     ("CP514", kubelet(systemReserved={"pid": "-1"}), ["systemReserved.pid"]),
     (
         "CP514",
