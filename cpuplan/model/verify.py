@@ -41,7 +41,7 @@ FilePath = Annotated[
         "/var/lib/kubelet/config.yaml",
     ),
 ]
-#: What agents may read of their nodes, least first (`expected.places`).
+#: What agents may read of their nodes, least first.
 Access = Literal["user", "root", "tracing"]
 
 

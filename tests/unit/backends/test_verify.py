@@ -15,14 +15,14 @@ from cpuplan.agent.board import Plan as Known
 from cpuplan.backends.argocd.kinds import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
 from cpuplan.backends.verify import access, arrival, cluster_manifests
 from cpuplan.check.cluster.kinds import KINDS as KINDS_OF_A_CLUSTER
-from cpuplan.expected import places
-from cpuplan.expected.places import By
 from cpuplan.fleet.verification import KINDS, agent
 from cpuplan.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.render.prometheus import Counts
 from cpuplan.write import emitted
+from tests import node_places as places
 from tests.machines.plans import plan, regular
+from tests.node_places import By
 from tests.projects import REPOSITORY
 from tests.promtool import needs_promtool, promtool
 

@@ -1,8 +1,8 @@
 """What `check` reads of a node: the folders, the facts that are there, and who may read them.
 
-One home for the mounts of the agents (`backends.verify`), for what a part of a node shows
-(`check.roots`), and for the table in docs/checking.md, which a test compares with this one. Every
-path that a check asks for is one of these or below one; a test holds that too.
+The table of docs/checking.md, which must be this one. The mounts of the agents
+(`backends.verify.mounts`) are among these, and every path that a check asks for is one of them or
+below one.
 """
 
 from enum import Enum

@@ -8,9 +8,9 @@ from cpuplan.check.host import check
 from cpuplan.check.roots.root import Root
 from cpuplan.check.roots.sources import root_of
 from cpuplan.check.subject import nowhere
-from cpuplan.expected import places
-from cpuplan.expected.places import PLACES, By, Place
 from tests import captured
+from tests import node_places as places
+from tests.node_places import PLACES, By, Place
 from tests.projects import REPOSITORY
 
 #: In archives alone.
