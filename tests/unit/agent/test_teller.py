@@ -67,8 +67,10 @@ FAILED = Board(60).view()._replace(problem="CP877: x is no expected state")
             unread("CP802"),
             "False",
             "PlanDiffers",
-            "1 fact of the plan differs: CP802 /host cannot be read; "
-            "2 facts cannot be verified here",
+            (
+                "1 fact of the plan differs: CP802 /host cannot be read; "
+                "2 facts cannot be verified here"
+            ),
         ),
         (view(), "Unknown", "NothingVerified", "the plan has no facts to verify"),
         (FAILED, "Unknown", "NotChecked", "CP877: x is no expected state"),
