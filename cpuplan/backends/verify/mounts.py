@@ -1,9 +1,9 @@
 """What an agent has of its node: single folders, read-only, and none with sockets or volumes.
 
 They are among those of the table in docs/checking.md. A folder that a node lacks would keep the
-pod from starting, so that here are only such as every node of the platform has. Submounts of a read-only
-mount can be written (mount(2)); from Kubernetes 1.31 on, the runtime makes them read-only where it
-can, which needs that nothing is propagated.
+pod from starting, so that here are only such as every node of the platform has. Submounts of a
+read-only mount can be written (mount(2)); from Kubernetes 1.31 on, the runtime makes them read-only
+where it can, which needs that nothing is propagated.
 """
 
 import posixpath
