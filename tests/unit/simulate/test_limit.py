@@ -55,7 +55,7 @@ def test_a_pod_that_one_node_was_not_asked_about_is_not_refused() -> None:
     assert result.nowhere
     assert all(pod.is_unknown for pod in result.nowhere)
     assert (result.is_complete, result.refuses) == (False, False)
-    assert "20 not simulated" in text.report(result)
+    assert "30 not simulated" in text.report(result)
     assert "refused" not in text.report(result)
 
 
