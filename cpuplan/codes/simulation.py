@@ -98,9 +98,10 @@ CODES = {
     "CP712": Code(
         "workload that the kubelet refuses",
         "the kubelet of class {name} does not admit {pod} after the workloads before it: {problem}",
-        "give `isolated` more CPUs where they are missing, request fewer, or use a less strict topologyManagerPolicy",
+        "{remedy}",
         "There are enough CPUs in total, but not where the kubelet's policies require them: on one NUMA node, in whole "
-        "cores. `cpuplan simulate` shows where the other workloads run.",
+        "cores. `cpuplan simulate` shows where the other workloads run. With very many NUMA nodes it is not known what the "
+        "kubelet does, since it looks at all sets of them (CP5150, CP5151).",
     ),
     "CP713": Code(
         "workloads that do not fit in every order",

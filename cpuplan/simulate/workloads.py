@@ -8,6 +8,7 @@ from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.koordinator import qos
 from cpuplan.koordinator.keys import QOS
+from cpuplan.kubelet.bits import MOST_NODES
 from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.model.koordinator import BOUND
 from cpuplan.model.words import PARTITION
@@ -15,7 +16,13 @@ from cpuplan.model.workloads import Workload
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import admission, orders
 from cpuplan.simulate.admission import Outcome
-from cpuplan.simulate.allocators.base import NOT_SIMULATED, Allocator, Restarting
+from cpuplan.simulate.allocators.base import (
+    NOT_SIMULATED,
+    TOO_MANY_NODES,
+    Allocator,
+    Refusal,
+    Restarting,
+)
 from cpuplan.simulate.allocators.probes import probe
 from cpuplan.solve import effort
 from cpuplan.solve.effort import UndecidedError
@@ -23,10 +30,16 @@ from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules import demand
 from cpuplan.solve.rules.rule import Statements
 from cpuplan.source import Locate
+from cpuplan.text import joined
 
 #: Seconds of work that `validate` spends on the orders of a class, of its limit.
 _ORDERS = 0.5
 
+#: The usual remedy for a pod that is refused.
+_MORE_CPUS = (
+    "give `isolated` more CPUs where they are missing, request fewer, or use a less strict "
+    "topologyManagerPolicy"
+)
 #: The name of their containers, which the intent does not contain.
 _CONTAINER = "main"
 
@@ -90,6 +103,7 @@ def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Dia
                 name=name,
                 pod=outcome.pod.uid,
                 problem=problem,
+                remedy=_remedy(allocator, outcome.refused),
             )
             return
     for running, refused in again[:1]:
@@ -106,6 +120,22 @@ def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Dia
         yield diagnose(
             "CP713", locate(origin), name=name, order=came, problem=answer.refused.message
         )
+
+
+def _remedy(allocator: Allocator, refused: Refusal) -> str:
+    """What lets the pod in: where the kubelet looks at too many sets, CPUs are no remedy."""
+    if refused.reason != TOO_MANY_NODES:
+        return _MORE_CPUS
+    kubelet = allocator.kubelet
+    managers = []
+    if kubelet.memory.policy is not None and len(kubelet.machine.memory) > MOST_NODES:
+        managers.append("memoryManagerPolicy to None")
+    policy = kubelet.cpus.policy
+    if policy is not None and len(policy.topology.numa_nodes) > MOST_NODES:
+        managers.append("topologyManagerPolicy to none")
+    if managers:
+        return f"set {joined(managers)}"
+    return "set topologyManagerPolicy to none, or remove its option prefer-closest-numa-nodes"
 
 
 def _spread(

@@ -119,10 +119,6 @@ def _left_out(number: int) -> str:
     return f"and {counted(number, 'more place')}; -v shows them"
 
 
-def _left_out(number: int) -> str:
-    return f"and {counted(number, 'more place')}; -v shows them"
-
-
 def _words(mark: Mark, position: Position) -> str:
     line = "" if mark.line == position.line else f"line {mark.line}: "
     return " ".join(f"{line}{mark.text}".split())

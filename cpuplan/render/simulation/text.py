@@ -29,7 +29,7 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
     """Nodes with the same result together: their pods, refusals and what is left; and a sum."""
     nodes = result.nodes if one_by_one else alike.alike(result.nodes, across_classes=True)
     overview = "" if one_by_one else classes.by_class(result)
-    limit = "" if result.is_complete else _limit_text(result)
+    limit = _limit_text(result)
     shown = nodes if one_by_one else _most_telling(nodes, _FEW_BLOCKS if overview else _MOST_BLOCKS)
     told = set(map(id, result.nodes))
     is_fleet = _count(nodes) > 1 and not one_by_one
@@ -44,7 +44,9 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
         )
     if result.nowhere:
         refused = list(map(alike.Refused, result.nowhere)) if one_by_one else alike.refused(result)
-        blocks.append("\n".join(_nowhere(refused, len(result.nowhere))) + "\n")
+        # Of pods that a node was not asked about any more, nobody knows whether it has room.
+        is_known = not any(pod.is_unknown for pod in result.nowhere)
+        blocks.append("\n".join(_nowhere(refused, len(result.nowhere), is_known=is_known)) + "\n")
     if overview:
         blocks.append(overview)
     if _count(nodes) > 1:
@@ -55,7 +57,7 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
 
 
 def _limit_text(result: Result) -> str:
-    """How much is known where the limit of work was reached."""
+    """How many pods were simulated where the limit of work was reached before some of them."""
     known = came = 0
     for node in result.nodes:
         outcomes = node.outcome.outcomes
@@ -63,6 +65,8 @@ def _limit_text(result: Result) -> str:
         known += len(node.nodes) * sum(not outcome.is_unknown for outcome in outcomes)
     came += len(result.nowhere)
     known += sum(not pod.is_unknown for pod in result.nowhere)
+    if known == came:
+        return ""
     pods = f"{known} of {counted(came, 'pod')} simulated"
     return f"not proven: {pods} within the limit of work; --time-limit gives it longer\n"
 
@@ -81,9 +85,10 @@ def _refuses(node: Simulated) -> bool:
     return any(outcome.refused for outcome in node.outcome.outcomes)
 
 
-def _nowhere(refused: Iterable[alike.Refused], count: int) -> Iterator[str]:
+def _nowhere(refused: Iterable[alike.Refused], count: int, *, is_known: bool) -> Iterator[str]:
     """The pods that no node admits, each with its reasons and the nodes that give them."""
-    yield f"refused by every node ({count}); the last node of each class says:"
+    where = "refused by every node" if is_known else "on no node"
+    yield f"{where} ({count}); the last node of each class says:"
     for pod in refused:
         more = f" and {pod.number - 1} more like it" if pod.number > 1 else ""
         nodes: dict[str, list[str]] = {}

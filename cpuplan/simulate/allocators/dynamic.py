@@ -114,8 +114,7 @@ class DynamicAllocator:
 
     def remainder(self, *, ended: bool = False) -> Remainder:
         """What is left, when all others may move."""
-        del ended  # this policy survives every pod
-        return Remainder(self.policy.state.default, self._left())
+        return Remainder(self.policy.state.default, None if ended else self._left())
 
     def _left(self) -> Left:
         static = self.policy.static

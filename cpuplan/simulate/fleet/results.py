@@ -61,7 +61,8 @@ class Result(NamedTuple):
         if any(node.outcome.remainder.limit for node in self.nodes):
             return False
         own = [outcome for node in self.nodes for outcome in node.outcome.outcomes]
-        return not any(of.is_unknown for of in (*own, *self.nowhere))
+        unknown = [outcome.is_unknown for outcome in own]
+        return not any(unknown + [pod.is_unknown for pod in self.nowhere])
 
 
 Chosen = Iterable[tuple[ConfiguredPlan, Sequence[str]]]

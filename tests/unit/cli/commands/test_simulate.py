@@ -143,6 +143,27 @@ def test_any_order(project: Path, capsys: Capture) -> None:
     assert "in this order of arrival, the last pod is refused:" in out
 
 
+def test_what_ends_at_the_limit_has_its_own_exit_code(
+    project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cpuplan.solve.effort import admissions
+
+    monkeypatch.setattr(admissions, "_POD", 0.5)
+    for arguments in (
+        ["main", "pods.yaml"],
+        ["main", "pods.yaml", "--each"],
+        ["main", "pods.yaml", "--with", "static"],
+    ):
+        code, out, _ = run_in(project, ["simulate", *arguments, "--time-limit", "1"], capsys)
+        assert (code, "not simulated" in out) == (6, True)
+        assert run_in(project, ["simulate", *arguments, "--time-limit", "1000"], capsys)[0] == 0
+    arguments = ["simulate", "main", "pods.yaml", "--any-order"]
+    code, out, _ = run_in(project, [*arguments, "--time-limit", "3"], capsys)
+    assert code == 6
+    assert re.search("not proven: [012] of 3 orders of arrival work", out)
+    assert "in every order" not in out
+
+
 def test_from_state_files(project: Path, capsys: Capture) -> None:
     from cpuplan import pipeline
     from cpuplan.simulate.allocators.kubelet import KubeletAllocator

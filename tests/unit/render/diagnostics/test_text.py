@@ -297,5 +297,5 @@ def test_of_very_many_places_the_first_ones_are_drawn() -> None:
     shown = text(finding).splitlines()
     assert sum(":::" in line for line in shown) == 20
     assert "  ... and 280 more places; -v shows them" in shown
-    every = text_format.render(Report([finding], verbose=True), read_lines=read_lines)
+    every = text_format.render(Report((finding,), verbose=True), read_lines=read_lines)
     assert every.count(":::") == 300
