@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any, NamedTuple
 
+from cpuplan.printable import printable
 from cpuplan.source import Position
 
 #: Findings about what a check has not looked at: they come first, and have an exit code.
@@ -81,10 +82,14 @@ def diagnose(
     labels: Iterable[Label] = (),
     **values: Any,
 ) -> Diagnostic:
-    """Make the diagnostic `code` with its wording from the table, filled with `values`."""
+    """Make the diagnostic `code` with its wording from the table, filled with `values`.
+
+    Who wrote a value can begin no line of a report.
+    """
     from cpuplan.codes import CODES  # most runs find nothing
 
     entry = CODES[code]
+    values = {name: _on_one_line(value) for name, value in values.items()}
     return Diagnostic(
         code=code,
         message=entry.message.format(**values),
@@ -94,6 +99,11 @@ def diagnose(
         labels=tuple(labels),
         severity=Severity(entry.severity),
     )
+
+
+def _on_one_line(value: Any) -> Any:
+    """A value as it is formatted; of text and errors, with escapes for what is not visible."""
+    return printable(str(value)) if isinstance(value, str | Exception) else value
 
 
 #: More than any file has.

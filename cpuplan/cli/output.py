@@ -11,6 +11,7 @@ import click
 from cpuplan.cli import options
 from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.printable import printable
 from cpuplan.render.diagnostics import FORMATS
 from cpuplan.text import listed
 
@@ -297,7 +298,7 @@ def note_all(lines: Iterable[str]) -> None:
     given = list(lines)
     is_long = len(given) > _MOST_NOTES and not settings().verbose
     for line in given[:_MOST_NOTES] if is_long else given:
-        note(line)
+        note(printable(line))
     if is_long:
         note(f"and {len(given) - _MOST_NOTES} more lines; -v shows them")
 
@@ -305,4 +306,4 @@ def note_all(lines: Iterable[str]) -> None:
 def print_remarks(sentences: Iterable[str]) -> None:
     """What a reader may want to know, and nobody did wrong."""
     for sentence in sentences:
-        note(f"note: {sentence}")
+        note(f"note: {printable(sentence)}")

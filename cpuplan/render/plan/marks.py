@@ -10,15 +10,17 @@ _MARKS = re.compile(r"([\\`*\[\]<&#|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 
 #: Words that GitHub and GitLab make links of, or tell somebody about, after Markdown is read: so a
 #: backslash changes nothing. They leave code alone.
-_REFERENCES = re.compile(r"\S*(?:@|://|www\.|#[0-9]|![0-9]|\bGH-[0-9]|mailto:)\S*", re.IGNORECASE)
+_REFERENCE = re.compile(r"@|://|www\.|#[0-9]|![0-9]|\bGH-[0-9]|mailto:", re.IGNORECASE)
+_WORD = re.compile(r"\S+")
 
 
 def plain(text: str) -> str:
     """Text whose marks are letters, and that links to nothing, on one line."""
     shown, parts, at = printable(text), [], 0
-    for match in _REFERENCES.finditer(shown):
-        parts += [_MARKS.sub(r"\\\1", shown[at : match.start()]), cell(match[0])]
-        at = match.end()
+    for word in _WORD.finditer(shown):
+        if _REFERENCE.search(word[0]):
+            parts += [_MARKS.sub(r"\\\1", shown[at : word.start()]), cell(word[0])]
+            at = word.end()
     return "".join([*parts, _MARKS.sub(r"\\\1", shown[at:])])
 
 
