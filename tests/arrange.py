@@ -175,6 +175,13 @@ def _bug(project: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _no_memory(project: Path) -> Iterator[None]:
+    """The first file is too much for the process."""
+    with patch("cpuplan.read.yaml.compose", side_effect=MemoryError):
+        yield
+
+
 #: One core of two threads: enough for an import.
 SYSROOT = {
     f"{CPU}/present": "0-1\n",
@@ -763,6 +770,7 @@ CONTEXTS: dict[str, Context] = {
     "CP8131-null-items": _api(200, {"items": [None]}),
     "CP895-outside": _outside_of_a_pod,
     "CP901-bug": _bug,
+    "CP1175-no-memory": _no_memory,
 }
 
 
