@@ -212,12 +212,12 @@ def objects(data: bytes) -> None:
 def states(data: bytes) -> None:
     """The state files of kubelets, from which `simulate` starts."""
     random = Random(data)  # noqa: S311 - no secret
-    project = wholes.whole()
+    project, known = wholes.whole(), commands.states()
     with tempfile.TemporaryDirectory() as name, bounded(SECONDS), wholes.compiled_once():
         folder = Path(name)
         words = ["simulate", f"{random.choice(wholes.CLUSTERS)}-0", str(folder / "pods.yaml")]
         (folder / "pods.yaml").write_bytes(written(random, seeds.PODS[:2], random.choice((0, 1))))
-        for number, state in enumerate(commands.states()):
+        for number, state in enumerate(known):
             changed = extreme(random, state)
             if isinstance(changed, dict) and random.random() < 1 / 2:
                 changed["checksum"] = 0
