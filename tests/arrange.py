@@ -47,6 +47,19 @@ def _node(project: Path) -> None:
     make_root(plan.by_node["lab", "worker-0"], project / "node")
 
 
+def _forged(project: Path) -> None:
+    """An expected state with a value that no compilation gives, and the digest of what it says."""
+    from tests.fuzz.wholes import with_digest
+
+    (path,) = (project / "out/clusters/lab/expected/state").glob("*.json")
+    data = json.loads(path.read_text())
+    settings = data["settings"]
+    first = [setting["component"] for setting in settings].index("kubelet")
+    made = {"component": "kubelet", "key": "reservedMemory", "value": ["1Gi"], "because": []}
+    settings.insert(first, made)
+    path.write_text(with_digest(data))
+
+
 def _write(path: str, content: str | bytes) -> Step:
     def write(project: Path) -> None:
         (project / path).parent.mkdir(parents=True, exist_ok=True)
@@ -172,6 +185,13 @@ def _bug(project: Path) -> Iterator[None]:
         patch("cpuplan.pipeline.load", side_effect=KeyError("isolated")),
         patch.object(tempfile, "tempdir", project),
     ):
+        yield
+
+
+@contextmanager
+def _no_memory(project: Path) -> Iterator[None]:
+    """The first file is too much for the process."""
+    with patch("cpuplan.read.yaml.compose", side_effect=MemoryError):
         yield
 
 
@@ -606,6 +626,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _write("node/usr/lib/sysctl.d/99-zzz-vendor.conf", "# tuned\nvm/stat_interval = 1\n"),
     ),
     "CP870-script-missing": (_node, _remove("node/usr/local/bin/place-interrupts.sh")),
+    "CP8175-forged": (_node, _forged),
     "CP871-edited": (
         _node,
         _replace("node/etc/cpuplan/irqbalance", "1-3,5-7,9-11,13-15", "1-3"),
@@ -763,6 +784,7 @@ CONTEXTS: dict[str, Context] = {
     "CP8131-null-items": _api(200, {"items": [None]}),
     "CP895-outside": _outside_of_a_pod,
     "CP901-bug": _bug,
+    "CP1175-no-memory": _no_memory,
 }
 
 

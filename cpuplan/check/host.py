@@ -1,6 +1,6 @@
 """The steps of a check: each answers on one file or group of files."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from cpuplan.check import (
     basis,
@@ -32,6 +32,7 @@ from cpuplan.check.threads import kthreads, outside
 from cpuplan.diagnostics import diagnose
 from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.expected.state import Expected
+from cpuplan.expected.used import used
 from cpuplan.source import Locate
 
 Step = Callable[[Subject], Iterator[Answer]]
@@ -92,13 +93,19 @@ STEPS: tuple[Step, ...] = (
 def check(root: Root, expected: Expected, node: str, locate: Locate) -> list[Answer]:
     """An answer on every fact: settings in their order, and what no setting says.
 
-    For a folder that is no root, CP801 alone.
+    For a folder that is no root, CP801 alone. Raises CpuplanError (CP8175) for a state with which
+    nothing can be compared.
     """
     subject = Subject(root, expected, node, locate)
     steps = STEPS
     if not root.names("sys") and root.read(CMDLINE) is None and not root.refused:
         steps = (online.cpus,)
-    answers: list[Answer] = []
+    with used(expected, node):
+        return _answers(subject, steps)
+
+
+def _answers(subject: Subject, steps: Sequence[Step]) -> list[Answer]:
+    root, answers = subject.root, list[Answer]()
     for step in steps:
         made = list(_run(step, subject))
         if root.spent:
@@ -108,7 +115,7 @@ def check(root: Root, expected: Expected, node: str, locate: Locate) -> list[Ans
             break
         answers += made
     reason = f"{root.spent.path}: {root.spent.problem}" if root.spent else ""
-    return [*dict.fromkeys(answers), *unanswered.answers(expected, answers, reason)]
+    return [*dict.fromkeys(answers), *unanswered.answers(subject.expected, answers, reason)]
 
 
 def _of_whole_folders(subject: Subject, answers: list[Answer]) -> Iterator[Answer]:

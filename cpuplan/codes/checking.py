@@ -325,6 +325,13 @@ CODES = {
         "`compile` writes for each class what its nodes must show, with the digest of the plan. `check` reads this file "
         "and the node, and nothing else; it does not guess what a file of another form means.",
     ),
+    "CP8175": Code(
+        "expected state with which nothing can be compared",
+        "{node} cannot be compared with the expected state of {name}: {problem}",
+        "run `cpuplan compile` with this release of cpuplan, and take the state from there; if it stays, report it",
+        "The digest of an expected state says that it is whole, not who wrote it. Here a value is one that no compilation "
+        "gives, such as text for a list; the place in cpuplan that could not use it is named. Nothing is said of the node.",
+    ),
     "CP878": Code(
         "nothing compiled",
         "{path} holds no expected state of a class",

@@ -111,7 +111,7 @@ CODES = {
     ),
     "CP1175": Code(
         "input that takes too much",
-        "{problem}, after {path} was read",
+        "{problem}; the file that was read last is {path}",
         "make the input smaller, or less nested; if it is of a usual size, give the command more memory, and report it",
         "What is read is bounded, and what a valid input needs is known: a machine's CPUs, the depth of a document. An "
         "input that takes all memory that the process may have, or more nesting than Python follows, is not worked on. "

@@ -18,11 +18,17 @@ def encode(value: Value) -> Any:
     return list(map(encode, value)) if isinstance(value, tuple) else value
 
 
+def _text(data: Any) -> str:
+    if not isinstance(data, str):
+        raise ValueError(f"{data!r} is no set of CPUs")
+    return data
+
+
 def decode(data: Any) -> Value:
     """The value of `encode`. Raises ValueError for what it never gives."""
     if isinstance(data, dict):
         if data.keys() == {_CPUS}:
-            return CpuSet.parse(data[_CPUS])
+            return CpuSet.parse(_text(data[_CPUS]))
         return {str(key): decode(item) for key, item in data.items()}
     if isinstance(data, list):
         return tuple(map(decode, data))

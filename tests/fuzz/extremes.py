@@ -212,12 +212,12 @@ def objects(data: bytes) -> None:
 def states(data: bytes) -> None:
     """The state files of kubelets, from which `simulate` starts."""
     random = Random(data)  # noqa: S311 - no secret
-    project = wholes.whole()
+    project, known = wholes.whole(), commands.states()
     with tempfile.TemporaryDirectory() as name, bounded(SECONDS), wholes.compiled_once():
         folder = Path(name)
         words = ["simulate", f"{random.choice(wholes.CLUSTERS)}-0", str(folder / "pods.yaml")]
         (folder / "pods.yaml").write_bytes(written(random, seeds.PODS[:2], random.choice((0, 1))))
-        for number, state in enumerate(commands.states()):
+        for number, state in enumerate(known):
             changed = extreme(random, state)
             if isinstance(changed, dict) and random.random() < 1 / 2:
                 changed["checksum"] = 0
@@ -262,8 +262,8 @@ def proposals(data: bytes) -> None:
         known = [*CLUSTER, node("w0", "worker", "worker-cnf")]
         gather(folder / "mg", known, {"w0": tree})
         paths = sorted(path for path in (folder / "mg").rglob("*.yaml") if path.is_file())
-        for path in random.sample(paths, random.choice((0, 1, 2))):
-            path.write_bytes(written(random, list(yaml.safe_load_all(path.read_bytes())), 1))
+        for file in random.sample(paths, random.choice((0, 1, 2))):
+            file.write_bytes(written(random, list(yaml.safe_load_all(file.read_bytes())), 1))
         words = list(random.choice(_OF_PROPOSALS))
         if random.random() < 1 / 2:
             words = [in_text(random, word) if word.isdigit() else word for word in words]
@@ -285,7 +285,12 @@ def expected(data: bytes) -> None:
         path.write_text(wholes.with_digest(changed))
         words = ["--root", str(known.nodes[cluster]), "--state", str(path)]
         (Path(name) / "a.yaml").write_bytes(written(random, [*_objects(), *seeds.PODS], 0))
-        forms = ([], ["--format", "json"], ["--coverage"], ["--objects", "a.yaml"])
+        forms: tuple[list[str], ...] = (
+            [],
+            ["--format", "json"],
+            ["--coverage"],
+            ["--objects", "a.yaml"],
+        )
         ends(Path(name), "check", f"{cluster}-0", *words, *random.choice(forms))
 
 

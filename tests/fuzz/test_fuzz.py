@@ -2,7 +2,9 @@
 
 import gzip
 import os
+import signal
 import time
+from collections import deque
 from pathlib import Path
 from random import Random
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from cpuplan.importers import formats
 from tests.fuzz import campaign, seeds
+from tests.fuzz.limits import TooLong, bounded, own_folder
 from tests.fuzz.mutation import mutate
 from tests.fuzz.targets import TARGETS, OutsideError, confined, seeds_of
 
@@ -43,6 +46,21 @@ def test_confined(tmp_path: object) -> None:
         os.listdir("/proc")
     with pytest.raises(OutsideError), confined(str(tmp_path)):
         os.open(f"{tmp_path}/new", os.O_WRONLY | os.O_CREAT)
+
+
+def test_busy_inputs_are_found_and_waiting_ones_are_not() -> None:
+    with bounded(0.01):
+        time.sleep(0.05)
+    with pytest.raises(TooLong), bounded(0.01):
+        deque(iter(lambda: 0, 1), maxlen=0)  # calls that never end
+    assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
+
+
+def test_campaigns_have_folders_of_their_own() -> None:
+    first, second = own_folder(), own_folder()
+    assert first != second
+    assert first.parent == second.parent
+    assert str(os.getpid()) in first.parent.name
 
 
 def test_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

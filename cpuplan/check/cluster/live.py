@@ -94,7 +94,7 @@ def _configs(objects: Objects, compilation: Compilation) -> Iterator[str]:
     """The rendered MachineConfigs that pools want; without a pool, those that its nodes have."""
     for state in compilation.states:
         expected = state.facts.get(derived.RENDERED)
-        if not isinstance(expected, dict):
+        if not isinstance(expected, dict) or "pool" not in expected:
             continue
         pool = objects.find("MachineConfigPool", str(expected["pool"]))
         if isinstance(pool, Object):

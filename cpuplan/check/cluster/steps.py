@@ -13,6 +13,7 @@ from cpuplan.check.cluster.topology import topology
 from cpuplan.expected.answer import Answer
 from cpuplan.expected.objects import Compiled
 from cpuplan.expected.state import Expected
+from cpuplan.expected.used import used
 from cpuplan.source import Locate
 
 STEPS: tuple[Callable[[Subject], Iterator[Answer]], ...] = (
@@ -30,8 +31,9 @@ def check_node(objects: Objects, expected: Expected, node: str, locate: Locate) 
     found = objects.find("Node", node)
     if isinstance(found, Absent) and not found.is_unknown:
         return [_absent(subject, found)]
-    answers = [answer for step in STEPS for answer in step(subject)]
-    return list(dict.fromkeys(answers))
+    with used(expected, node):
+        answers = [answer for step in STEPS for answer in step(subject)]
+        return list(dict.fromkeys(answers))
 
 
 def _absent(subject: Subject, absent: Absent) -> Answer:

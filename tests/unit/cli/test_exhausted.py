@@ -56,7 +56,7 @@ def test_memory(tmp_path: Path) -> None:
     report = json.loads(ran.printed[ran.printed.index("{") :])
     (finding,) = report["diagnostics"]
     assert finding["code"] == "CP1175"
-    assert "intents/large.yaml was read" in finding["message"]
+    assert "read last is intents/large.yaml" in finding["message"]
 
 
 def test_nesting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -190,3 +190,11 @@ def test_more_sets_of_numa_nodes_are_not_looked_at() -> None:
         masks_over(tuple(range(36)))
     with pytest.raises(TooManySetsError, match=r"1,048,576 sets .* is not simulated"):
         masks_over(tuple(range(20)))
+
+
+def test_a_node_without_a_number() -> None:
+    """cAdvisor has -1 on s390 without NUMA nodes: only the policy none makes no mask of it."""
+    nodes = NODES._replace(nodes=(-1,))
+    assert new_policy("none", nodes, {}).merge([]).affinity is None
+    with pytest.raises(PanicError, match="nil pointer"):
+        new_policy("restricted", nodes, {})
