@@ -377,6 +377,11 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _replace("intents/main.yaml", "spec:\n", "spec:\n  paused: true\n"),
         _replace(RECORD, "{\n", "<<<<<<< HEAD\n{\n"),
     ),
+    "CP6116-no-repository": (
+        _compiled,
+        _replace("intents/main.yaml", "spec:\n", "spec:\n  paused: true\n"),
+        _compiled,
+    ),
     "CP601-link": (_link("out", "../elsewhere"),),
     "CP603-edited": (_compiled, _replace(f"{CLASS}/cmdline", "irqaffinity=0,4", "irqaffinity=0,5")),
     "CP604-no-first-line": (_compiled, _replace(MANIFEST, "# cpuplan manifest", "a manifest")),

@@ -28,6 +28,15 @@ def _write(path: str, text: str) -> Step:
     return write
 
 
+def _replace(path: str, old: str, new: str) -> Step:
+    def replace(project: Path) -> None:
+        text = (project / path).read_text()
+        assert old in text, text
+        (project / path).write_text(text.replace(old, new, 1))
+
+    return replace
+
+
 def _append(path: str, text: str) -> Step:
     def append(project: Path) -> None:
         with (project / path).open("a") as file:
@@ -83,6 +92,12 @@ BEFORE: dict[str, tuple[Step, ...]] = {
 }
 #: After the project was compiled.
 AFTER: dict[str, tuple[Step, ...]] = {
+    "CP6115-edited-in-the-branch": (
+        *_REPOSITORY,
+        _git("checkout", "-q", "-b", "change"),
+        _replace("intents/main.yaml", "spec:\n", "spec:\n  paused: true\n"),
+        _replace("out/nodes/lab/main-small/cmdline", "irqaffinity=0,4", "irqaffinity=0,5"),
+    ),
     "CP691-checked-out": _REPOSITORY,
     "CP692-not-committed": (*_REPOSITORY, _append("intents/main.yaml", "# a comment\n")),
     "CP693-no-name": (*_REPOSITORY, _git("config", "user.name", "")),

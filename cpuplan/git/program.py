@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.files import is_below
 from cpuplan.git.repository import Repository
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ CONFIGURATION = ("GIT_CONFIG_",)
 #: And who commits, and how a remote is reached.
 PERSONS = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 REMOTES = ("GIT_SSH", "GIT_ASKPASS", "GIT_HTTP_", "GIT_SSL_", "GIT_PROXY_", "GIT_TERMINAL_PROMPT")
+#: Where Git, and what it starts, look for the user's own configuration.
+_PLACES = ("HOME", "XDG_CONFIG_HOME", "GNUPGHOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")
 #: Protocols that start no program that a URL names (`ext::`), and need no helper of others.
 PROTOCOLS = ("file", "http", "https", "ssh")
 _ALONE = {
@@ -92,7 +95,7 @@ def run(
     `also` is added to its environment. Raises CpuplanError (CP688) where there is no Git, no answer
     in time, or one of more than `most` bytes.
     """
-    environment = {**_environment(()), **_ALONE, **_READING, **also}
+    environment = {**_environment(repository, ()), **_ALONE, **_READING, **also}
     return _run(repository, words, data, environment, limit, most)
 
 
@@ -125,7 +128,7 @@ def run_as_user(
     configuration = {"GIT_CONFIG_GLOBAL": os.fspath(repository.own_configuration)}
     allowed = {"GIT_ALLOW_PROTOCOL": ":".join(PROTOCOLS)}
     environment = {
-        **_environment((*PERSONS, *REMOTES)),
+        **_environment(repository, (*PERSONS, *REMOTES)),
         **_ALONE,
         **configuration,
         **allowed,
@@ -140,25 +143,32 @@ def list_configuration(repository: Repository, git_dir: str) -> Done:
     Git tells it and acts on none of it; this is the only question that it is asked in a folder that
     is not ours, as conditions in the user's files are about that folder.
     """
-    environment = _environment(CONFIGURATION) | {"LC_ALL": "C", "GIT_DIR": git_dir}
+    environment = _environment(repository, CONFIGURATION) | {"LC_ALL": "C", "GIT_DIR": git_dir}
     words = ("config", "--list", "-z", "--show-scope", "--includes")
     return _run(repository, words, b"", environment, LIMIT, MOST)
 
 
 def users_paths(repository: Repository, key: str) -> list[str]:
     """The paths that a key of the user's and the system's configuration has, some empty."""
-    environment = _environment(CONFIGURATION) | {"LC_ALL": "C"}
+    environment = _environment(repository, CONFIGURATION) | {"LC_ALL": "C"}
     words = ("config", "--get-all", "-z", "--type=path", key)
     done = _run(repository, words, b"", environment, LIMIT, MOST)
     return text(done.output).split("\0")[:-1]
 
 
-def _environment(kept: tuple[str, ...]) -> dict[str, str]:
-    return {
+def _environment(repository: Repository, kept: tuple[str, ...]) -> dict[str, str]:
+    """The caller's environment, without folders for configuration that a commit could fill."""
+    top = os.fspath(repository.top)
+    environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or (kept and name.startswith(kept))
     }
+    for name in _PLACES:
+        value = environment.get(name)
+        if value and is_below(os.path.realpath(value), top):
+            environment[name] = os.fspath(repository.door / "none")
+    return environment
 
 
 def _run(

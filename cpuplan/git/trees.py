@@ -283,12 +283,23 @@ def _read(repository: Repository, sizes: Mapping[str, int]) -> dict[str, bytes]:
 
 def main_branch(repository: Repository) -> str:
     """The name of the main branch. Raises CP688, and CP689 where there is none."""
-    # A tag of the same name is none.
-    main = next((name for name, ref in MAIN.items() if find_commit(repository, ref)), None)
+    main = next((name for name, ref in MAIN.items() if _is_main(repository, ref)), None)
     if main is None:
         ref = f"a main branch ({', '.join(MAIN)})"
         raise CpuplanError([diagnose("CP689", ref=ref, path=repository.shown)])
     return main
+
+
+def _is_main(repository: Repository, ref: str) -> bool:
+    """Whether a full name, which no tag has, is that of a branch that is here.
+
+    HEAD of a remote names one of its branches; whoever may push can make a branch `HEAD` instead.
+    """
+    if ref == MAIN["origin/HEAD"]:
+        named = run(repository, "symbolic-ref", "--quiet", ref)
+        if named.code or not named.line.startswith("refs/remotes/origin/"):
+            return False
+    return find_commit(repository, ref) is not None
 
 
 def merge_base(repository: Repository) -> str:

@@ -9,7 +9,7 @@ from cpuplan.git import own as owns
 from cpuplan.git import remotes
 from cpuplan.git.door import opened
 from cpuplan.git.own import Refused
-from cpuplan.git.program import run_as_user
+from cpuplan.git.program import run_as_user, users_paths
 from tests.git_projects import commit, git, write
 from tests.hostile_git import CONFIG
 
@@ -125,3 +125,26 @@ def test_remotes_that_are_not_asked(top: Path, tmp_path: Path, url: str, how: st
     with opened(top, writes=True) as repository, pytest.raises(CpuplanError, match="CP696"):
         remotes.push(repository, remote, "HEAD", "deploy")
     assert "refs/heads/deploy" not in git(top, "for-each-ref").stdout
+
+
+@pytest.mark.parametrize(
+    ("variable", "file"),
+    [
+        ("HOME", ".gitconfig"),
+        ("XDG_CONFIG_HOME", "git/config"),
+        ("GIT_CONFIG_GLOBAL", ""),
+        ("GIT_CONFIG_SYSTEM", ""),
+    ],
+)
+def test_a_users_configuration_in_the_work_tree_is_none(
+    top: Path, monkeypatch: pytest.MonkeyPatch, variable: str, file: str
+) -> None:
+    """Jobs have such homes, and a commit could put anything there."""
+    place = top / "home"
+    write(place, file or "config", "[gpg]\n\tprogram = evil\n[safe]\n\tdirectory = *\n")
+    if not variable.startswith("GIT_"):
+        monkeypatch.delenv("GIT_CONFIG_GLOBAL")
+    monkeypatch.setenv(variable, str(place if file else place / "config"))
+    assert "gpg.program" not in _seen(top)
+    with opened(top) as repository:
+        assert users_paths(repository, "safe.directory") == []

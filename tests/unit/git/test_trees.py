@@ -238,3 +238,18 @@ def test_ten_thousand_files_take_about_a_second(tmp_path: Path) -> None:
     assert len(found) == 10_000
     assert found["nodes/7/107"] == b"107\n" * 100
     assert time.monotonic() - begin < 20  # 0.1 s on an idle machine
+
+
+def test_a_branch_called_head_is_no_main_branch(project: Path, tmp_path: Path) -> None:
+    """Where nothing says which branch a remote has first, a pushed one of this name would be it."""
+    top = project.parents[1]
+    git(top, "push", "-q", ".", "main~1:refs/heads/HEAD")
+    clone = tmp_path / "clone"
+    git(tmp_path, "init", "-q", str(clone))
+    git(clone, "remote", "add", "origin", str(top))
+    git(clone, "fetch", "-q", "origin", "+refs/heads/*:refs/remotes/origin/*")
+    if git(clone, "symbolic-ref", "-q", "refs/remotes/origin/HEAD", check=False).returncode == 0:
+        git(clone, "symbolic-ref", "--delete", "refs/remotes/origin/HEAD")
+    git(clone, "update-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main~1")
+    git(clone, "checkout", "-q", "-b", "change", "origin/main")
+    assert _merge_base(clone) == git(top, "rev-parse", "main").stdout.strip()
