@@ -328,6 +328,7 @@ HEADER="(^|[[:blank:],{[\"'])(auth|identitytoken|Authorization)[\"']?[[:blank:]]
 REDACT="s#([=:][[:blank:]]*)(true|false|([0-9]+(ms|[hms]))+)([[:blank:],;}\"']|\$)#\\1\\n\\2\\5#g
 s#://[^/@[:blank:]\"]*:[^/@[:blank:]\"]*@#://REDACTED@#g
 s#(iscsi:)[^/@[:blank:]\"]*@#\\1REDACTED@#g
+s#(=[^=@[:blank:]\"]*:)[^:/@[:blank:]\"]+@#\\1REDACTED@#g
 s#([\"'][A-Za-z0-9_]*($WORD)=)[^\"']*#\\1REDACTED#g
 s#($NAME)\"[^\"]*\"#\\1\"REDACTED\"#g
 s#($NAME)'[^']*'#\\1'REDACTED'#g
@@ -342,7 +343,7 @@ s#^([[:blank:]]*(password(_pbkdf2)?[[:blank:]]+|SetCredential[A-Za-z]*=))[^=:].*
 s#eyJ[A-Za-z0-9_=-]+\\.[A-Za-z0-9_=.-]+|(gh[a-z]|glpat|github_pat)[_-][A-Za-z0-9_-]+#REDACTED#g
 s#\\n##g"
 SECRET='PRIVATE KEY|client-key|client-certificate|certificate-authority-data'
-MENTIONS="$WORD|[Pp]assphrase|://[^/@ ]*:[^/@ ]*@|iscsi:|auth[\"']? *[=:]|Authorization|SetCredential|eyJ|gh[a-z]_|glpat-|github_pat_|curl|wget"
+MENTIONS="$WORD|[Pp]assphrase|://[^/@ ]*:[^/@ ]*@|iscsi:|=[^@ ]*:[^/@ ]+@|auth[\"']? *[=:]|Authorization|SetCredential|eyJ|gh[a-z]_|glpat-|github_pat_|curl|wget"
 
 redact() { sed -E "$REDACT"; }
 
@@ -619,7 +620,8 @@ function variable(name, value,    quote, bare) {
   if (bare == "") return value
   if (name ~ /CMDLINE/) return quote each_word(bare, "kernel") quote
   if (name ~ /(ARGS|OPTS|OPTIONS|FLAGS)$/) { hides = expects = 0; return quote each_word(bare, "command") quote }
-  if (("variable", name) in known) return value
+  # What follows on the line may be another assignment, a command or a comment.
+  if (("variable", name) in known) return bare ~ /[=;#$`&|(){}<\\]/ ? quote "REDACTED" quote : value
   if (tolower(name) ~ /^(http|https|all|ftp)_proxy$/) {
     sub(/:\/\/[^\/]*@/, "://REDACTED@", bare)
     if (bare ~ /^[a-z0-9]+:\/\/(REDACTED@)?[A-Za-z0-9.-]+(:[0-9]+)?\/?$/) return quote bare quote
@@ -720,7 +722,7 @@ function tuned(line,    at, name, value) {
   if (name !~ /^[A-Za-z0-9_.\/:*-]+$/) return "#"
   if (name ~ /^cmdline/) return substr(line, 1, at) each_word(value, "kernel")
   if (are_plain(value) && !is_secret(name)) return line
-  if (value !~ /:\/\// && (("tuned", name) in known || name ~ /^(group|service)\.|cores?$|cpus?$|^\/sys\/|^\/proc\//)) return line
+  if (value !~ /:\/\/|#/ && (("tuned", name) in known || name ~ /^(group|service)\.|cores?$|cpus?$|^\/sys\/|^\/proc\//)) return line
   return substr(line, 1, at) "REDACTED"
 }
 # What a value becomes that is left out: its type stays.

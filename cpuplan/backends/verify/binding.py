@@ -72,6 +72,14 @@ _IS_FROM_IT = (
     f"object.source.component == '{COMPONENT}' && "
     f"has(object.reportingComponent) && object.reportingComponent == '{COMPONENT}'"
 )
+_HAS_NOTHING_ELSE = (
+    "!has(object.related) && "
+    "(!has(object.source.host) || object.source.host == variables.node) && "
+    "(!has(object.reportingInstance) || object.reportingInstance in ['', variables.node]) && "
+    "(!has(object.involvedObject.uid) || object.involvedObject.uid == variables.node) && "
+    "!has(object.metadata.finalizers) && !has(object.metadata.ownerReferences) && "
+    "!has(object.metadata.labels) && !has(object.metadata.annotations)"
+)
 #: What must hold, and what is said where it does not.
 _NO_NODE = (
     "variables.node != ''",
@@ -99,6 +107,10 @@ _OF_EVENTS = (
     _NO_NODE,
     (_IS_ABOUT_IT, "an agent may create Events about its own node only"),
     (_IS_FROM_IT, f"an agent may create Events as {COMPONENT} only"),
+    (
+        f"!({_IS_ABOUT_IT} && {_IS_FROM_IT}) || ({_HAS_NOTHING_ELSE})",
+        "an Event of an agent names its own node alone, and has no owner, finalizer or label",
+    ),
 )
 
 

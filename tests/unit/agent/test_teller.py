@@ -27,7 +27,7 @@ def unread(code: str) -> View:
     """A root that is empty, or cannot be read: a finding, and nothing that was looked at."""
     board = Board(60)
     counts = Counts({"differs": 1, "unverifiable": 2}, {(code, "error"): 1}, is_verified=False)
-    board.put(Checked(PLAN, counts, (f"{code} /host cannot be read",)), 0.1)
+    board.put(Checked(PLAN, counts, (f"{code} x",)), 0.1)
     return board.view()
 
 
@@ -61,16 +61,13 @@ FAILED = Board(60).view()._replace(problem="CP877: x is no expected state")
             unread("CP801"),
             "Unknown",
             "NothingVerified",
-            "CP801 /host cannot be read; 2 facts cannot be verified here",
+            "CP801 x; 2 facts cannot be verified here",
         ),
         (
             unread("CP802"),
             "False",
             "PlanDiffers",
-            (
-                "1 fact of the plan differs: CP802 /host cannot be read; "
-                "2 facts cannot be verified here"
-            ),
+            "1 fact of the plan differs: CP802 x; 2 facts cannot be verified here",
         ),
         (view(), "Unknown", "NothingVerified", "the plan has no facts to verify"),
         (FAILED, "Unknown", "NotChecked", "CP877: x is no expected state"),

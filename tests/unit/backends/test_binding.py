@@ -257,6 +257,24 @@ def test_events_are_about_its_own_node_and_from_itself() -> None:
         assert created(made, user())
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"related": {"kind": "Node", "name": "worker-1"}},
+        {"source": {"component": "cpuplan-agent", "host": "worker-1"}},
+        {"reportingInstance": "worker-1"},
+        {"involvedObject": {"kind": "Node", "name": "worker-0", "uid": "worker-1"}},
+        {"metadata": {"name": "a", "finalizers": ["example.com/never"]}},
+        {"metadata": {"name": "a", "ownerReferences": [{"kind": "Node", "name": "worker-1"}]}},
+        {"metadata": {"name": "a", "labels": {"a": "b"}}},
+        {"metadata": {"name": "a", "annotations": {"a": "b"}}},
+    ],
+)
+def test_events_name_nothing_else(more: Node) -> None:
+    [text] = created({**event(), **more}, user())
+    assert "names its own node alone" in text
+
+
 def test_only_what_is_asked_for_is_held() -> None:
     def names(*plans: ConfiguredPlan) -> set[str]:
         return {each["metadata"]["name"] for each in policies(*plans)}

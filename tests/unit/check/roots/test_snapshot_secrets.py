@@ -113,7 +113,24 @@ _KERNEL = (
     "nfsroot=https://x:{}@example.com",
     "x.secret={}",
     "root=https://me:{}@example.com",
+    "root=nfs4:me:{}@example.com:/x",
+    "root=iscsi:me:{}@10.0.0.1::::iqn.x",
     "-- --pw={}",
+)
+
+
+#: Beside the value of a variable that is known.
+_BESIDE = (
+    "4 TOKEN={}",
+    "4; export PW={}",
+    "4 # {}",
+    '"4" # {}',
+    "${{X:-{}}}",
+    "$(echo {})",
+    "`cat {}`",
+    '"4;{}"',
+    "4\\\\\n{}",
+    "4|{}",
 )
 
 
@@ -164,6 +181,7 @@ def plant_variables_and_units(made: Planted) -> None:
         made.add("etc/default/x", f'export {name}="{shape.format(made.new())}"\n')
         made.add("etc/default/grub", f"{name}='{shape.format(made.new())}'\n")
     made.each("etc/default/kubelet", "KUBELET_EXTRA_ARGS=@\n", _FLAGS)
+    made.kinds("etc/default/beside.x", "GOMAXPROCS=", _BESIDE)
     unit = "etc/systemd/system/x.service"
     made.add(unit, "[Unit]\n")
     made.each(unit, "Description=@\n# @\n".replace("# @\n", ""), ("about {}",))
