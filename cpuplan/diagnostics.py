@@ -89,21 +89,15 @@ def diagnose(
     from cpuplan.codes import CODES  # most runs find nothing
 
     entry = CODES[code]
-    values = {name: _on_one_line(value) for name, value in values.items()}
     return Diagnostic(
         code=code,
-        message=entry.message.format(**values),
-        remedy=entry.remedy.format(**values),
+        message=printable(entry.message.format(**values)),
+        remedy=printable(entry.remedy.format(**values)),
         position=position,
         label=label,
         labels=tuple(labels),
         severity=Severity(entry.severity),
     )
-
-
-def _on_one_line(value: Any) -> Any:
-    """A value as it is formatted; of text and errors, with escapes for what is not visible."""
-    return printable(str(value)) if isinstance(value, str | Exception) else value
 
 
 #: More than any file has.
