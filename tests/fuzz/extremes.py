@@ -307,7 +307,7 @@ def provenance(data: bytes) -> None:
         for path in random.sample(paths, min(len(paths), random.choice((0, 1, 1)))):
             try:
                 documents = list(yaml.safe_load_all(path.read_bytes()))
-            except (ValueError, OSError, yaml.YAMLError):
+            except (ValueError, OSError, RecursionError, yaml.YAMLError):
                 continue
             path.write_bytes(written(random, documents, 1))
         code = ends(made, "provenance")
