@@ -91,6 +91,16 @@ def test_nothing_that_is_refused_holds(asked: Asked, status: int) -> None:
     assert len(asked.api.asked) < 60
 
 
+def test_a_client_that_takes_all_of_the_time(asked: Asked, monkeypatch: Any) -> None:
+    def over() -> float:
+        raise TimeoutError("there was no whole answer in time")
+
+    monkeypatch.setattr("cpuplan.served.deadline.left", over)
+    assert asked("--timeout", "6s") == 2
+    assert "error[CP897]: " in asked.said
+    assert "--timeout gives it more" in asked.said
+
+
 def test_the_missing_right_and_what_gives_it(asked: Asked) -> None:
     asked.api.hostile[NODES] = answer(FORBIDDEN, 403)
     assert asked() == 7
