@@ -59,6 +59,8 @@ class Client:
             self._settings = _in_time(lambda: _configuration(client, config, kubeconfig, context))
         #: Programs that give credentials, and fail: without any, the API refuses the user.
         self._said = "; ".join(said)
+        #: Credentials that were sent: a server that repeats them does not get them printed.
+        self._sent: set[str] = set()
         self.server = str(self._settings.host)
         if not self.server.startswith(("https://", "http://")):
             raise UnreachableError("the kubeconfig cannot be used: its cluster has no server")
@@ -81,7 +83,7 @@ class Client:
                 return self._asked(address)
             except (HTTPError, OSError, ValueError) as error:
                 problem = f"there was no whole answer for {path} within {self._seconds:g} s"
-                told = problem if deadline.is_over() else _problem(error)
+                told = problem if deadline.is_over() else self._without_credentials(_problem(error))
                 raise UnreachableError(told) from error
 
     def _asked(self, address: str) -> Mapping[str, Any]:
@@ -105,7 +107,13 @@ class Client:
         for each in _in_time(self._settings.auth_settings).values():
             if each["in"] == "header" and each["value"]:
                 given[each["key"]] = each["value"]
+                self._sent.add(str(each["value"]).rpartition(" ")[2])
         return given
+
+    def _without_credentials(self, text: str) -> str:
+        for word in self._sent - {""}:
+            text = text.replace(word, "REDACTED")
+        return text
 
     def _answer(self, response: Any) -> Mapping[str, Any]:
         status, kind = response.status, response.headers.get("Content-Type", _JSON)
@@ -133,7 +141,9 @@ class Client:
         if status in (_UNAUTHORIZED, _FORBIDDEN) and self._said:
             return UnreachableError(f"no credentials: {self._said}")
         pause = float(later) if later.isascii() and later.isdigit() and len(later) < 10 else 0.0
-        return AnswerError(status, body.decode("utf-8", "replace"), pause)
+        return AnswerError(
+            status, self._without_credentials(body.decode("utf-8", "replace")), pause
+        )
 
 
 def _configuration(

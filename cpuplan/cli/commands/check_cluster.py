@@ -171,6 +171,9 @@ def _reader(kubeconfig: Path | None, context: str | None, cluster: str, timeout:
         raise _unread(cluster, "the client for its API is not installed", _MISSING) from error
     except UnreachableError as error:
         raise _unread(cluster, str(error), _UNREACHABLE) from error
+    except TimeoutError as error:  # its client was loaded, or gave credentials, for so long
+        problem = f"nothing was asked within {timeout:g} s; --timeout gives it more"
+        raise _unread(cluster, problem, _UNREACHABLE) from error
 
 
 def _unread(cluster: str, problem: str, remedy: str) -> Exception:

@@ -91,6 +91,25 @@ def test_nothing_that_is_refused_holds(asked: Asked, status: int) -> None:
     assert len(asked.api.asked) < 60
 
 
+def test_a_client_that_takes_all_of_the_time(asked: Asked, monkeypatch: Any) -> None:
+    def over() -> float:
+        raise TimeoutError("there was no whole answer in time")
+
+    monkeypatch.setattr("cpuplan.served.deadline.left", over)
+    assert asked("--timeout", "6s") == 2
+    assert "error[CP897]: " in asked.said
+    assert "--timeout gives it more" in asked.said
+
+
+@pytest.mark.parametrize("status", [401, 403, 500])
+def test_credentials_that_a_server_repeats_are_not_printed(asked: Asked, status: int) -> None:
+    told = {"kind": "Status", "message": f"got Authorization: Bearer {api_http.TOKEN}"}
+    asked.api.hostile["/"] = answer(told, status)
+    assert asked() in (2, 7)
+    assert api_http.TOKEN not in asked.said + asked.out
+    assert "REDACTED" in asked.said
+
+
 def test_the_missing_right_and_what_gives_it(asked: Asked) -> None:
     asked.api.hostile[NODES] = answer(FORBIDDEN, 403)
     assert asked() == 7
