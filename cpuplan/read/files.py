@@ -18,7 +18,7 @@ POD_FOLDER = "pods"
 #: Where compiled files are written.
 OUTPUT = "out"
 #: The solved layouts lie beside the intents and are read by `lock`.
-LOCK_NAME = "plan.lock.yaml"
+LOCK_FOLDER, LOCK_NAME = "intents", "plan.lock.yaml"
 #: The catalogue of server models lies beside the sample's own inventories, and is no project's
 #: input.
 CATALOG = "inventories/catalog"
@@ -37,7 +37,14 @@ def input_files(root: Path) -> Inputs:
     listing = list_files(*(root / folder for folder in FOLDERS), within=root)
     paths = [path for path in listing.files if not str(path).startswith(f"{catalog}{os.sep}")]
     refusals = [refusal(shown(root, path), error) for path, error in listing.problems]
-    return Inputs(paths, [*refusals, *_repositories(root)])
+    return Inputs(paths, [*refusals, *_lock_as_folder(root), *_repositories(root)])
+
+
+def _lock_as_folder(root: Path) -> Iterator[Diagnostic]:
+    """CP111 where a folder has the name of the lock: its layouts would count as not there."""
+    path = root / LOCK_FOLDER / LOCK_NAME
+    if path.is_dir() and not path.is_symlink():
+        yield refusal(shown(root, path), Special("it is a folder, not a file"))
 
 
 def _repositories(root: Path) -> Iterator[Diagnostic]:

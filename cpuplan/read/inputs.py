@@ -9,7 +9,7 @@ from cpuplan.diagnostics import Diagnostic
 from cpuplan.files import Unreadable, read_regular
 from cpuplan.read import files
 
-LOCK_PATH = f"intents/{files.LOCK_NAME}"
+LOCK_PATH = f"{files.LOCK_FOLDER}/{files.LOCK_NAME}"
 
 
 class Inputs(NamedTuple):

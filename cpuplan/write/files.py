@@ -16,7 +16,7 @@ from cpuplan.write import emitted
 from cpuplan.write.compare import Changes, compare, describe
 from cpuplan.write.exchange import Beside, recover, replace
 from cpuplan.write.known import check_manifests
-from cpuplan.write.stage import stage_of
+from cpuplan.write.stage import in_the_way, stage_of
 from cpuplan.write.tree import FILE, FOLDER, create, look, read, sync_folder
 
 __all__ = [
@@ -137,12 +137,14 @@ def compare_tree(
     """
     _place(out)
     with _reporting(out):
+        refused = in_the_way(stage_of(out))
         comparison = compare(out, files, written)
-    return comparison.changes, describe(out, comparison)
+    others = [refused] if refused else []
+    return comparison.changes, [*others, *describe(out, comparison)]
 
 
 def check_tree(out: Path) -> tuple[Diagnostic, ...]:
-    """Why the folder `out` cannot be compared (CP601, CP604, CP607).
+    """Why the folder `out` cannot be compared (CP601, CP604, CP607) or written (CP602).
 
     Reads no file but the manifests.
     """
@@ -152,9 +154,10 @@ def check_tree(out: Path) -> tuple[Diagnostic, ...]:
             if entry is not None and entry.kind != FOLDER:
                 raise CpuplanError([diagnose("CP601", path=out, kind=entry.kind, wanted=FOLDER)])
             check_manifests(out)
+            refused = in_the_way(stage_of(out))
     except CpuplanError as error:
         return error.diagnostics
-    return ()
+    return (refused,) if refused else ()
 
 
 def write_file(path: Path, content: str | bytes) -> None:

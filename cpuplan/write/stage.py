@@ -17,7 +17,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from cpuplan.diagnostics import CpuplanError, diagnose
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.files import Unreadable, is_plain, read_regular
 from cpuplan.write.tree import FOLDER, Entry, create, look
 
@@ -99,10 +99,11 @@ def is_left_over(stage: Stage) -> bool:
     entry = look(stage.folder)
     if entry is None:
         return False
-    if entry.kind != FOLDER:
-        raise CpuplanError([diagnose("CP601", path=stage.folder, kind=entry.kind, wanted=FOLDER)])
-    if _is_marked(stage):
+    if entry.kind == FOLDER and _is_marked(stage):
         return True
+    refused = in_the_way(stage)
+    if refused:
+        raise CpuplanError([refused])
     try:
         os.rmdir(stage.folder)
     except OSError as error:
@@ -112,11 +113,25 @@ def is_left_over(stage: Stage) -> bool:
     return False
 
 
+def in_the_way(stage: Stage) -> Diagnostic | None:
+    """CP601 or CP602 for what is in the place of a stage and is none of this user and machine."""
+    entry = look(stage.folder)
+    if entry is None:
+        return None
+    if entry.kind != FOLDER:
+        return diagnose("CP601", path=stage.folder, kind=entry.kind, wanted=FOLDER)
+    if _is_marked(stage) or not os.listdir(stage.folder):
+        return None
+    return _foreign(stage)
+
+
 def foreign(stage: Stage) -> CpuplanError:
     """The error for a stage that no run on this machine made."""
-    return CpuplanError(
-        [diagnose("CP602", path=stage.folder, kind="a folder", wanted="the stage of a run")]
-    )
+    return CpuplanError([_foreign(stage)])
+
+
+def _foreign(stage: Stage) -> Diagnostic:
+    return diagnose("CP602", path=stage.folder, kind="a folder", wanted="the stage of a run")
 
 
 def _is_marked(stage: Stage) -> bool:

@@ -75,3 +75,27 @@ def test_classes_behind_a_link(
     for words in COMMANDS:
         code, _, said = run_in(project, words, capfd)
         assert code in (1, 2, 3), (words, said)
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_lock_that_is_a_folder(
+    project: Path, words: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    lock = project / "intents/plan.lock.yaml"
+    lock.unlink()
+    lock.mkdir()
+    code, _, error = run_in(project, words, capfd)
+    assert (code, "error[CP111]: intents/plan.lock.yaml" in error) == (1, True)
+
+
+@pytest.mark.parametrize("words", [*COMMANDS, ["publish", "--branch", "live"], ["provenance"]])
+def test_a_stage_that_came_with_the_repository(
+    project: Path, words: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    stage = project / ".out.cpuplan-stage"
+    stage.mkdir()
+    (stage / "journal").write_text("[]")
+    code, _, error = run_in(project, words, capfd)
+    assert code in (1, 2, 3)
+    assert words[0] == "publish" or "error[CP602]" in error
+    assert (stage / "journal").read_text() == "[]"

@@ -481,6 +481,9 @@ def test_a_stage_that_came_with_a_repository_is_not_touched(
         with pytest.raises(CpuplanError) as error:
             write_tree(here / "out", NEW)
         assert [each.code for each in error.value.diagnostics] == ["CP602"], folder
+        refused = stage.in_the_way(stage.stage_of(here / "out"))
+        assert refused
+        assert refused.code == "CP602", folder
         assert {path: path.stat().st_mtime_ns for path in here.rglob("*")} == before, folder
         for mark in here.glob(".out.cpuplan-stage/of-*"):
             mark.rmdir()
