@@ -52,14 +52,17 @@ def test_few_statements_are_searched_as_ever() -> None:
     assert alike.minimal(problem.rules, feasible) == conflict.minimal(problem.rules, feasible)
 
 
-def test_the_message_names_every_tenant() -> None:
+def test_the_message_names_some_tenants_and_its_places_every_one() -> None:
     with pytest.raises(CpuplanError) as caught:
         solver.solve(tenants(17, 16), locate)
     (found,) = caught.value.diagnostics
     assert found.code == "CP401"
     assert conflict.IN_ITSELF not in found.message  # no smaller one exists
     assert found.remedy == "remove isolated.partitions.t1.apart.isolated.t0"  # one of 136
-    assert all(f"isolated.t{index}" in found.message for index in range(17))
+    assert "isolated.t0, isolated.t1, " in found.message
+    assert "and 9 more do not fit" in found.message
+    places = " ".join(label.text for label in found.labels)
+    assert all(f"isolated.t{index} " in places for index in range(17))
 
 
 def test_sets_of_one_size_are_of_one_sort_and_others_are_not() -> None:
