@@ -225,6 +225,7 @@ def repository(project: Path, payload: str, capture: Capture) -> None:
         git(project, "branch", "-D", "--", payload, check=False)
 
 
+@pytest.mark.slow
 def test_repositories(project: Path, capsys: Capture) -> None:
     for payload in ("$(touch${IFS}zqx7)", "[zqx7](https://evil.example/x)", "\u202ezqx7\u202c"):
         repository(project, payload, capsys)

@@ -47,6 +47,7 @@ def test_every_command(
     assert "CP901" not in told
 
 
+@pytest.mark.slow
 def test_memory(tmp_path: Path) -> None:
     """The file is named, in the format that was asked for."""
     made = make_project(tmp_path / "project")

@@ -111,6 +111,7 @@ def test_an_unproven_layout_is_written_said_and_kept(
     assert (project / LOCK).read_bytes() == locked
 
 
+@pytest.mark.slow
 def test_who_gives_it_longer_gets_the_proven_layout(
     project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

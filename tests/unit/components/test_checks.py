@@ -732,9 +732,9 @@ def test_every_code_has_a_row() -> None:
     from cpuplan.codes import components, kubelet, mechanism, mechanisms, runtimes
     from cpuplan.codes.koordinator import targets
 
-    # Of backends (tests/unit/backends), of clusters (tests/unit/components/koordinator), of machines
-    # without the zones of koordlet (tests/test_corpus_mechanisms.py), of paused
-    # intents (tests/test_paused.py), of
+    # Of backends (tests/unit/backends), of clusters (tests/unit/components/koordinator), of paused
+    # intents (tests/test_paused.py), of machines without the zones of koordlet
+    # (tests/test_corpus_mechanisms.py), of
     # tests/unit/write/test_emitted.py, of tests/unit/components/test_plain_nodes.py.
     elsewhere = {
         "CP574",

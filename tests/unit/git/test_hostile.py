@@ -10,6 +10,7 @@ import pytest
 from tests import hostile_git
 from tests.git_projects import branch, commit, cpuplan, edit, git, repository, write
 from tests.projects import run_in
+from tests.sampled import sampled
 
 INTENT = "intents/core.yaml"
 CMDLINE = "out/nodes/lab/core-core-hw/cmdline"
@@ -103,7 +104,7 @@ def _cloned(top: Path, place: Path) -> Path:
     return place / "ci"
 
 
-@pytest.mark.parametrize("name", hostile_git.NESTED)
+@pytest.mark.parametrize("name", sampled(hostile_git.NESTED, 3))
 def test_a_repository_inside_the_project_is_an_error(top: Path, tmp_path: Path, name: str) -> None:
     hostile_git.NESTED[name](top / "clusters", tmp_path)
     can_commit = not any(part in name for part in ("dot-git", "gitfile", "letters"))
@@ -119,7 +120,7 @@ def test_a_repository_inside_the_project_is_an_error(top: Path, tmp_path: Path, 
     assert ("[CP1110]" in told) is ("out" not in name)
 
 
-@pytest.mark.parametrize("name", hostile_git.OWN)
+@pytest.mark.parametrize("name", sampled(hostile_git.OWN))
 def test_the_projects_own_repository_is_data(top: Path, tmp_path: Path, name: str) -> None:
     commit(top, "all")
     hostile_git.OWN[name](top / "clusters" if name == "beside" else top, tmp_path)
@@ -135,7 +136,7 @@ def test_the_projects_own_repository_is_data(top: Path, tmp_path: Path, name: st
     assert not (tmp_path / "canary").exists()
 
 
-@pytest.mark.parametrize("kind", ["blob", "tree"])
+@pytest.mark.parametrize("kind", sampled(["blob", "tree"], 1))
 def test_what_is_missing_is_fetched_by_no_program(top: Path, tmp_path: Path, kind: str) -> None:
     path = f"clusters/{INTENT}" if kind == "blob" else "clusters/intents"
     name = git(top, "rev-parse", f"main:{path}").stdout.strip()

@@ -93,6 +93,7 @@ def test_a_tree_that_has_itself_a_million_times(top: Path) -> None:
     assert "f0 is not read from Git: its list has more than" in told
 
 
+@pytest.mark.slow
 def test_a_commit_that_fills_the_memory(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "_MEMORY", 256 * 1024 * 1024)
     tree = git(top, "rev-parse", "HEAD^{tree}").stdout.strip()

@@ -327,6 +327,7 @@ def test_conflicts_are_the_smallest(node: NodeClass) -> None:
 
 @settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 @given(problems(), st.randoms(use_true_random=False))
+@pytest.mark.slow
 def test_the_order_of_rules_and_cpus_makes_no_difference(node: NodeClass, random: Any) -> None:
     def solved(some: NodeClass) -> object:
         try:

@@ -25,6 +25,7 @@ from cpuplan.simulate.fleet import Starter
 from cpuplan.workers import HERE, Workers, calls, divide
 from cpuplan.workers.calls import results_of
 from tests.projects import run_in
+from tests.sampled import sampled
 from tests.unit.workers.fleets import PODS, make_fleet, make_roots
 
 Capture = pytest.CaptureFixture[str]
@@ -124,7 +125,7 @@ def test_a_class_whose_process_was_killed_is_asked_again(
     assert fatal.file.exists()
 
 
-@pytest.mark.parametrize("more", [[], ["--each"], ["--any-order"]])
+@pytest.mark.parametrize("more", sampled([[], ["--each"], ["--any-order"]], 1))
 def test_any_number_of_processes_simulates_the_same(
     project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, more: list[str]
 ) -> None:

@@ -228,13 +228,13 @@ def test_comments_move_with_their_key() -> None:
 
 
 def test_made_documents() -> None:
-    for seed in range(300):
+    for seed in range(100):
         check_made(seed)
 
 
 @pytest.mark.slow
 def test_many_made_documents() -> None:
-    for seed in range(300, 20_000):
+    for seed in range(100, 20_000):
         check_made(seed)
 
 

@@ -13,6 +13,7 @@ from cpuplan.check.subject import nowhere
 from cpuplan.expected.answer import Answer
 from tests.mutation import cases
 from tests.mutation.image import Content, Image
+from tests.sampled import sampled
 from tests.unit.check.roots.test_snapshot import SCRIPT, shells, write_snapshot
 
 
@@ -70,7 +71,7 @@ def told(answers: list[Answer]) -> dict[str, tuple[str, str, str, str]]:
 
 
 @pytest.mark.skipif(not shells(), reason="no shell to try is installed")
-@pytest.mark.parametrize("name", cases.names())
+@pytest.mark.parametrize("name", sampled(cases.names(), 1))
 def test_a_snapshot_of_a_node_gets_the_same_answers(name: str, tmp_path: Path) -> None:
     case = cases.case(name)
     node, out = tmp_path / "node", tmp_path / "out.tar.gz"
