@@ -1,7 +1,7 @@
 """Every number of every kind of document, as large as it can be written: answered with little work.
 
-A sample of the numbers runs always. With `-m slow` each number has the values that it must have, and
-each number and text one of the others.
+A sample of the numbers runs always. With `-m slow` each number has the values that it must have,
+and each number and text one of the others.
 """
 
 import io
