@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from cpuplan.render import prometheus
 from cpuplan.render.diagnostics import FORMATS
 from cpuplan.render.plan.marks import cell, code, plain
-from tests.injection.judges import RAW, differences, parsed
+from tests.injection.judges import RAW, differences, kinds_of_picture, parsed
 from tests.injection.payloads import BENIGN, PAYLOADS, SAMPLE
 from tests.projects import run_in
 
@@ -151,7 +151,9 @@ def judge(files: dict[str, str], harmless: dict[str, str], payload: str) -> None
     assert files.keys() == harmless.keys()
     for path, text in files.items():
         assert not RAW.search(text.replace("\t", "")), path
-        if text != harmless[path] and not path.endswith(".txt"):
+        if path.endswith(".svg"):
+            assert kinds_of_picture(text, payload) <= kinds_of_picture(harmless[path], BENIGN)
+        elif text != harmless[path] and not path.endswith(".txt"):
             found = differences(parsed(path, text), parsed(path, harmless[path]), payload)
             assert not found, (path, payload, found[:3])
         if path.endswith(".sh"):
@@ -177,9 +179,11 @@ def test_compiled_files(target: str, tmp_path: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", TARGETS)
-def test_compiled_files_of_all(target: str, tmp_path: Path, capsys: Capture) -> None:
-    assert through(tmp_path, target, PAYLOADS, capsys) > 10
+@pytest.mark.parametrize("index", range(len(TARGETS)), ids=list(TARGETS).__getitem__)
+def test_compiled_files_of_all(index: int, tmp_path: Path, capsys: Capture) -> None:
+    """Each platform has its share of the texts."""
+    share = PAYLOADS[index :: len(TARGETS)]
+    assert through(tmp_path, list(TARGETS)[index], share, capsys) > len(share) / 2
 
 
 def reported(folder: Path, payload: str, capture: Capture) -> None:
