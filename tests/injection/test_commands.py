@@ -157,7 +157,7 @@ def test_simulate(project: Path, capsys: Capture) -> None:
 
 @pytest.mark.slow
 def test_simulate_all(project: Path, capsys: Capture) -> None:
-    for number, payload in enumerate(PAYLOADS[::3]):
+    for number, payload in enumerate(PAYLOADS[::15]):
         simulated(project, payload, number, capsys)
 
 
@@ -190,7 +190,7 @@ def test_arguments(project: Path, capsys: Capture) -> None:
 
 @pytest.mark.slow
 def test_arguments_all(project: Path, capsys: Capture) -> None:
-    for payload in PAYLOADS:
+    for payload in PAYLOADS[::10]:
         arguments_of(project, payload, capsys)
 
 
@@ -233,7 +233,7 @@ def test_repositories(project: Path, capsys: Capture) -> None:
 
 @pytest.mark.slow
 def test_repositories_all(project: Path, capsys: Capture) -> None:
-    for payload in PAYLOADS[::6]:
+    for payload in PAYLOADS[::30]:
         repository(project, payload, capsys)
 
 
@@ -279,7 +279,7 @@ def test_earlier_output(project: Path, capsys: Capture) -> None:
 
 @pytest.mark.slow
 def test_earlier_output_all(project: Path, capsys: Capture) -> None:
-    for number, payload in enumerate(PAYLOADS[::2]):
+    for number, payload in enumerate(PAYLOADS[::12]):
         earlier(project, payload, number, capsys)
 
 
@@ -345,5 +345,5 @@ def test_imports(project: Path, capsys: Capture) -> None:
 
 @pytest.mark.slow
 def test_imports_all(project: Path, capsys: Capture) -> None:
-    for payload in PAYLOADS[::3]:
+    for payload in PAYLOADS[::15]:
         imported(project, payload, capsys)
