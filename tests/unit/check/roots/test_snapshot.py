@@ -331,7 +331,7 @@ def test_the_running_host(words: list[str], tmp_path: Path) -> None:
     snapshot, live = collect(words, Path("/"), tmp_path / "out.tar.gz"), Root(Path("/"))
     for path in ("proc/version", "sys/devices/system/cpu/online"):
         assert snapshot.read(path) == live.read(path)
-    # Which boot arguments a machine has is its own matter: those that nobody knows lose their values.
+    # Which boot arguments a machine has is its own matter: unknown ones lose their values.
     kept, given = snapshot.read("proc/cmdline"), live.read("proc/cmdline")
     assert kept
     assert given
