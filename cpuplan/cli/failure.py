@@ -11,8 +11,8 @@ from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.render.diagnostics import FORMATS
 
-#: What a system refuses of a file, whoever asks: rights, room, disks, how many files are open at
-#: once.
+#: What a system refuses of a file, whoever asks: rights, room, disks, names that are too long,
+#: links in circles, how many files are open at once.
 _REFUSALS = frozenset(
     (
         *(
@@ -23,6 +23,8 @@ _REFUSALS = frozenset(
             errno.EDQUOT,
             errno.EIO,
             errno.ESTALE,
+            errno.ELOOP,
+            errno.ENAMETOOLONG,
         ),
         errno.EMFILE,
     )

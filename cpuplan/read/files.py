@@ -43,7 +43,7 @@ def input_files(root: Path) -> Inputs:
 def _lock_as_folder(root: Path) -> Iterator[Diagnostic]:
     """CP111 where a folder has the name of the lock: its layouts would count as not there."""
     path = root / LOCK_FOLDER / LOCK_NAME
-    if path.is_dir() and not path.is_symlink():
+    if os.path.isdir(path) and not os.path.islink(path):
         yield refusal(shown(root, path), Special("it is a folder, not a file"))
 
 

@@ -99,3 +99,22 @@ def test_a_stage_that_came_with_the_repository(
     assert code in (1, 2, 3)
     assert words[0] == "publish" or "error[CP602]" in error
     assert (stage / "journal").read_text() == "[]"
+
+
+@pytest.mark.parametrize("words", [["simulate"], ["show"], ["explain"], ["check", "--root"]])
+def test_a_name_that_is_too_long(
+    project: Path, words: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, _, error = run_in(project, [*words, "x" * 5000], capfd)
+    assert code in (1, 2)
+    assert "CP901" not in error
+
+
+def test_a_lock_that_leads_to_a_name_that_is_too_long(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lock = project / "intents/plan.lock.yaml"
+    lock.unlink()
+    lock.symlink_to("x" * 300)
+    code, _, error = run_in(project, ["validate"], capfd)
+    assert (code, "CP901" in error) == (1, False)
