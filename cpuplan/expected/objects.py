@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Reason
 from cpuplan.emit import to_json
+from cpuplan.expected.state import REASONS
 from cpuplan.fits import Form, Schema
 from cpuplan.foreign import ForeignError, read_json
 
@@ -42,14 +43,7 @@ _FILE = Form(
                     },
                 },
             },
-            "because": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "required": ["text", "origin"],
-                    "properties": {"text": _TEXT, "origin": _TEXT},
-                },
-            },
+            "because": REASONS,
             "isForHost": {"type": "boolean"},
         },
     }

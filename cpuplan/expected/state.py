@@ -28,7 +28,8 @@ FOLDER = "expected/state"
 
 _TEXT: Schema = {"type": "string"}
 _NUMBERS: Schema = {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}
-_REASONS: Schema = {
+#: Why there is something, as every file of `out/` has it.
+REASONS: Schema = {
     "type": "array",
     "items": {
         "type": "object",
@@ -41,7 +42,7 @@ _SETTING: Schema = {
     "required": ["component", "key", "value", "because"],
     "properties": {
         **dict.fromkeys(("component", "key", "shownBy", "changeCosts"), _TEXT),
-        "because": _REASONS,
+        "because": REASONS,
         "evidence": {
             "type": "array",
             "items": {
@@ -85,7 +86,7 @@ _FILE = FileForm(
                 "additionalProperties": {
                     "type": "object",
                     "required": ["cpus", "because"],
-                    "properties": {"cpus": _TEXT, "because": _REASONS},
+                    "properties": {"cpus": _TEXT, "because": REASONS},
                 },
             },
             "settings": {"type": "array", "items": _SETTING},

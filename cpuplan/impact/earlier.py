@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.expected.state import REASONS
 from cpuplan.fits import Form, Schema, misfit
 from cpuplan.fleet.before import CLASSES, VERSION
 from cpuplan.foreign import ForeignError, read_json
@@ -25,24 +26,18 @@ OPERATOR = "expected/operator"
 _PASSED_OVER = ("CP103", "CP104", "CP113")
 _TEXT: Schema = {"type": "string"}
 _TEXTS: Schema = {"type": "object", "additionalProperties": _TEXT}
-_REASON: Schema = {
-    "type": "object",
-    "required": ["text", "origin"],
-    "properties": {"text": _TEXT, "origin": _TEXT},
-}
-_REASONS: Schema = {"type": "array", "items": _REASON}
 _POOLS: Schema = {
     "type": "object",
     "additionalProperties": {
         "type": "object",
         "required": ["cpus", "because"],
-        "properties": {"cpus": _TEXT, "because": _REASONS},
+        "properties": {"cpus": _TEXT, "because": REASONS},
     },
 }
 _SETTING: Schema = {
     "type": "object",
     "required": ["component", "key", "value", "because"],
-    "properties": {"component": _TEXT, "key": _TEXT, "because": _REASONS},
+    "properties": {"component": _TEXT, "key": _TEXT, "because": REASONS},
 }
 #: What is compared of a class.
 _CLASS = Form(
