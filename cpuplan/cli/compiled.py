@@ -44,12 +44,18 @@ def with_paused(project: "Project", compiled: "Compiled") -> "Compiled":
 
 def differences(project: "Project", compiled: "Compiled") -> "Iterator[Diagnostic]":
     """What `compile` would change: of the lock (CP620), and of out/ (CP602, CP603, CP608 ...)."""
+    from cpuplan.write.files import compare_tree
+
+    yield from of_lock(project, compiled)
+    yield from compare_tree(project.root / "out", compiled.files)[1]
+
+
+def of_lock(project: "Project", compiled: "Compiled") -> "Iterator[Diagnostic]":
+    """CP620 for a lock that `compile` would change."""
     from cpuplan.diagnostics import diagnose
     from cpuplan.fleet import lock
     from cpuplan.read.inputs import LOCK_PATH
     from cpuplan.source import Position
-    from cpuplan.write.files import compare_tree
 
     if not lock.is_same(project.inputs.lock, compiled.lock):
         yield diagnose("CP620", Position(LOCK_PATH, 0, 0), path=LOCK_PATH)
-    yield from compare_tree(project.root / "out", compiled.files)[1]

@@ -315,15 +315,12 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
 
 
 def _check(run: _Run, output_format: str) -> int:
-    from cpuplan.diagnostics import CpuplanError, diagnose
-    from cpuplan.fleet import lock
-    from cpuplan.source import Position
+    from cpuplan.cli.compiled import of_lock
+    from cpuplan.diagnostics import CpuplanError
     from cpuplan.write import emitted
     from cpuplan.write.files import compare_tree
 
-    stale = []
-    if not lock.is_same(run.project.inputs.lock, run.compiled.lock):
-        stale.append(diagnose("CP620", Position(inputs.LOCK_PATH, 0, 0), path=inputs.LOCK_PATH))
+    stale = [*of_lock(run.project, run.compiled)]
     changes, differences = compare_tree(run.out, run.compiled.files, run.written)
     if wrong := emitted.check(
         {path: run.compiled.files[path] for path in (*changes.added, *changes.changed)}
