@@ -531,4 +531,4 @@ def test_alerts_fire_when_they_should(tmp_path: Path) -> None:
 def test_prometheus_takes_the_rules(platform: str, tmp_path: Path) -> None:
     [rule] = objects(asking(platform, **ALL))["PrometheusRule"]
     (tmp_path / "rules.json").write_text(json.dumps(rule["spec"]))
-    assert "5 rules found" in promtool("check", "rules", str(tmp_path / "rules.json"))
+    assert "6 rules found" in promtool("check", "rules", str(tmp_path / "rules.json"))
