@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.emit import to_yaml
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.emit import to_yaml
 
 _SYSTEM = "sys/devices/system"
 _CORES = 60  # of a socket: a Xeon Platinum 8490H

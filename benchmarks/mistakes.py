@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from benchmarks.recorded import recorded
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.model.topology import UNKNOWN, Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve import solver
 from tests.unit.solve.problems import locate, node_class

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.model.topology import UNKNOWN, Cpu, Topology
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import UNKNOWN, Cpu, Topology
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
 #: The facts' names of the types of cores; others have none here.

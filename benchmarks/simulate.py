@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 from benchmarks import koordinator as k
 from benchmarks.koordinator import choice, sequence
-from cpuplan.kubelet.bits import members, parse_cpus
-from cpuplan.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed
-from cpuplan.kubelet.cpu.distributed import take_by_topology_numa_distributed
-from cpuplan.kubelet.cpu.hints import generate_cpu_topology_hints
-from cpuplan.kubelet.cpu.topology import CPUTopology
-from cpuplan.kubelet.machine import NodeMemory
-from cpuplan.kubelet.node import Kubelet
-from cpuplan.kubelet.pods.pod import read_pod
-from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
-from cpuplan.kubelet.topology.policy import NUMAInfo, new_policy
+from cpuplan.upstream.kubelet.bits import members, parse_cpus
+from cpuplan.upstream.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed
+from cpuplan.upstream.kubelet.cpu.distributed import take_by_topology_numa_distributed
+from cpuplan.upstream.kubelet.cpu.hints import generate_cpu_topology_hints
+from cpuplan.upstream.kubelet.cpu.topology import CPUTopology
+from cpuplan.upstream.kubelet.machine import NodeMemory
+from cpuplan.upstream.kubelet.node import Kubelet
+from cpuplan.upstream.kubelet.pods.pod import read_pod
+from cpuplan.upstream.kubelet.topology.hints import ProviderHints, TopologyHint
+from cpuplan.upstream.kubelet.topology.policy import NUMAInfo, new_policy
 from tests.conformance.kubelet import shapes
 
 CALIBRATION = 60.0

@@ -24,13 +24,13 @@ from urllib.parse import quote
 
 from cpuplan import pipeline
 from cpuplan.cli.main import run
-from cpuplan.kubelet import checkpoint
-from cpuplan.kubelet.cpu import state
 from cpuplan.solve import effort
+from cpuplan.upstream.kubelet import checkpoint
+from cpuplan.upstream.kubelet.cpu import state
 from cpuplan.workers import Workers
 from tests import arrange_git, arrange_pods
 from tests.hosts import CPU, make_root
-from tests.unit.impact import by_cost
+from tests.unit.change.impact import by_cost
 
 Step = Callable[[Path], object]
 Context = Callable[[Path], AbstractContextManager[object]]
@@ -152,7 +152,7 @@ def _edited_meanwhile(project: Path) -> AbstractContextManager[object]:
 
 def _few_names(project: Path) -> AbstractContextManager[object]:
     """A million names would take a while to make."""
-    return patch("cpuplan.files.listing.MAX_NAMES", 1)
+    return patch("cpuplan.base.files.listing.MAX_NAMES", 1)
 
 
 def _wrong_type(_project: Path) -> AbstractContextManager[object]:
@@ -191,7 +191,7 @@ def _bug(project: Path) -> Iterator[None]:
 @contextmanager
 def _no_memory(project: Path) -> Iterator[None]:
     """The first file is too much for the process."""
-    with patch("cpuplan.read.yaml.compose", side_effect=MemoryError):
+    with patch("cpuplan.language.read.yaml.compose", side_effect=MemoryError):
         yield
 
 
@@ -706,7 +706,7 @@ def _api(status: int, body: Any) -> Context:
 
 
 def _judged_by_cost(_project: Path) -> AbstractContextManager[object]:
-    return patch("cpuplan.impact.rules.steps", by_cost.steps)
+    return patch("cpuplan.change.impact.rules.steps", by_cost.steps)
 
 
 @contextmanager
@@ -722,7 +722,7 @@ def _killed_workers(_project: Path) -> Iterator[None]:
     with (
         patch("cpuplan.workers.divide._MANY", 0),
         patch("cpuplan.workers.processes._context", lambda *_: copy),
-        patch("cpuplan.perclass.batch.make", end),
+        patch("cpuplan.pipeline.perclass.batch.make", end),
     ):
         yield
 

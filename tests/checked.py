@@ -9,10 +9,10 @@ from cpuplan.check.host import check
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject, nowhere
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.expected.answer import Answer
-from cpuplan.expected.state import Expected, read, render
+from cpuplan.diagnostics.source import Position
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.source import Position
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.state import Expected, read, render
 
 Locate = Callable[[str], Position | None]
 

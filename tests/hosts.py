@@ -4,13 +4,13 @@ from pathlib import Path
 
 from cpuplan.backends.kubernetes import node_files
 from cpuplan.backends.openshift import objects
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.components import containerd, kernel, kubelet
 from cpuplan.components.host import tuned
 from cpuplan.components.openshift import units
 from cpuplan.components.units import UNIT_FOLDER
-from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.runtime.containerd.names import cri_table, highest
+from cpuplan.upstream.runtime.containerd.names import cri_table, highest
 
 CPU = "sys/devices/system/cpu"
 

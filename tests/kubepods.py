@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.kubelet.cpu.state import CPUState, dump
-from cpuplan.kubelet.releases.features import Gates
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.upstream.kubelet.cpu.state import CPUState, dump
+from cpuplan.upstream.kubelet.releases.features import Gates
 
 MOUNT = "sys/fs/cgroup"
 PODS = "kubepods.slice"

@@ -10,20 +10,20 @@ from typing import Any
 from cpuplan import backends
 from cpuplan.backends import compiled, state
 from cpuplan.backends.openshift import merged
+from cpuplan.base.emit import to_json, to_yaml
 from cpuplan.check.cluster.objects import Objects
 from cpuplan.components import kubelet
 from cpuplan.components.derived import RENDERED
 from cpuplan.components.published import nrt
 from cpuplan.components.published.amounts import ALLOCATABLE, AMOUNTS, CAPACITY, KEPT
-from cpuplan.emit import to_json, to_yaml
-from cpuplan.expected import objects as files
-from cpuplan.expected import topologies
-from cpuplan.expected.objects import Compiled
-from cpuplan.expected.state import Expected, read
-from cpuplan.kubelet.quantity import parse
+from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.read import yaml
+from cpuplan.plan.expected import objects as files
+from cpuplan.plan.expected import topologies
+from cpuplan.plan.expected.objects import Compiled
+from cpuplan.plan.expected.state import Expected, read
 from cpuplan.simulate.koordinatorfiles.objects import objects as read_objects
+from cpuplan.upstream.kubelet.quantity import parse
 
 RENDERED_NAME = "rendered-worker-cnf-0123456789abcdef0123456789abcdef"
 _OWN = "machineconfiguration.openshift.io/"

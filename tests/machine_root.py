@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import hugepages
 from cpuplan.components.derived import facts
-from cpuplan.cpuset import CpuSet
 from cpuplan.plan import ConfiguredPlan
 from tests.hosts import CPU, make_root
 

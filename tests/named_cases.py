@@ -14,8 +14,8 @@ from pathlib import Path, PurePath
 from typing import NamedTuple, TypeAlias
 
 from cpuplan import pipeline
-from cpuplan.expected import stamp
 from cpuplan.pipeline import Compiled
+from cpuplan.plan.expected import stamp
 from tests import shared_lines
 from tests.shortened import expand, shorten
 

@@ -8,7 +8,7 @@ import re
 from base64 import b64encode
 from functools import cache
 
-from cpuplan.resources import resource
+from cpuplan.base.resources import resource
 
 _BASE64 = "{of these lines}"
 _SOURCE = re.compile(r"((?:^ *#.*\n)+)( *source: data:[^,]*;base64,)(.+)", re.MULTILINE)

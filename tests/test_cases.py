@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from cpuplan.backends.argocd.kinds import CLUSTER_KINDS, KOORDINATOR_KINDS, NAMESPACED_KINDS
-from cpuplan.cpuset import EMPTY
+from cpuplan.base.cpuset import EMPTY
 from cpuplan.diagnostics import errors
-from cpuplan.model.pools import HIDDEN, POOLS
+from cpuplan.language.model.pools import HIDDEN, POOLS
 from cpuplan.solve import solver
 from tests.named_cases import CASES, EXPECTED, compiled, expected_texts
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.profiles.propose.dump import Dump
 from tests.conformance import (
     admission,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import importers
-from cpuplan.model.topology import UNKNOWN, Topology
+from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.plan import NodePlan
 from cpuplan.solve import solver
 from tests.conformance.round_trip import read_back

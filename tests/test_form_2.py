@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.emit import to_yaml
-from cpuplan.expected import topologies
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.emit import to_yaml
 from cpuplan.fleet import lock
 from cpuplan.fleet.before import owned
+from cpuplan.plan.expected import topologies
 from tests.git_projects import add_class, commit, cpuplan, edit, fresh_check, git, merge, repository
 from tests.projects import run_in
 from tests.test_gate import tree

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.fleet import lock
 from cpuplan.fleet.before import owned
 from tests.git_projects import add_class, commit, cpuplan, edit, fresh_check, git, merge, repository

@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from cpuplan import __version__
-from cpuplan.read import yaml as reader
-from cpuplan.read.documents import KINDS, from_sources
+from cpuplan.language.read import yaml as reader
+from cpuplan.language.read.documents import KINDS, from_sources
 from tests.generate import generated
 from tests.projects import DOCUMENTS, REPOSITORY, run_in
 

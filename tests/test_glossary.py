@@ -5,8 +5,8 @@ import re
 import pytest
 
 from cpuplan.backends.argocd.kinds import CLUSTER_KINDS, NAMESPACED_KINDS
-from cpuplan.model.pools import POOLS
-from cpuplan.read.documents import KINDS
+from cpuplan.language.model.pools import POOLS
+from cpuplan.language.read.documents import KINDS
 from tests.projects import DOCUMENTS, REPOSITORY
 
 GLOSSARY = REPOSITORY / "docs" / "glossary.md"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan import versions
-from cpuplan.koordinator import releases
+from cpuplan.platforms import versions
+from cpuplan.upstream.koordinator import releases
 from tests import named_cases
 from tests.projects import REPOSITORY
 from tests.reader import Reader, blocks, commands, shown

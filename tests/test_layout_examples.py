@@ -11,10 +11,10 @@ import yaml
 from cpuplan.backends import configure
 from cpuplan.components import checks
 from cpuplan.diagnostics import errors
-from cpuplan.model.inventory import Device
-from cpuplan.model.pools import GoalName
-from cpuplan.model.rulebook import EXPERT_RULES
-from cpuplan.model.switches import RuleName
+from cpuplan.language.model.inventory import Device
+from cpuplan.language.model.pools import GoalName
+from cpuplan.language.model.rulebook import EXPERT_RULES
+from cpuplan.language.model.switches import RuleName
 from cpuplan.plan import NodeClass
 from cpuplan.simulate import traps
 from cpuplan.solve import solver, statements

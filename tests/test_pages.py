@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from cpuplan.codes import CODES, Code
+from cpuplan.diagnostics.codes import CODES, Code
 from tests.pages import diagnostics
 
 

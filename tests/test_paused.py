@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan import files
+from cpuplan.base import files
 from cpuplan.fleet import paused
 from tests.git_projects import KUBERNETES, OPENSHIFT, add_class, edit
 from tests.projects import run_in

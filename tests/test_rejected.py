@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.codes import CODES
+from cpuplan.diagnostics.codes import CODES
 from tests.rejected_cases import Case, cases, outcome
 
 CASES = cases()

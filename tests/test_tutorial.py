@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.emit import to_yaml
+from cpuplan.base.emit import to_yaml
 from tests.machines import trees
 from tests.reader import Reader, blocks, commands
 

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from cpuplan import pipeline, versions
+from cpuplan import pipeline
 from cpuplan.components import cmdline
 from cpuplan.components.openshift.pool import built_in_labels
 from cpuplan.diagnostics import errors
-from cpuplan.mco.effective import Effective, effective
-from cpuplan.mco.generated.kubelet import KubeletConfigs
-from cpuplan.mco.labels import read_selector
+from cpuplan.platforms import versions
+from cpuplan.upstream.mco.effective import Effective, effective
+from cpuplan.upstream.mco.generated.kubelet import KubeletConfigs
+from cpuplan.upstream.mco.labels import read_selector
 
 ROLE = "machineconfiguration.openshift.io/role"
 NODE_ROLE = "node-role.kubernetes.io/"

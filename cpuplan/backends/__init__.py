@@ -25,15 +25,15 @@ from cpuplan.backends import delivery as by_git
 from cpuplan.backends.base import Backend, Facts, Files, Key, object_of, to_file
 from cpuplan.backends.managed import Managed, of_objects
 from cpuplan.backends.parts import Every, Wanted
+from cpuplan.base.progress import follow, stage
 from cpuplan.components.base import Component
 from cpuplan.components.checks import nrt as nrt_checks
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet import targets
-from cpuplan.model.delivery import DeliverySpec
+from cpuplan.language.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Plan
-from cpuplan.progress import follow, stage
-from cpuplan.setting import Setting, Settings, Value
-from cpuplan.source import Locate
+from cpuplan.plan.setting import Setting, Settings, Value
 
 BACKENDS: dict[str, Backend] = {
     "kubernetes": kubernetes,

@@ -8,12 +8,12 @@ only, since the plugin does its work there.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan import versions
 from cpuplan.backends.base import MAY_BE_MISSING, NAMESPACE_WAVE, POLICY_WAVE, Manifest, metadata
 from cpuplan.components import admission, mixedcpus
 from cpuplan.components.admission import Rule
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.versions import Version
+from cpuplan.platforms import versions
+from cpuplan.platforms.versions import Version
 
 GROUP = "admissionregistration.k8s.io"
 NAME = "cpuplan-mixed-cpus"

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from cpuplan.backends.tree import NodeFile
+from cpuplan.base.emit import to_yaml
 from cpuplan.components.base import Component
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.emit import to_yaml
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.setting import Value
-from cpuplan.source import Locate
+from cpuplan.plan.setting import Value
 
 #: Cluster and name of a class, and facts of its expected state.
 Key: TypeAlias = tuple[str, str]

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan.backends import kubernetes, lacking
+from cpuplan.base.emit import to_toml
 from cpuplan.components import cmdline, kernel, kubelet
 from cpuplan.components.base import Component
 from cpuplan.components.host import kubelet_unit, sysctl
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.emit import to_toml
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.setting import Setting, plain
-from cpuplan.source import Locate
+from cpuplan.plan.setting import Setting, plain
 
 COMPONENTS: tuple[Component, ...] = (kubelet, kernel, sysctl, nrt)
 PATHS: Mapping[str, str] = {}

@@ -12,9 +12,9 @@ from cpuplan.components.koordinator import colocation, scheduler, slo
 from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.openshift import performanceprofile, pool, tuned
 from cpuplan.diagnostics import Reason
-from cpuplan.expected.objects import FOLDER, Compiled, file_of, render
 from cpuplan.fleet import verification
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan.expected.objects import FOLDER, Compiled, file_of, render
 
 #: The kinds that are compared, and the components whose settings say why there is an object.
 _COMPONENTS: dict[str, tuple[str, ...]] = {

@@ -5,11 +5,11 @@ from typing import Any
 
 from cpuplan.backends import rollouts
 from cpuplan.backends.base import Files, Object, to_file
-from cpuplan.emit import to_json
+from cpuplan.base.emit import to_json
+from cpuplan.base.resources import resource
 from cpuplan.fleet.hosting import HOST, application
-from cpuplan.model.base import has_key
+from cpuplan.language.model.base import has_key
 from cpuplan.plan import NodePlan
-from cpuplan.resources import resource
 
 
 def git_files() -> Files:

@@ -9,8 +9,8 @@ from cpuplan.backends import kubernetes, lacking
 from cpuplan.components import containerd, crio, runtimeclass
 from cpuplan.components.base import Component
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.source import Locate
 
 _LACKING: tuple[Component, ...] = (crio, containerd, runtimeclass)
 COMPONENTS: tuple[Component, ...] = tuple(

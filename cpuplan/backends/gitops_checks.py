@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from cpuplan import naming
 from cpuplan.backends import rollouts
+from cpuplan.base import naming
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.fleet.hosting import application
-from cpuplan.model.delivery import DeliverySpec
+from cpuplan.language.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.source import Locate, Position
 
 _NO_ARGO_CD = (
     "the project has no Delivery document for Argo CD",

@@ -10,9 +10,9 @@ from cpuplan.components.dra import claims, classes, driver, slices
 from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.reasons import DEFAULT, is_written
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.setting import Setting
-from cpuplan.source import Locate
+from cpuplan.plan.setting import Setting
 
 #: Of mechanisms that other codes refuse as a whole: CP590 and CP508.
 _REFUSED = {balloons.NAME, topologyaware.NAME, driver.NAME, classes.NAME, claims.NAME, slices.NAME}

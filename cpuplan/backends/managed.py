@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan import yaml11
 from cpuplan.backends.base import Object
+from cpuplan.base import yaml11
 from cpuplan.fleet.hosting import HOST
 
 

@@ -5,13 +5,13 @@ from typing import NamedTuple, TypeAlias
 
 from cpuplan.backends import compiled, deliveries, dra, koordinator, planfile, state, verify
 from cpuplan.backends.base import Backend, Facts, Files, Manifest, Object, object_of, to_file
+from cpuplan.base.emit import to_json, to_yaml
 from cpuplan.components.dra import slices
 from cpuplan.components.nri import policies
 from cpuplan.components.published import nrt
-from cpuplan.emit import to_json, to_yaml
-from cpuplan.expected import topologies
-from cpuplan.model import roles
+from cpuplan.language.model import roles
 from cpuplan.plan import ConfiguredPlan, NodeClass
+from cpuplan.plan.expected import topologies
 
 
 class Parts(NamedTuple):

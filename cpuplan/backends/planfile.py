@@ -6,13 +6,13 @@ A file for each class: its nodes, pools and settings, with all reasons.
 from functools import lru_cache
 from typing import Any
 
+from cpuplan.base.emit import Encoded, to_json
 from cpuplan.diagnostics import Reason
-from cpuplan.emit import Encoded, to_json
 from cpuplan.fleet import paused
 from cpuplan.fleet.before import CLASSES, VERSION
-from cpuplan.model.words import PARTITION
+from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import ConfiguredPlan, Pool
-from cpuplan.setting import Setting, plain
+from cpuplan.plan.setting import Setting, plain
 
 
 def path(plan: ConfiguredPlan) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model.base import has_key
-from cpuplan.model.rollout import Wave
+from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.language.model.base import has_key
+from cpuplan.language.model.rollout import Wave
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.source import Locate, Position
 
 #: Why the waves of nodes, or their number at a time, cannot be had; by what rolls out.
 _POOL_WAVES = (

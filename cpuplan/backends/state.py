@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from cpuplan import versions
 from cpuplan.backends.base import Backend, Facts
 from cpuplan.backends.tree import NodeFile as TreeFile
 from cpuplan.components import containerd, derived, kubelet
 from cpuplan.components.base import once
-from cpuplan.expected.state import FOLDER, Device, Expected, NodeFile, Release, render
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan.expected.state import FOLDER, Device, Expected, NodeFile, Release, render
+from cpuplan.platforms import versions
 
 #: A backend's `on_node`.
 OnNode: TypeAlias = Callable[[ConfiguredPlan], Mapping[str, TreeFile]]

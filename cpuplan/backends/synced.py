@@ -9,7 +9,7 @@ from cpuplan.backends import delivery as by_git
 from cpuplan.backends.base import Files
 from cpuplan.backends.managed import Managed
 from cpuplan.fleet.hosting import application
-from cpuplan.model.delivery import DeliverySpec
+from cpuplan.language.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan
 
 

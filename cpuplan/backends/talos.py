@@ -15,10 +15,10 @@ from cpuplan.components.base import Component
 from cpuplan.components.host import kubelet_unit, sysctl
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan.setting import Setting, plain
 from cpuplan.platforms import TALOS
-from cpuplan.setting import Setting, plain
-from cpuplan.source import Locate
 
 COMPONENTS: tuple[Component, ...] = (kubelet, kernel, sysctl, nrt)
 PATHS: Mapping[str, str] = {}

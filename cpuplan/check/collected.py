@@ -7,12 +7,12 @@ writes it; `cpuplan snapshot --list` and docs/checking.md tell it.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from cpuplan.kubelet.config.fields import STRUCTS
-from cpuplan.kubelet.config.flagnames import FIELDS, SWITCHES
-from cpuplan.linux.undoing import ARGUMENTS
-from cpuplan.runtime.configuration import keys as crio
-from cpuplan.runtime.configuration.flags import NAMES as CRIO_FLAGS
-from cpuplan.runtime.containerd import keys as containerd
+from cpuplan.upstream.kubelet.config.fields import STRUCTS
+from cpuplan.upstream.kubelet.config.flagnames import FIELDS, SWITCHES
+from cpuplan.upstream.linux.undoing import ARGUMENTS
+from cpuplan.upstream.runtime.configuration import keys as crio
+from cpuplan.upstream.runtime.configuration.flags import NAMES as CRIO_FLAGS
+from cpuplan.upstream.runtime.containerd import keys as containerd
 
 #: Between these lines the script has what is made here.
 BEGIN = "# What may leave the node: made from cpuplan/check/collected.py."

@@ -2,10 +2,10 @@
 
 import re
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
 from cpuplan.check.subject import Subject
 from cpuplan.check.values import MAX_SHOWN
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
 
 #: `(at line 2, column 16)` of tomllib, `: line 1 column 2 (char 1)` of json, `(line 1, column 2)`
 #: of our own for YAML.

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from cpuplan.check.subject import Subject
-from cpuplan.expected import stamp
-from cpuplan.expected.answer import Answer
-from cpuplan.expected.situation import DELIVERED
+from cpuplan.plan.expected import stamp
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.situation import DELIVERED
 
 
 def stamped(subject: Subject) -> Iterator[Answer]:

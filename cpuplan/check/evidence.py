@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
+from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components import kernel
-from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
-from cpuplan.expected.answer import Answer
-from cpuplan.setting import Evidence, Form, Setting, Value
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.setting import Evidence, Form, Setting, Value
 
 #: `(null)`: what `nohz_full` has where no CPU is.
 _NO_CPUS = ("", "(null)")

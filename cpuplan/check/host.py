@@ -30,10 +30,10 @@ from cpuplan.check.services import affinities, files, profile, tuning, units
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads import kthreads, outside
 from cpuplan.diagnostics import diagnose
-from cpuplan.expected.answer import Answer, Verdict
-from cpuplan.expected.state import Expected
-from cpuplan.expected.used import used
-from cpuplan.source import Locate
+from cpuplan.diagnostics.source import Locate
+from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.state import Expected
+from cpuplan.plan.expected.used import used
 
 Step = Callable[[Subject], Iterator[Answer]]
 #: The fact that everything was read that a check asks for.

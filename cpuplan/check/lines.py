@@ -1,7 +1,7 @@
 """Where something stands in a file of a runtime."""
 
-from cpuplan import nodetext
-from cpuplan.source import Position
+from cpuplan.base import nodetext
+from cpuplan.diagnostics.source import Position
 
 
 def line_with(text: str, path: str, word: str) -> Position:

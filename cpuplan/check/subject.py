@@ -6,10 +6,10 @@ from typing import Any
 from cpuplan.check.roots.root import Root
 from cpuplan.check.values import shown
 from cpuplan.diagnostics import Diagnostic, Label, Reason, diagnose
-from cpuplan.expected.answer import Answer, Heals, Verdict, heals_by
-from cpuplan.expected.state import Expected
-from cpuplan.setting import Setting
-from cpuplan.source import Locate, Position
+from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.plan.expected.answer import Answer, Heals, Verdict, heals_by
+from cpuplan.plan.expected.state import Expected
+from cpuplan.plan.setting import Setting
 
 
 def nowhere(_origin: str) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan.check.subject import name
 from cpuplan.components import containerd, crio, kubelet
-from cpuplan.expected.answer import Answer, Verdict
-from cpuplan.expected.situation import FILE, FILES
-from cpuplan.expected.state import Expected
-from cpuplan.setting import Setting
+from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.situation import FILE, FILES
+from cpuplan.plan.expected.state import Expected
+from cpuplan.plan.setting import Setting
 
 #: Programs of a node, whose steps answer on each of their settings if there is anything to read.
 _PROGRAMS = (kubelet.NAME, crio.NAME, containerd.NAME)

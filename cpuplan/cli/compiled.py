@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from cpuplan.base.progress import stage
 from cpuplan.cli.output import narrow_to, print_diagnostics, settings
-from cpuplan.progress import stage
 
 if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
@@ -20,7 +20,7 @@ def compile_again(output_format: str = "") -> "tuple[Project, Compiled] | None":
     from cpuplan import pipeline
     from cpuplan.cli.workers import workers
     from cpuplan.diagnostics import errors
-    from cpuplan.perclass.making import Making
+    from cpuplan.pipeline.perclass.making import Making
 
     project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
@@ -36,7 +36,7 @@ def with_paused(project: "Project", compiled: "Compiled") -> "Compiled":
     """What was compiled, with what is to be said of files that stay although nothing gives them."""
     if not any(node.kept for node in compiled.plan.nodes):
         return compiled
-    from cpuplan.premerge import paused
+    from cpuplan.gitops.premerge import paused
 
     said = paused.check(project, compiled.plan)
     return compiled._replace(diagnostics=(*compiled.diagnostics, *said))
@@ -53,9 +53,9 @@ def differences(project: "Project", compiled: "Compiled") -> "Iterator[Diagnosti
 def of_lock(project: "Project", compiled: "Compiled") -> "Iterator[Diagnostic]":
     """CP620 for a lock that `compile` would change."""
     from cpuplan.diagnostics import diagnose
+    from cpuplan.diagnostics.source import Position
     from cpuplan.fleet import lock
-    from cpuplan.read.inputs import LOCK_PATH
-    from cpuplan.source import Position
+    from cpuplan.language.read.inputs import LOCK_PATH
 
     if not lock.is_same(project.inputs.lock, compiled.lock):
         yield diagnose("CP620", Position(LOCK_PATH, 0, 0), path=LOCK_PATH)

@@ -98,7 +98,7 @@ def _exhausted(error: MemoryError | RecursionError) -> Diagnostic:
     """CP1175. What was in work is given back first: to say so takes memory as well."""
     import traceback
 
-    from cpuplan.files import last_read
+    from cpuplan.base.files import last_read
 
     cause: BaseException | None = error
     while cause is not None:
@@ -111,7 +111,7 @@ def _exhausted(error: MemoryError | RecursionError) -> Diagnostic:
 
 def _is_left_out(module: str) -> bool:
     """Whether a module is one that an installation can be without."""
-    from cpuplan.resources import is_bundled
+    from cpuplan.base.resources import is_bundled
 
     return is_bundled() if module.startswith("cpuplan.") else module != "cpuplan"
 

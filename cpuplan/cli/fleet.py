@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cpuplan.base.progress import stage
 from cpuplan.cli.observed import exit_code
 from cpuplan.cli.output import echo_result, note, print_diagnostics, settings
-from cpuplan.expected.evidence import SOMETHING, Threshold
-from cpuplan.progress import stage
+from cpuplan.plan.expected.evidence import SOMETHING, Threshold
 from cpuplan.render.answers.fleet import (
     Checked,
     by_class,

@@ -9,8 +9,8 @@ import os
 from functools import cached_property
 from pathlib import Path
 
-from cpuplan.files.repositories import DOT_GIT, find_top
-from cpuplan.read.files import FOLDERS
+from cpuplan.base.files.repositories import DOT_GIT, find_top
+from cpuplan.language.read.files import FOLDERS
 
 
 def find_project() -> Path:

@@ -7,8 +7,8 @@ import click
 from cpuplan.cli.output import print_diagnostics, print_remarks
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.fleet import hardware
+from cpuplan.language.read.documents import Document, Documents
 from cpuplan.pipeline import Project
-from cpuplan.read.documents import Document, Documents
 from cpuplan.render.map.boxes import Map
 from cpuplan.render.map.hardware import hardware_map
 
@@ -34,7 +34,7 @@ def imported(source: Path, name: str | None) -> list[Map]:
     """
     from cpuplan import importers
     from cpuplan.importers import documents as importer_documents
-    from cpuplan.read import documents, yaml
+    from cpuplan.language.read import documents, yaml
 
     imported_machines = importers.run(None, [source])
     if not imported_machines.nodes:
@@ -62,7 +62,7 @@ def imported(source: Path, name: str | None) -> list[Map]:
 
 def _nodes_of(documents: Documents) -> dict[str, list[str]]:
     """Node names by hardware."""
-    from cpuplan.name_ranges import expand_names
+    from cpuplan.base.name_ranges import expand_names
 
     names: dict[str, list[str]] = {document.name: [] for document in documents.of_kind("Hardware")}
     for document in documents.of_kind("Nodes"):

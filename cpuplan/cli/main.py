@@ -16,10 +16,10 @@ from importlib.util import find_spec
 import click
 
 from cpuplan import __version__
+from cpuplan.base.progress import Progress, watched
+from cpuplan.base.text import nearest
 from cpuplan.cli import options
 from cpuplan.cli.options import Settings
-from cpuplan.progress import Progress, watched
-from cpuplan.text import nearest
 
 #: Commands in the order of their use: name -> what the overview says. The module is
 #: `cpuplan.cli.commands.<name>`.
@@ -59,7 +59,7 @@ def _module(name: str) -> str:
 
 def _commands() -> dict[str, str]:
     """The commands of this installation: a bundle has some of them."""
-    from cpuplan.resources import is_bundled
+    from cpuplan.base.resources import is_bundled
 
     if not is_bundled():
         return COMMANDS
@@ -180,7 +180,7 @@ def _line(settings: Settings) -> Progress | None:
     """Who is told of progress; nobody unless standard error is a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
-    from cpuplan.progress.line import Line, is_wanted
+    from cpuplan.base.progress.line import Line, is_wanted
 
     return Line(lambda: settings.quiet) if is_wanted() else None
 

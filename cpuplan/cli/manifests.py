@@ -5,19 +5,19 @@ from pathlib import Path
 
 import click
 
+from cpuplan.base.files import Unreadable, read_regular
 from cpuplan.cli.output import shown_path
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
-from cpuplan.files import Unreadable, read_regular
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.node import Node
-from cpuplan.kubelet.quantity import Quantity
+from cpuplan.language.read.files import refusal
+from cpuplan.language.read.manifests import read_files
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.read.files import refusal
-from cpuplan.read.manifests import read_files
 from cpuplan.simulate import admission, manifests
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.workloads import pods_of
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.node import Node
+from cpuplan.upstream.kubelet.quantity import Quantity
 
 #: Bytes of a state file: with 110 pods they have some 20 kB.
 _MAX_STATE = 16 * 1024 * 1024

@@ -6,20 +6,20 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from cpuplan.base.codec import Codec
+from cpuplan.base.progress import follow, stage
 from cpuplan.check.host import check
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.roots.sources import node_of, openings_at
 from cpuplan.cli.output import settings
 from cpuplan.cli.statements import Statements
-from cpuplan.codec import Codec
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.expected.answer import Answer
-from cpuplan.expected.folder import found_files, load
-from cpuplan.expected.state import Expected
-from cpuplan.perclass import unplaced
-from cpuplan.progress import follow, stage
+from cpuplan.diagnostics.source import Locate
+from cpuplan.pipeline.perclass import unplaced
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.folder import found_files, load
+from cpuplan.plan.expected.state import Expected
 from cpuplan.render.answers.fleet import Checked
-from cpuplan.source import Locate
 from cpuplan.workers import HERE, Workers, results
 
 #: What a root has at its top, one of them at least.

@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from cpuplan.base.files import Unreadable, read_regular
 from cpuplan.cli.output import note, print_diagnostics
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.files import Unreadable, read_regular
 
 #: Above a document in a folder of the project: editors check it against the schema of its kind.
 HEADER = "yaml-language-server: $schema=../schemas/{kind}.schema.json\n"

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cpuplan import pipeline
+from cpuplan.base.text import did_you_mean
 from cpuplan.cli.output import narrow_to, print_diagnostics, settings
 from cpuplan.cli.workers import making
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.pipeline import Project
 from cpuplan.plan import ConfiguredPlan, Plan
-from cpuplan.text import did_you_mean
 
 
 def load_plan(root: Path) -> tuple[Project, Plan] | None:
@@ -91,7 +91,7 @@ def find_node(
 
 def _nodes(project: Project) -> set[str]:
     """The nodes of the inventory, planned or not."""
-    from cpuplan.name_ranges import expand_names
+    from cpuplan.base.name_ranges import expand_names
 
     groups = [
         group for document in project.documents.of_kind("Nodes") for group in document.spec.nodes

@@ -12,7 +12,7 @@ from cpuplan.diagnostics import UNPROVEN, Diagnostic
 
 if TYPE_CHECKING:
     from cpuplan.cli.statements import Statements
-    from cpuplan.expected.evidence import Threshold
+    from cpuplan.plan.expected.evidence import Threshold
 
 #: As `cli.main` lists it.
 _TOO_LITTLE = 7
@@ -31,7 +31,7 @@ def observed(findings: list[Diagnostic], statements: "Statements") -> list[Diagn
     sources = [source for (kind, _), source in statements.sources.items() if kind == "Waivers"]
     if not findings or not sources:
         return findings
-    from cpuplan.read import documents, waivers
+    from cpuplan.language.read import documents, waivers
 
     return waivers.waive(findings, documents.from_sources(sources)[0])
 
@@ -50,7 +50,7 @@ def min_verified_option(command: Any) -> Any:
 
 
 def _threshold(_context: Any, _option: Any, text: str) -> "Threshold":
-    from cpuplan.expected.evidence import parse
+    from cpuplan.plan.expected.evidence import parse
 
     try:
         return parse(text)
@@ -63,7 +63,7 @@ def exit_code(findings: Sequence[Diagnostic]) -> int:
 
     Whatever differs counts; a warning that is waived does not.
     """
-    from cpuplan.expected.situation import UNREAD
+    from cpuplan.plan.expected.situation import UNREAD
 
     codes = {finding.code for finding in findings if fails([finding], strict=True)}
     if codes & UNPROVEN and codes <= UNPROVEN | UNREAD:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cpuplan.base.printable import printable
+from cpuplan.base.text import listed
 from cpuplan.cli import options
 from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.printable import printable
 from cpuplan.render.diagnostics import FORMATS
-from cpuplan.text import listed
 
 if TYPE_CHECKING:
     from cpuplan.pipeline import Project
@@ -249,7 +249,7 @@ def _output_file() -> Path | None:
     given = settings().output
     if given is None or str(given) == "-":
         return None
-    from cpuplan.read.files import FOLDERS
+    from cpuplan.language.read.files import FOLDERS
 
     place = os.path.realpath(given)
     for folder in FOLDERS:

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cpuplan.base.emit import to_yaml
 from cpuplan.cli.output import echo_result, fails, narrow_to, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
-from cpuplan.emit import to_yaml
-from cpuplan.expected import topologies
+from cpuplan.diagnostics.source import Position
 from cpuplan.fleet import lock
 from cpuplan.fleet.hosting import HOST
-from cpuplan.read.inputs import LOCK_PATH
-from cpuplan.source import Position
+from cpuplan.language.read.inputs import LOCK_PATH
+from cpuplan.plan.expected import topologies
 from cpuplan.write import emitted
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import IO, Any
 
 import click
 
+from cpuplan.base.files import Unreadable, read_regular
 from cpuplan.cli.folders import Names
 from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.files import Unreadable, read_regular
 from cpuplan.render.diagnostics import notice, render, text
 from cpuplan.render.diagnostics.grouping import grouped
 from cpuplan.render.diagnostics.report import Report, ordered

@@ -6,13 +6,13 @@ They narrow what is printed, never what is checked.
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
+from cpuplan.base.name_ranges import expand_names
+from cpuplan.base.text import did_you_mean
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.name_ranges import expand_names
+from cpuplan.language.read.documents import Document
+from cpuplan.language.read.places import Places
 from cpuplan.pipeline import Project
 from cpuplan.plan import NodeClass
-from cpuplan.read.documents import Document
-from cpuplan.read.places import Places
-from cpuplan.text import did_you_mean
 
 #: Cluster and name.
 Node = tuple[str, str]

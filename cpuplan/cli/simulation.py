@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import click
 
+from cpuplan.base.progress import stage
 from cpuplan.cli import manifests
 from cpuplan.cli.output import settings
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.progress import stage
 from cpuplan.simulate import findings, fleet, notes, sharing
 from cpuplan.simulate.admission import UnknownPodError
 from cpuplan.simulate.alike import alike

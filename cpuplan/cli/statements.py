@@ -3,7 +3,7 @@
 from functools import cached_property
 from pathlib import Path
 
-from cpuplan.source import Position, Source
+from cpuplan.diagnostics.source import Position, Source
 
 #: Where a project has its intents.
 FOLDER = "intents"
@@ -18,7 +18,7 @@ class Statements:
     @cached_property
     def sources(self) -> dict[tuple[str, str], Source]:
         """Documents by kind and name."""
-        from cpuplan.read import inputs, yaml
+        from cpuplan.language.read import inputs, yaml
 
         found: dict[tuple[str, str], Source] = {}
         if not (self.root / FOLDER).is_dir():  # a node, and no project
@@ -36,7 +36,7 @@ class Statements:
 
     def locate(self, origin: str) -> Position | None:
         """Where the statement `Kind/name:field.path` stands; None where no document has it."""
-        from cpuplan.read import statements
+        from cpuplan.language.read import statements
 
         document, field = statements.split(origin)
         source = self.sources.get(document) if document else None

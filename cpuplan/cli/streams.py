@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from cpuplan.base.files import temporary
+from cpuplan.base.quantity import to_text
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.files import temporary
-from cpuplan.quantity import to_text
 
 #: What a file is called whose node's name is not known: no node is called so in the end.
 NAMELESS = "stdin"

@@ -14,7 +14,7 @@ from cpuplan.workers import Workers
 from cpuplan.workers.cores import cores
 
 if TYPE_CHECKING:
-    from cpuplan.perclass.making import Making
+    from cpuplan.pipeline.perclass.making import Making
 
 
 #: More processes than so many for each core only take memory: with each number the result is one.
@@ -27,7 +27,7 @@ def uses_cache() -> bool:
     A cache is for the one who works here. What proves something to others, such as a gate of CI,
     asks no cache at all: a run before it may have been of somebody else's code.
     """
-    from cpuplan.files import cached
+    from cpuplan.base.files import cached
 
     given = settings()
     problem = cached.refusal(given.root) if given.cache else ""
@@ -48,8 +48,8 @@ def _tell_refusal(place: str, problem: str) -> None:
 @contextmanager
 def making(*, is_gate: bool = False) -> "Iterator[Making]":
     """Processes of this machine, and the cache of the user, unless this is a gate."""
-    from cpuplan.perclass.cache import Cache
-    from cpuplan.perclass.making import Making
+    from cpuplan.pipeline.perclass.cache import Cache
+    from cpuplan.pipeline.perclass.making import Making
 
     cache = Cache.of_user(settings().root) if not is_gate and uses_cache() else None
     start = time()

@@ -6,7 +6,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.setting import Effect, Setting, Value
+from cpuplan.plan.setting import Effect, Setting, Value
 
 _Rest = ParamSpec("_Rest")
 _Made = TypeVar("_Made")

@@ -3,10 +3,10 @@
 from cpuplan.components import kernel
 from cpuplan.components.host import bootarguments
 from cpuplan.components.host.bootarguments import machine_of
-from cpuplan.linux import remarks
-from cpuplan.linux.boot import Booted
-from cpuplan.linux.remarks import Remark
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.upstream.linux import remarks
+from cpuplan.upstream.linux.boot import Booted
+from cpuplan.upstream.linux.remarks import Remark
 
 #: The kernel whose rules these are.
 LINUX = "Linux 6.12"

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan import defaults
-from cpuplan.model.words import ALIGNING
-from cpuplan.plan import NodePlan
+from cpuplan.language.model.words import ALIGNING
+from cpuplan.plan import NodePlan, defaults
 
 
 def is_on(plan: NodePlan, name: str) -> bool:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.setting import Value
+from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.plan.setting import Value
 
 #: Arguments whose value is a CPU list or mask.
 CPU_LISTS = frozenset(

@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cpuplan import foreign, versions
+from cpuplan.base import foreign
+from cpuplan.base.emit import to_toml
 from cpuplan.components.crio import PLUGINS, needs_nri, of_nri
 from cpuplan.components.reasons import is_written, of_mechanism, stated
-from cpuplan.emit import to_toml
-from cpuplan.nri.names import TOLERATION
 from cpuplan.plan import NodePlan
-from cpuplan.runtime.containerd.names import CRI, NRI, OLD_CRI
-from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.platforms import versions
+from cpuplan.upstream.nri.names import TOLERATION
+from cpuplan.upstream.runtime.containerd.names import CRI, NRI, OLD_CRI
 
 if TYPE_CHECKING:
-    from cpuplan.model.intent import Target
+    from cpuplan.language.model.intent import Target
 
 NAME = "containerd"
 EFFECT: Effect | None = Effect("containerd config dump", Cost.CONTAINERD_RESTART)

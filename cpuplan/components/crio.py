@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cpuplan import versions
+from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.base.emit import to_toml
 from cpuplan.components import chosen, isolation, mixedcpus
 from cpuplan.components.koordinator import names
 from cpuplan.components.openshift import pool
 from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or, unasked
-from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
-from cpuplan.emit import to_toml
-from cpuplan.koordinator.releases import Span
-from cpuplan.nri.names import TOLERATION
 from cpuplan.plan import NodePlan
+from cpuplan.plan.setting import Cost, Effect, Setting, Value, plain
+from cpuplan.platforms import versions
 from cpuplan.platforms.features import Feature
-from cpuplan.runtime.configuration.reading import decode
-from cpuplan.setting import Cost, Effect, Setting, Value, plain
+from cpuplan.upstream.koordinator.releases import Span
+from cpuplan.upstream.nri.names import TOLERATION
+from cpuplan.upstream.runtime.configuration.reading import decode
 
 if TYPE_CHECKING:
-    from cpuplan.model.intent import Target
+    from cpuplan.language.model.intent import Target
 
 NAME = "crio"
 EFFECT: Effect | None = Effect("crio status config", Cost.CRIO_RESTART)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import booted, cgroups, hugepages, isolation, kernel, mixedcpus
 from cpuplan.components.host import tuned
 from cpuplan.components.published import koordlet
 from cpuplan.components.published.amounts import AMOUNTS, amounts
-from cpuplan.cpuset import CpuSet
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.setting import Value
+from cpuplan.plan.setting import Value
 
 #: Names of facts.
 ISOLATED = "isolated CPUs"

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cpuplan.base.quantity import to_text
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model.topology import Topology
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.plan import NodePlan
-from cpuplan.quantity import to_text
-from cpuplan.source import Locate, Position
 
 MIB = 1024**2
 #: Sizes that the kernel has, by architecture and base page size

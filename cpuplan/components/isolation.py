@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.components import chosen
 from cpuplan.components.reasons import stated, stated_or, unasked
-from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.model.words import PARTITION
+from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan, Pool
 
 if TYPE_CHECKING:
-    from cpuplan.model.pools import PartitionIsolation
-    from cpuplan.model.tuning import Isolation
+    from cpuplan.language.model.pools import PartitionIsolation
+    from cpuplan.language.model.tuning import Isolation
 
 
 def isolated(plan: NodePlan) -> Pool:
@@ -101,7 +101,7 @@ def own_switches(plan: NodePlan, key: str) -> dict[str, bool]:
 
 
 def _switch(switches: Isolation | PartitionIsolation, key: str) -> bool | None:
-    from cpuplan.model.base import attributes
+    from cpuplan.language.model.base import attributes
 
     value: bool | None = getattr(switches, attributes(type(switches))[key])
     return value

@@ -1,11 +1,11 @@
 """Reserved memory, by NUMA node: for the kubelet, NodeResourceTopology and their checks."""
 
-from cpuplan import quantity
+from cpuplan.base import quantity
 from cpuplan.components import chosen, hugepages
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.eviction import DEFAULT_HARD, MEMORY_AVAILABLE
-from cpuplan.kubelet.quantity import parse
 from cpuplan.plan import NodePlan
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.eviction import DEFAULT_HARD, MEMORY_AVAILABLE
+from cpuplan.upstream.kubelet.quantity import parse
 
 
 def uses_memory_manager(plan: NodePlan) -> bool:

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan import versions
+from cpuplan.base.cpuset import cpus_text
 from cpuplan.components import cgroups
 from cpuplan.components.reasons import stated_or, unasked
-from cpuplan.cpuset import cpus_text
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.go.durations import MICROSECOND, parse_duration
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
+from cpuplan.platforms import versions
 from cpuplan.platforms.features import Feature
-from cpuplan.runtime.cgroups import DEFAULT_PERIOD
-from cpuplan.source import Locate
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.go.durations import MICROSECOND, parse_duration
+from cpuplan.upstream.runtime.cgroups import DEFAULT_PERIOD
 
 _GATE = "MixedCPUsAllocation"
 #: Feature sets with the gate.

@@ -1,8 +1,7 @@
 """Reasons for settings: a field of the intent, a default, or a fact of the hardware."""
 
-from cpuplan import defaults
 from cpuplan.diagnostics import Reason
-from cpuplan.plan import NodePlan
+from cpuplan.plan import NodePlan, defaults
 
 #: The origin of a setting that nobody asked for.
 DEFAULT = "default"
@@ -58,7 +57,7 @@ def is_written(plan: NodePlan, field: str) -> bool:
 
     Raises ValueError where intents have no such field: what no one can write is not a default.
     """
-    from cpuplan.model import base, places
+    from cpuplan.language.model import base, places
 
     if not places.is_field("Intent", field):
         raise ValueError(f"Intent has no field spec.{field}")

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cpuplan import yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.emit import to_yaml
 from cpuplan.components import containerd, crio
-from cpuplan.emit import to_yaml
-from cpuplan.model import roles
+from cpuplan.language.model import roles
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
 
 NAME = "runtimeclass"
 EFFECT: Effect | None = Effect("kubectl get runtimeclass -o yaml", Cost.NOTHING)

@@ -8,16 +8,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import cgroups, crio, kubelet
 from cpuplan.components.host import partitions
 from cpuplan.components.texts import template
-from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.kubelet.pods.qos import BEST_EFFORT, BURSTABLE
-from cpuplan.linux import systemd
 from cpuplan.plan import NodePlan
-from cpuplan.runtime.qossets import ALL_PODS, SLICES
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.upstream.kubelet.pods.qos import BEST_EFFORT, BURSTABLE
+from cpuplan.upstream.linux import systemd
+from cpuplan.upstream.runtime.qossets import ALL_PODS, SLICES
 
 NAME = "slices"
 EFFECT: Effect | None = Effect("systemctl show --property=AllowedCPUs", Cost.SYSTEMD_RELOAD)

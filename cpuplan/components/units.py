@@ -8,13 +8,13 @@ True.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import hugepages
 from cpuplan.components.reasons import stated
 from cpuplan.components.texts import template
-from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
 
 NAME = "units"
 EFFECT: Effect | None = Effect("systemctl cat", Cost.REBOOT)

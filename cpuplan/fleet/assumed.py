@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from cpuplan.cpuset import CpuSet, union
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.fleet import cluster_facts
-from cpuplan.model.intent import IntentSpec
-from cpuplan.model.pools import POOLS
-from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
+from cpuplan.language.model.intent import IntentSpec
+from cpuplan.language.model.pools import POOLS
+from cpuplan.language.read.documents import Documents
 from cpuplan.plan import NodeClass, NodePlan, Pool
-from cpuplan.read.documents import Documents
 
 _MEMORY = 1024**7  # bytes
 #: NUMA nodes of ordinary machines, whose ids have no gaps; larger ids are also those of memory

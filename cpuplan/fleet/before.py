@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from cpuplan.base.files import Unreadable, read_regular
+from cpuplan.base.files.listing import list_files
+from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.files import Unreadable, read_regular
-from cpuplan.files.listing import list_files
-from cpuplan.foreign import ForeignError, read_json
-from cpuplan.read.files import refusal
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
+from cpuplan.language.read.files import refusal
 
 #: Below `out/`: a file for each class, `<cluster>/<class>.json`, so that merges of different
 #: classes change different files.

@@ -6,10 +6,10 @@ the plans of projects that copied it before.
 
 from pathlib import Path
 
-from cpuplan.read import documents, yaml
-from cpuplan.read.documents import Document
-from cpuplan.resources import resource
-from cpuplan.source import Source
+from cpuplan.base.resources import resource
+from cpuplan.diagnostics.source import Source
+from cpuplan.language.read import documents, yaml
+from cpuplan.language.read.documents import Document
 
 
 def read() -> list[Document]:

@@ -6,13 +6,13 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
+from cpuplan.base.name_ranges import expand_all
+from cpuplan.base.text import counted
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.fleet.groups import Group, unreadable
-from cpuplan.model.intent import IntentSpec
-from cpuplan.model.rollout.selector import Selector
-from cpuplan.name_ranges import expand_all
-from cpuplan.read.documents import Document, Documents
-from cpuplan.text import counted
+from cpuplan.language.model.intent import IntentSpec
+from cpuplan.language.model.rollout.selector import Selector
+from cpuplan.language.read.documents import Document, Documents
 
 
 class Claim(NamedTuple):

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
-from cpuplan import naming
-from cpuplan.cpuset import CpuSet
+from cpuplan.base import naming
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.language.read.documents import Document, Documents
 from cpuplan.plan import NodeClass
-from cpuplan.read.documents import Document, Documents
 
 #: Characters of a list of offline CPUs in the name of a class; of a longer one, a digest.
 LONGEST_LIST = 80

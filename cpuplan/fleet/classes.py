@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
-from cpuplan import naming
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.base import naming
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.expected import inputs
+from cpuplan.diagnostics.source import Position
 from cpuplan.fleet import (
     claims,
     class_names,
@@ -20,14 +21,13 @@ from cpuplan.fleet import (
 )
 from cpuplan.fleet.claims import Claim
 from cpuplan.fleet.groups import Group
-from cpuplan.model import roles
-from cpuplan.model.intent import IntentSpec, Target
-from cpuplan.model.inventory import Device, HardwareSpec
-from cpuplan.model.pools import Pool, partitions_of
-from cpuplan.model.topology import Topology
+from cpuplan.language.model import roles
+from cpuplan.language.model.intent import IntentSpec, Target
+from cpuplan.language.model.inventory import Device, HardwareSpec
+from cpuplan.language.model.pools import Pool, partitions_of
+from cpuplan.language.read.documents import Document, Documents
 from cpuplan.plan import NodeClass
-from cpuplan.read.documents import Document, Documents
-from cpuplan.source import Position
+from cpuplan.plan.expected import inputs
 
 
 class Fleet(NamedTuple):

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.model.cluster import meets
-from cpuplan.model.roles import NODE_ROLE
+from cpuplan.language.model.cluster import meets
+from cpuplan.language.model.roles import NODE_ROLE
 
 #: The release that is assumed if no object has the cluster's, which a profile does not contain.
 VERSION = "5.1"

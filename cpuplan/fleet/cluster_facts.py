@@ -2,15 +2,15 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from cpuplan import versions
+from cpuplan.base.text import did_you_mean
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.model import places
-from cpuplan.model.base import attributes
-from cpuplan.model.cluster import ClusterSpec
-from cpuplan.model.intent import Target
+from cpuplan.language.model import places
+from cpuplan.language.model.base import attributes
+from cpuplan.language.model.cluster import ClusterSpec
+from cpuplan.language.model.intent import Target
+from cpuplan.language.read.documents import Document, Documents
 from cpuplan.plan import NodeClass
-from cpuplan.read.documents import Document, Documents
-from cpuplan.text import did_you_mean
+from cpuplan.platforms import versions
 
 #: Fields that mean something to any API server; all others are for OpenShift.
 _FOR_ALL = frozenset({"version", "cgroupMode", "controlPlaneFeatureGates", "nodeResourceTopology"})

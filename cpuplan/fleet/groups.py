@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cpuplan import naming
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.base import naming
+from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.name_ranges import expand_names
+from cpuplan.base.text import clip, did_you_mean
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.diagnostics.source import Position
 from cpuplan.fleet import catalog
-from cpuplan.model.inventory import Device, NodeGroup, NodesSpec
-from cpuplan.name_ranges import expand_names
-from cpuplan.read.documents import Document, Documents
-from cpuplan.source import Position
-from cpuplan.text import clip, did_you_mean
+from cpuplan.language.model.inventory import Device, NodeGroup, NodesSpec
+from cpuplan.language.read.documents import Document, Documents
 
 #: The most nodes that ranges of names give in one project. The largest fleet that was measured has
 #: 200,000, and each takes about half a kilobyte in every stage.

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.base.quantity import to_bytes
+from cpuplan.base.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
+from cpuplan.diagnostics.source import Field
 from cpuplan.fleet import kubelet_files, regular
 from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
 from cpuplan.fleet.problem import Problem, count_ids, numbers
-from cpuplan.model.inventory import Cache, HardwareSpec, Layout
-from cpuplan.model.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
-from cpuplan.quantity import to_bytes
-from cpuplan.source import Field
+from cpuplan.language.model.inventory import Cache, HardwareSpec, Layout
 
 
 def build(spec: HardwareSpec, offline: CpuSet = EMPTY) -> tuple[Topology | None, list[Problem]]:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cpuplan import platforms
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.model.base import attributes, has_key
-from cpuplan.model.intent import IntentSpec, Target
+from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.language.model.base import attributes, has_key
+from cpuplan.language.model.intent import IntentSpec, Target
+from cpuplan.language.read.documents import Document
 from cpuplan.plan import NodeClass
-from cpuplan.read.documents import Document
-from cpuplan.source import Locate, Position
 
 #: Keys of a target that say something about its cluster as a whole, and those of hosted clusters.
 _OF_ALL = ("controlPlaneTopology", "cpuPartitioning")

@@ -6,9 +6,9 @@ They are the facts that `kubelet.machineinfo` needs.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.model.inventory import Group, KubeletFiles, LinkedNode
-from cpuplan.model.topology import KubeletFacts, SharedCache
+from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.topology import KubeletFacts, SharedCache
+from cpuplan.language.model.inventory import Group, KubeletFiles, LinkedNode
 
 #: The level whose caches are the "uncore caches" of the kubelet and the CCXs of AMD.
 UNCORE_LEVEL = 3

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from cpuplan.base.text import joined
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.claims import Claim
 from cpuplan.fleet.targets import is_split, target_for
-from cpuplan.model.cluster import ClusterSpec, LabelSelector
-from cpuplan.model.roles import node_selector, role
+from cpuplan.language.model.cluster import ClusterSpec, LabelSelector
+from cpuplan.language.model.roles import node_selector, role
+from cpuplan.language.read.documents import Documents
 from cpuplan.plan import NodeClass
-from cpuplan.read.documents import Documents
-from cpuplan.text import joined
 
 MASTER, WORKER = "master", "worker"
 

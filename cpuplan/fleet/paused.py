@@ -12,16 +12,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from cpuplan.base.files import Unreadable, is_plain, read_regular
+from cpuplan.base.resources import resource
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.expected import topologies
-from cpuplan.expected.objects import FOLDER, file_of
-from cpuplan.files import Unreadable, is_plain, read_regular
+from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet import before, verification
 from cpuplan.fleet.before import Before, Key
 from cpuplan.fleet.lock import Lock
 from cpuplan.plan import ConfiguredPlan, Kept, NodeClass, NodePlan
-from cpuplan.resources import resource
-from cpuplan.source import Locate
+from cpuplan.plan.expected import topologies
+from cpuplan.plan.expected.objects import FOLDER, file_of
 
 #: In a class's file: SHA-256 by path below `out/`.
 FIELD = "paused"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from cpuplan.source import Field
+from cpuplan.diagnostics.source import Field
 
 
 class Problem(NamedTuple):

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from cpuplan.cpuset import MAX_CPU, CpuSet
+from cpuplan.base.cpuset import MAX_CPU, CpuSet
+from cpuplan.base.quantity import to_bytes
+from cpuplan.base.topology import MAX_NUMA_NODE, UNKNOWN, Cpu, NumaNodeFacts, Topology
 from cpuplan.fleet import kubelet_files
 from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
 from cpuplan.fleet.problem import Problem, count_ids, numbers
-from cpuplan.model.inventory import Distances, Regular
-from cpuplan.model.topology import MAX_NUMA_NODE, UNKNOWN, Cpu, NumaNodeFacts, Topology
-from cpuplan.quantity import to_bytes
+from cpuplan.language.model.inventory import Distances, Regular
 
 
 def check(regular: Regular) -> Iterator[Problem]:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+from cpuplan.base.text import counted, first_of, joined
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.diagnostics.source import Position
 from cpuplan.fleet.lock import Key, Locked, Starts
 from cpuplan.plan import NodeClass
-from cpuplan.source import Position
-from cpuplan.text import counted, first_of, joined
 
 #: More classes of a cluster are not named.
 _MOST = 5

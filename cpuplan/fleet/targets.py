@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan import platforms
+from cpuplan.base.text import nearest
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet import hosting
 from cpuplan.fleet.claims import Claim
-from cpuplan.model.base import has_key
-from cpuplan.model.intent import IntentSpec, Target
-from cpuplan.model.roles import NODE_ROLE, node_selector
+from cpuplan.language.model.base import has_key
+from cpuplan.language.model.intent import IntentSpec, Target
+from cpuplan.language.model.roles import NODE_ROLE, node_selector
+from cpuplan.language.read.documents import Document, Documents
 from cpuplan.plan import NodeClass
-from cpuplan.read.documents import Document, Documents
-from cpuplan.source import Locate
-from cpuplan.text import nearest
 
 #: Keys of a target that only the machine config operator reads.
 _POOL_KEYS = (

@@ -1,6 +1,6 @@
 """Names of the objects that verify the nodes of a class: for who writes and who keeps them."""
 
-from cpuplan.naming import LONGEST_LABEL, shortened
+from cpuplan.base.naming import LONGEST_LABEL, shortened
 
 AGENT = "cpuplan-agent"
 #: The kinds of a class's own objects, as their files call them.

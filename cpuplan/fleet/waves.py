@@ -6,14 +6,14 @@ A wave without nodes and labels takes whole clusters, which get their turn one a
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 
+from cpuplan.base.name_ranges import MOST, TOO_MANY, expand_names
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.claims import Claim, selects
 from cpuplan.fleet.groups import unreadable
-from cpuplan.model.intent import IntentSpec
-from cpuplan.model.rollout.selector import Selector
-from cpuplan.name_ranges import MOST, TOO_MANY, expand_names
+from cpuplan.language.model.intent import IntentSpec
+from cpuplan.language.model.rollout.selector import Selector
+from cpuplan.language.read.documents import Document, Documents
 from cpuplan.plan import NodeClass, Wave
-from cpuplan.read.documents import Document, Documents
 
 
 def of_class(spec: IntentSpec, alike: Sequence[Claim]) -> tuple[Wave, ...]:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from cpuplan.base.files import Unreadable, read_regular, temporary
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.files import Unreadable, read_regular, temporary
 from cpuplan.git import places
 from cpuplan.git.configuration import as_text
 from cpuplan.git.places import NoRepository

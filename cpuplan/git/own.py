@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from cpuplan.files import is_below
+from cpuplan.base.files import is_below
 from cpuplan.git.configuration import as_text
 from cpuplan.git.program import PROTOCOLS, list_configuration, unusable
 from cpuplan.git.repository import TRUE, Repository

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cpuplan.files import Unreadable, is_below, read_regular
-from cpuplan.files.repositories import DOT_GIT, find_top, is_repository
+from cpuplan.base.files import Unreadable, is_below, read_regular
+from cpuplan.base.files.repositories import DOT_GIT, find_top, is_repository
 
 #: Of a file that names a folder.
 _MAX_BYTES = 16 * 1024

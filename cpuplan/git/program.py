@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
+from cpuplan.base.files import is_below
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.files import is_below
 from cpuplan.git.repository import Repository
 
 if TYPE_CHECKING:

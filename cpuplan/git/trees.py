@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from cpuplan.base.text import joined
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.git.program import LONG, TooMuch, ask, run, text, unusable
 from cpuplan.git.remotes import bring
 from cpuplan.git.repository import Repository
-from cpuplan.text import joined
 
 #: The main branch has one of these names; the first that exists counts.
 MAIN = {

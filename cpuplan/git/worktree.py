@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from cpuplan.base.files import FLAGS, Unreadable, read_open
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.files import FLAGS, Unreadable, read_open
 from cpuplan.git import trees
 from cpuplan.git.door import opened
 from cpuplan.git.objects import name_of

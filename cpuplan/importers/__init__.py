@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.progress import stage
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import formats, join, sources
 from cpuplan.importers.base import Imported, Node, NodeObject
-from cpuplan.name_ranges import fold_names
-from cpuplan.progress import stage
 
 #: What was read, with the path that it is from.
 _Read = tuple[Path, Imported]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cpuplan import naming
+from cpuplan.base import naming
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.importers.machine import Machine
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.cpuset import MAX_CPU, CpuSet
+from cpuplan.base.cpuset import MAX_CPU, CpuSet
 from cpuplan.diagnostics import diagnose
 from cpuplan.importers.trees.archive import ArchiveError, read_file, too_large, unpack
 
@@ -116,7 +116,7 @@ def _whole(value: Any) -> Any:
 def _parse_yaml(text: str) -> list[Any]:
     import yaml
 
-    from cpuplan.composer import Limits
+    from cpuplan.base.composer import Limits
     from cpuplan.importers import texts
 
     try:

@@ -6,7 +6,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from importlib import import_module
 from pathlib import Path
 
-from cpuplan.files.packed import is_archive
+from cpuplan.base.files.packed import is_archive
 from cpuplan.importers.base import Format
 from cpuplan.importers.trees.archive import unpacked_head
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.cpuset import EMPTY, CpuSet, union
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
+from cpuplan.base.topology import MAX_NUMA_NODE
 from cpuplan.importers import data
 from cpuplan.importers.base import Format, Imported, Node, node_name
 from cpuplan.importers.data import Complaints, cpus_of, items, mapping, number
@@ -20,7 +21,6 @@ from cpuplan.importers.machine import (
     bare_machine,
 )
 from cpuplan.importers.trees.archive import ArchiveError
-from cpuplan.model.topology import MAX_NUMA_NODE
 
 _MAX_CORE = 65535
 #: Cores by NUMA node and core id, by which the collector distinguishes them.

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
+from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.quantity import to_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Node, NodeObject, Zone
 from cpuplan.importers.machine import ARCHITECTURES, Machine, NumaFacts
-from cpuplan.name_ranges import fold_names
-from cpuplan.quantity import to_text
 
 #: A Node object has the kernel's memory, which is also the sum of the NUMA nodes; a module that was
 #: added or removed since is more than this part of it.

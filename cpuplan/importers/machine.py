@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cpuplan.cpuset import EMPTY, CpuSet, union
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
 
 #: uname(1)'s names of the architectures that documents know.
 ARCHITECTURES = frozenset({"x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64"})

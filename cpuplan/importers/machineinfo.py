@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cpuplan.cpuset import EMPTY, CpuSet, union
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
+from cpuplan.base.topology import MAX_NUMA_NODE
 from cpuplan.importers import data
 from cpuplan.importers.base import Format, Imported, Node, node_name
 from cpuplan.importers.data import Complaints, cpus_of, items, number
@@ -22,7 +23,6 @@ from cpuplan.importers.machine import (
     cache_order,
 )
 from cpuplan.importers.trees.archive import ArchiveError
-from cpuplan.model.topology import MAX_NUMA_NODE
 
 _MAX_ID = 1 << 31
 #: Vendors of x86 CPUs by their CPUID (arch/x86/kernel/cpu); cAdvisor finds none on other

@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 from cpuplan import backends
 from cpuplan.backends import gitops_checks
+from cpuplan.base.progress import stage
 from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, Findings, errors
 from cpuplan.fleet import assumed, lock, paused, removal
 from cpuplan.fleet.before import Key
-from cpuplan.perclass import unplaced
-from cpuplan.perclass.making import PLAIN, Making, batch_of
-from cpuplan.perclass.unit import check_node
+from cpuplan.language.read import places, waivers
 from cpuplan.pipeline.loading import Project, load, starts
 from cpuplan.pipeline.moving import Moves, moves
+from cpuplan.pipeline.perclass import unplaced
+from cpuplan.pipeline.perclass.making import PLAIN, Making, batch_of
+from cpuplan.pipeline.perclass.unit import check_node
 from cpuplan.plan import ConfiguredPlan, Plan
-from cpuplan.progress import stage
-from cpuplan.read import places, waivers
 from cpuplan.simulate import statefiles
 from cpuplan.solve import smallest
 

@@ -4,18 +4,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from cpuplan.base.progress import stage
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.fleet import before, lock
 from cpuplan.fleet import classes as fleet
 from cpuplan.fleet.before import Before
-from cpuplan.model.inventory import HardwareSpec
+from cpuplan.language.model.inventory import HardwareSpec
+from cpuplan.language.read import inputs
+from cpuplan.language.read.documents import Documents
+from cpuplan.language.read.inputs import LOCK_PATH, Inputs
 from cpuplan.plan import NodeClass
 from cpuplan.profiles import project
-from cpuplan.progress import stage
-from cpuplan.read import inputs
-from cpuplan.read.documents import Documents
-from cpuplan.read.inputs import LOCK_PATH, Inputs
-from cpuplan.source import Locate, Position
 
 
 class Project(NamedTuple):

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.progress import stage
 from cpuplan.fleet import lock
 from cpuplan.pipeline.loading import Project, starts
 from cpuplan.plan import NodeClass, Plan
-from cpuplan.progress import stage
 from cpuplan.solve import moves as of_class
 from cpuplan.solve.moves import Move
 

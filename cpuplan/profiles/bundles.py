@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from cpuplan.components.openshift.performanceprofile import KIND
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.read import yaml
-from cpuplan.source import Mark, Marks, Source
+from cpuplan.diagnostics.source import Mark, Marks, Source
+from cpuplan.language.read import yaml
 
 #: The key of a ConfigMap that a NodePool names in `spec.tuningConfig` (hypershift,
 #: nodepool_controller.go).

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components.openshift.performanceprofile import API_VERSION
-from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model.document import list_pattern
+from cpuplan.diagnostics.source import Position, Source
+from cpuplan.language.model.document import list_pattern
+from cpuplan.language.read.documents import name_problems, validate, written
 from cpuplan.profiles import crd_fields
 from cpuplan.profiles.model import PerformanceProfileSpec
 from cpuplan.profiles.profile import CPU_SETS, Profile
-from cpuplan.read.documents import name_problems, validate, written
-from cpuplan.source import Position, Source
 
 _LIST = re.compile(list_pattern(r"[0-9]{1,19}(-[0-9]{1,19})?"))
 

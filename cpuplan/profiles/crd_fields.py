@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cpuplan.model.base import Model, attributes
+from cpuplan.language.model.base import Model, attributes
 from cpuplan.platforms import features
 from cpuplan.platforms.features import Feature
+from cpuplan.platforms.versions import operator_has
 from cpuplan.profiles.model import PerformanceProfileSpec
-from cpuplan.versions import operator_has
 
 FIELDS: dict[tuple[str, ...], Feature] = {
     ("cpu", "shared"): "profile.mixed_cpus",

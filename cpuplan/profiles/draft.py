@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.source import Field, Source
+from cpuplan.diagnostics.source import Field, Source
 
 
 class IntentDraft:

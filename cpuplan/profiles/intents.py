@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cpuplan import API_VERSION
+from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components.openshift.profile_annotations import PREFIX
-from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Field, Source
 from cpuplan.fleet.cluster import Cluster
-from cpuplan.model.roles import NODE_ROLE
+from cpuplan.language.model.roles import NODE_ROLE
 from cpuplan.platforms import OPENSHIFT
+from cpuplan.platforms.versions import operator_has
 from cpuplan.profiles import kubelet
 from cpuplan.profiles.draft import IntentDraft
 from cpuplan.profiles.model import PerformanceProfileSpec
-from cpuplan.source import Field, Source
-from cpuplan.versions import operator_has
 
 ROLE = "machineconfiguration.openshift.io/role"
 _CGROUPS = "ignore-cgroups-version"

@@ -9,12 +9,15 @@ from typing import Any
 
 from cpuplan.components.openshift.profile_annotations import SNIPPET
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.releases.policy_options import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
-from cpuplan.model.words import ALIGNING
+from cpuplan.diagnostics.source import Position
+from cpuplan.language.model.words import ALIGNING
 from cpuplan.profiles.draft import IntentDraft
 from cpuplan.profiles.model import PerformanceProfileSpec
 from cpuplan.profiles.snippet import Snippet
-from cpuplan.source import Position
+from cpuplan.upstream.kubelet.releases.policy_options import (
+    DISTRIBUTE_ACROSS_CORES,
+    FULL_PCPUS_ONLY,
+)
 
 _FIELD = f"metadata.annotations.{SNIPPET}"
 _LEFT_TO_DRIVERS = dict.fromkeys(

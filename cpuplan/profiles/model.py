@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from cpuplan.model.base import Model
-from cpuplan.model.document import KubeletList, Listed
+from cpuplan.language.model.base import Model
+from cpuplan.language.model.document import KubeletList, Listed
 
 
 class Cpu(Model):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet.cluster import ClusterNode
+from cpuplan.platforms.versions import operator_has
 from cpuplan.profiles.model import HugePages
 from cpuplan.profiles.profile import Profile
-from cpuplan.versions import operator_has
 
 #: Huge pages of an architecture by the size of the kernel's own pages.
 _HUGE_PAGES: dict[str, dict[str, tuple[str, ...]]] = {

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from cpuplan.diagnostics.source import Position
 from cpuplan.profiles.model import PerformanceProfileSpec
-from cpuplan.source import Position
 
 #: The fields of `cpu`: their names in YAML, and in the model.
 CPU_SETS = {

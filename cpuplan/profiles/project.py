@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cpuplan.base.progress import follow
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.progress import follow
-from cpuplan.read import documents, inputs, manifests, yaml
-from cpuplan.read.documents import Documents
-from cpuplan.read.files import FOLDERS, LOCK_NAME, manifest_files
-from cpuplan.source import Source
+from cpuplan.diagnostics.source import Source
+from cpuplan.language.read import documents, inputs, manifests, yaml
+from cpuplan.language.read.documents import Documents
+from cpuplan.language.read.files import FOLDERS, LOCK_NAME, manifest_files
 
 #: The apiVersion of Kubernetes objects; see `profiles.reader`.
 _API_VERSION = re.compile(

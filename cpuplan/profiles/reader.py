@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from cpuplan.base.text import joined
 from cpuplan.components.openshift.performanceprofile import KIND
 from cpuplan.diagnostics import Diagnostic, diagnose, errors
+from cpuplan.diagnostics.source import Source
 from cpuplan.fleet import cluster
-from cpuplan.model.intent import IntentSpec
+from cpuplan.language.model.intent import IntentSpec
+from cpuplan.language.read.documents import Document, validate
 from cpuplan.profiles import bundles, crd, intents, rules
 from cpuplan.profiles.crd import Read
 from cpuplan.profiles.profile import Profile
-from cpuplan.read.documents import Document, validate
-from cpuplan.source import Source
-from cpuplan.text import joined
 
 
 class Profiles(NamedTuple):

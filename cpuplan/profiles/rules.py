@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet import cluster
 from cpuplan.fleet.cluster import ClusterNode
 from cpuplan.platforms import OPENSHIFT
+from cpuplan.platforms.versions import operator_has
 from cpuplan.profiles import crd_fields, page_rules
 from cpuplan.profiles.model import Device
 from cpuplan.profiles.profile import CPU_SETS, Profile
-from cpuplan.versions import operator_has
 
 _POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 _PCI_ID = re.compile(r"0x[0-9a-fA-F]{1,4}")

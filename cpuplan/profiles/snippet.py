@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.defaults import AMOUNTS
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.go.durations import is_duration
-from cpuplan.model.base import attributes
-from cpuplan.model.tuning import Kubelet
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
+from cpuplan.language.model.base import attributes
+from cpuplan.language.model.tuning import Kubelet
+from cpuplan.plan.defaults import AMOUNTS
+from cpuplan.upstream.kubelet.go.durations import is_duration
 
 _HEAD = ("apiVersion", "kind")
 #: Go types of the fields that an Intent has itself; the operator decodes also those that it

@@ -2,7 +2,7 @@
 
 import re
 
-from cpuplan.printable import inert_in_logs, printable_lines
+from cpuplan.base.printable import inert_in_logs, printable_lines
 
 #: The basic sixteen colours, so that a terminal's own theme holds. Pools: blue, yellow and cyan
 #: differ to every kind of colour blindness in hue or in brightness.

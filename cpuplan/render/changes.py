@@ -2,13 +2,13 @@
 
 from collections.abc import Hashable, Iterable, Iterator
 
-from cpuplan.changes import Afresh, Change, Dropped, Resolved
-from cpuplan.cpuset import cpus_text
+from cpuplan.base.cpuset import cpus_text
+from cpuplan.base.text import counted, first_of, joined
+from cpuplan.change.changes import Afresh, Change, Dropped, Resolved
 from cpuplan.diagnostics import Reason
+from cpuplan.diagnostics.source import Locate
 from cpuplan.pipeline import Moves
 from cpuplan.solve.moves import Move
-from cpuplan.source import Locate
-from cpuplan.text import counted, first_of, joined
 
 #: More nodes are not named.
 _MOST = 5

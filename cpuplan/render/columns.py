@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cpuplan.printable import printable_values
+from cpuplan.base.printable import printable_values
 
 
 def table(rows: Sequence[tuple[str, ...]]) -> str:

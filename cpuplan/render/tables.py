@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cpuplan.cpuset import cpus_text
+from cpuplan.base.cpuset import cpus_text
+from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.text import counted, listed
 from cpuplan.fleet import hardware
-from cpuplan.model.inventory import HardwareSpec
-from cpuplan.model.pools import POOLS
-from cpuplan.name_ranges import fold_names
+from cpuplan.language.model.inventory import HardwareSpec
+from cpuplan.language.model.pools import POOLS
+from cpuplan.language.read.documents import Document
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.read.documents import Document
 from cpuplan.render.columns import table
 from cpuplan.render.together import MOST, Line, Member, interval, together
-from cpuplan.text import counted, listed
 
 _CLASSES = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for pool in POOLS))
 #: Ranges of names in a line before the others are only counted.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-from cpuplan.text import counted
+from cpuplan.base.text import counted
 
 Item = TypeVar("Item")
 

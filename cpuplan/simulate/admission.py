@@ -3,10 +3,6 @@
 from collections.abc import Collection, Hashable, Iterable
 from typing import NamedTuple
 
-from cpuplan.kubelet.cpu import state as cpustate
-from cpuplan.kubelet.memory import state as memorystate
-from cpuplan.kubelet.node import Node
-from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate import apiserver
 from cpuplan.simulate.allocators.base import (
     ENDS,
@@ -20,6 +16,10 @@ from cpuplan.simulate.allocators.base import (
 )
 from cpuplan.solve import effort
 from cpuplan.solve.effort import UndecidedError
+from cpuplan.upstream.kubelet.cpu import state as cpustate
+from cpuplan.upstream.kubelet.memory import state as memorystate
+from cpuplan.upstream.kubelet.node import Node
+from cpuplan.upstream.kubelet.pods.pod import Pod
 
 #: The names of the state files, by field of `Node`.
 FILES = {"cpu_state": cpustate.FILE, "memory_state": memorystate.FILE}

@@ -4,9 +4,9 @@ import re
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
-from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.fleet import Nowhere, Result, Simulated
+from cpuplan.upstream.kubelet.pods.pod import Pod
 
 #: What distinguishes the pods of one workload.
 _ORDINAL = re.compile(r"-\d+\Z")

@@ -1,8 +1,8 @@
 """Pods as the API server stores them, before any node sees them."""
 
-from cpuplan.kubelet.pods.defaults import apply_defaults
-from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
+from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubelet.releases.features import Gates
 
 
 def store(pod: Pod, gates: Gates) -> Pod:

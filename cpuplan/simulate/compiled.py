@@ -4,18 +4,18 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
 from cpuplan.components import derived, hugepages, kubelet
 from cpuplan.components.dra import driver
 from cpuplan.components.nri import balloons, policies, topologyaware
 from cpuplan.components.openshift import pinning
-from cpuplan.cpuset import CpuSet
-from cpuplan.expected.state import Expected
-from cpuplan.kubelet.cpu.policy_static import Fork
-from cpuplan.kubelet.machineinfo import machine_of, without
-from cpuplan.kubelet.releases.features import LATEST
-from cpuplan.kubelet.releases.policy_options import with_gates
-from cpuplan.model.topology import Topology
+from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate.planned import Planned
+from cpuplan.upstream.kubelet.cpu.policy_static import Fork
+from cpuplan.upstream.kubelet.machineinfo import machine_of, without
+from cpuplan.upstream.kubelet.releases.features import LATEST
+from cpuplan.upstream.kubelet.releases.policy_options import with_gates
 
 if TYPE_CHECKING:
     from cpuplan.simulate.dra.inputs import Inputs as DraInputs

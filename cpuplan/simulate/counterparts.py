@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from cpuplan.koordinator.annotations.node import RESERVED_CPUS_ONLY
-from cpuplan.koordinator.annotations.pod import BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE
-from cpuplan.koordinator.annotations.topology import FULL_PCPUS_ONLY, FULL_PCPUS_OPTION, STATIC
-from cpuplan.koordinator.annotations.values import dump
-from cpuplan.koordinator.keys import CPU_BIND_POLICY, NUMA_TOPOLOGY_POLICY, RESERVATION
-from cpuplan.kubelet.topology import policy
 from cpuplan.simulate.koordinator.inputs import Inputs
 from cpuplan.simulate.planned import Planned
+from cpuplan.upstream.koordinator.annotations.node import RESERVED_CPUS_ONLY
+from cpuplan.upstream.koordinator.annotations.pod import BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE
+from cpuplan.upstream.koordinator.annotations.topology import (
+    FULL_PCPUS_ONLY,
+    FULL_PCPUS_OPTION,
+    STATIC,
+)
+from cpuplan.upstream.koordinator.annotations.values import dump
+from cpuplan.upstream.koordinator.keys import CPU_BIND_POLICY, NUMA_TOPOLOGY_POLICY, RESERVATION
+from cpuplan.upstream.kubelet.topology import policy
 
 _NUMA_POLICIES = MappingProxyType(
     {

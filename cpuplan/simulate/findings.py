@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.releases.features import Gates
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import traps
 from cpuplan.simulate.fleet import Simulated
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.planned import planned
-from cpuplan.source import Locate
+from cpuplan.upstream.kubelet.releases.features import Gates
 
 #: No pod can come where the kubelet does not start.
 NOT_STARTED = {"CP701", "CP702", "CP703"}

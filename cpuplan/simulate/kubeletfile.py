@@ -11,21 +11,21 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.config import files
-from cpuplan.kubelet.config.decoding import (
+from cpuplan.diagnostics.source import Field, Position, Source
+from cpuplan.platforms.versions import Version
+from cpuplan.simulate import managers
+from cpuplan.simulate.managers import Finding, field_of
+from cpuplan.upstream.kubelet.config import files
+from cpuplan.upstream.kubelet.config.decoding import (
     DUPLICATES,
     DecodeError,
     merge,
     raw_fields,
     unread_fields,
 )
-from cpuplan.kubelet.config.fields import API_VERSION, KIND
-from cpuplan.kubelet.config.flags import override
-from cpuplan.kubelet.errors import PanicError
-from cpuplan.simulate import managers
-from cpuplan.simulate.managers import Finding, field_of
-from cpuplan.source import Field, Position, Source
-from cpuplan.versions import Version
+from cpuplan.upstream.kubelet.config.fields import API_VERSION, KIND
+from cpuplan.upstream.kubelet.config.flags import override
+from cpuplan.upstream.kubelet.errors import PanicError
 
 _KIND = re.compile(rf"""^\s*["']?kind["']?\s*:\s*["']?{KIND}\b""", re.MULTILINE)
 #: A KubeletConfig of OpenShift holds one: the file itself is none.
@@ -95,7 +95,7 @@ def located(
     command: Command = NO_COMMAND,
 ) -> Iterator[tuple[Finding, Position | None]]:
     """The same with a command line, as findings and their places."""
-    from cpuplan.read import yaml
+    from cpuplan.language.read import yaml
 
     read = [main, *drop_ins]
     # Problems of this reader are not the kubelet's: it takes octal numbers, anchors and keys that

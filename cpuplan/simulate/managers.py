@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.go.text import quote
-from cpuplan.kubelet.pods.pod import HUGEPAGES
-from cpuplan.kubelet.releases.features import Gates
-from cpuplan.kubelet.releases.policy_options import static_policy_options, topology_options
-from cpuplan.kubelet.sysctls import check_allowlist
-from cpuplan.source import Field
-from cpuplan.versions import Version
+from cpuplan.diagnostics.source import Field
+from cpuplan.platforms.versions import Version
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.go.text import quote
+from cpuplan.upstream.kubelet.pods.pod import HUGEPAGES
+from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.releases.policy_options import static_policy_options, topology_options
+from cpuplan.upstream.kubelet.sysctls import check_allowlist
 
 _WORD = re.compile("[A-Za-z][A-Za-z0-9-]*")
 #: Fields that have other names in the kubelet's texts.

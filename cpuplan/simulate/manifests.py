@@ -4,11 +4,17 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.kubelet.pods.pod import Pod, read_pod
-from cpuplan.read.pods import CONTROLLERS, problem_of, problems_of, shape_problems, value_of
+from cpuplan.diagnostics.source import Field, Position, Source
+from cpuplan.language.read.pods import (
+    CONTROLLERS,
+    problem_of,
+    problems_of,
+    shape_problems,
+    value_of,
+)
 from cpuplan.simulate.dra import objects
 from cpuplan.simulate.dra.objects import Objects
-from cpuplan.source import Field, Position, Source
+from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
 
 #: Most pods of all manifests together.
 MOST = 100_000

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from cpuplan import text
-from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.name_ranges import fold_names
+from cpuplan.base import text
+from cpuplan.base.name_ranges import fold_names
+from cpuplan.upstream.kubelet.pods.pod import Pod
 
 #: Names in a line before the others are only counted.
 _MOST_NAMES = 4

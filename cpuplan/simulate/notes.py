@@ -3,18 +3,18 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from cpuplan.base.text import counted
 from cpuplan.components import hugepages, kernel
-from cpuplan.kubelet.machineinfo import assumes_memory
-from cpuplan.kubelet.pods.nodefit import pod_requests
-from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY, Pod, Resources, is_pod_level
-from cpuplan.kubelet.pods.qos import guaranteed_cpus
-from cpuplan.kubelet.releases.features import Gates
-from cpuplan.nri.names import PREFER_ISOLATED, SCOPE
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import apiserver
 from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.planned import planned
-from cpuplan.text import counted
+from cpuplan.upstream.kubelet.machineinfo import assumes_memory
+from cpuplan.upstream.kubelet.pods.nodefit import pod_requests
+from cpuplan.upstream.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY, Pod, Resources, is_pod_level
+from cpuplan.upstream.kubelet.pods.qos import guaranteed_cpus
+from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.nri.names import PREFER_ISOLATED, SCOPE
 
 #: Annotations by which the topology-aware policy chooses pools and memory, and which have no port.
 _NOT_SIMULATED = (

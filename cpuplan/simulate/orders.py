@@ -5,11 +5,11 @@ from collections.abc import Hashable, Iterable, Sequence
 from math import comb, log10
 from typing import Any, NamedTuple
 
-from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate import admission, apiserver
 from cpuplan.simulate.allocators.base import Allocator, Refusal
 from cpuplan.solve import effort
 from cpuplan.solve.effort import UndecidedError
+from cpuplan.upstream.kubelet.pods.pod import Pod
 
 #: Larger numbers of orders are not written out.
 _ABOUT = 10**15

@@ -5,28 +5,28 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpuplan import versions
 from cpuplan.components import cgroups, hugepages, kubelet
 from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.nri.policies import PolicyInputs
 from cpuplan.components.published.exporters import exporter_of
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.cpu.policy_static import Fork
-from cpuplan.kubelet.machine import Machine
-from cpuplan.kubelet.machineinfo import machine_of, without
-from cpuplan.kubelet.node import Configuration, Kubelet, Node, configure
-from cpuplan.kubelet.pods.nodefit import EPHEMERAL_STORAGE
-from cpuplan.kubelet.pods.pod import Resources
-from cpuplan.kubelet.releases.features import LATEST
-from cpuplan.kubelet.releases.policy_options import with_gates
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.platforms import versions
 from cpuplan.simulate.koordinator.inputs import Inputs, inputs
 from cpuplan.simulate.runtimes import Runtime, runtime_of
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.cpu.policy_static import Fork
+from cpuplan.upstream.kubelet.machine import Machine
+from cpuplan.upstream.kubelet.machineinfo import machine_of, without
+from cpuplan.upstream.kubelet.node import Configuration, Kubelet, Node, configure
+from cpuplan.upstream.kubelet.pods.nodefit import EPHEMERAL_STORAGE
+from cpuplan.upstream.kubelet.pods.pod import Resources
+from cpuplan.upstream.kubelet.releases.features import LATEST
+from cpuplan.upstream.kubelet.releases.policy_options import with_gates
 
 if TYPE_CHECKING:
-    from cpuplan.nri.balloons.config import Config as BalloonsConfig
-    from cpuplan.nri.topologyaware.config import Config as PoolsConfig
     from cpuplan.simulate.dra.inputs import Inputs as DraInputs
+    from cpuplan.upstream.nri.balloons.config import Config as BalloonsConfig
+    from cpuplan.upstream.nri.topologyaware.config import Config as PoolsConfig
 
 #: Resources that every kubelet checks and no inventory contains: they stop no pod.
 _NOT_CHECKED = {EPHEMERAL_STORAGE: quantity.of(1 << 60, quantity.BINARY)}

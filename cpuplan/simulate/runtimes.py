@@ -5,26 +5,26 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
 from cpuplan.components import admission, cgroups, slices
 from cpuplan.components import crio as component
 from cpuplan.components.host import partitions
 from cpuplan.components.openshift import mixedcpus as limits
-from cpuplan.cpuset import CpuSet
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.cpu.state import CPUState
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.go.durations import MICROSECOND
-from cpuplan.kubelet.pods.pod import Pod, Resources
-from cpuplan.kubelet.pods.qos import pod_qos
-from cpuplan.kubelet.releases.features import Gates
-from cpuplan.kubelet.releases.policy_options import STRICT_RESERVATION
-from cpuplan.model.topology import Topology
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.runtime import crio, handlers, mixedcpus, qossets
-from cpuplan.runtime.annotations import ENABLE, OFF, QUOTA, SHARED
-from cpuplan.runtime.cgroups import UNLIMITED, Layout
-from cpuplan.runtime.spec import Effects, Settings
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubelet.cpu.state import CPUState
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.go.durations import MICROSECOND
+from cpuplan.upstream.kubelet.pods.pod import Pod, Resources
+from cpuplan.upstream.kubelet.pods.qos import pod_qos
+from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.releases.policy_options import STRICT_RESERVATION
+from cpuplan.upstream.runtime import crio, handlers, mixedcpus, qossets
+from cpuplan.upstream.runtime.annotations import ENABLE, OFF, QUOTA, SHARED
+from cpuplan.upstream.runtime.cgroups import UNLIMITED, Layout
+from cpuplan.upstream.runtime.spec import Effects, Settings
 
 
 class Cgroup(NamedTuple):

@@ -9,19 +9,19 @@ from typing import NamedTuple
 
 from cpuplan.components import admission, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.errors import AdmissionError
-from cpuplan.kubelet.pods.pod import CPU, Container, Pod
-from cpuplan.kubelet.pods.qos import GUARANTEED, pod_qos
-from cpuplan.kubelet.quantity import ZERO
-from cpuplan.kubelet.releases.features import Gates
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.runtime.annotations import ENABLE, OFF, QUOTA, SHARED
-from cpuplan.runtime.crio import SHARED_ENV
-from cpuplan.runtime.mixedcpus import ALLOWED, RESOURCE, asking
 from cpuplan.simulate import apiserver
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.names import full_name
 from cpuplan.simulate.planned import Planned, planned
+from cpuplan.upstream.kubelet.errors import AdmissionError
+from cpuplan.upstream.kubelet.pods.pod import CPU, Container, Pod
+from cpuplan.upstream.kubelet.pods.qos import GUARANTEED, pod_qos
+from cpuplan.upstream.kubelet.quantity import ZERO
+from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.runtime.annotations import ENABLE, OFF, QUOTA, SHARED
+from cpuplan.upstream.runtime.crio import SHARED_ENV
+from cpuplan.upstream.runtime.mixedcpus import ALLOWED, RESOURCE, asking
 
 _MILLI = 1000
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import kubelet as component
-from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.fleet.before import Before
 from cpuplan.plan import ConfiguredPlan, Plan
-from cpuplan.setting import Setting
-from cpuplan.source import Locate, Position
+from cpuplan.plan.setting import Setting
 
 if TYPE_CHECKING:
     from cpuplan.simulate.planned import Planned
@@ -101,9 +101,9 @@ class Refusal(NamedTuple):
 
 
 def _refusals(plan: ConfiguredPlan, before: Config, offlined: CpuSet) -> Iterator[Refusal]:
-    from cpuplan.kubelet.machineinfo import machine_of, without
-    from cpuplan.kubelet.releases.policy_options import with_gates
     from cpuplan.simulate.planned import planned
+    from cpuplan.upstream.kubelet.machineinfo import machine_of, without
+    from cpuplan.upstream.kubelet.releases.policy_options import with_gates
 
     new = planned(plan)
     machine = machine_of(without(plan.topology, offlined))._replace(memory=new.machine.memory)
@@ -112,9 +112,9 @@ def _refusals(plan: ConfiguredPlan, before: Config, offlined: CpuSet) -> Iterato
 
 def refusals(old: Planned, new: Planned) -> Iterator[Refusal]:
     """The state files of the kubelet `old` that `new` refuses."""
-    from cpuplan.kubelet.bits import to_text
-    from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
-    from cpuplan.kubelet.node import Kubelet, Node
+    from cpuplan.upstream.kubelet.bits import to_text
+    from cpuplan.upstream.kubelet.errors import HangError, KubeletError, PanicError
+    from cpuplan.upstream.kubelet.node import Kubelet, Node
 
     def refusal(state: Node) -> str:
         try:

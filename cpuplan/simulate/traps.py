@@ -9,10 +9,7 @@ from typing import Any
 
 from cpuplan.components import kubelet as component
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.cpu.policy_static import StaticPolicy
-from cpuplan.kubelet.errors import HangError, PanicError
-from cpuplan.kubelet.node import StartError
-from cpuplan.kubelet.releases.policy_options import DEFAULT_MAX_NUMA_NODES, DISTRIBUTE_ACROSS_NUMA
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.simulate import workloads
 from cpuplan.simulate.allocators.base import HANG
@@ -22,7 +19,13 @@ from cpuplan.simulate.managers import field_of
 from cpuplan.simulate.planned import Planned, planned
 from cpuplan.solve import effort
 from cpuplan.solve.effort import UndecidedError
-from cpuplan.source import Locate, Position
+from cpuplan.upstream.kubelet.cpu.policy_static import StaticPolicy
+from cpuplan.upstream.kubelet.errors import HangError, PanicError
+from cpuplan.upstream.kubelet.node import StartError
+from cpuplan.upstream.kubelet.releases.policy_options import (
+    DEFAULT_MAX_NUMA_NODES,
+    DISTRIBUTE_ACROSS_NUMA,
+)
 
 #: Stages of a start that look at the configuration alone.
 _CONFIGURATION = ("decode", "featureGates", "validate", "allowedUnsafeSysctls")

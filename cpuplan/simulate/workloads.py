@@ -2,17 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from cpuplan.base.cpuset import CpuSet, cpus_text, union
+from cpuplan.base.text import joined
 from cpuplan.components.koordinator import colocation
 from cpuplan.components.nri import balloons
-from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.koordinator import qos
-from cpuplan.koordinator.keys import QOS
-from cpuplan.kubelet.bits import MOST_NODES
-from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.model.koordinator import BOUND
-from cpuplan.model.words import PARTITION
-from cpuplan.model.workloads import Workload
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.model.koordinator import BOUND
+from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.workloads import Workload
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import admission, orders
 from cpuplan.simulate.admission import Outcome
@@ -29,8 +27,10 @@ from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules import demand
 from cpuplan.solve.rules.rule import Statements
-from cpuplan.source import Locate
-from cpuplan.text import joined
+from cpuplan.upstream.koordinator import qos
+from cpuplan.upstream.koordinator.keys import QOS
+from cpuplan.upstream.kubelet.bits import MOST_NODES
+from cpuplan.upstream.kubelet.pods.pod import Pod
 
 #: Seconds of work that `validate` spends on the orders of a class, of its limit.
 _ORDERS = 0.5

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet, union
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.text import counted, joined
 from cpuplan.diagnostics import Reason
-from cpuplan.model.pools import QOS_SETS
+from cpuplan.language.model.pools import QOS_SETS
 from cpuplan.plan import NodePlan
 from cpuplan.solve import conflict, effort, feasibility, goals, model
 from cpuplan.solve.conflict import Conflict
@@ -16,7 +17,6 @@ from cpuplan.solve.layout import Layout, Scope, View
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.places import numbered
 from cpuplan.solve.rules.rule import Problem, Rule, scopes_of
-from cpuplan.text import counted, joined
 
 
 class Difference(NamedTuple):

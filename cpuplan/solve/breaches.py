@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.base.text import counted, joined
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import (
     Amount,
@@ -20,7 +21,6 @@ from cpuplan.solve.layout import Layout, Slot, View, slots_of
 from cpuplan.solve.portions import AllOrNone, InOne, Share
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule
-from cpuplan.text import counted, joined
 
 
 class Breach(NamedTuple):

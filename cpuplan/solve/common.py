@@ -5,9 +5,11 @@ from contextlib import suppress
 from itertools import combinations
 from typing import NamedTuple
 
-from cpuplan.cpuset import cpus_text, union
+from cpuplan.base.cpuset import cpus_text, union
+from cpuplan.base.text import joined
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose, errors
-from cpuplan.model.topology import Topology
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import conflict, effort, feasibility, goals, model, solver, statements
 from cpuplan.solve.conflict import Conflict, Memory, Oracle
@@ -16,8 +18,6 @@ from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.layout import Layout, View
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule
-from cpuplan.source import Locate
-from cpuplan.text import joined
 
 
 class HardwareRule(NamedTuple):

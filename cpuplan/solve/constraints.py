@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
-from cpuplan.cpuset import MAX_CPU, CpuSet, union
+from cpuplan.base.cpuset import MAX_CPU, CpuSet, union
 from cpuplan.solve.layout import Scope, Slot, View
 from cpuplan.solve.portions import AllOrNone, Block, InOne, Share, whole
 

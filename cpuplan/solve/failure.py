@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
-from cpuplan.cpuset import CpuSet, union
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.text import counted, first_of, joined
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.model.topology import Topology
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodeClass
 from cpuplan.solve import alike, conflict, effort, feasibility, model, remedies
 from cpuplan.solve.constraints import BEYOND, Amount
@@ -13,8 +15,6 @@ from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
 from cpuplan.solve.rules.rule import Problem, Rule, machine, named
-from cpuplan.source import Locate
-from cpuplan.text import counted, first_of, joined
 
 #: More statements than these are not read, where not all of them may be needed.
 _MOST = 50

@@ -8,16 +8,16 @@ it (`model`, `kinds`).
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.text import counted
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Reason
-from cpuplan.model.pools import GoalName, Part, Pool
-from cpuplan.model.topology import Topology
+from cpuplan.language.model.pools import GoalName, Part, Pool
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Cores
 from cpuplan.solve.layout import Layout, Scope, View
 from cpuplan.solve.rules.rule import Problem, scopes_of
 from cpuplan.solve.sets import is_range, set_specs
-from cpuplan.text import counted
 
 
 class Moved(NamedTuple):

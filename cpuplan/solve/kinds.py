@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, groupby, islice, product
 from typing import NamedTuple, TypeAlias
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.model.topology import Topology
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
 from cpuplan.solve.constraints import (
     PAIRWISE,
     Constraint,

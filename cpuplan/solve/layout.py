@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import chain, combinations, repeat
 from typing import NamedTuple, TypeAlias
 
-from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.model.pools import HIDDEN, POOLS, QOS_SETS
-from cpuplan.model.topology import Topology
+from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.topology import Topology
+from cpuplan.language.model.pools import HIDDEN, POOLS, QOS_SETS
 
 #: The CPUs of every set of the intent, including empty sets.
 Layout: TypeAlias = Mapping[str, CpuSet]

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet.lock import Locked, Start, digest
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import common, effort, solver
 from cpuplan.solve.breaches import Breach, breaches
 from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.layout import Layout
-from cpuplan.source import Locate
 
 
 def layouts(

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodeClass
 from cpuplan.solve import goals

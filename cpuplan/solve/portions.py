@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet, union
+from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.solve.layout import Scope, View
 
 

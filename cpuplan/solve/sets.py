@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from cpuplan.model.pools import (
+from cpuplan.language.model.pools import (
     HIDDEN,
     IDLE,
     POOLS,
@@ -13,7 +13,7 @@ from cpuplan.model.pools import (
     QosSets,
     partitions_of,
 )
-from cpuplan.model.sizes import SIZES
+from cpuplan.language.model.sizes import SIZES
 from cpuplan.plan import NodeClass
 
 

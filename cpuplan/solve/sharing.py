@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.model.topology import Topology
+from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.topology import Topology
 
 
 def shared_out(topology: Topology, lists: Mapping[str, CpuSet]) -> dict[str, CpuSet]:

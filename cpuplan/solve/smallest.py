@@ -1,11 +1,11 @@
 """A substitute for a layout that does not exist, for checks that do not depend on it."""
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.model.pools import POOLS, Pools
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.model.pools import POOLS, Pools
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import solver
 from cpuplan.solve.effort import UndecidedError
-from cpuplan.source import Locate
 
 
 def plan(node_class: NodeClass, locate: Locate) -> NodePlan | None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from cpuplan.cpuset import EMPTY
+from cpuplan.base.cpuset import EMPTY
 from cpuplan.diagnostics import CpuplanError, errors
-from cpuplan.model.pools import POOLS
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.model.pools import POOLS
 from cpuplan.plan import Limited, NodeClass, NodePlan, Pool
 from cpuplan.solve import effort, failure, faults, goals, model, statements
 from cpuplan.solve.breaches import breaches
@@ -13,7 +14,6 @@ from cpuplan.solve.effort import proof
 from cpuplan.solve.layout import Layout
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem
-from cpuplan.source import Locate
 
 
 def solve(

@@ -1,10 +1,10 @@
 """Check the statements of an intent before a layout is solved."""
 
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodeClass
 from cpuplan.solve import faults
 from cpuplan.solve.remedies import lists
-from cpuplan.source import Locate
 
 
 def check(node_class: NodeClass, locate: Locate) -> list[Diagnostic]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from cpuplan.codec import Codec, CodecError, frame, unframe
+from cpuplan.base.codec import Codec, CodecError, frame, unframe
 from cpuplan.diagnostics import CpuplanError, Diagnostic
 from cpuplan.workers.divide import HERE, Workers, results
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple, TypeVar
 
-from cpuplan.codec import CodecError
+from cpuplan.base.codec import CodecError
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.workers.work import Work
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from typing import Any
 
+from cpuplan.base.program import edition
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.program import edition
 from cpuplan.workers.work import Work
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
+from cpuplan.diagnostics.source import Position
 from cpuplan.fleet.before import MANIFEST, MANIFESTS, is_manifest
-from cpuplan.source import Position
 from cpuplan.write.known import Known, foreign_in, is_file, known_of
 from cpuplan.write.manifest import (
     OLD,

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
+from cpuplan.base.fits import Check, compiled
+from cpuplan.base.progress import follow
+from cpuplan.base.resources import resource
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.fits import Check, compiled
-from cpuplan.kubelet.config import schema as kubelet_schema
-from cpuplan.progress import follow
-from cpuplan.resources import resource
+from cpuplan.upstream.kubelet.config import schema as kubelet_schema
 from cpuplan.write.readers import Reader, inside, reader_of
 
 #: Where what lays down files has them, and in each its content.

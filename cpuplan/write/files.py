@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from cpuplan.base.files import Unreadable, read_regular
+from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.files import Unreadable, read_regular
-from cpuplan.progress import stage
-from cpuplan.read.files import refusal
-from cpuplan.read.inputs import LOCK_PATH, Inputs
+from cpuplan.language.read.files import refusal
+from cpuplan.language.read.inputs import LOCK_PATH, Inputs
 from cpuplan.write import emitted
 from cpuplan.write.compare import Changes, compare, describe
 from cpuplan.write.exchange import Beside, recover, replace

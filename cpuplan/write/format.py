@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml as parser
 
-from cpuplan.read import yaml
-from cpuplan.read.documents import KINDS
-from cpuplan.read.schema import schema
+from cpuplan.language.read import yaml
+from cpuplan.language.read.documents import KINDS
+from cpuplan.language.read.schema import schema
 from cpuplan.write import second_reader
 from cpuplan.write.comments import (
     Block,

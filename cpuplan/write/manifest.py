@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
+from cpuplan.base.files import is_plain
+from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.files import is_plain
+from cpuplan.diagnostics.source import Position
 from cpuplan.fleet.before import MANIFEST, OLD_PLAN, is_manifest, manifest_of
-from cpuplan.progress import stage
-from cpuplan.source import Position
 
 #: SHA-256 and path of each file that this machine wrote last.
 WRITTEN = ".cpuplan/written"

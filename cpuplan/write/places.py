@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.source import Data, Field, Position, Source
+from cpuplan.diagnostics.source import Data, Field, Position, Source
 
 
 class Place(NamedTuple):

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import yaml
 from yaml.resolver import Resolver
 
-from cpuplan.composer import LOADER
-from cpuplan.emit import to_yaml
+from cpuplan.base.composer import LOADER
+from cpuplan.base.emit import to_yaml
 
 _TEXT, _LIST, _MAPPING = (f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
 #: Shorter texts are not divided: looking for entries takes longer than reading them.

@@ -15,14 +15,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from cpuplan.codec import Codec, CodecError
+from cpuplan.base.codec import Codec, CodecError
+from cpuplan.base.files import cached
+from cpuplan.base.program import program_digest
+from cpuplan.base.progress import stage
 from cpuplan.diagnostics import Diagnostic, errors, is_possible
-from cpuplan.files import cached
-from cpuplan.program import program_digest
-from cpuplan.progress import stage
-from cpuplan.read.files import POD_FOLDER
-from cpuplan.read.inputs import Inputs
-from cpuplan.source import Position, Source
+from cpuplan.diagnostics.source import Position, Source
+from cpuplan.language.read.files import POD_FOLDER
+from cpuplan.language.read.inputs import Inputs
 from cpuplan.write import places
 
 #: Records that are kept; the oldest go first.
@@ -94,7 +94,7 @@ def _of_values(inputs: Inputs) -> Record | None:
 
 def _sources(inputs: Inputs) -> Sequence[Source]:
     """The documents of inputs; none of such whose values are not all in these."""
-    from cpuplan.read import yaml  # inputs that are as they were are not read
+    from cpuplan.language.read import yaml  # inputs that are as they were are not read
 
     sources: list[Source] = []
     for name, data in inputs.texts.items():

@@ -17,8 +17,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from cpuplan.base.files import Unreadable, is_plain, read_regular
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.files import Unreadable, is_plain, read_regular
 from cpuplan.write.tree import FOLDER, Entry, create, look
 
 #: Of a journal: some hundred bytes for each file of the output folder.

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from cpuplan.base.files import FLAGS, Unreadable, read_open, repositories
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.files import FLAGS, Unreadable, read_open, repositories
 
 #: Of one file of the output folder that is compared.
 MAX_BYTES = 256 * 1024 * 1024

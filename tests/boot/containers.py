@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.cli.main import run
-from cpuplan.cpuset import CpuSet
 from tests.boot import guests
 
 #: What `probe.sh` reads: a slice, a unit and a cpuset in each line.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from cpuplan import pipeline
-from cpuplan.model.intent import Target
+from cpuplan.language.model.intent import Target
 from tests.boot import base, guests
 
 _ROOM = Path(__file__).parent / "room" / "room.sh"

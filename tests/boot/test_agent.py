@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 
 from cpuplan.backends.verify import daemonset
-from cpuplan.bundle.archive import build
-from cpuplan.model.verify import Verify
+from cpuplan.language.model.verify import Verify
+from cpuplan.node.bundle.archive import build
 from tests.boot import base, delivering, guests, qemu
 from tests.boot.agent import containers
 from tests.test_captured import HELD

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.check.host import check
 from cpuplan.check.roots.root import Root
 from cpuplan.check.roots.sources import root_of
 from cpuplan.check.subject import nowhere
 from cpuplan.components import derived
-from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan import ConfiguredPlan
 from tests import checked

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from tests.boot import containers, guests
 from tests.boot.seen import Seen
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from tests.boot import guests
 from tests.boot.lab import Lab
 from tests.boot.seen import CPU, Seen

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from cpuplan.read.documents import KINDS
-from cpuplan.read.schema import schema
+from cpuplan.language.read.documents import KINDS
+from cpuplan.language.read.schema import schema
 
 #: What a field of a number may hold, as it is written in YAML.
 NUMBERS = (

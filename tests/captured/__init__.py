@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from cpuplan.expected import stamp
-from cpuplan.expected.state import Expected
+from cpuplan.plan.expected import stamp
+from cpuplan.plan.expected.state import Expected
 from tests import checked
 from tests.boot import guests
 from tests.mutation.image import Content, File

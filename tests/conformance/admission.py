@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpuplan.backends import admission, configure
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components.admission import ALLOWED
-from cpuplan.cpuset import CpuSet
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods.defaults import apply_defaults
-from cpuplan.kubelet.pods.pod import read_pod
-from cpuplan.kubelet.pods.qos import pod_qos
-from cpuplan.kubelet.releases.features import Gates
 from cpuplan.plan import NodePlan, Pool
-from cpuplan.runtime import mixedcpus
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
+from cpuplan.upstream.kubelet.pods.pod import read_pod
+from cpuplan.upstream.kubelet.pods.qos import pod_qos
+from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.runtime import mixedcpus
 from tests.api_server import Request, admit
 from tests.conformance.comparing import judge_lines
 from tests.machines.plans import class_of, regular

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from tests.conformance.contents import cpu_list
 from tests.conformance.meaning import differences
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 
 Json = dict[str, Any]
 

@@ -15,8 +15,8 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.quantity import to_bytes
+from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.base.quantity import to_bytes
 
 #: Where units find their scripts: texts of the operator's own, which are not compared.
 SCRIPTS = "/usr/local/bin/"

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan import importers
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.quantity import to_bytes
+from cpuplan.base.topology import UNKNOWN, Cpu, Topology
 from cpuplan.fleet import hardware, problem
 from cpuplan.importers.machine import Machine
-from cpuplan.model.inventory import HardwareSpec, Layout
-from cpuplan.model.topology import UNKNOWN, Cpu, Topology
-from cpuplan.quantity import to_bytes
+from cpuplan.language.model.inventory import HardwareSpec, Layout
 from tests.conformance import corpus_hwloc, corpus_kubelet, corpus_lscpu, corpus_objects
 from tests.conformance.comparing import differ, grouped, judged, texts
 from tests.conformance.round_trip import read_machine

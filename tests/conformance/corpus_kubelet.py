@@ -5,9 +5,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.machineinfo import cpu_topology
-from cpuplan.model.topology import Topology
+from cpuplan.base.topology import Topology
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.machineinfo import cpu_topology
 
 _COUNTS = {
     "num_cpus": "num_cpus",

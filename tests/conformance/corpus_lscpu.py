@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan import importers
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
 from cpuplan.importers.base import Imported
-from cpuplan.model.inventory import HardwareSpec
-from cpuplan.model.topology import UNKNOWN, Topology
+from cpuplan.language.model.inventory import HardwareSpec
 from tests.conformance.comparing import differ, grouped
 from tests.conformance.round_trip import read_back
 

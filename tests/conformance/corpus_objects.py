@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan import importers
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers import join
 from cpuplan.importers.base import Imported
 from cpuplan.importers.machine import Machine, NumaFacts

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.kubelet.bits import parse_cpus
-from cpuplan.kubelet.errors import KubeletError, PanicError
-from cpuplan.kubelet.pods.defaults import apply_defaults
-from cpuplan.kubelet.pods.pod import read_pod
-from cpuplan.kubelet.releases.features import Gates
-from cpuplan.runtime import annotations, crio, handlers, mixedcpus
-from cpuplan.runtime.cgroups import Cgroups, Layout
-from cpuplan.runtime.spec import Settings, Spec
+from cpuplan.upstream.kubelet.bits import parse_cpus
+from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
+from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
+from cpuplan.upstream.kubelet.pods.pod import read_pod
+from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.runtime import annotations, crio, handlers, mixedcpus
+from cpuplan.upstream.runtime.cgroups import Cgroups, Layout
+from cpuplan.upstream.runtime.spec import Settings, Spec
 from tests.conformance import crio_config, kernel
 from tests.conformance.comparing import judge_lines
 from tests.conformance.kubelet import differ

@@ -1,4 +1,4 @@
-"""The DRA CPU driver (vectors/nri, files `dra-*`) against the port `cpuplan.dra`."""
+"""The DRA CPU driver (vectors/nri, files `dra-*`) against the port `cpuplan.upstream.dra`."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -7,15 +7,15 @@ from typing import Any
 
 import yaml
 
-from cpuplan.dra import opaque
-from cpuplan.dra.claims import Claim, Result
-from cpuplan.dra.config import Config, resolve
-from cpuplan.dra.devices import build, shared_pool, slices
-from cpuplan.dra.driver import Container, Driver
-from cpuplan.dra.errors import DraError
-from cpuplan.dra.names import DRIVER
-from cpuplan.dra.topology import Topology, discover
-from cpuplan.kubelet.bits import to_text
+from cpuplan.upstream.dra import opaque
+from cpuplan.upstream.dra.claims import Claim, Result
+from cpuplan.upstream.dra.config import Config, resolve
+from cpuplan.upstream.dra.devices import build, shared_pool, slices
+from cpuplan.upstream.dra.driver import Container, Driver
+from cpuplan.upstream.dra.errors import DraError
+from cpuplan.upstream.dra.names import DRIVER
+from cpuplan.upstream.dra.topology import Topology, discover
+from cpuplan.upstream.kubelet.bits import to_text
 from tests.conformance.nri import VECTORS, machines
 from tests.conformance.operations import run_lines
 

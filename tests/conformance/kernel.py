@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.linux import cpulist, systemd
-from cpuplan.linux.boot import Booted, boot
-from cpuplan.linux.commandline import Line
-from cpuplan.linux.cpusets.state import Refused
-from cpuplan.linux.cpusets.tree import Tree
-from cpuplan.linux.threads import Hardware
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.upstream.linux import cpulist, systemd
+from cpuplan.upstream.linux.boot import Booted, boot
+from cpuplan.upstream.linux.commandline import Line
+from cpuplan.upstream.linux.cpusets.state import Refused
+from cpuplan.upstream.linux.cpusets.tree import Tree
+from cpuplan.upstream.linux.threads import Hardware
 from tests.conformance.kubelet import differ
 
 Json = dict[str, Any]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.importers.sysroot import reader as sysroot
-from cpuplan.kubelet.machine import Machine, MachineNode
-from cpuplan.kubelet.machineinfo import cpu_topology, machine_of, number_of_cpus
+from cpuplan.upstream.kubelet.machine import Machine, MachineNode
+from cpuplan.upstream.kubelet.machineinfo import cpu_topology, machine_of, number_of_cpus
 from tests.conformance.comparing import judge_lines
 from tests.conformance.kubelet import differ
 from tests.conformance.kubelet.shapes import topology_json

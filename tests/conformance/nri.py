@@ -1,4 +1,4 @@
-"""The NRI resource policies (vectors/nri) against the port `cpuplan.nri`."""
+"""The NRI resource policies (vectors/nri) against the port `cpuplan.upstream.nri`."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -6,19 +6,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cpuplan.kubelet.bits import parse_cpus, to_text
-from cpuplan.kubelet.errors import PanicError
-from cpuplan.nri.balloons.balloon import Balloon
-from cpuplan.nri.balloons.config import BalloonType
-from cpuplan.nri.balloons.decoding import decode
-from cpuplan.nri.balloons.policy import Policy
-from cpuplan.nri.common.pods import Container, Pod, Resources, container
-from cpuplan.nri.cpuallocator import allocator, priorities
-from cpuplan.nri.cpuallocator.request import Topology
-from cpuplan.nri.errors import NriError
-from cpuplan.nri.sysfs.discovery import discover
-from cpuplan.nri.sysfs.files import CacheFiles, CpuFiles, Files, NodeFiles
-from cpuplan.nri.sysfs.system import Cpu, Node, System
+from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
+from cpuplan.upstream.kubelet.errors import PanicError
+from cpuplan.upstream.nri.balloons.balloon import Balloon
+from cpuplan.upstream.nri.balloons.config import BalloonType
+from cpuplan.upstream.nri.balloons.decoding import decode
+from cpuplan.upstream.nri.balloons.policy import Policy
+from cpuplan.upstream.nri.common.pods import Container, Pod, Resources, container
+from cpuplan.upstream.nri.cpuallocator import allocator, priorities
+from cpuplan.upstream.nri.cpuallocator.request import Topology
+from cpuplan.upstream.nri.errors import NriError
+from cpuplan.upstream.nri.sysfs.discovery import discover
+from cpuplan.upstream.nri.sysfs.files import CacheFiles, CpuFiles, Files, NodeFiles
+from cpuplan.upstream.nri.sysfs.system import Cpu, Node, System
 from tests.conformance.comparing import judge_lines
 from tests.conformance.operations import differences
 

@@ -1,23 +1,29 @@
-"""NodeResourceTopology (vectors/nrt) against the port `cpuplan.nrt`."""
+"""NodeResourceTopology (vectors/nrt) against the port `cpuplan.upstream.nrt`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cpuplan.kubelet.errors import PanicError
-from cpuplan.kubelet.pods.pod import Container, Pod, read_resources
-from cpuplan.kubelet.pods.qos import compute_pod_qos
-from cpuplan.kubelet.releases.features import Gates
-from cpuplan.nrt import crd
-from cpuplan.nrt.errors import NrtError
-from cpuplan.nrt.exporters import nfd, podresources, rte
-from cpuplan.nrt.exporters.podresources import Devices, Machine, Memory, NumaNode, Resources
-from cpuplan.nrt.fingerprint import pod_fingerprint
-from cpuplan.nrt.names import zone_id
-from cpuplan.nrt.scheduler.filtering import judge_node
-from cpuplan.nrt.scheduler.numanodes import read_numa_nodes
-from cpuplan.nrt.scheduler.scoring import score_node
-from cpuplan.nrt.scheduler.topologymanager import read_topology_manager
+from cpuplan.upstream.kubelet.errors import PanicError
+from cpuplan.upstream.kubelet.pods.pod import Container, Pod, read_resources
+from cpuplan.upstream.kubelet.pods.qos import compute_pod_qos
+from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.nrt import crd
+from cpuplan.upstream.nrt.errors import NrtError
+from cpuplan.upstream.nrt.exporters import nfd, podresources, rte
+from cpuplan.upstream.nrt.exporters.podresources import (
+    Devices,
+    Machine,
+    Memory,
+    NumaNode,
+    Resources,
+)
+from cpuplan.upstream.nrt.fingerprint import pod_fingerprint
+from cpuplan.upstream.nrt.names import zone_id
+from cpuplan.upstream.nrt.scheduler.filtering import judge_node
+from cpuplan.upstream.nrt.scheduler.numanodes import read_numa_nodes
+from cpuplan.upstream.nrt.scheduler.scoring import score_node
+from cpuplan.upstream.nrt.scheduler.topologymanager import read_topology_manager
 from tests.conformance.operations import Judge, run_lines
 
 Json = dict[str, Any]

@@ -17,19 +17,19 @@ import yaml
 
 from cpuplan import importers, pipeline
 from cpuplan.backends import BACKENDS
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.emit import to_yaml
 from cpuplan.cli.commands import propose as command
-from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import CpuplanError, errors
-from cpuplan.emit import to_yaml
 from cpuplan.fleet import classes as fleet
 from cpuplan.importers import documents as imported_documents
 from cpuplan.importers.machine import Machine
+from cpuplan.language.read import documents
+from cpuplan.language.read.yaml import parse
 from cpuplan.profiles.propose import listing
 from cpuplan.profiles.propose.dump import Dump
 from cpuplan.profiles.propose.members import members
 from cpuplan.profiles.propose.proposal import propose
-from cpuplan.read import documents
-from cpuplan.read.yaml import parse
 from tests.conformance import creator
 from tests.conformance.comparing import judged
 from tests.conformance.meaning import line_of

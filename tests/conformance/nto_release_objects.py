@@ -16,8 +16,8 @@ from cpuplan.backends.openshift import predicted
 from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.fleet import assumed
-from cpuplan.model.intent import IntentSpec
-from cpuplan.perclass.unit import check_node
+from cpuplan.language.model.intent import IntentSpec
+from cpuplan.pipeline.perclass.unit import check_node
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.profiles import project
 from cpuplan.solve import statements

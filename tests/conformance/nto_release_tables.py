@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
-from cpuplan import versions
 from cpuplan.components import mixedcpus
 from cpuplan.diagnostics import errors
+from cpuplan.platforms import versions
 from cpuplan.profiles import crd_fields, project
 from cpuplan.profiles.model import PerformanceProfileSpec
 from tests.conformance.nto_release_objects import webhook_failures

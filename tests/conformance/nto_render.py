@@ -17,17 +17,17 @@ import yaml
 
 from cpuplan.backends import configure, openshift
 from cpuplan.backends.openshift import objects as of_openshift
+from cpuplan.base.quantity import to_bytes
+from cpuplan.base.topology import NumaNodeFacts, Topology
 from cpuplan.components import hugepages
 from cpuplan.components.openshift import machineconfig, pool
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.fleet import assumed, cluster
-from cpuplan.model.intent import IntentSpec
-from cpuplan.model.topology import NumaNodeFacts, Topology
-from cpuplan.perclass.unit import check_node
+from cpuplan.language.model.intent import IntentSpec
+from cpuplan.language.read.documents import Document
+from cpuplan.pipeline.perclass.unit import check_node
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.profiles import project
-from cpuplan.quantity import to_bytes
-from cpuplan.read.documents import Document
 from cpuplan.solve import statements
 from tests.conformance import boot_arguments, meaning
 from tests.conformance.comparing import judged

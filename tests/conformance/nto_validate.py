@@ -13,11 +13,11 @@ from typing import Any
 
 import yaml
 
-from cpuplan.codes import profiles
 from cpuplan.diagnostics import Diagnostic, errors
+from cpuplan.diagnostics.codes import profiles
+from cpuplan.diagnostics.source import Position
+from cpuplan.language.read import yaml as reader
 from cpuplan.profiles import project
-from cpuplan.read import yaml as reader
-from cpuplan.source import Position
 from tests.conformance.comparing import judged
 
 VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "nto" / "validate"

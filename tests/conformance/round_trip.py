@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
+from cpuplan.base.topology import Topology
 from cpuplan.fleet import hardware
 from cpuplan.importers import documents as importer_documents
 from cpuplan.importers.base import Imported
-from cpuplan.model.inventory import HardwareSpec
-from cpuplan.model.topology import Topology
-from cpuplan.read import documents, yaml
+from cpuplan.language.model.inventory import HardwareSpec
+from cpuplan.language.read import documents, yaml
 
 
 class ReadBack(NamedTuple):

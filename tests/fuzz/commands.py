@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from cpuplan import pipeline
+from cpuplan.base.files.cached import Sealed
 from cpuplan.cli.main import run
-from cpuplan.files.cached import Sealed
 from cpuplan.fleet.before import MANIFEST
-from cpuplan.kubelet.pods.pod import read_pod
-from cpuplan.read import yaml
-from cpuplan.read.inputs import LOCK_PATH
+from cpuplan.language.read import yaml
+from cpuplan.language.read.inputs import LOCK_PATH
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import planned
+from cpuplan.upstream.kubelet.pods.pod import read_pod
 from cpuplan.write.format import NotFormattable, canonical
 from cpuplan.write.manifest import OLD_MANIFEST
 from tests.fuzz import clusters, seeds

@@ -14,15 +14,15 @@ from typing import Any
 
 from cpuplan import importers
 from cpuplan.backends import base, configure, openshift
-from cpuplan.cpuset import MAX_CPU, CpuSet, CpuSetError
+from cpuplan.base.cpuset import MAX_CPU, CpuSet, CpuSetError
+from cpuplan.base.emit import to_yaml
 from cpuplan.diagnostics import Diagnostic, errors
-from cpuplan.emit import to_yaml
 from cpuplan.fleet import assumed, hardware
 from cpuplan.importers import documents, formats
-from cpuplan.perclass.unit import check_node
+from cpuplan.language.read import documents as read_documents
+from cpuplan.language.read import yaml
+from cpuplan.pipeline.perclass.unit import check_node
 from cpuplan.profiles import reader as openshift_profiles
-from cpuplan.read import documents as read_documents
-from cpuplan.read import yaml
 from cpuplan.render import diagnostics as report_formats
 from cpuplan.render.diagnostics import text as text_format
 from cpuplan.render.diagnostics.report import Report, ordered

@@ -21,7 +21,7 @@ from unittest.mock import patch
 import yaml
 
 from cpuplan import pipeline
-from cpuplan.emit import to_json
+from cpuplan.base.emit import to_json
 from cpuplan.pipeline import Compiled, Project
 from tests.fuzz import commands, seeds
 from tests.fuzz.commands import ends

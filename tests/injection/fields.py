@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import PlainValidator
 
-from cpuplan.model.base import Model
-from cpuplan.read.documents import KINDS
+from cpuplan.language.model.base import Model
+from cpuplan.language.read.documents import KINDS
 
 _NO_TEXTS = (bool, int, float, type(None))
 

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import yaml
 
-from cpuplan.printable import printable
+from cpuplan.base.printable import printable
 from tests.injection.payloads import BENIGN
 
 #: Never in anything that is printed or written.

@@ -1,10 +1,10 @@
 """Small machines as the NRI plugins read them, and policies on them."""
 
-from cpuplan.kubelet.bits import bits_of, parse_cpus
-from cpuplan.nri.balloons.decoding import decode
-from cpuplan.nri.balloons.policy import Policy
-from cpuplan.nri.common.pods import Container, Pod, Resources, container
-from cpuplan.nri.sysfs.files import (
+from cpuplan.upstream.kubelet.bits import bits_of, parse_cpus
+from cpuplan.upstream.nri.balloons.decoding import decode
+from cpuplan.upstream.nri.balloons.policy import Policy
+from cpuplan.upstream.nri.common.pods import Container, Pod, Resources, container
+from cpuplan.upstream.nri.sysfs.files import (
     DATA,
     INSTRUCTION,
     UNIFIED,

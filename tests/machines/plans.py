@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuplan.backends import configure
-from cpuplan.cpuset import EMPTY, CpuSet, union
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
+from cpuplan.base.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.diagnostics import Reason
 from cpuplan.fleet import cluster_facts
-from cpuplan.model.cluster import ClusterSpec
-from cpuplan.model.intent import IntentSpec
-from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
+from cpuplan.language.model.cluster import ClusterSpec
+from cpuplan.language.model.intent import IntentSpec
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Pool
 
 GIB = 1024**3

@@ -2,7 +2,7 @@
 each other.
 """
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 
 DOCTYPES = {"1": "hwloc.dtd", "2.0": "hwloc2.dtd", "3.0": "hwloc2.dtd"}
 

@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 
 CPUINFO = """\
 processor\t: 0

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from cpuplan.check.host import check
 from cpuplan.check.subject import nowhere
-from cpuplan.expected.answer import Answer, Verdict
-from cpuplan.expected.state import Expected
+from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.state import Expected
 from tests.mutation.image import Content, Image
 
 #: What nothing matches.

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import cmdline, kernel
-from cpuplan.cpuset import CpuSet, CpuSetError
 from tests.mutation.families.arguments import CMDLINE
 from tests.mutation.families.tasks import moved
 from tests.mutation.image import Content

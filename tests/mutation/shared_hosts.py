@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan import pipeline
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.check.roots.root import Kind
-from cpuplan.cpuset import CpuSet
 from tests import captured, checked
 from tests.mutation.image import Content, Image
 from tests.mutation.mutation import Case

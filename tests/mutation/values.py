@@ -2,8 +2,8 @@
 
 import re
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.setting import Form
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.plan.setting import Form
 
 
 def other_cpus(cpus: CpuSet, among: CpuSet) -> CpuSet:

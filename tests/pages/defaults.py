@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from cpuplan.defaults import DEFAULTS, Default
+from cpuplan.plan.defaults import DEFAULTS, Default
 from cpuplan.platforms import PLATFORMS, Platform
 from cpuplan.render.explain.defaults import off_switch, on_switch
 

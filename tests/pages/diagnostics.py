@@ -1,6 +1,6 @@
 """docs/diagnostics.md: the table of diagnostic codes."""
 
-from cpuplan.codes import CODES, Code
+from cpuplan.diagnostics.codes import CODES, Code
 from cpuplan.render.explain.codes import wording
 
 STAGES = {

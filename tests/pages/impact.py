@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from cpuplan.impact.rules.table import SECTIONS
-from cpuplan.impact.rules.table.rule import Rule
+from cpuplan.change.impact.rules.table import SECTIONS
+from cpuplan.change.impact.rules.table.rule import Rule
 
 _HEAD = """# What a change costs
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.files import Outside, Special, TooLarge, Unreadable, listing, read_regular
-from cpuplan.files.listing import Listing, list_files
+from cpuplan.base.files import Outside, Special, TooLarge, Unreadable, listing, read_regular
+from cpuplan.base.files.listing import Listing, list_files
 from tests.unprivileged import unprivileged
 
 

@@ -10,16 +10,16 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from cpuplan import pipeline
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import errors
+from cpuplan.diagnostics.source import Position
 from cpuplan.fleet import lock
 from cpuplan.fleet.lock import Locked
-from cpuplan.model.pools import GOAL_ORDER
+from cpuplan.language.model.pools import GOAL_ORDER
+from cpuplan.language.read.documents import Documents
 from cpuplan.plan import NodeClass
-from cpuplan.read.documents import Documents
 from cpuplan.render.changes import move_lines
 from cpuplan.solve import solver, statements
-from cpuplan.source import Position
 from tests.projects import make_project, run_in
 from tests.unit.solve import oracle
 from tests.unit.solve.problems import machine, node_class

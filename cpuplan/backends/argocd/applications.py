@@ -6,7 +6,7 @@ from cpuplan.backends.argocd import ownership
 from cpuplan.backends.argocd.inputs import Inputs
 from cpuplan.backends.base import CONFIRM
 from cpuplan.fleet.hosting import HOST
-from cpuplan.model.delivery import DeliverySpec
+from cpuplan.language.model.delivery import DeliverySpec
 
 #: On the set: its Applications stay when it is deleted. They have none themselves, so that neither
 #: do their objects go.

@@ -6,7 +6,7 @@ but the basic library and `table`: Argo CD opens no others for scripts of its us
 
 from collections.abc import Iterable
 
-from cpuplan.resources import resource
+from cpuplan.base.resources import resource
 
 #: The kinds whose objects get a status from somebody, by API group; each has a script.
 CHECKED = (

@@ -1,7 +1,7 @@
 """The config management plugin, for those who do not commit `out/`."""
 
 from cpuplan.backends.base import Files
-from cpuplan.resources import resource
+from cpuplan.base.resources import resource
 
 
 def files() -> Files:

@@ -5,7 +5,7 @@ from typing import Any
 
 from cpuplan.backends.argocd import health
 from cpuplan.backends.base import Files, to_file
-from cpuplan.model.delivery import DeliverySpec
+from cpuplan.language.model.delivery import DeliverySpec
 
 #: Not the default label, which applications use for themselves.
 _LABEL = "argocd.argoproj.io/instance"

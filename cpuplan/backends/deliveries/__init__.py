@@ -6,7 +6,7 @@ from cpuplan.backends.base import Manifest
 from cpuplan.backends.deliveries import ansible, cloud_init, cluster_api, ignition, node_wright
 from cpuplan.backends.deliveries.checks import check
 from cpuplan.backends.tree import NodeTree
-from cpuplan.model.intent import Target
+from cpuplan.language.model.intent import Target
 from cpuplan.plan import ConfiguredPlan, NodeClass
 
 __all__ = ["WITH_TREE", "check", "common_files", "files", "manifests", "node_labels"]

@@ -13,9 +13,9 @@ from cpuplan.backends import rollouts
 from cpuplan.backends.base import to_file
 from cpuplan.backends.deliveries import boot
 from cpuplan.backends.tree import NodeFile, NodeTree
-from cpuplan.emit import to_yaml
+from cpuplan.base.emit import to_yaml
+from cpuplan.base.resources import resource
 from cpuplan.plan import NodeClass
-from cpuplan.resources import resource
 
 FOLDER = "ansible"
 _ROLE = f"{FOLDER}/roles/cpuplan"

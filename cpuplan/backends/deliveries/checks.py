@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model.base import has_key
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.model.base import has_key
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
 
 #: Read by the first boot of a machine and never again.
 _FIRST_BOOT = frozenset({"butane", "cloudInit", "ignition"})

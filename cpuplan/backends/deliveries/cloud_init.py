@@ -7,7 +7,7 @@ of several: its lists are added to those of other parts.
 from cpuplan.backends.base import to_file
 from cpuplan.backends.deliveries import script
 from cpuplan.backends.tree import NodeTree
-from cpuplan.model.intent import Target
+from cpuplan.language.model.intent import Target
 
 #: By this line cloud-init knows its format.
 _HEAD = b"#cloud-config\n"

@@ -7,11 +7,11 @@ gets the new name replaces its machines.
 from collections.abc import Iterator
 from hashlib import sha256
 
-from cpuplan import naming
 from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Manifest, metadata
 from cpuplan.backends.deliveries import script
 from cpuplan.backends.tree import NodeTree
-from cpuplan.emit import to_json
+from cpuplan.base import naming
+from cpuplan.base.emit import to_json
 from cpuplan.plan import NodeClass
 
 API_VERSION = "bootstrap.cluster.x-k8s.io/v1beta2"

@@ -8,8 +8,8 @@ from typing import Any
 
 from cpuplan.backends.base import to_file
 from cpuplan.backends.tree import NodeTree
-from cpuplan.emit import to_json
-from cpuplan.model.intent import Target
+from cpuplan.base.emit import to_json
+from cpuplan.language.model.intent import Target
 
 #: The first version with kernel arguments.
 VERSION = "3.3.0"

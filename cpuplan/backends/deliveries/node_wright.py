@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan import naming
 from cpuplan.backends import rollouts
 from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Manifest, metadata
 from cpuplan.backends.deliveries import script
 from cpuplan.backends.tree import NodeFile, NodeTree
+from cpuplan.base import naming
 from cpuplan.components.texts import template
 from cpuplan.plan import NodeClass
 

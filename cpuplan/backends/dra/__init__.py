@@ -10,8 +10,8 @@ from typing import Any
 
 from cpuplan.backends.base import NODE_WAVE, Files, Manifest, metadata, to_file
 from cpuplan.backends.dra import policies
+from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import claims, classes, driver, names, pods
-from cpuplan.emit import to_yaml
 from cpuplan.plan import ConfiguredPlan, NodeClass
 
 #: Below the folder of a cluster in `out/`.

@@ -10,9 +10,9 @@ from typing import Any
 
 from cpuplan.backends.base import POLICY_WAVE, Manifest, metadata
 from cpuplan.components.dra import classes, names
-from cpuplan.dra.names import GROUPED
-from cpuplan.model.words import PARTITION
+from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.upstream.dra.names import GROUPED
 
 GROUP = "admissionregistration.k8s.io"
 KIND = "ValidatingAdmissionPolicy"

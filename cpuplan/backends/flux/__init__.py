@@ -12,9 +12,9 @@ from cpuplan.backends.argocd.kinds import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
 from cpuplan.backends.base import Files, to_file
 from cpuplan.backends.flux import health
 from cpuplan.backends.managed import Managed
-from cpuplan.emit import to_yaml
+from cpuplan.base.emit import to_yaml
 from cpuplan.fleet.hosting import HOST, application
-from cpuplan.model.delivery import DeliverySpec
+from cpuplan.language.model.delivery import DeliverySpec
 
 _NAME = "cpuplan"
 #: The short form of SSH addresses, which Flux does not read.

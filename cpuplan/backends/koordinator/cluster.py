@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cpuplan.backends.base import NODE_WAVE, Manifest, metadata
+from cpuplan.base.emit import to_json, to_yaml
 from cpuplan.components.koordinator import chart, names, node, scheduler, slo
-from cpuplan.emit import to_json, to_yaml
 from cpuplan.plan import ConfiguredPlan
 
 #: What the chart has, by key: for the nodes that no intent speaks of.

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from cpuplan.backends.base import Files, to_file
+from cpuplan.base.emit import to_yaml
 from cpuplan.components.koordinator import chart
-from cpuplan.emit import to_yaml
-from cpuplan.koordinator import keys
+from cpuplan.upstream.koordinator import keys
 
 #: Kinds that the programs alone write.
 _THEIRS: tuple[tuple[str, tuple[str, ...]], ...] = (

@@ -33,9 +33,9 @@ from cpuplan.components.koordinator import node as koordinator_node
 from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.expected import stamp
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.source import Locate
+from cpuplan.plan.expected import stamp
 
 #: In the order in which they are printed.
 COMPONENTS: tuple[Component, ...] = (

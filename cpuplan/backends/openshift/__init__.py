@@ -29,8 +29,8 @@ from cpuplan.components.openshift import (
 )
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.source import Locate
 
 #: In the order in which they are printed.
 COMPONENTS: tuple[Component, ...] = (

@@ -9,8 +9,8 @@ from cpuplan.components import cmdline
 from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift import tuned
 from cpuplan.components.openshift.machineconfig import WORKER
-from cpuplan.mco.machineconfig import DEFAULT_KERNEL
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.upstream.mco.machineconfig import DEFAULT_KERNEL
 
 #: Arguments that take CPUs away on which a plan counts (kernel-parameters.txt).
 _FEWER_CPUS = frozenset({"maxcpus", "nosmp", "nosmt", "nr_cpus", "numa", "possible_cpus"})

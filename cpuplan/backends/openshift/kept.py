@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan import yaml11
+from cpuplan.base import yaml11
 from cpuplan.plan import ConfiguredPlan
 
 _FOLDERS = ("/manifests/", "/expected/operator/")

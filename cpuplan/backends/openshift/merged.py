@@ -7,20 +7,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from cpuplan import versions
 from cpuplan.backends.openshift import kept, objects, predicted
+from cpuplan.base.emit import to_json
 from cpuplan.components import kubelet
 from cpuplan.components.openshift import pinning, pool
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
-from cpuplan.emit import to_json
-from cpuplan.mco.errors import RenderError
-from cpuplan.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
-from cpuplan.mco.generated.objects import Generated
-from cpuplan.mco.machineconfig import MachineConfig, read_machine_config
-from cpuplan.mco.machineconfigs import MachineConfigs
-from cpuplan.mco.render import Rendered, render
-from cpuplan.model.base import Model
+from cpuplan.language.model.base import Model
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.platforms import versions
+from cpuplan.upstream.mco.errors import RenderError
+from cpuplan.upstream.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
+from cpuplan.upstream.mco.generated.objects import Generated
+from cpuplan.upstream.mco.machineconfig import MachineConfig, read_machine_config
+from cpuplan.upstream.mco.machineconfigs import MachineConfigs
+from cpuplan.upstream.mco.render import Rendered, render
 
 
 class Source(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from cpuplan.backends import rollouts
 from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, metadata, of_others
 from cpuplan.backends.tree import NodeFile
+from cpuplan.base.emit import Noted, to_yaml
 from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
 from cpuplan.components.host import partitions, rps
 from cpuplan.components.openshift import (
@@ -28,7 +29,6 @@ from cpuplan.components.openshift import (
 )
 from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE
 from cpuplan.components.units import BIN, UNIT_FOLDER
-from cpuplan.emit import Noted, to_yaml
 from cpuplan.plan import ConfiguredPlan
 
 #: The node tuning operator's own path, so that a pool can move from one to the other.

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from cpuplan.backends.openshift import merged, selection
 from cpuplan.backends.openshift.inherited import Inherited, inherited
 from cpuplan.backends.openshift.merged import Pool
+from cpuplan.base.text import joined
 from cpuplan.components.openshift.machineconfig import WORKER
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.mco.errors import RenderError
-from cpuplan.mco.generated.kubelet import NODE_SIZING
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.plan import ConfiguredPlan, NodeClass
-from cpuplan.source import Locate, Position
-from cpuplan.text import joined
+from cpuplan.upstream.mco.errors import RenderError
+from cpuplan.upstream.mco.generated.kubelet import NODE_SIZING
 
 #: Of what a pool inherits, so much is shown.
 _SHOWN = 3

@@ -14,8 +14,8 @@ from cpuplan.components import kernel, runtimeclass
 from cpuplan.components.openshift import tuned
 from cpuplan.components.units import BIN
 from cpuplan.fleet import cluster_facts
-from cpuplan.kubelet.config import durations
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.upstream.kubelet.config import durations
 
 HEADER = (
     "What the node tuning operator will make of PerformanceProfile {name}. Its scripts "

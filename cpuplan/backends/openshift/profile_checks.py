@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.text import joined
 from cpuplan.components import chosen
 from cpuplan.components.host import rps
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
-from cpuplan.text import joined
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

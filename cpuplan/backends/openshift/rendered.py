@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from cpuplan.backends.openshift import merged
 from cpuplan.backends.openshift.merged import Pool, Source
 from cpuplan.components.derived import RENDERED
-from cpuplan.mco.errors import RenderError
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.setting import Value
+from cpuplan.plan.setting import Value
+from cpuplan.upstream.mco.errors import RenderError
 
 
 def facts(plans: Sequence[ConfiguredPlan]) -> dict[tuple[str, str], dict[str, Value]]:

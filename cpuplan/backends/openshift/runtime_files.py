@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from cpuplan.backends.openshift import merged, objects
 from cpuplan.components.openshift import pinning
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.mco.labels import read_selector
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.runtime.configuration.traps import is_left_over
-from cpuplan.source import Locate
+from cpuplan.upstream.mco.labels import read_selector
+from cpuplan.upstream.runtime.configuration.traps import is_left_over
 
 _FOLDER, _, _OWN = objects.CRIO_DROP_IN.rpartition("/")
 _PINNING = pinning.CRIO_PATH.rpartition("/")[2]

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from cpuplan.backends.openshift import merged
 from cpuplan.components.openshift import machineconfig, pool
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.mco.labels import read_selector
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.plan import ConfiguredPlan, NodeClass
-from cpuplan.source import Locate, Position
+from cpuplan.upstream.mco.labels import read_selector
 
 #: What a foreign pool has to say so that it does not select the MachineConfig of workers.
 _LEAVE_OUT = (

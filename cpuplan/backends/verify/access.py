@@ -8,7 +8,7 @@ from typing import Any
 
 from cpuplan.backends.verify import names
 from cpuplan.components import mixedcpus
-from cpuplan.model.verify import Verify
+from cpuplan.language.model.verify import Verify
 from cpuplan.plan import NodePlan
 
 RBAC = "rbac.authorization.k8s.io"

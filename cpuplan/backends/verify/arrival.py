@@ -6,9 +6,9 @@ from typing import Any
 
 from cpuplan.backends.base import Files
 from cpuplan.backends.verify import access, names, states
-from cpuplan.expected.state import FOLDER
-from cpuplan.model.verify import Verify
+from cpuplan.language.model.verify import Verify
 from cpuplan.plan import NodePlan
+from cpuplan.plan.expected.state import FOLDER
 
 #: Where the Job has the expected states, as in a project: `check cluster` reads them there.
 _PROJECT = "/project"

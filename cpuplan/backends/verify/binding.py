@@ -9,12 +9,12 @@ each is asked at every heartbeat of every node.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan import versions
 from cpuplan.backends.verify import names
 from cpuplan.components import admission
 from cpuplan.fleet.verification import AGENT
-from cpuplan.model.verify import Verify
+from cpuplan.language.model.verify import Verify
 from cpuplan.plan import NodePlan
+from cpuplan.platforms import versions
 
 GROUP = "admissionregistration.k8s.io"
 KIND = "ValidatingAdmissionPolicy"

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Container, Iterator, Sequence
 
-from cpuplan import versions
 from cpuplan.backends.verify import arrival, binding, daemonset, mounts, states
 from cpuplan.components import admission
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.model.verify import Verify
+from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.language.model.verify import Verify
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.source import Locate, Position
+from cpuplan.platforms import versions
 
 #: Namespaces of the cluster itself.
 _OF_THE_CLUSTER = re.compile(r"default|(kube|openshift)(-.*)?")

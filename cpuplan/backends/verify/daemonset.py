@@ -10,7 +10,7 @@ from typing import Any
 
 from cpuplan.backends.verify import access, mounts, names
 from cpuplan.backends.verify.mounts import HOST, STATE
-from cpuplan.model.verify import Verify
+from cpuplan.language.model.verify import Verify
 from cpuplan.plan import ConfiguredPlan
 
 PORT = 9876

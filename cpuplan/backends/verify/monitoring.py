@@ -8,9 +8,9 @@ them different on the cluster.
 from typing import Any
 
 from cpuplan.backends.verify import names
-from cpuplan.model.verify import Prometheus, Verify
+from cpuplan.base.text import counted
+from cpuplan.language.model.verify import Prometheus, Verify
 from cpuplan.plan import NodePlan
-from cpuplan.text import counted
 
 API = "monitoring.coreos.com/v1"
 #: What tells one node's series from another's.

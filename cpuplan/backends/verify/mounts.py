@@ -10,12 +10,12 @@ import posixpath
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from cpuplan import versions
 from cpuplan.backends.verify import names
 from cpuplan.components import admission
 from cpuplan.components.host import interrupts
-from cpuplan.model.verify import Verify
+from cpuplan.language.model.verify import Verify
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.platforms import versions
 
 HOST, STATE = "/host", "/state"
 #: Folders of every node.

@@ -6,7 +6,7 @@ from typing import Any
 from cpuplan.backends.base import MAY_BE_MISSING, SYNC_OPTIONS, Manifest, metadata
 from cpuplan.fleet import verification
 from cpuplan.fleet.verification import AGENT
-from cpuplan.model.verify import Verify
+from cpuplan.language.model.verify import Verify
 from cpuplan.plan import NodePlan
 
 #: After everything else: nothing waits for an agent that waits for its node.

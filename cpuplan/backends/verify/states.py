@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuplan.backends.verify import names
-from cpuplan.model.verify import Verify
+from cpuplan.language.model.verify import Verify
 from cpuplan.plan import NodePlan
 
 #: Bytes of all values of a ConfigMap (apimachinery, MaxSecretSize; validation of ConfigMaps).

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.go.durations import is_duration, parse_duration
-from cpuplan.kubelet.quantity import parse
-from cpuplan.source import Field
+from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.diagnostics.source import Field
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.go.durations import is_duration, parse_duration
+from cpuplan.upstream.kubelet.quantity import parse
 
 
 def is_alike(found: Any, wanted: Any) -> bool:

@@ -9,13 +9,13 @@ from cpuplan.components.openshift import mixedcpus
 from cpuplan.components.published import nrt
 from cpuplan.components.published.amounts import ALLOCATABLE, AMOUNTS, CAPACITY, KEPT, SHARED_CPUS
 from cpuplan.diagnostics import Reason
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.koordinator import keys
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY
-from cpuplan.kubelet.quantity import Quantity, parse
-from cpuplan.read.pods import value_of
+from cpuplan.language.read.pods import value_of
+from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.upstream.koordinator import keys
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY
+from cpuplan.upstream.kubelet.quantity import Quantity, parse
 
 #: What is left of a sum or difference for the finding: one resource, one fact.
 _NOTHING = "nothing"

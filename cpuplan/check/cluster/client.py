@@ -16,9 +16,9 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlencode
 
+from cpuplan.base.served import deadline
+from cpuplan.base.served.json import ForeignError, load
 from cpuplan.check.cluster.reading import LIMITS, AnswerError, Path, UnreachableError, too_large
-from cpuplan.served import deadline
-from cpuplan.served.json import ForeignError, load
 
 #: Seconds for one answer unless told otherwise: the API server's own limit is 60.
 _ANSWER = 30.0

@@ -11,10 +11,10 @@ from cpuplan.check.cluster.alike import differences
 from cpuplan.check.cluster.objects import Absent
 from cpuplan.check.cluster.rollout import conditions_of
 from cpuplan.check.cluster.subject import Place
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.expected.objects import Compiled
+from cpuplan.diagnostics.source import Field
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.objects import Compiled
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.source import Field
 
 #: Fields that the API server or other programs own.
 _PASSED_OVER = ("apiVersion", "kind", "metadata", "status")

@@ -6,7 +6,7 @@ from typing import Any
 from urllib3 import PoolManager, ProxyManager
 from urllib3.connection import HTTPConnection
 
-from cpuplan.served import deadline
+from cpuplan.base.served import deadline
 
 
 class _Timed:

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-from cpuplan.foreign import read_toml
+from cpuplan.base.foreign import read_toml
 
 _COMMENT = ("#", ";")
 _CRIO = re.compile(r"/etc/(crio|containers|containerd)/.*\Z")

@@ -11,13 +11,13 @@ from cpuplan.check.cluster.objects import Absent
 from cpuplan.check.cluster.subject import Subject
 from cpuplan.components.dra import driver, slices
 from cpuplan.components.dra.names import CLASS_LABEL
-from cpuplan.dra.names import CAPACITY, CPU_ID, DRIVER
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.quantity import parse
-from cpuplan.read.pods import value_of
+from cpuplan.diagnostics.source import Field
+from cpuplan.language.read.pods import value_of
+from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.source import Field
+from cpuplan.upstream.dra.names import CAPACITY, CPU_ID, DRIVER
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.quantity import parse
 
 KIND = "ResourceSlice"
 _POOL: Field = ("spec", "pool")

@@ -7,11 +7,11 @@ from cpuplan.check.cluster.kinds import KINDS, wrong_in
 from cpuplan.check.cluster.objects import Key, Objects, namespace_of
 from cpuplan.check.cluster.rollout import CURRENT
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.read.files import object_files
-from cpuplan.read.manifests import read_file
-from cpuplan.read.pods import value_of
+from cpuplan.diagnostics.source import Source
+from cpuplan.language.read.files import object_files
+from cpuplan.language.read.manifests import read_file
+from cpuplan.language.read.pods import value_of
 from cpuplan.simulate.koordinatorfiles.objects import Object, objects
-from cpuplan.source import Source
 
 #: The folder that every image of a must-gather writes to.
 _MUST_GATHER = "cluster-scoped-resources"

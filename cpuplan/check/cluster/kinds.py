@@ -5,7 +5,7 @@ fields are that are read of them.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.served.json import (
+from cpuplan.base.served.json import (
     AMOUNT,
     FLAG,
     MAPPING,

@@ -16,13 +16,13 @@ from cpuplan.components.dra import slices
 from cpuplan.components.published import nrt
 from cpuplan.components.published.document import VERSION
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.expected.answer import Answer
-from cpuplan.expected.evidence import SOMETHING, Threshold, is_verified
-from cpuplan.expected.objects import Compiled
-from cpuplan.expected.state import Expected
-from cpuplan.read.pods import value_of
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.read.pods import value_of
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import SOMETHING, Threshold, is_verified
+from cpuplan.plan.expected.objects import Compiled
+from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.source import Locate
 
 _MCO, _CONFIG = "v1", "MachineConfig"
 #: Problems that a rollout waits for, in words.

@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from cpuplan.check.cluster.kinds import words
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.read.pods import value_of
+from cpuplan.language.read.pods import value_of
 from cpuplan.simulate.koordinatorfiles.objects import Object
 
 #: Kind, namespace and name of an object; without these two, all objects of the kind.

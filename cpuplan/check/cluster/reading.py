@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
+from cpuplan.base.served import deadline
+from cpuplan.base.served.json import ForeignError, Limits, load, measure
 from cpuplan.check.cluster.kinds import KINDS, Kind, words, wrong_in
 from cpuplan.check.cluster.objects import Key, Objects
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.read.pods import value_of
-from cpuplan.served import deadline
-from cpuplan.served.json import ForeignError, Limits, load, measure
+from cpuplan.diagnostics.source import Field, Position, Source
+from cpuplan.language.read.pods import value_of
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.source import Field, Position, Source
 
 #: Objects of one page, and pages of one kind.
 PAGE, MAX_PAGES = 500, 200

@@ -17,13 +17,13 @@ from cpuplan.components.derived import RENDERED
 from cpuplan.components.openshift import machineconfig
 from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.diagnostics import Reason
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.mco.errors import McoError
-from cpuplan.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
-from cpuplan.mco.ignition.contents import contents
-from cpuplan.read.pods import value_of
+from cpuplan.diagnostics.source import Field
+from cpuplan.language.read.pods import value_of
+from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.source import Field
+from cpuplan.upstream.mco.errors import McoError
+from cpuplan.upstream.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
+from cpuplan.upstream.mco.ignition.contents import contents
 
 _CONFIG: Field = ("spec", "config")
 _NOTHING = "nothing"

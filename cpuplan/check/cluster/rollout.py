@@ -12,10 +12,10 @@ from cpuplan.check.cluster.rendered import rendered
 from cpuplan.check.cluster.subject import Place, Subject
 from cpuplan.components.derived import RENDERED
 from cpuplan.components.openshift import pool as pools
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.read.pods import value_of
+from cpuplan.diagnostics.source import Field
+from cpuplan.language.read.pods import value_of
+from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.source import Field
 
 _PREFIX = "machineconfiguration.openshift.io/"
 CURRENT, DESIRED = f"{_PREFIX}currentConfig", f"{_PREFIX}desiredConfig"

@@ -10,11 +10,11 @@ from cpuplan.check.cluster.objects import Absent, Objects
 from cpuplan.check.cluster.rollout import configuration
 from cpuplan.check.cluster.subject import Place, Subject
 from cpuplan.check.cluster.topology import topology
-from cpuplan.expected.answer import Answer
-from cpuplan.expected.objects import Compiled
-from cpuplan.expected.state import Expected
-from cpuplan.expected.used import used
-from cpuplan.source import Locate
+from cpuplan.diagnostics.source import Locate
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.objects import Compiled
+from cpuplan.plan.expected.state import Expected
+from cpuplan.plan.expected.used import used
 
 STEPS: tuple[Callable[[Subject], Iterator[Answer]], ...] = (
     amounts,

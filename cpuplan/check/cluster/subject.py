@@ -6,11 +6,11 @@ from typing import Any
 from cpuplan.check.cluster.objects import Objects
 from cpuplan.check.subject import Statements, name, origin
 from cpuplan.diagnostics import Reason, diagnose
-from cpuplan.expected.answer import Answer, Heals, Verdict
-from cpuplan.expected.state import Expected
-from cpuplan.setting import Setting
+from cpuplan.diagnostics.source import Field, Locate, Position
+from cpuplan.plan.expected.answer import Answer, Heals, Verdict
+from cpuplan.plan.expected.state import Expected
+from cpuplan.plan.setting import Setting
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.source import Field, Locate, Position
 
 
 class Place(Statements):

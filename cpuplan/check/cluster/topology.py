@@ -16,12 +16,12 @@ from cpuplan.components.published.document import (
     settings_of,
 )
 from cpuplan.components.published.nripolicy import EXCESS, ISOLATED, SHARED
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.kubelet.pods.pod import MEMORY
-from cpuplan.nrt.crd import DEFINITIONS, admit
-from cpuplan.setting import Setting, Value, plain
+from cpuplan.diagnostics.source import Field
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.setting import Setting, Value, plain
 from cpuplan.simulate.koordinatorfiles.objects import NRT, Object
-from cpuplan.source import Field
+from cpuplan.upstream.kubelet.pods.pod import MEMORY
+from cpuplan.upstream.nrt.crd import DEFINITIONS, admit
 
 _COMPARED = (ATTRIBUTES, POLICIES, ZONES)
 #: Pods change these: amounts, and attributes of the zones of NRI policies.

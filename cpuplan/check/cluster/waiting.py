@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from cpuplan.check.cluster.live import Seen, has_arrived, summary_of
 from cpuplan.check.cluster.reading import UnreachableError
-from cpuplan.expected.evidence import SOMETHING, Threshold
+from cpuplan.plan.expected.evidence import SOMETHING, Threshold
 
 
 class Clock(NamedTuple):

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from cpuplan import nodetext
-from cpuplan.cpuset import CpuSet
+from cpuplan.base import nodetext
+from cpuplan.base.cpuset import CpuSet
 
 #: Three parts of a row behind its counts: chip, number on it and how it is raised, and the devices.
 #: The kernel fills the second with blanks to eight characters (kernel/irq/proc.c: show_interrupts).

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Protocol
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
 from cpuplan.components.host.interrupts import UNMOVABLE
 
 _DEBUG = "sys/kernel/debug/irq/irqs"

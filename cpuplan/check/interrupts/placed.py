@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.check.interrupts import counts, promised, seen
 from cpuplan.check.interrupts.promised import Promise
 from cpuplan.check.interrupts.seen import Interrupt
@@ -10,8 +11,7 @@ from cpuplan.check.kernel import line
 from cpuplan.check.kernel.said import CMDLINE
 from cpuplan.check.subject import Subject
 from cpuplan.components import derived
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
-from cpuplan.expected.answer import Answer
+from cpuplan.plan.expected.answer import Answer
 
 #: The second reading of a snapshot.
 LATER = "cpuplan/interrupts.later"

@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.components import derived, kernel
 from cpuplan.components.cmdline import lists
 from cpuplan.components.host import interrupts, tuned
-from cpuplan.cpuset import CpuSet, union
-from cpuplan.expected.state import Expected
-from cpuplan.setting import Setting, cpu_sets
+from cpuplan.plan.expected.state import Expected
+from cpuplan.plan.setting import Setting, cpu_sets
 
 _BY_UNIT = "run `systemctl start {unit}` and look at its log"
 _BY_TUNED = (

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from cpuplan.check.interrupts.seen import named
 from cpuplan.check.subject import Subject
 from cpuplan.components.host import tuned
-from cpuplan.expected.answer import Answer
-from cpuplan.setting import Setting
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.setting import Setting
 
 FOLDER = "sys/class/net"
 _CHANNELS, _REGEX = "channels", "devices_udev_regex"

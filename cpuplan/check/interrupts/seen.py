@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.base.files import Unreadable
 from cpuplan.check.interrupts import counts, managed
 from cpuplan.check.interrupts.managed import Files
 from cpuplan.check.roots.root import Root
-from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.files import Unreadable
 
 FOLDER = "proc/irq"
 TABLE = "proc/interrupts"

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.text import listed
 from cpuplan.check.evidence import read
 from cpuplan.check.interrupts import promised
 from cpuplan.check.subject import Subject
 from cpuplan.components.derived import ISOLATED
 from cpuplan.components.host import rps, sysctl
-from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.setting import Form, Setting
-from cpuplan.text import listed
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.setting import Form, Setting
 
 _NET = "sys/class/net"
 #: In the same folder of every kernel with a network.

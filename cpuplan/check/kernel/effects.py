@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
+from cpuplan.base.files import Unreadable
 from cpuplan.check.evidence import read, release
 from cpuplan.check.kernel import iommu, line, sysctls
 from cpuplan.check.kernel.said import CMDLINE, said
@@ -9,10 +11,8 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.derived import CALLBACKS
-from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.files import Unreadable
-from cpuplan.setting import Evidence, Form, Setting
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.setting import Evidence, Form, Setting
 
 _SYSTEM = "sys/devices/system/cpu"
 _ISOLATED, _NOHZ_FULL = f"{_SYSTEM}/isolated", f"{_SYSTEM}/nohz_full"

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from cpuplan.base.text import counted
 from cpuplan.check.kernel import line, pagesinuse
 from cpuplan.check.kernel.pagepools import NODES, POOLS, Pages, of_folder, read, size_text
 from cpuplan.check.kernel.said import said
@@ -15,9 +16,8 @@ from cpuplan.check.subject import Subject
 from cpuplan.components import kernel, units
 from cpuplan.components.derived import ANYWHERE, HUGE_PAGES
 from cpuplan.components.hugepages import to_kib
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.setting import Setting
-from cpuplan.text import counted
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.setting import Setting
 
 _MEMINFO = "proc/meminfo"
 _FIELD = re.compile(r"^([A-Za-z_]+):[ \t]+([0-9]{1,15})", re.MULTILINE)

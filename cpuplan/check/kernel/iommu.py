@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from cpuplan.check.subject import Subject
-from cpuplan.setting import Setting
+from cpuplan.plan.setting import Setting
 
 _UNITS = "sys/class/iommu"
 _GROUPS = "sys/kernel/iommu_groups"

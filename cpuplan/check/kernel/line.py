@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.files import Unreadable
+from cpuplan.base.text import joined
 from cpuplan.check.kernel import nextboot
 from cpuplan.check.kernel.said import CMDLINE
 from cpuplan.check.subject import Subject, name
 from cpuplan.components import kernel
 from cpuplan.components.cmdline import Occurrence, canonical, effective, lists, same
 from cpuplan.diagnostics import Severity
-from cpuplan.expected.answer import Answer
-from cpuplan.files import Unreadable
-from cpuplan.setting import Setting
-from cpuplan.source import Position
-from cpuplan.text import joined
+from cpuplan.diagnostics.source import Position
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.setting import Setting
 
 #: Characters; the longest that an architecture takes is 4,096 (COMMAND_LINE_SIZE).
 _MAX_LINE = 65_536

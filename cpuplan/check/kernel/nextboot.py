@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
 from cpuplan.check.subject import Subject
 from cpuplan.components import cmdline, kernel
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.expected.situation import NEXT_BOOT
-from cpuplan.linux.loaders import bls, grub
-from cpuplan.linux.loaders.entry import Entry, in_order, is_rescue
-from cpuplan.setting import Setting
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.situation import NEXT_BOOT
+from cpuplan.plan.setting import Setting
+from cpuplan.upstream.linux.loaders import bls, grub
+from cpuplan.upstream.linux.loaders.entry import Entry, in_order, is_rescue
 
 _FACT = NEXT_BOOT
 _UNREAD = "files of the next boot that cannot be read"

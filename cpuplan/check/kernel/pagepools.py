@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
+from cpuplan.base.quantity import to_text
 from cpuplan.check.subject import Subject
-from cpuplan.quantity import to_text
 
 NODES = "sys/devices/system/node"
 POOLS = "sys/kernel/mm/hugepages"

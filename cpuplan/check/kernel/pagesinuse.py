@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from cpuplan.check.kernel.pagepools import POOLS, Pages, read, size_text
 from cpuplan.check.subject import Subject
-from cpuplan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.answer import Answer, Heals
 
 _GROUPS = "sys/fs/cgroup"
 #: A pod's group with systemd and with cgroupfs.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from cpuplan.check.subject import Subject
 from cpuplan.components.openshift import machineconfig
-from cpuplan.expected.answer import Answer
+from cpuplan.plan.expected.answer import Answer
 
 _VERSION = "proc/version"
 #: What each kind has in its version, as `uname -rv` prints it.

@@ -4,7 +4,7 @@ import os
 from typing import NamedTuple
 
 from cpuplan.check.subject import Subject
-from cpuplan.linux.log import Log, parse
+from cpuplan.upstream.linux.log import Log, parse
 
 CMDLINE = "proc/cmdline"
 #: Of a snapshot, of a sosreport, and of distributions that keep it.

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
+from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.check.subject import Subject
 from cpuplan.components.host import rps, sysctl, tuned
-from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.setting import Setting, Value
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.setting import Setting, Value
 
 #: Of these folders a file counts by its name alone; of one name, that of the first folder
 #: (sysctl.d(5)).

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.check.kernel import release
 from cpuplan.check.kernel.said import CMDLINE
 from cpuplan.check.subject import Subject
@@ -9,10 +10,9 @@ from cpuplan.components import cmdline, kernel
 from cpuplan.components.derived import CGROUPS, HUGE_PAGES, ISOLATED, ONLINE
 from cpuplan.components.host import systemd
 from cpuplan.components.openshift import machineconfig
-from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.linux.undoing import Needs, undoing
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.upstream.linux.undoing import Needs, undoing
 
 _FACT = "boot arguments of others"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.check.evidence import read
 from cpuplan.check.kernel import line
 from cpuplan.check.kernel.said import CMDLINE
@@ -9,9 +10,8 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components.derived import ISOLATED, ONLINE, UNBOUND
 from cpuplan.components.host import workqueue
-from cpuplan.cpuset import CpuSet, cpus_text
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.setting import Form, Setting
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.setting import Form, Setting
 
 _FOLDER = "sys/devices/virtual/workqueue"
 _MASK = f"{_FOLDER}/cpumask"

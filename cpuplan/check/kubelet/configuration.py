@@ -12,10 +12,10 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components import derived, kubelet, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.expected.answer import Answer
-from cpuplan.kubelet.config.decoding import convert, encode
-from cpuplan.kubelet.config.fields import of_version
-from cpuplan.setting import Setting, from_plain
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.setting import Setting, from_plain
+from cpuplan.upstream.kubelet.config.decoding import convert, encode
+from cpuplan.upstream.kubelet.config.fields import of_version
 
 _PERIOD = "cpuCFSQuotaPeriod"
 #: Fields whose entries all come from the plan: another one changes what pods get.

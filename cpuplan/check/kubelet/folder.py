@@ -6,8 +6,8 @@ from cpuplan.check.kubelet.sources import sources
 from cpuplan.check.subject import Subject
 from cpuplan.components.host import kubelet_unit
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.expected.answer import Answer
-from cpuplan.setting import Setting
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.setting import Setting
 
 
 def folder(subject: Subject) -> Iterator[Answer]:

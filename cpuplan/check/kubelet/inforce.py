@@ -8,15 +8,15 @@ from cpuplan.check.kubelet.sources import Sources, sources
 from cpuplan.check.subject import Subject
 from cpuplan.components import derived, kubelet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.config import files
-from cpuplan.kubelet.config.decoding import raw_fields
-from cpuplan.kubelet.errors import PanicError
-from cpuplan.kubelet.releases.features import LATEST
+from cpuplan.diagnostics.source import Position
+from cpuplan.platforms.versions import Version
 from cpuplan.simulate import kubeletfile
 from cpuplan.simulate.kubeletfile import NO_FILE, Command, File
 from cpuplan.simulate.managers import Finding
-from cpuplan.source import Position
-from cpuplan.versions import Version
+from cpuplan.upstream.kubelet.config import files
+from cpuplan.upstream.kubelet.config.decoding import raw_fields
+from cpuplan.upstream.kubelet.errors import PanicError
+from cpuplan.upstream.kubelet.releases.features import LATEST
 
 _CACHE = "configuration of the kubelet in force"
 #: Codes of files that stop the kubelet while it reads them.

@@ -3,12 +3,12 @@
 import re
 from typing import NamedTuple
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.components import derived
-from cpuplan.kubelet.machine import Machine, NodeMemory
-from cpuplan.kubelet.machineinfo import machine_of, without
+from cpuplan.upstream.kubelet.machine import Machine, NodeMemory
+from cpuplan.upstream.kubelet.machineinfo import machine_of, without
 
 _NODES = "sys/devices/system/node"
 _TOTAL = re.compile(r"^(?:Node [0-9]+ )?MemTotal:[ \t]+([0-9]{1,15}) kB", re.MULTILINE)

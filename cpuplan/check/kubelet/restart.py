@@ -7,14 +7,14 @@ from cpuplan.check.kubelet.inforce import in_force, is_v1, release
 from cpuplan.check.kubelet.machine import machine
 from cpuplan.check.subject import Subject
 from cpuplan.components import kubelet
-from cpuplan.kubelet.config.decoding import encode, merge
-from cpuplan.kubelet.cpu.policy_static import Fork
-from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
-from cpuplan.kubelet.machine import Machine
-from cpuplan.kubelet.node import Configuration, Kubelet, Node, StartError
-from cpuplan.kubelet.releases.features import Gates
-from cpuplan.kubelet.releases.policy_options import MANAGERS, with_gates
-from cpuplan.versions import Version
+from cpuplan.platforms.versions import Version
+from cpuplan.upstream.kubelet.config.decoding import encode, merge
+from cpuplan.upstream.kubelet.cpu.policy_static import Fork
+from cpuplan.upstream.kubelet.errors import HangError, KubeletError, PanicError
+from cpuplan.upstream.kubelet.machine import Machine
+from cpuplan.upstream.kubelet.node import Configuration, Kubelet, Node, StartError
+from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.releases.policy_options import MANAGERS, with_gates
 
 #: With it OpenShift's kubelet partitions workloads.
 _PINNING = "etc/kubernetes/openshift-workload-pinning"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cpuplan.check.kubelet.sources import program, sources
 from cpuplan.check.programs import age, state
 from cpuplan.check.subject import Subject
-from cpuplan.expected.answer import Answer
+from cpuplan.plan.expected.answer import Answer
 
 
 def runs(subject: Subject) -> Iterator[Answer]:

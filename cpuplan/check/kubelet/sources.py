@@ -7,11 +7,11 @@ from cpuplan.check.kubelet import rancher
 from cpuplan.check.programs.command import Command, Program, command, place
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
-from cpuplan.kubelet.config import flags
-from cpuplan.kubelet.config.flags import Flags
-from cpuplan.kubelet.errors import KubeletError
+from cpuplan.diagnostics.source import Position
 from cpuplan.simulate.kubeletfile import is_kubelet_configuration
-from cpuplan.source import Position
+from cpuplan.upstream.kubelet.config import flags
+from cpuplan.upstream.kubelet.config.flags import Flags
+from cpuplan.upstream.kubelet.errors import KubeletError
 
 #: Where installers put the file: kubeadm, the machine config operator (a kubeconfig elsewhere),
 #: Talos, Kubespray, Bottlerocket, EKS (twice), AKS, GKE.

@@ -8,11 +8,11 @@ from cpuplan.check.kubelet.restart import IN_FORCE, PLANNED, Refusal, Starter, s
 from cpuplan.check.kubelet.sources import sources
 from cpuplan.check.subject import Subject
 from cpuplan.diagnostics import Severity, diagnose
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.cpu import state as cpu_state
-from cpuplan.kubelet.memory import state as memory_state
-from cpuplan.kubelet.node import Kubelet, Node
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubelet.cpu import state as cpu_state
+from cpuplan.upstream.kubelet.memory import state as memory_state
+from cpuplan.upstream.kubelet.node import Kubelet, Node
 
 
 class _File(NamedTuple):

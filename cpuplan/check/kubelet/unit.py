@@ -6,8 +6,8 @@ from cpuplan.check.services.unitlines import Line
 from cpuplan.check.services.units import unit_files
 from cpuplan.check.subject import Subject
 from cpuplan.components.host import kubelet_unit
-from cpuplan.expected.answer import Answer
-from cpuplan.setting import Setting
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.setting import Setting
 
 _REASON = "the unit's files here do not say so; whether the compiled drop-in is there is told apart"
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.bits import parse_cpus
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.go.text import parse_bool
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.bits import parse_cpus
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.go.text import parse_bool
 
 _CPUS = "reservedSystemCPUs"
 #: Of thresholds of eviction.

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from cpuplan.check.machine.files import number
 from cpuplan.check.machine.online import is_another
 from cpuplan.check.subject import Subject
-from cpuplan.expected.answer import Answer
-from cpuplan.expected.state import Device
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.state import Device
 
 _FOLDER = "sys/bus/pci/devices"
 

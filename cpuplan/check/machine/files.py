@@ -1,9 +1,9 @@
 """Files of /sys that describe the machine."""
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
+from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.base.files import Unreadable
 from cpuplan.check.subject import Subject
-from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.files import Unreadable
 
 SYSTEM = "sys/devices/system/cpu"
 NODES = "sys/devices/system/node"

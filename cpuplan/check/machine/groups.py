@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.base.cpuset import EMPTY, CpuSet
 
 
 def by_label(labels: Mapping[int, object]) -> dict[object, CpuSet]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.machine import layout, processor
 from cpuplan.check.machine.files import SYSTEM, cpu_file
 from cpuplan.check.machine.layout import Look
 from cpuplan.check.machine.online import is_another
 from cpuplan.check.subject import Subject
 from cpuplan.components.derived import ONLINE
-from cpuplan.cpuset import CpuSet
-from cpuplan.expected.answer import Answer
+from cpuplan.plan.expected.answer import Answer
 
 _SIBLINGS = "machine siblings"
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
+from cpuplan.base.topology import UNKNOWN, Cpu
 from cpuplan.check.machine.files import NODES, SYSTEM, cpu_file, cpu_list, number
 from cpuplan.check.machine.groups import by_label, displaced, renumbered
 from cpuplan.check.subject import Subject
 from cpuplan.components.derived import ONLINE
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
-from cpuplan.model.topology import UNKNOWN, Cpu
 
 #: The level of the caches that a layout keeps together.
 _UNCORE_LEVEL = "3"

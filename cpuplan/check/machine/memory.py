@@ -8,11 +8,11 @@ kernel take their part. So a node may have less by 1/32 and 256 MiB, and by 512 
 import re
 from collections.abc import Iterator
 
+from cpuplan.base.quantity import to_text
 from cpuplan.check.machine.files import NODES
 from cpuplan.check.machine.online import is_another
 from cpuplan.check.subject import Subject
-from cpuplan.expected.answer import Answer
-from cpuplan.quantity import to_text
+from cpuplan.plan.expected.answer import Answer
 
 _TOTAL = re.compile(r"MemTotal:[ \t]+([0-9]{1,15}) kB")
 _MIB = 1024**2

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.kernel.said import said
 from cpuplan.check.machine.files import SYSTEM, cpu_file
 from cpuplan.check.subject import Subject
 from cpuplan.components.derived import ONLINE
-from cpuplan.cpuset import CpuSet
-from cpuplan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.answer import Answer, Heals
 
 _PRESENT = "machine present CPUs"
 _ONLINE = "machine online CPUs"

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import CpuSet, cpus_text, union
+from cpuplan.base.topology import Topology
 from cpuplan.check.pods.pairing import Pair
 from cpuplan.check.pods.statefile import Assigned
 from cpuplan.check.pods.tree import Tree
 from cpuplan.check.threads.task import cpu_list
-from cpuplan.cpuset import CpuSet, cpus_text, union
-from cpuplan.model.topology import Topology
-from cpuplan.setting import Value
+from cpuplan.plan.setting import Value
 
 SINGLE, RESTRICTED, BY_POD = "single-numa-node", "restricted", "pod"
 _OPTIONS = "cpuManagerPolicyOptions"

@@ -6,13 +6,13 @@ Containers are not started again when CRI-O's configuration changes.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import CpuSet, cpus_text, union
 from cpuplan.check.pods.view import View, cpuset, view
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads.view import threads
 from cpuplan.components import crio
-from cpuplan.cpuset import CpuSet, cpus_text, union
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.setting import Setting
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.setting import Setting
 
 _INFRA, _SHARED = "infra_ctr_cpuset", "shared_cpuset"
 _MONITOR = "conmon"

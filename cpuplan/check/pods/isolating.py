@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.check.pods.partitions import FILE, troubles
 from cpuplan.check.pods.tree import MOUNT, Tree
 from cpuplan.check.pods.view import view
@@ -9,9 +10,8 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.threads.task import cpu_list
 from cpuplan.components import derived
 from cpuplan.components.host import partitions as component
-from cpuplan.cpuset import CpuSet, cpus_text
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.setting import Setting
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.setting import Setting
 
 _PATH = component.CGROUP.removeprefix(f"{MOUNT}/")
 _BOOTED = "sys/devices/system/cpu/isolated"

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import cpus_text, union
 from cpuplan.check.pods import alignment, placement, quotas
 from cpuplan.check.pods.placement import Lost, Misplaced
 from cpuplan.check.pods.statefile import PATH
@@ -12,8 +13,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.components import crio, kubelet
 from cpuplan.components.koordinator import node
 from cpuplan.components.openshift import pinning
-from cpuplan.cpuset import cpus_text, union
-from cpuplan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.answer import Answer, Heals
 
 EXCLUSIVE, POOLED = "containers with exclusive CPUs", "containers of the shared pool"
 QUOTAS, ALIGNMENT = "quotas of exclusive CPUs", "alignment of exclusive CPUs"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.check.compare import line_of
 from cpuplan.check.pods import slices
 from cpuplan.check.pods.tree import above
@@ -13,10 +14,9 @@ from cpuplan.components import derived
 from cpuplan.components import slices as component
 from cpuplan.components.host import systemd
 from cpuplan.components.koordinator import node
-from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.setting import Setting
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.setting import Setting
 
 NARROWED, SERVICES = "limits of slices of pods", "limits of services"
 

@@ -7,8 +7,8 @@ the two, containers belong to the entry whose CPUs they have.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
 from cpuplan.check.pods.running import Mixed, Running
-from cpuplan.cpuset import EMPTY, CpuSet, union
 
 
 class Planned(NamedTuple):

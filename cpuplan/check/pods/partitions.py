@@ -8,10 +8,10 @@ has leaked (kernel/cgroup/cpuset.c).
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.check.pods.names import container_of
 from cpuplan.check.pods.tree import Tree, above
 from cpuplan.check.threads.task import cpu_list
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 
 FILE = "cpuset.cpus.partition"
 _VALID = ("root", "isolated")

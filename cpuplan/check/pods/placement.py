@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.check.pods.pairing import Pair
 from cpuplan.check.pods.running import Running
 from cpuplan.check.pods.statefile import Assigned
 from cpuplan.check.pods.tree import Tree, above
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
 
 #: Names in a sentence.
 _FEW = 3

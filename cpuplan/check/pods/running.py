@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.check.pods.names import Container
 from cpuplan.check.pods.tree import Tree
 from cpuplan.check.roots.root import Root
 from cpuplan.check.threads.reading import Threads
 from cpuplan.check.threads.task import Task, cpu_list
 from cpuplan.check.threads.unit import path_of
-from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.runtime.crio import ISOLATED_ENV, SHARED_ENV
+from cpuplan.upstream.runtime.crio import ISOLATED_ENV, SHARED_ENV
 
 LOGS = "var/log/containers"
 #: The program of a sandbox: Kubernetes' own, that of OpenShift, and that of Bottlerocket.

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.pods.tree import Tree
-from cpuplan.cpuset import CpuSet
-from cpuplan.runtime.qossets import ALL_PODS
+from cpuplan.upstream.runtime.qossets import ALL_PODS
 
 KEY = "AllowedCPUs"
 

@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.check.roots.root import Root
-from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.kubelet.cpu.state import FILE, CPUState, load
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.cpu.state import FILE, CPUState, load
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.releases.features import Gates
 
 PATH = f"var/lib/kubelet/{FILE}"
 #: By which the file has the CPUs of whole pods too.

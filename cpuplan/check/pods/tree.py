@@ -6,12 +6,12 @@ from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.pods.names import Container, container_of, is_all_pods, is_folder, pod_of
 from cpuplan.check.roots.root import Root
 from cpuplan.check.threads.task import cpu_list
 from cpuplan.check.threads.unit import is_pod
-from cpuplan.cpuset import CpuSet
 
 MOUNT = "sys/fs/cgroup"
 #: Control groups of one node; where there are more, none is judged.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.check.pods.pairing import Pair, Planned, pairs
 from cpuplan.check.pods.partitions import Partition, partitions
 from cpuplan.check.pods.placement import by_pod
@@ -13,7 +14,6 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.threads.task import cpu_list
 from cpuplan.check.threads.view import online, threads
 from cpuplan.components import crio
-from cpuplan.cpuset import EMPTY, CpuSet
 
 _KEY = "pods"
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
 from cpuplan.check.programs.command import Program
 from cpuplan.check.programs.processes import Process, boot_time
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
-from cpuplan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.answer import Answer, Heals
 
 #: Times of files have fractions of a second, those of processes hundredths.
 _TOLERANCE = 1.0

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
 from cpuplan.check.interrupts import promised, seen
 from cpuplan.check.programs.execution import execution
 from cpuplan.check.programs.execution import variables as execution_variables
@@ -12,9 +13,8 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components.host import irqbalance
 from cpuplan.components.host.irqbalance import LIST, MASK
-from cpuplan.cpuset import EMPTY, CpuSet, union
-from cpuplan.expected.answer import Answer
-from cpuplan.setting import Setting
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.setting import Setting
 
 PROGRAM = "irqbalance"
 UNIT = f"{PROGRAM}.service"

@@ -11,7 +11,7 @@ from cpuplan.check.roots.root import Root
 from cpuplan.check.services import programs
 from cpuplan.check.services.units import unit_files
 from cpuplan.check.subject import Subject
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
 
 #: Words in which a program is looked for: its wrapper may come first.
 _WRAPPED = 2

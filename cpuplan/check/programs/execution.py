@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
 from cpuplan.check.services.unitlines import Line, added
 
 #: Before the program: no failure, other rights, no environment, another argv[0].

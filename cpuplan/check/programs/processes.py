@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
 
 #: The unit of times in /proc/<pid>/stat: USER_HZ, the same on all machines of today.
 _HERTZ = 100

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cpuplan.check.programs.command import Program, command
 from cpuplan.check.services import programs, shown
 from cpuplan.check.subject import Subject
-from cpuplan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.answer import Answer, Heals
 
 _RESTARTING = "auto-restart"
 _SERVICES = "sys/fs/cgroup/system.slice"

@@ -6,11 +6,11 @@ import stat
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cpuplan.base.files import FLAGS, TooLarge, Unreadable, check_kind, check_size, tar
+from cpuplan.base.files.packed import kind_of_stream, unpacked
 from cpuplan.check.roots.members import Member, members
 from cpuplan.check.roots.reader import MAX_FILE, MAX_NAMES, Status, absent, limit_of
 from cpuplan.check.roots.tree import Tree
-from cpuplan.files import FLAGS, TooLarge, Unreadable, check_kind, check_size, tar
-from cpuplan.files.packed import kind_of_stream, unpacked
 
 #: Of all files that are kept; a node of 2,000 threads has some MiB.
 MAX_KEPT = 256 * 1024 * 1024

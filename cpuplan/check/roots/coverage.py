@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
 
 #: What the script of `cpuplan snapshot` looked for, one path in a line.
 PLACES = "cpuplan/places"

@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from cpuplan.base.files import FLAGS, TooLarge, Unreadable, check_kind, read_open
 from cpuplan.check.roots.reader import MAX_FILE, MAX_NAMES, Status
 from cpuplan.check.roots.tree import Tree
-from cpuplan.files import FLAGS, TooLarge, Unreadable, check_kind, read_open
 
 #: Folders that are kept open between two reads; a process may have 1,024 files, or fewer.
 _MAX_OPEN = 128

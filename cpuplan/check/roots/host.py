@@ -11,9 +11,9 @@ import re
 from functools import cached_property
 from pathlib import Path
 
+from cpuplan.base.files import Unreadable
 from cpuplan.check.roots.folder import FolderReader
 from cpuplan.check.roots.reader import MAX_FILE
-from cpuplan.files import Unreadable
 
 _GROUPS = Path("/sys/fs/cgroup")
 _FILE = re.compile(r"proc/[0-9]+/(task/[0-9]+/)?cgroup")

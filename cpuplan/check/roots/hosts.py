@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from cpuplan import nodetext
-from cpuplan.naming import is_subdomain
+from cpuplan.base import nodetext
+from cpuplan.base.naming import is_subdomain
 
 #: What a snapshot says of itself: `key: value` in each line.
 MANIFEST = "cpuplan/snapshot"

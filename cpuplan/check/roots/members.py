@@ -4,7 +4,7 @@ import errno
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from cpuplan.files import TooLarge, Unreadable, tar
+from cpuplan.base.files import TooLarge, Unreadable, tar
 
 #: Unpacked, of all members: a sosreport has logs of some GiB. A bomb ends here.
 MAX_BYTES = 8 * 1024 * 1024 * 1024

@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.files import TooLarge, Unreadable
+from cpuplan.base.naming import is_subdomain
 from cpuplan.check.roots.archive import NESTED
 from cpuplan.check.roots.overlay import OverlayReader, Stand, readable
 from cpuplan.check.roots.reader import Reader
-from cpuplan.cpuset import CpuSet
-from cpuplan.files import TooLarge, Unreadable
-from cpuplan.naming import is_subdomain
 
 #: A must-gather has `nodes/` in folders of its images, one or two below its top; looking for them
 #: must not take long in a home folder.

@@ -4,8 +4,8 @@ import stat
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
+from cpuplan.base.files import Unreadable, check_size
 from cpuplan.check.roots.reader import MAX_FILE, Reader, Status, absent, limit_of
-from cpuplan.files import Unreadable, check_size
 
 
 class Stand(NamedTuple):

@@ -8,11 +8,11 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from cpuplan.base.files import TooLarge, Unreadable, unreadable
 from cpuplan.check.roots import hosts, mounted
 from cpuplan.check.roots.coverage import PLACES, PROGRAMS, is_collected, is_copied, is_listed
 from cpuplan.check.roots.host import HostReader
 from cpuplan.check.roots.reader import MAX_NAMES, Reader, Status, limit_of
-from cpuplan.files import TooLarge, Unreadable, unreadable
 
 #: What is not there, or went away while it was read: a task (ESRCH), a device or a control group
 #: (ENODEV, ENXIO). The kernel's files answer the others where they have no value.

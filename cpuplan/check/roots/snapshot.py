@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
+from cpuplan.base.files import is_plain
 from cpuplan.check.roots.overlay import OverlayReader, Stand, readable
 from cpuplan.check.roots.reader import Reader
-from cpuplan.files import is_plain
 
 #: Paths of executables, one in a line.
 PROGRAMS = "cpuplan/programs"

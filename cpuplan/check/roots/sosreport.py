@@ -5,10 +5,10 @@ Names of outputs: sos/report/plugins/__init__.py, _mangle_command.
 
 from collections.abc import Iterator
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
+from cpuplan.base.files import Unreadable
 from cpuplan.check.roots.overlay import OverlayReader, Stand, readable
 from cpuplan.check.roots.reader import Reader
-from cpuplan.files import Unreadable
 
 MARK = "sos_commands"
 _SYSCTLS = f"{MARK}/kernel/sysctl_-a"

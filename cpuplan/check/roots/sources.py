@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from cpuplan.base.files import TooLarge, Unreadable, unreadable
+from cpuplan.base.name_ranges import fold_names
 from cpuplan.check.roots import must_gather, snapshot, sosreport
 from cpuplan.check.roots.archive import (
     MAX_NESTED,
@@ -23,8 +25,6 @@ from cpuplan.check.roots.hosts import MANIFEST, names_of, nodes_of
 from cpuplan.check.roots.reader import Reader
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.files import TooLarge, Unreadable, unreadable
-from cpuplan.name_ranges import fold_names
 
 #: Folders at the top that are looked into for a root.
 _MAX_TOPS = 1000

@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError, cpus_text
 from cpuplan.check.subject import Subject
 from cpuplan.components.dra import driver, slices
-from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError, cpus_text
-from cpuplan.dra.names import ENVIRONMENT
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.setting import Setting
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.setting import Setting
+from cpuplan.upstream.dra.names import ENVIRONMENT
 
 #: /var/run is a link to it; the driver writes a file for each claim.
 FOLDER = "run/cdi"

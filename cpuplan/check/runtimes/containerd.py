@@ -9,9 +9,9 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components import containerd, derived
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.expected.answer import Answer
-from cpuplan.runtime.containerd.reading import Loaded, RefusedError, load
-from cpuplan.setting import Setting
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.setting import Setting
+from cpuplan.upstream.runtime.containerd.reading import Loaded, RefusedError, load
 
 PROGRAM = Program("containerd", "containerd.service", "containerd")
 _MAIN = "/etc/containerd/config.toml"

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from cpuplan.check.lines import line_with
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.runtime.containerd import handlers, plugins, traps
-from cpuplan.runtime.containerd.reading import Loaded, RefusedError, load
-from cpuplan.runtime.containerd.tables import unknown
-from cpuplan.runtime.trap import Trap
-from cpuplan.source import Position
-from cpuplan.versions import Version, to_text
+from cpuplan.diagnostics.source import Position
+from cpuplan.platforms.versions import Version, to_text
+from cpuplan.upstream.runtime.containerd import handlers, plugins, traps
+from cpuplan.upstream.runtime.containerd.reading import Loaded, RefusedError, load
+from cpuplan.upstream.runtime.containerd.tables import unknown
+from cpuplan.upstream.runtime.trap import Trap
 
 
 class Files(NamedTuple):

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from cpuplan import versions
 from cpuplan.check.compare import LINK_TO_NOTHING, line_of, unreadable
 from cpuplan.check.runtimes import crio_files
 from cpuplan.check.runtimes.crio_sources import Sources, sources
@@ -12,10 +11,12 @@ from cpuplan.check.values import shown
 from cpuplan.components import crio, derived
 from cpuplan.components.host import irqbalance
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.expected.answer import Answer
-from cpuplan.kubelet.bits import parse_cpus
-from cpuplan.runtime.configuration import defaults, flags
-from cpuplan.runtime.configuration.reading import (
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.setting import Setting, Value
+from cpuplan.platforms import versions
+from cpuplan.upstream.kubelet.bits import parse_cpus
+from cpuplan.upstream.runtime.configuration import defaults, flags
+from cpuplan.upstream.runtime.configuration.reading import (
     File,
     NotTomlError,
     RefusedError,
@@ -23,8 +24,7 @@ from cpuplan.runtime.configuration.reading import (
     merge,
     of_release,
 )
-from cpuplan.runtime.configuration.validating import Machine
-from cpuplan.setting import Setting, Value
+from cpuplan.upstream.runtime.configuration.validating import Machine
 
 _FACT = "crio configuration"
 _FILES = "crio files"

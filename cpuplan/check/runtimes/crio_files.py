@@ -3,16 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan import foreign
+from cpuplan.base import foreign
 from cpuplan.check.lines import line_with
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.runtime import annotations
-from cpuplan.runtime.configuration import traps
-from cpuplan.runtime.configuration.defaults import RUNTIME
-from cpuplan.runtime.configuration.keys import LATEST
-from cpuplan.runtime.configuration.reading import (
+from cpuplan.diagnostics.source import Position
+from cpuplan.platforms.versions import Version, to_text
+from cpuplan.upstream.runtime import annotations
+from cpuplan.upstream.runtime.configuration import traps
+from cpuplan.upstream.runtime.configuration.defaults import RUNTIME
+from cpuplan.upstream.runtime.configuration.keys import LATEST
+from cpuplan.upstream.runtime.configuration.reading import (
     DROP_INS,
     MAIN,
     File,
@@ -21,9 +23,7 @@ from cpuplan.runtime.configuration.reading import (
     of_release,
     order,
 )
-from cpuplan.runtime.configuration.validating import Loaded, Machine, load
-from cpuplan.source import Position
-from cpuplan.versions import Version, to_text
+from cpuplan.upstream.runtime.configuration.validating import Loaded, Machine, load
 
 #: Where CRI-O has them on a node.
 FOLDER = "etc/crio"

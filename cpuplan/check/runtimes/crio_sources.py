@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from cpuplan.check.programs.command import Command, Program, command, place
 from cpuplan.check.subject import Subject
-from cpuplan.runtime.configuration import flags
-from cpuplan.runtime.configuration.flags import Flags
-from cpuplan.runtime.configuration.reading import DROP_INS, MAIN, RefusedError
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
+from cpuplan.upstream.runtime.configuration import flags
+from cpuplan.upstream.runtime.configuration.flags import Flags
+from cpuplan.upstream.runtime.configuration.reading import DROP_INS, MAIN, RefusedError
 
 PROGRAM = Program("crio", "crio.service", "CRI-O")
 _CACHE = "sources of CRI-O"

@@ -9,13 +9,13 @@ from cpuplan.check.runtimes import containerd, crio_files
 from cpuplan.check.runtimes.crio_sources import sources
 from cpuplan.check.subject import Subject
 from cpuplan.components import crio
-from cpuplan.expected.answer import Answer
-from cpuplan.runtime.configuration.reading import RefusedError, Table
-from cpuplan.runtime.configuration.validating import Machine, load
-from cpuplan.runtime.containerd.plugins import handlers as containerd_handlers
-from cpuplan.runtime.containerd.reading import Loaded
-from cpuplan.source import Position
-from cpuplan.versions import Version
+from cpuplan.diagnostics.source import Position
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.platforms.versions import Version
+from cpuplan.upstream.runtime.configuration.reading import RefusedError, Table
+from cpuplan.upstream.runtime.configuration.validating import Machine, load
+from cpuplan.upstream.runtime.containerd.plugins import handlers as containerd_handlers
+from cpuplan.upstream.runtime.containerd.reading import Loaded
 
 #: There where the programs of a root are: a snapshot has none.
 _A_PROGRAM = "usr/bin/env"

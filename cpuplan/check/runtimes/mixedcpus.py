@@ -6,7 +6,7 @@ from cpuplan.check.compare import line_of, unreadable
 from cpuplan.check.subject import Subject
 from cpuplan.components.openshift import mixedcpus
 from cpuplan.diagnostics import diagnose
-from cpuplan.expected.answer import Answer
+from cpuplan.plan.expected.answer import Answer
 
 
 def limit(subject: Subject) -> Iterator[Answer]:

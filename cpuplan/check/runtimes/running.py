@@ -8,7 +8,7 @@ from cpuplan.check.runtimes import containerd, crio_sources
 from cpuplan.check.subject import Subject
 from cpuplan.components import containerd as containerd_component
 from cpuplan.components import crio as crio_component
-from cpuplan.expected.answer import Answer
+from cpuplan.plan.expected.answer import Answer
 
 
 def runs(subject: Subject) -> Iterator[Answer]:

@@ -7,6 +7,7 @@ kubelet's and the runtime's, pods have it (containerd/containerd#11345).
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.check import reported
 from cpuplan.check.services.unitfiles import OWN, UnitFiles
 from cpuplan.check.services.unitlines import Line, added, cpus, last, lines
@@ -16,9 +17,8 @@ from cpuplan.check.threads.unit import is_pod
 from cpuplan.check.values import shown
 from cpuplan.components import derived, kernel
 from cpuplan.components.host import systemd
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
+from cpuplan.plan.expected.answer import Answer, Heals
 
 _AFFINITY, _QUOTA, _POLICY, _MASK = "CPUAffinity", "CPUQuota", "NUMAPolicy", "NUMAMask"
 _ALLOWED, _MEMORY = "AllowedCPUs", "AllowedMemoryNodes"

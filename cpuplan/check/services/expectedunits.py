@@ -5,7 +5,7 @@ from typing import NamedTuple
 from cpuplan.check.services.unitfiles import TYPES
 from cpuplan.check.services.unitlines import Line, flag, last, lines
 from cpuplan.components.units import UNIT_FOLDER
-from cpuplan.expected.state import Expected
+from cpuplan.plan.expected.state import Expected
 
 _WIRES = ("Wants", "Requires", "BindsTo", "Upholds")
 _INSTALLS = ("WantedBy", "RequiredBy", "UpheldBy")

@@ -5,7 +5,7 @@ Kubelet, runtime and slices of pods have steps of their own, which merge files a
 
 from collections.abc import Iterator
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
 from cpuplan.check.roots.coverage import PROGRAMS
 from cpuplan.check.services import machineconfig
 from cpuplan.check.services.machineconfig import Rendered
@@ -13,10 +13,10 @@ from cpuplan.check.services.unitfiles import TYPES
 from cpuplan.check.subject import Subject
 from cpuplan.components import kernel
 from cpuplan.components.openshift import mixedcpus
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.expected.situation import FILE, FILES
-from cpuplan.expected.state import NodeFile
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.situation import FILE, FILES
+from cpuplan.plan.expected.state import NodeFile
 
 #: Folders whose files are merged with others' before they count, and a file with a step of its own.
 _ELSEWHERE = (

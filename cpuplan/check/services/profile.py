@@ -9,8 +9,8 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components import derived
 from cpuplan.components.host import tuned
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
+from cpuplan.plan.expected.answer import Answer, Heals
 
 #: Of TuneD of the host, and of TuneD in a container of the node tuning operator, which keeps what
 #: it has there too.

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Protocol
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
 
 #: Of the snapshot; of a sosreport.
 PATHS = (

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
 
 #: The beginnings of the sentence of `tuned-adm verify` (tuned/admin/admin.py).
 _SUCCEEDED, _FAILED = "Verification succeeded", "Verification failed"

@@ -6,6 +6,7 @@ Options that one file shows have it as evidence (`components/host/tuned.py`).
 import re
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.check.interrupts.seen import named
 from cpuplan.check.services import programs
 from cpuplan.check.services.units import unit_files
@@ -13,9 +14,8 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.threads.view import threads
 from cpuplan.components import derived
 from cpuplan.components.host import tuned
-from cpuplan.cpuset import CpuSet, cpus_text
-from cpuplan.expected.answer import Answer
-from cpuplan.setting import Setting
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.setting import Setting
 
 _SYSTEM = "sys/devices/system/cpu"
 #: Options that are a file of each CPU: its path, and the words for a value where it is a number.

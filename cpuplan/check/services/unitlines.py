@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cpuplan import nodetext
-from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
+from cpuplan.base import nodetext
+from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 
 
 class Line(NamedTuple):

@@ -11,8 +11,8 @@ from cpuplan.check.services.unitfiles import UnitFiles
 from cpuplan.check.services.unitlines import Line
 from cpuplan.check.subject import Subject
 from cpuplan.components.host import tuned
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
+from cpuplan.plan.expected.answer import Answer, Heals
 
 _CMDLINE = "proc/cmdline"
 _NOT_SHOWN = "there is no output of systemctl show here"

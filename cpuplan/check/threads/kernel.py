@@ -9,9 +9,9 @@ the mask of these.
 import re
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.threads.reading import Threads
 from cpuplan.check.threads.task import Task
-from cpuplan.cpuset import CpuSet
 
 #: Of a NUMA node, or of an interrupt.
 _PLACED = re.compile(r"(?:kswapd|kcompactd)[0-9]+\Z|irq/")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.cpuset import CpuSet, cpus_text, union
 from cpuplan.check.kernel import line
 from cpuplan.check.kernel.said import CMDLINE
 from cpuplan.check.subject import Subject
@@ -10,8 +11,7 @@ from cpuplan.check.threads.task import Task, cpu_list
 from cpuplan.check.threads.unit import is_pod, path_of
 from cpuplan.check.threads.view import online, threads
 from cpuplan.components.host import partitions
-from cpuplan.cpuset import CpuSet, cpus_text, union
-from cpuplan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.answer import Answer, Heals
 
 KERNEL, CALLBACKS, PRIORITY = "kernel threads", "RCU callback threads", "RCU thread priorities"
 _PROC = "proc"

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.cpuset import EMPTY, cpus_text, union
 from cpuplan.check import reported
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads import promise, users
 from cpuplan.check.threads.reading import Threads
 from cpuplan.check.threads.view import online, threads
-from cpuplan.cpuset import EMPTY, cpus_text, union
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.setting import Setting
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.setting import Setting
 
 FACT = "threads outside of pods"
 _PROC = "proc"

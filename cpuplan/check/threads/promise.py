@@ -1,12 +1,12 @@
 """Which CPUs a plan keeps programs and kernel threads off, and by which settings."""
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
 from cpuplan.check.threads.task import cpu_list
 from cpuplan.check.threads.users import Promise
 from cpuplan.components import crio, kernel, units
 from cpuplan.components.host import partitions, systemd
-from cpuplan.cpuset import EMPTY, CpuSet, union
-from cpuplan.expected.state import Expected
-from cpuplan.setting import Setting, Value, cpu_sets
+from cpuplan.plan.expected.state import Expected
+from cpuplan.plan.setting import Setting, Value, cpu_sets
 
 #: (component, key) of what keeps programs off CPUs, the strongest first.
 _KEEPING = (

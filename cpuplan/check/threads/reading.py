@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
+from cpuplan.base.files import TooLarge
 from cpuplan.check.roots.root import Root
 from cpuplan.check.threads.task import Task, read
-from cpuplan.files import TooLarge
 
 #: Threads of one node; where there are more, none is judged.
 MAX_THREADS = 100_000

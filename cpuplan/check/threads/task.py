@@ -3,8 +3,8 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-from cpuplan import nodetext
-from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
+from cpuplan.base import nodetext
+from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 
 #: Of the flags in stat (include/linux/sched.h).
 _PF_NO_SETAFFINITY = 0x04000000

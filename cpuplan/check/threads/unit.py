@@ -2,7 +2,7 @@
 
 import re
 
-from cpuplan import nodetext
+from cpuplan.base import nodetext
 
 #: `kubepods` (cgroupfs), `kubepods.slice`, and with --cgroup-root x `x-kubepods.slice`.
 _PODS = re.compile(r"(?:\A|/)(?:[^/]*-)?kubepods(?:-[^/]*)?(?:\.slice)?(?:/|\Z)")

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.check.threads.reading import Threads
 from cpuplan.check.threads.unit import is_pod, path_of, unit_of
-from cpuplan.cpuset import EMPTY, CpuSet
 
 #: The first process.
 INIT = 1

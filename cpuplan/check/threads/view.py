@@ -1,10 +1,10 @@
 """The threads of a node and its CPUs that run, read once for all steps."""
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads.reading import Threads
 from cpuplan.check.threads.reading import threads as read
 from cpuplan.check.threads.task import cpu_list
-from cpuplan.cpuset import CpuSet
 
 _KEY = "threads"
 _ONLINE = "sys/devices/system/cpu/online"

@@ -12,11 +12,11 @@ import click
 from cpuplan.cli.output import echo, echo_result, note, settings
 
 if TYPE_CHECKING:
-    from cpuplan.agent.board import Board, View
-    from cpuplan.agent.loop import Tell
-    from cpuplan.agent.node import Node
-    from cpuplan.agent.server import Pages, Server
-    from cpuplan.agent.teller import Teller
+    from cpuplan.node.agent.board import Board, View
+    from cpuplan.node.agent.loop import Tell
+    from cpuplan.node.agent.node import Node
+    from cpuplan.node.agent.server import Pages, Server
+    from cpuplan.node.agent.teller import Teller
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 #: Python's own: for commands, which end soon, it is set so that nothing is collected.
@@ -103,9 +103,9 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     SIGHUP makes it check at once. Exit code with --once: 0 if nothing differs; 7 if nothing could
     be verified; else 1.
     """
-    from cpuplan.agent.board import Board
-    from cpuplan.agent.loop import Agent
-    from cpuplan.agent.node import Node
+    from cpuplan.node.agent.board import Board
+    from cpuplan.node.agent.loop import Agent
+    from cpuplan.node.agent.node import Node
 
     if (condition or events) and not node:
         raise click.UsageError("--condition and --events need --node, or NODE_NAME")
@@ -144,7 +144,7 @@ def _on_signals(end: Callable[[], None], ask: Callable[[], None]) -> None:
 
 
 def _writer(path: Path, source: "Node") -> "Tell":
-    from cpuplan.agent import metrics, textfile
+    from cpuplan.node.agent import metrics, textfile
 
     textfile.clear(path)
 
@@ -161,9 +161,9 @@ def _teller(node: str, *, condition: bool, events: bool) -> "Teller | None":
     """What tells the cluster. Raises CpuplanError (CP895) outside of one."""
     if not (condition or events):
         return None
-    from cpuplan.agent.kubernetes import Api, ApiError
-    from cpuplan.agent.teller import Teller
     from cpuplan.diagnostics import CpuplanError, diagnose
+    from cpuplan.node.agent.kubernetes import Api, ApiError
+    from cpuplan.node.agent.teller import Teller
 
     try:
         api = Api()
@@ -174,8 +174,8 @@ def _teller(node: str, *, condition: bool, events: bool) -> "Teller | None":
 
 def _server(listen: tuple[str, int], board: "Board", source: "Node") -> "Server":
     """The server, which has begun. Raises CpuplanError (CP896)."""
-    from cpuplan.agent.server import Server
     from cpuplan.diagnostics import CpuplanError, diagnose
+    from cpuplan.node.agent.server import Server
 
     try:
         server = Server(*listen, _pages(board, source))
@@ -189,9 +189,9 @@ def _server(listen: tuple[str, int], board: "Board", source: "Node") -> "Server"
 
 
 def _pages(board: "Board", source: "Node") -> "Pages":
-    from cpuplan.agent import metrics
-    from cpuplan.agent.server import Answer
-    from cpuplan.agent.server import metrics as page
+    from cpuplan.node.agent import metrics
+    from cpuplan.node.agent.server import Answer
+    from cpuplan.node.agent.server import metrics as page
 
     def healthz() -> Answer:
         return Answer("ok\n") if board.is_alive() else Answer("the loop does not run\n", 503)
@@ -209,7 +209,7 @@ def _pages(board: "Board", source: "Node") -> "Pages":
 
 def _tell(view: "View", source: "Node", *, to_file: bool) -> int:
     """What one check found: the metrics, unless a file has them."""
-    from cpuplan.agent import metrics, verdict
+    from cpuplan.node.agent import metrics, verdict
 
     if not to_file:
         echo_result(metrics.text(view, source.plan(), with_age=False))

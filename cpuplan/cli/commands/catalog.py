@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
+from cpuplan.base.text import did_you_mean
 from cpuplan.cli.new_files import write_new
 from cpuplan.cli.output import echo, settings
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.text import did_you_mean
 
 _HINT = "view the entry with `cpuplan show Hardware/{name}`, or overwrite the file with --force"
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from cpuplan.cli.many import Place
     from cpuplan.cli.statements import Statements
     from cpuplan.diagnostics import Diagnostic
-    from cpuplan.expected.answer import Answer
-    from cpuplan.expected.evidence import Threshold
-    from cpuplan.expected.state import Expected
+    from cpuplan.plan.expected.answer import Answer
+    from cpuplan.plan.expected.evidence import Threshold
+    from cpuplan.plan.expected.state import Expected
 
 
 @click.command()
@@ -86,7 +86,7 @@ def command(
     """
     from cpuplan.cli.observed import observed
     from cpuplan.cli.statements import Statements
-    from cpuplan.expected.folder import of_node
+    from cpuplan.plan.expected.folder import of_node
     from cpuplan.render.answers.fleet import unproven_node
 
     place = state or settings().root / "out"
@@ -172,7 +172,7 @@ def _opened(path: Path, node: str) -> "Root":
 def _called(root: "Root | None", place: Path) -> str:
     """The planned node of a root, by its host name."""
     from cpuplan.check.roots.sources import node_of
-    from cpuplan.expected.folder import found_files, load
+    from cpuplan.plan.expected.folder import found_files, load
 
     clusters = settings().clusters
     states = (load(file) for file in found_files(place))
@@ -196,9 +196,9 @@ def _on_node(
 def _compiled(expected: "Expected", statements: "Statements") -> "list[Answer]":
     """Whether the documents at hand are those that the class was compiled from."""
     from cpuplan.diagnostics import diagnose
-    from cpuplan.expected import inputs
-    from cpuplan.expected.answer import Answer, Verdict
-    from cpuplan.expected.situation import COMPILED
+    from cpuplan.plan.expected import inputs
+    from cpuplan.plan.expected.answer import Answer, Verdict
+    from cpuplan.plan.expected.situation import COMPILED
 
     intent, hardware = expected.intent, expected.hardware
     digest = inputs.digest(statements.spec_of, intent, hardware, expected.cluster)
@@ -219,7 +219,7 @@ def _objects(
     """What the objects in files say of the node and of what was compiled for its cluster."""
     from cpuplan.check.cluster.files import read_objects
     from cpuplan.check.cluster.steps import check_node, check_objects
-    from cpuplan.expected.folder import objects_of
+    from cpuplan.plan.expected.folder import objects_of
 
     objects, problems = read_objects(files, shown_path)
     answers = check_node(objects, expected, name, statements.locate)

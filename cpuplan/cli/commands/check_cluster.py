@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from cpuplan.base.progress import stage
 from cpuplan.cli.observed import min_verified_option
 from cpuplan.cli.output import answer_format_option, cluster_option, note, settings
-from cpuplan.progress import stage
 
 if TYPE_CHECKING:
     from cpuplan.check.cluster.live import Compilation, Seen
     from cpuplan.check.cluster.reading import Reader
-    from cpuplan.expected.evidence import Threshold
+    from cpuplan.diagnostics.source import Locate
+    from cpuplan.plan.expected.evidence import Threshold
     from cpuplan.render.answers.fleet import Checked
-    from cpuplan.source import Locate
 
 #: Seconds between two looks at a cluster on its way.
 _INTERVAL = 15.0
@@ -31,8 +31,8 @@ _UNREACHABLE = (
 
 def _duration(_context: click.Context, _option: click.Parameter, text: str) -> float:
     """Seconds of a duration as Go writes them, at most a year."""
-    from cpuplan.kubelet.errors import KubeletError
-    from cpuplan.kubelet.go.durations import parse_duration
+    from cpuplan.upstream.kubelet.errors import KubeletError
+    from cpuplan.upstream.kubelet.go.durations import parse_duration
 
     try:
         seconds = parse_duration(text) / 1e9
@@ -141,7 +141,7 @@ def _checked(compilation: "Compilation", seen: "Seen") -> "list[Checked]":
 def _compilation(place: Path) -> "Compilation":
     from cpuplan.check.cluster.live import Compilation
     from cpuplan.diagnostics import CpuplanError, diagnose
-    from cpuplan.expected.folder import files, load, objects_of
+    from cpuplan.plan.expected.folder import files, load, objects_of
 
     states = [load(file) for file in files(place)]
     names = list(dict.fromkeys(state.cluster for state in states))
@@ -160,9 +160,9 @@ def _compilation(place: Path) -> "Compilation":
 def _reader(kubeconfig: Path | None, context: str | None, cluster: str, timeout: float) -> "Reader":
     from time import sleep
 
+    from cpuplan.base.served.deadline import within
     from cpuplan.check.cluster.client import Client, MissingClientError
     from cpuplan.check.cluster.reading import Reader, UnreachableError
-    from cpuplan.served.deadline import within
 
     try:
         with within(timeout):
@@ -193,9 +193,9 @@ class _Asking(NamedTuple):
 
     def once(self) -> "Seen":
         """What is seen now. Raises UnreachableError, also when time is over."""
+        from cpuplan.base.served.deadline import within
         from cpuplan.check.cluster.live import look
         from cpuplan.check.cluster.reading import UnreachableError
-        from cpuplan.served.deadline import within
 
         try:
             with stage(f"asking cluster {self.compilation.name}"), within(self.timeout):

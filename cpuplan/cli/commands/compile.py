@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from cpuplan.base.text import counted
 from cpuplan.cli.output import (
     fails,
     filter_options,
@@ -21,8 +22,7 @@ from cpuplan.cli.output import (
 )
 from cpuplan.cli.workers import making, uses_cache
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.read import inputs
-from cpuplan.text import counted
+from cpuplan.language.read import inputs
 from cpuplan.write import record
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def _finish(out: Path) -> None:
 
 def _tell_changes(run: _Run, resolve: bool) -> None:
     """Print which CPUs moved since the lock and why, and which nodes lost an earlier layout."""
-    from cpuplan import changes
+    from cpuplan.change import changes
 
     compiled, project = run.compiled, run.project
     if not compiled.moves and resolve and project.lock:

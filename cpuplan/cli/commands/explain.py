@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cpuplan.base.text import nearest
 from cpuplan.cli.output import echo, settings, time_limit_option
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.text import nearest
 
 if TYPE_CHECKING:
-    from cpuplan.cpuset import CpuSet
+    from cpuplan.base.cpuset import CpuSet
+    from cpuplan.diagnostics.source import Locate
     from cpuplan.plan import ConfiguredPlan, Plan
-    from cpuplan.setting import Setting
-    from cpuplan.source import Locate
+    from cpuplan.plan.setting import Setting
 
 #: Asks for the objects of a node's MachineConfigPool.
 _MACHINE_CONFIGS = "machineConfigs"
@@ -59,7 +59,7 @@ def command(subject: str, what: str | None, only_why: bool) -> int:
 
 
 def _explain_code(code: str) -> int:
-    from cpuplan.codes import CODES
+    from cpuplan.diagnostics.codes import CODES
     from cpuplan.render.explain.codes import explain_code
 
     if code not in CODES:
@@ -69,8 +69,8 @@ def _explain_code(code: str) -> int:
 
 
 def _explain_rule(name: str) -> int:
-    from cpuplan.defaults import DEFAULTS
-    from cpuplan.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+    from cpuplan.language.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+    from cpuplan.plan.defaults import DEFAULTS
 
     defaults_by_name = dict.fromkeys(row.name for row in DEFAULTS)
     known = (*EXPERT_RULES, *FIXED_RULES, *GOALS, *defaults_by_name)
@@ -130,8 +130,8 @@ def _machine_configs(plan: "Plan", of: "ConfiguredPlan", node: str, locate: "Loc
 def _cpu(
     plan: "ConfiguredPlan", node: str, what: str, locate: "Locate", *, only_why: bool
 ) -> "Iterator[str]":
+    from cpuplan.plan.setting import names_cpu
     from cpuplan.render.explain.node import explain_cpu
-    from cpuplan.setting import names_cpu
     from cpuplan.solve import alternatives
 
     cpu, present = int(what), plan.topology.online | plan.topology.offline
@@ -174,7 +174,7 @@ def _is_meant(what: str, key: str) -> bool:
 
 def _not_set(plan: "ConfiguredPlan", what: str) -> str:
     """How to have a setting that is a default elsewhere; empty for what is none."""
-    from cpuplan.defaults import DEFAULTS
+    from cpuplan.plan.defaults import DEFAULTS
     from cpuplan.render.explain.defaults import on_switch
 
     platform = plan.node_class.platform
@@ -215,7 +215,7 @@ def _pool(
 
 
 def _contains(setting: "Setting", cpus: "CpuSet") -> bool:
-    from cpuplan.setting import cpu_sets
+    from cpuplan.plan.setting import cpu_sets
 
     return any(cpus <= one for one in cpu_sets(setting.value))
 
@@ -223,8 +223,8 @@ def _contains(setting: "Setting", cpus: "CpuSet") -> bool:
 def _setting(
     plan: "ConfiguredPlan", node: str, setting: "Setting", locate: "Locate", *, only_why: bool
 ) -> str:
+    from cpuplan.plan.setting import cpu_sets
     from cpuplan.render.explain.node import explain_setting
-    from cpuplan.setting import cpu_sets
     from cpuplan.solve import alternatives
 
     sets = list(cpu_sets(setting.value))

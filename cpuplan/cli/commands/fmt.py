@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cpuplan.base.text import counted
 from cpuplan.cli.output import format_option, note, print_diagnostics, settings, shown_path
-from cpuplan.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +30,7 @@ def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
     comments and values are kept. Nothing is written if a file is not valid YAML. Files are written
     one after the other, each completely or not at all: run it again after an interruption.
     """
-    from cpuplan.read.files import LOCK_NAME, Inputs, input_files
+    from cpuplan.language.read.files import LOCK_NAME, Inputs, input_files
     from cpuplan.write.files import write_file
 
     inputs = input_files(settings().root) if not paths else Inputs([*paths], [])
@@ -54,9 +54,9 @@ def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
 
 def _texts(paths: "Iterable[Path]") -> "tuple[dict[Path, tuple[str, str]], list[Diagnostic]]":
     """The text of each file and its canonical form, and what is wrong with those that have none."""
-    from cpuplan.files import Unreadable, read_regular
-    from cpuplan.read import yaml
-    from cpuplan.read.files import refusal
+    from cpuplan.base.files import Unreadable, read_regular
+    from cpuplan.language.read import yaml
+    from cpuplan.language.read.files import refusal
     from cpuplan.write.format import NotFormattable, canonical
 
     texts, problems = {}, []
@@ -78,7 +78,7 @@ def _texts(paths: "Iterable[Path]") -> "tuple[dict[Path, tuple[str, str]], list[
 def _without_form(path: str, error: "NotFormattable") -> "Diagnostic":
     """CP114, at the comment that would be lost if it is that."""
     from cpuplan.diagnostics import diagnose
-    from cpuplan.source import Position
+    from cpuplan.diagnostics.source import Position
 
     if not error.comment:
         return diagnose("CP114", path=path, problem=error)
@@ -90,7 +90,7 @@ def _without_form(path: str, error: "NotFormattable") -> "Diagnostic":
 def _difference(path: Path, before: str, after: str) -> "Diagnostic":
     """CP297 at the first line that would be another one."""
     from cpuplan.diagnostics import diagnose
-    from cpuplan.source import Position
+    from cpuplan.diagnostics.source import Position
 
     old = before.splitlines()
     pairs = zip(old, after.splitlines(), strict=False)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cpuplan.base.progress import stage
+from cpuplan.base.text import counted
 from cpuplan.cli import streams
 from cpuplan.cli.new_files import HEADER
 from cpuplan.cli.output import echo, note, print_diagnostics, print_remarks, settings, use_colour
 from cpuplan.diagnostics import errors
 from cpuplan.importers.formats import FORMATS
-from cpuplan.progress import stage
-from cpuplan.text import counted
 
 if TYPE_CHECKING:
     from cpuplan.importers.base import Imported
@@ -114,8 +114,8 @@ def _finish(
     imported: "Imported", output: Path | None, *, to_stdout: bool, only_show: bool, force: bool
 ) -> int:
     """Say what was found, and print or write it."""
+    from cpuplan.change.restore import nodes as planned
     from cpuplan.importers.documents import documents_of, kinds, nodes, texts
-    from cpuplan.restore import nodes as planned
 
     imported = planned.restore(imported, settings().root)
     print_diagnostics(imported.diagnostics)
@@ -190,9 +190,9 @@ def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
 
 def _example() -> list[str]:
     """Remarks on example nodes of `cpuplan init` that are still beside those of real machines."""
+    from cpuplan.base.resources import resource
     from cpuplan.cli import new_files
     from cpuplan.cli.commands import init
-    from cpuplan.resources import resource
 
     texts = {
         target: resource("templates", source).read_text() for source, target in init.FILES.items()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cpuplan.base.text import counted, joined
 from cpuplan.cli import new_files
 from cpuplan.cli.output import echo, note, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
-from cpuplan.text import counted, joined
 
 if TYPE_CHECKING:
-    from cpuplan.read.documents import Document
+    from cpuplan.language.read.documents import Document
 
 _HINT = (
     "view the new document with --stdout, then overwrite the file with --force, or choose "
@@ -28,9 +28,9 @@ def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force
     `release` is OpenShift's; empty where it is not given.
     """
     _check_release(release)
-    from cpuplan.emit import to_yaml
+    from cpuplan.base.emit import to_yaml
+    from cpuplan.language.read.files import object_files
     from cpuplan.profiles import project
-    from cpuplan.read.files import object_files
 
     given = [object_files(path) for path in paths]
     documents, wrong = project.read(
@@ -69,7 +69,7 @@ def run(paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force
 
 def _tell_of_memory(profile: "Document") -> None:
     """Say where memory is reserved, if the operator would reserve it on NUMA node 0."""
-    from cpuplan.model.words import ALIGNING
+    from cpuplan.language.model.words import ALIGNING
 
     kubelet = profile.spec.kubelet
     if kubelet.topology_manager_policy in ALIGNING and not kubelet.reserved_memory:
@@ -116,8 +116,8 @@ def _release() -> str:
 def _releases() -> Iterator[str]:
     """Of the targets in the project's intents; what is wrong with these is not said here."""
     from cpuplan import platforms
+    from cpuplan.language.read import files
     from cpuplan.profiles import project
-    from cpuplan.read import files
 
     root = settings().root
     documents, _ = project.read(root, files.input_files(root).files)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from cpuplan.base.files import Unreadable, read_regular
+from cpuplan.base.resources import resource
 from cpuplan.cli import new_files
 from cpuplan.cli.output import note, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.files import Unreadable, read_regular
-from cpuplan.resources import resource
 
 #: Template -> file of the new project.
 FILES = {
@@ -71,7 +71,7 @@ def _added(root: Path, name: str, source: str) -> str:
 
 
 def _text(root: Path, name: str) -> str:
-    from cpuplan.read.files import refusal
+    from cpuplan.language.read.files import refusal
 
     path = root / name
     try:

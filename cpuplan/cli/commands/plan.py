@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cpuplan.base.progress import stage
+from cpuplan.base.text import counted
 from cpuplan.cli.options import Settings
 from cpuplan.cli.output import (
     document_options,
@@ -19,16 +21,14 @@ from cpuplan.cli.output import (
     use_colour,
     work_options,
 )
-from cpuplan.progress import stage
-from cpuplan.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpuplan.change.impact.comparison import Comparison
+    from cpuplan.change.impact.sides import Side
+    from cpuplan.change.impact.trees import Tree
     from cpuplan.diagnostics import Diagnostic
-    from cpuplan.impact.comparison import Comparison
-    from cpuplan.impact.sides import Side
-    from cpuplan.impact.trees import Tree
     from cpuplan.pipeline import Compiled, Project
     from cpuplan.render.plan.report import PlanReport
     from cpuplan.simulate.manifests import Item
@@ -38,7 +38,7 @@ _IMPACTS = ("none", "live", "restart", "drain", "reboot", "reinstall")
 
 
 def _limit(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    from cpuplan.impact.rollout import is_limit
+    from cpuplan.change.impact.rollout import is_limit
 
     if not is_limit(value):
         raise click.BadParameter(
@@ -151,7 +151,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
 
 def _tree(ref: str | None, folder: Path | None) -> "Tree":
     """What was compiled before."""
-    from cpuplan.impact import trees
+    from cpuplan.change.impact import trees
 
     return trees.of_folder(folder) if folder else trees.of_commit(settings().root, ref)
 
@@ -171,8 +171,8 @@ def _report(
     limit: str,
     items: "Sequence[Item]",
 ) -> "PlanReport":
-    from cpuplan.impact import comparison, rollout, trees
-    from cpuplan.impact.sides import Side
+    from cpuplan.change.impact import comparison, rollout, trees
+    from cpuplan.change.impact.sides import Side
     from cpuplan.render.plan.report import PlanReport
 
     trees.check_objects(before, compiled.files)
@@ -196,8 +196,8 @@ def _findings(
     items: "Sequence[Item]",
 ) -> "tuple[Diagnostic, ...]":
     """State files that kubelets of the new plan would refuse, and pods that lose their CPUs."""
+    from cpuplan.change.impact import losing
     from cpuplan.diagnostics import Findings, as_of
-    from cpuplan.impact import losing
     from cpuplan.pipeline import described
     from cpuplan.plan import Plan
     from cpuplan.simulate import statefiles
@@ -264,7 +264,7 @@ def _excess(
     project: "Project", compiled: "Compiled", whole: "Comparison", asked: str | None
 ) -> "list[Diagnostic]":
     """CP683 where the impact is above the option, or above what the rollout of an intent allows."""
-    from cpuplan.impact import limits
+    from cpuplan.change.impact import limits
 
     asked = "nothing" if asked == "none" else asked
     return list(limits.check(whole, compiled.plan, project.locate, asked))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cpuplan import naming
+from cpuplan.base import naming
 from cpuplan.cli.new_files import HEADER, write_new
 from cpuplan.cli.output import echo, print_diagnostics, print_remarks, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
@@ -168,7 +168,7 @@ def request_of(**options: Any) -> asked.Request:
 
 def render(proposal: "Proposal") -> str:
     """The Intent as YAML; what explains it stands above."""
-    from cpuplan.emit import to_yaml
+    from cpuplan.base.emit import to_yaml
 
     return to_yaml(
         proposal.intent,

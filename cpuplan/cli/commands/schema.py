@@ -2,8 +2,8 @@
 
 import click
 
+from cpuplan.base.resources import resource
 from cpuplan.cli.output import echo
-from cpuplan.resources import resource
 
 _ENDING = ".schema.json"
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from cpuplan.base.progress import stage
+from cpuplan.base.text import counted
 from cpuplan.cli import manifests
 from cpuplan.cli.nodes import find_nodes, load_plan
 from cpuplan.cli.output import (
@@ -25,13 +27,11 @@ from cpuplan.cli.simulation import Chosen, Outcome, Run, Wanted, outcome_of, rem
 from cpuplan.cli.workers import workers
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.pipeline import Project
-from cpuplan.progress import stage
 from cpuplan.simulate import findings
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET, PLANNED, SCHEDULERS
 from cpuplan.simulate.fleet import Result
 from cpuplan.simulate.manifests import Item
 from cpuplan.solve import effort
-from cpuplan.text import counted
 
 
 @click.command()
@@ -236,9 +236,9 @@ def _picture(project: Project, result: Result, svg: Path | None, *, colour: bool
 
 
 def _print_json(shown: Outcome, policy: str) -> None:
+    from cpuplan.base.emit import to_json
+    from cpuplan.base.printable import printable_values
     from cpuplan.cli.report import Reporter
-    from cpuplan.emit import to_json
-    from cpuplan.printable import printable_values
     from cpuplan.render.diagnostics.json import findings
     from cpuplan.render.simulation.data import to_data
 

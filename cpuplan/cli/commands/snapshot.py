@@ -2,8 +2,8 @@
 
 import click
 
+from cpuplan.base.resources import resource
 from cpuplan.cli.output import echo_result, script_option
-from cpuplan.resources import resource
 
 
 @click.command()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cpuplan.base.text import counted, joined
 from cpuplan.cli.output import (
     fails,
     filter_options,
@@ -18,8 +19,7 @@ from cpuplan.cli.output import (
     work_options,
 )
 from cpuplan.cli.workers import making, uses_cache
-from cpuplan.read import inputs
-from cpuplan.text import counted, joined
+from cpuplan.language.read import inputs
 from cpuplan.write import record
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
         text = f"{_valid(known.nodes, known.classes)}; out/ was compiled from them"
         return _finish(known.diagnostics, output_format, text, strict=strict)
     from cpuplan.cli.files.nodes import read
-    from cpuplan.read.files import input_files
+    from cpuplan.language.read.files import input_files
 
     given = read(files, config_dir, runtimes, targets)
     if given.readers and not given.others and not any(input_files(root)):
@@ -164,7 +164,7 @@ def _against(root: Path, ref: str, output_format: str, *, strict: bool) -> int:
     from cpuplan.diagnostics import as_of
     from cpuplan.git import trees
     from cpuplan.git.door import opened
-    from cpuplan.premerge import findings, snapshot
+    from cpuplan.gitops.premerge import findings, snapshot
 
     with opened(root) as repository:
         commit = trees.commit_of(repository, ref)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cpuplan.base.files import Unreadable, read_regular
 from cpuplan.cli.output import shown_path
-from cpuplan.files import Unreadable, read_regular
 
 if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
-    from cpuplan.model.intent import Target
-    from cpuplan.source import Source
-    from cpuplan.versions import Version
+    from cpuplan.diagnostics.source import Source
+    from cpuplan.language.model.intent import Target
+    from cpuplan.platforms.versions import Version
 
 #: Text that every object of Koordinator has somewhere, or one that others read too.
 _WORDS = (b"koordinator", b"slo-controller-config", b"koord-", b"NodeResourceTopology")
@@ -46,7 +46,7 @@ def _read(path: Path, *, is_wanted: bool) -> "tuple[list[Source], list[Diagnosti
         return None  # said by who reads all others
     if not is_wanted and not any(word in text for word in _WORDS):
         return None
-    from cpuplan.read.manifests import read_file
+    from cpuplan.language.read.manifests import read_file
     from cpuplan.simulate.koordinatorfiles.checking import are_koordinators
 
     read = read_file(path, shown_path(path))
@@ -74,8 +74,8 @@ def check(
 
 def _release(wanted: str | None, targets: "Iterable[Target]") -> "Version":
     """The one that all targets with Koordinator share, or the newest, unless one is wanted."""
-    from cpuplan.koordinator.releases import RELEASES, name_of
     from cpuplan.simulate.koordinatorfiles.checking import release_of
+    from cpuplan.upstream.koordinator.releases import RELEASES, name_of
 
     known = {name_of(release): release for release in RELEASES}
     if wanted and wanted not in known:

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan import platforms, versions
+from cpuplan import platforms
+from cpuplan.base.files import Unreadable, read_regular
+from cpuplan.base.files.listing import list_files
+from cpuplan.base.text import joined
 from cpuplan.cli.output import shown_path
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.files import Unreadable, read_regular
-from cpuplan.files.listing import list_files
-from cpuplan.text import joined
+from cpuplan.platforms import versions
 
 if TYPE_CHECKING:
-    from cpuplan.model.intent import Target
+    from cpuplan.language.model.intent import Target
     from cpuplan.simulate.kubeletfile import File
 
 #: KEP-3983.
@@ -49,7 +50,7 @@ def _text(path: Path) -> str:
 
 def drop_ins(folder: Path) -> tuple[list["File"], list[Diagnostic]]:
     """What the kubelet merges of its folder `--config-dir`, in its order: each file `*.conf`."""
-    from cpuplan.read.files import refusal
+    from cpuplan.language.read.files import refusal
     from cpuplan.simulate.kubeletfile import File
 
     listing = list_files(folder, within=folder, suffixes=(".conf",), hidden=True)
@@ -97,7 +98,7 @@ def release_of(wanted: str | None, targets: "Iterable[Target]") -> tuple[version
 
     Without `wanted` it is the release that all targets share, or the newest one.
     """
-    from cpuplan.kubelet.releases.features import LATEST
+    from cpuplan.upstream.kubelet.releases.features import LATEST
 
     releases = {f"{target.platform}/{target.version}" for target in targets}
     name = wanted or (releases.pop() if len(releases) == 1 else "")

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from cpuplan.base.text import joined
 from cpuplan.cli.files import koordinator
 from cpuplan.cli.files.kubelet import check_files, drop_ins, release_of, split
 from cpuplan.cli.files.runtimes import of_containerd, of_crio
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.read.files import object_files
-from cpuplan.text import joined
+from cpuplan.language.read.files import object_files
 
 if TYPE_CHECKING:
-    from cpuplan.model.intent import Target
+    from cpuplan.diagnostics.source import Source
+    from cpuplan.language.model.intent import Target
     from cpuplan.simulate.kubeletfile import File
-    from cpuplan.source import Source
 
 _CONTAINERD, _KOORDINATOR = "containerd/", "koordinator/"
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from cpuplan import versions
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.platforms import versions
 
 if TYPE_CHECKING:
     from cpuplan.check.roots.root import Root
-    from cpuplan.model.intent import Target
+    from cpuplan.language.model.intent import Target
     from cpuplan.simulate.kubeletfile import File
 
 #: Where containerd's configuration is on nodes, and its main file.
@@ -78,7 +78,7 @@ class _Copy:
 
 def _release(wanted: str | None, targets: "Iterable[Target]") -> versions.Version:
     """What is asked for, else what all targets with containerd share, else the newest."""
-    from cpuplan.model.intent import Target
+    from cpuplan.language.model.intent import Target
 
     known = get_args(Target.model_fields["containerd"].annotation)
     if wanted and wanted not in known:
@@ -90,7 +90,7 @@ def _release(wanted: str | None, targets: "Iterable[Target]") -> versions.Versio
 
 def _driver(kubelet: "Sequence[File]") -> str:
     """The cgroupDriver of a KubeletConfiguration that is given too; else kubeadm's."""
-    from cpuplan.kubelet.config.decoding import raw_fields
+    from cpuplan.upstream.kubelet.config.decoding import raw_fields
 
     stated = (raw_fields(file.text).get("cgroupDriver") for file in kubelet)
     return str(next((driver for driver in stated if driver), "systemd"))

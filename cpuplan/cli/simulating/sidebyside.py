@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from cpuplan.base.text import did_you_mean, listed
 from cpuplan.cli import manifests
 from cpuplan.cli.output import echo_result, print_remarks, settings, use_colour
 from cpuplan.cli.simulation import UNPROVEN, Run, remarks
@@ -13,7 +14,6 @@ from cpuplan.simulate.allocators.registry import PLANNED, start_planned
 from cpuplan.simulate.fleet import is_single
 from cpuplan.simulate.mechanisms.compared import Under, compare
 from cpuplan.simulate.mechanisms.promises import DRA, MECHANISMS
-from cpuplan.text import did_you_mean, listed
 
 _ALL = "all"
 
@@ -85,8 +85,8 @@ def _print(simulated: Run, compared: Sequence[Under], svg: Path | None, output_f
     if svg:
         _draw(simulated, compared, svg)
     if output_format == "json":
-        from cpuplan.emit import to_json
-        from cpuplan.printable import printable_values
+        from cpuplan.base.emit import to_json
+        from cpuplan.base.printable import printable_values
 
         echo_result(to_json(printable_values(mechanisms.data(compared)), sort_keys=False))
         return

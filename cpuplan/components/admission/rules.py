@@ -6,7 +6,6 @@ So the refusal can name them.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cpuplan import versions
 from cpuplan.components.admission.cel import (
     ALLOWED,
     ENVIRONMENT,
@@ -16,7 +15,8 @@ from cpuplan.components.admission.cel import (
     RESOURCE,
     SETS_VARIABLE,
 )
-from cpuplan.versions import Version
+from cpuplan.platforms import versions
+from cpuplan.platforms.versions import Version
 
 
 class Rule(NamedTuple):

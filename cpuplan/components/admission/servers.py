@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from cpuplan import versions
 from cpuplan.components import cgroups, kubelet, mixedcpus
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.releases.features import LATEST, Gates
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.source import Locate
-from cpuplan.versions import Version
+from cpuplan.platforms import versions
+from cpuplan.platforms.versions import Version
+from cpuplan.upstream.kubelet.releases.features import LATEST, Gates
 
 #: The gate by which containers with exclusive CPUs have no quota.
 _NO_QUOTA = "DisableCPUQuotaWithExclusiveCPUs"

@@ -21,8 +21,8 @@ from cpuplan.components.checks import (
 )
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.source import Locate
 
 #: Each takes a plan and the function that finds the lines of its statements.
 CHECKS = (

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from cpuplan.components import booted, cmdline, kernel
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.linux.remarks import REDUNDANT, Remark
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.setting import Setting
-from cpuplan.source import Locate
+from cpuplan.plan.setting import Setting
+from cpuplan.upstream.linux.remarks import REDUNDANT, Remark
 
 _FLAGS = re.compile(r"^(?:[a-z_]+,)+")
 

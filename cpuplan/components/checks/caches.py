@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.text import counted
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.solve.sets import set_specs
-from cpuplan.source import Locate
-from cpuplan.text import counted
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:

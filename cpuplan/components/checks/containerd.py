@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from cpuplan.components import containerd, mixedcpus
 from cpuplan.components.crio import PLUGINS
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.runtime.containerd.names import OLD_CRI
-from cpuplan.source import Locate
+from cpuplan.upstream.runtime.containerd.names import OLD_CRI
 
 #: The first release with CDI.
 _CDI = (1, 7)

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from cpuplan import defaults, platforms
+from cpuplan import platforms
+from cpuplan.base.quantity import to_text
+from cpuplan.base.text import joined
 from cpuplan.components import memory
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.plan import NodePlan
-from cpuplan.quantity import to_text
-from cpuplan.source import Locate
-from cpuplan.text import joined
+from cpuplan.diagnostics.source import Locate
+from cpuplan.plan import NodePlan, defaults
 
 #: What the memory manager's reservation is the sum of.
 _AMOUNTS = ("kubeReserved", "systemReserved", "evictionHard")

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cpuplan.base.text import did_you_mean
 from cpuplan.components import chosen
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet import eviction
-from cpuplan.kubelet.eviction import Cause
+from cpuplan.diagnostics.source import At
 from cpuplan.plan import NodePlan
-from cpuplan.source import At
-from cpuplan.text import did_you_mean
+from cpuplan.upstream.kubelet import eviction
+from cpuplan.upstream.kubelet.eviction import Cause
 
 #: Fields that an intent gives as `configuration`.
 _FURTHER = (eviction.SOFT, eviction.GRACE_PERIOD, eviction.MINIMUM_RECLAIM)

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from cpuplan import versions
 from cpuplan.components import cgroups, chosen, crio
 from cpuplan.components.host import irqbalance
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.source import Locate
+from cpuplan.platforms import versions
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:

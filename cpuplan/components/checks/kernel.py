@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.components import cmdline, kernel
-from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.setting import Value
-from cpuplan.source import Locate
+from cpuplan.plan.setting import Value
 
 #: COMMAND_LINE_SIZE of the kernel (arch/*/include/uapi/asm/setup.h), the end included.
 LINE_SIZES = {"x86_64": 2048, "aarch64": 2048, "ppc64le": 2048, "riscv64": 1024, "s390x": 4096}

@@ -2,31 +2,31 @@
 
 from collections.abc import Iterator, Mapping
 
-from cpuplan import versions
+from cpuplan.base.quantity import to_text
+from cpuplan.base.text import counted, did_you_mean, joined
 from cpuplan.components import chosen, hugepages, kubelet, memory
 from cpuplan.components.checks import eviction, kubelet_config
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.bits import MOST_NODES
-from cpuplan.kubelet.config import fields
-from cpuplan.kubelet.errors import ENDLESS, KubeletError
-from cpuplan.kubelet.eviction import HARD, MEMORY_AVAILABLE
-from cpuplan.kubelet.nodeallocatable import parse_reservation
-from cpuplan.kubelet.releases import policy_options
-from cpuplan.kubelet.releases.features import LATEST, Gates
-from cpuplan.kubelet.releases.policy_options import (
+from cpuplan.diagnostics.source import At, Locate, Position
+from cpuplan.language.model.base import attributes
+from cpuplan.language.model.tuning import Kubelet
+from cpuplan.language.read.keys import remedy
+from cpuplan.plan import NodePlan
+from cpuplan.platforms import versions
+from cpuplan.upstream.kubelet.bits import MOST_NODES
+from cpuplan.upstream.kubelet.config import fields
+from cpuplan.upstream.kubelet.errors import ENDLESS, KubeletError
+from cpuplan.upstream.kubelet.eviction import HARD, MEMORY_AVAILABLE
+from cpuplan.upstream.kubelet.nodeallocatable import parse_reservation
+from cpuplan.upstream.kubelet.releases import policy_options
+from cpuplan.upstream.kubelet.releases.features import LATEST, Gates
+from cpuplan.upstream.kubelet.releases.policy_options import (
     ALIGN_BY_SOCKET,
     PREFER_CLOSEST,
     STRICT_RESERVATION,
     Cause,
 )
-from cpuplan.kubelet.topology.policy import NONE, has_distances
-from cpuplan.model.base import attributes
-from cpuplan.model.tuning import Kubelet
-from cpuplan.plan import NodePlan
-from cpuplan.quantity import to_text
-from cpuplan.read.keys import remedy
-from cpuplan.source import At, Locate, Position
-from cpuplan.text import counted, did_you_mean, joined
+from cpuplan.upstream.kubelet.topology.policy import NONE, has_distances
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:

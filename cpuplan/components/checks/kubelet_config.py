@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-from cpuplan import versions
 from cpuplan.components import kubelet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.config import fields
-from cpuplan.mco.errors import McoError
-from cpuplan.mco.generated.kubelet import KubeletConfigs
-from cpuplan.model.roles import node_selector
+from cpuplan.diagnostics.source import At
+from cpuplan.language.model.roles import node_selector
 from cpuplan.plan import NodePlan
-from cpuplan.source import At
+from cpuplan.platforms import versions
+from cpuplan.upstream.kubelet.config import fields
+from cpuplan.upstream.mco.errors import McoError
+from cpuplan.upstream.mco.generated.kubelet import KubeletConfigs
 
 #: What `systemReservedCgroup` and `systemCgroups` are compared with, from 4.22 on.
 _SLICE = "/system.slice"

@@ -2,15 +2,15 @@
 
 from typing import Any
 
+from cpuplan.base.cpuset import CpuSet, cpus_text
+from cpuplan.base.text import counted
+from cpuplan.base.topology import Topology
 from cpuplan.components import kubelet
-from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.releases.policy_options import PREFER_UNCORE_CACHE
-from cpuplan.kubelet.view import Deviation, Kind, deviations, unseen_cpus
-from cpuplan.model.topology import Topology
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate, Position
-from cpuplan.text import counted
+from cpuplan.upstream.kubelet.releases.policy_options import PREFER_UNCORE_CACHE
+from cpuplan.upstream.kubelet.view import Deviation, Kind, deviations, unseen_cpus
 
 #: The code of each kind, the name that its wording has for the kernel's groups, and the field of a
 #: Hardware document.

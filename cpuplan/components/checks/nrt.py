@@ -5,6 +5,8 @@ Beside CP532, only for clusters whose document says that something publishes Nod
 
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.cpuset import EMPTY
+from cpuplan.base.text import counted
 from cpuplan.components import chosen, kubelet, memory
 from cpuplan.components.base import once
 from cpuplan.components.published import exporters, koordlet
@@ -15,16 +17,14 @@ from cpuplan.components.published.exporters import (
     can_have_zones,
     exporter_of,
 )
-from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model.base import has_key
-from cpuplan.nrt.crd import DEFINITIONS
-from cpuplan.nrt.exporters.podresources import Zone
-from cpuplan.nrt.scheduler.leastnuma import score_of
-from cpuplan.nrt.scheduler.topologymanager import SINGLE, TopologyManager
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.model.base import has_key
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.source import Locate
-from cpuplan.text import counted
+from cpuplan.upstream.nrt.crd import DEFINITIONS
+from cpuplan.upstream.nrt.exporters.podresources import Zone
+from cpuplan.upstream.nrt.scheduler.leastnuma import score_of
+from cpuplan.upstream.nrt.scheduler.topologymanager import SINGLE, TopologyManager
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from cpuplan.components import cgroups, crio, isolation
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

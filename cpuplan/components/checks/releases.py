@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from cpuplan.components import mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.plan import NodePlan
 from cpuplan.platforms import Platform
 from cpuplan.platforms.features import Feature
-from cpuplan.source import Locate, Position
-from cpuplan.versions import ships
+from cpuplan.platforms.versions import ships
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:

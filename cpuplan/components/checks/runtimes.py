@@ -4,18 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from cpuplan import versions
 from cpuplan.components import containerd, crio
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.runtime.configuration.defaults import RUNTIMES
-from cpuplan.runtime.configuration.keys import LATEST
-from cpuplan.runtime.configuration.reading import RefusedError, decode, of_release
-from cpuplan.runtime.configuration.validating import Loaded, Machine, load
-from cpuplan.runtime.containerd import reading as port
-from cpuplan.runtime.containerd.names import highest
-from cpuplan.setting import Setting, plain
-from cpuplan.source import Locate
+from cpuplan.plan.setting import Setting, plain
+from cpuplan.platforms import versions
+from cpuplan.upstream.runtime.configuration.defaults import RUNTIMES
+from cpuplan.upstream.runtime.configuration.keys import LATEST
+from cpuplan.upstream.runtime.configuration.reading import RefusedError, decode, of_release
+from cpuplan.upstream.runtime.configuration.validating import Loaded, Machine, load
+from cpuplan.upstream.runtime.containerd import reading as port
+from cpuplan.upstream.runtime.containerd.names import highest
 
 _MAIN = "/etc/containerd/config.toml"
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet, cpus_text, union
 from cpuplan.components import cgroups, kubelet, slices
 from cpuplan.components.openshift import ovsdpdk
-from cpuplan.cpuset import CpuSet, cpus_text, union
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate, Position
 
 #: The pods of each QoS set that have a slice.
 _PODS = {"bestEffort": "BestEffort", "other": "Burstable"}

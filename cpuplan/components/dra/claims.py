@@ -3,10 +3,15 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan import yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import classes, driver, names
-from cpuplan.cpuset import CpuSet, union
-from cpuplan.dra.names import (
+from cpuplan.language.model.workloads import Workload
+from cpuplan.language.read.pods import template_of
+from cpuplan.plan import NodePlan
+from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.upstream.dra.names import (
     CACHE_L3_ID,
     CAPACITY,
     CORE_ID,
@@ -16,13 +21,8 @@ from cpuplan.dra.names import (
     SOCKET_ID,
     STANDARD_NUMA_NODE,
 )
-from cpuplan.emit import to_yaml
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods.pod import CPU, Container, read_pod
-from cpuplan.model.workloads import Workload
-from cpuplan.plan import NodePlan
-from cpuplan.read.pods import template_of
-from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.pods.pod import CPU, Container, read_pod
 
 NAME = "resource-claims"
 EFFECT: Effect | None = Effect("kubectl get resourceclaims -A -o yaml", Cost.NOTHING)

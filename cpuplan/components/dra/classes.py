@@ -8,15 +8,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cpuplan import yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import names
 from cpuplan.components.reasons import of_mechanism
-from cpuplan.cpuset import CpuSet, union
-from cpuplan.dra.names import DRIVER, INDIVIDUAL
-from cpuplan.emit import to_yaml
-from cpuplan.model.words import PARTITION
+from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan, Pool
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.upstream.dra.names import DRIVER, INDIVIDUAL
 
 NAME = "device-classes"
 EFFECT: Effect | None = Effect("kubectl get deviceclasses -o yaml", Cost.NOTHING)

@@ -3,17 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan import versions, yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import names
 from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or
-from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.dra.names import GROUPED, INDIVIDUAL
-from cpuplan.emit import to_yaml
-from cpuplan.kubelet.releases.features import Gates
-from cpuplan.nri.names import TOLERATION
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.platforms import versions
+from cpuplan.upstream.dra.names import GROUPED, INDIVIDUAL
+from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.nri.names import TOLERATION
 
 NAME = "dra-driver"
 EFFECT: Effect | None = Effect("kubectl get resourceslices -o yaml", Cost.NOTHING)

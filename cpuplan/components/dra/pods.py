@@ -9,10 +9,10 @@ from typing import Any
 
 from cpuplan.components.dra import claims, driver, names
 from cpuplan.components.dra.claims import Demand
-from cpuplan.dra.names import INDIVIDUAL
-from cpuplan.kubelet.pods.pod import CPU
-from cpuplan.model.workloads import Workload
+from cpuplan.language.model.workloads import Workload
 from cpuplan.plan import NodePlan
+from cpuplan.upstream.dra.names import INDIVIDUAL
+from cpuplan.upstream.kubelet.pods.pod import CPU
 
 #: Only the QoS class: the claim counts as CPUs already.
 OF_CLASS = "1m"

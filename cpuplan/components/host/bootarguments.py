@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
 from cpuplan.components import cmdline
-from cpuplan.cpuset import CpuSet
-from cpuplan.linux import evidence
-from cpuplan.linux.boot import Booted, boot
-from cpuplan.linux.commandline import Line
-from cpuplan.linux.evidence import Shown
-from cpuplan.linux.threads import Hardware
-from cpuplan.model.topology import Topology
-from cpuplan.setting import Cost, Effect, Evidence, Form, Setting
+from cpuplan.plan.setting import Cost, Effect, Evidence, Form, Setting
+from cpuplan.upstream.linux import evidence
+from cpuplan.upstream.linux.boot import Booted, boot
+from cpuplan.upstream.linux.commandline import Line
+from cpuplan.upstream.linux.evidence import Shown
+from cpuplan.upstream.linux.threads import Hardware
 
 _CMDLINE = "/proc/cmdline"
 

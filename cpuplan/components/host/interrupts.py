@@ -7,12 +7,12 @@ the error of the kernel (kernel/irq/proc.c: irq_can_set_affinity_usr).
 
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import isolation, units
 from cpuplan.components.texts import template
-from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
 
 NAME = "interrupts"
 EFFECT: Effect | None = Effect("/proc/irq/*/effective_affinity_list", Cost.NOTHING)

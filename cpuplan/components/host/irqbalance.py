@@ -8,12 +8,12 @@ list (classify.c: setup_banned_cpus), so that the service is not given any.
 import re
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import isolation
 from cpuplan.components.host import interrupts
 from cpuplan.components.reasons import stated
-from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
 
 NAME = "irqbalance"
 EFFECT: Effect | None = Effect("systemctl show irqbalance", Cost.IRQBALANCE_RESTART)

@@ -12,15 +12,16 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cpuplan import platforms, versions
+from cpuplan import platforms
 from cpuplan.components import chosen, units
 from cpuplan.components.host import interrupts
 from cpuplan.components.reasons import unasked
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.platforms import versions
 
 if TYPE_CHECKING:
-    from cpuplan.model.intent import Target
+    from cpuplan.language.model.intent import Target
 
 NAME = "kubeletunit"
 EFFECT: Effect | None = Effect("systemctl cat kubelet", Cost.KUBELET_RESTART)

@@ -8,12 +8,12 @@ program writes all CPUs to kubepods.slice, and does not heal (kernel/cgroup/cpus
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.components import cgroups, isolation
 from cpuplan.components.reasons import stated
 from cpuplan.components.texts import template
-from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
 
 NAME = "partitions"
 THREADS = "isolcpus-threads.slice"

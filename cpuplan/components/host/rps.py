@@ -8,13 +8,13 @@ back by a unit, unless it is wanted.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from cpuplan import versions
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import chosen
 from cpuplan.components.reasons import of_release, stated_or, unasked
 from cpuplan.components.texts import template
-from cpuplan.cpuset import CpuSet
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.platforms import versions
 
 NAME = "rps"
 EFFECT: Effect | None = Effect("/proc/sys/net/core/rps_default_mask", Cost.REBOOT)

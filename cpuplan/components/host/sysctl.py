@@ -11,7 +11,7 @@ from cpuplan.components import chosen
 from cpuplan.components.reasons import stated, unasked
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
 
 NAME = "sysctl"
 EFFECT: Effect | None = Effect("/proc/sys", Cost.NOTHING)

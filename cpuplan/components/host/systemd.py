@@ -8,11 +8,11 @@ get it. On request, slices keep services in that choose CPUs themselves.
 import re
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import chosen, isolation
 from cpuplan.components.reasons import stated, unasked
-from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
 
 NAME = "systemd"
 EFFECT: Effect | None = Effect("/proc/1/status", Cost.SYSTEMD_RELOAD)

@@ -10,16 +10,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import chosen
 from cpuplan.components.host import sysctl
 from cpuplan.components.reasons import stated, stated_or, unasked
-from cpuplan.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Evidence, Form, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Evidence, Form, Setting, Value
 
 if TYPE_CHECKING:
-    from cpuplan.model.tuning import NetDevice
+    from cpuplan.language.model.tuning import NetDevice
 
 NAME = "tuned"
 EFFECT: Effect | None = Effect("tuned-adm verify", Cost.TUNED_RESTART)

@@ -7,11 +7,11 @@ workqueue_init_early, wq_unbound_cpumask).
 import re
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.cpuset import CpuSet, CpuSetError, union
 from cpuplan.components import isolation
 from cpuplan.components.reasons import unasked
-from cpuplan.cpuset import CpuSet, CpuSetError, union
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
 
 NAME = "workqueue"
 KEY = "/sys/devices/virtual/workqueue/cpumask"

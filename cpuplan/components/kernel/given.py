@@ -3,7 +3,7 @@
 from cpuplan.components.reasons import stated_or, unasked
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Value
+from cpuplan.plan.setting import Value
 
 NAME = "kernel"
 

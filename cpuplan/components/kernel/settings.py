@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from cpuplan import versions
+from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.components import chosen, cmdline, isolation
 from cpuplan.components.host import bootarguments
 from cpuplan.components.kernel.given import NAME, Argument, for_real_time
@@ -10,11 +10,11 @@ from cpuplan.components.kernel.pages import of_pages
 from cpuplan.components.kernel.vendors import of_vendor
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import stated, stated_or, unasked
-from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan, Pool
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.platforms import versions
 from cpuplan.platforms.features import Feature
-from cpuplan.setting import Cost, Effect, Setting, Value
 
 EFFECT: Effect | None = Effect("/proc/cmdline", Cost.REBOOT)
 

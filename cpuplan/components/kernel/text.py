@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from cpuplan.components import cmdline
-from cpuplan.setting import Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
 
 def arguments(settings: Iterable[Setting]) -> list[str]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from cpuplan import versions
 from cpuplan.components import chosen
 from cpuplan.components.kernel.given import NAME, Argument, for_real_time
 from cpuplan.components.reasons import of_hardware, of_release, stated, unasked
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
+from cpuplan.platforms import versions
 
 INTEL, AMD, ARM = "GenuineIntel", "AuthenticAMD", "ARM"
 #: `model` of /proc/cpuinfo of Intel's CPUs from Sandy Bridge to Cascade Lake, Kaby and Comet Lake

@@ -7,7 +7,7 @@ all of it (koordinator-sh/charts, versions/<release>/templates/koord-scheduler-c
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.versions import Version
+from cpuplan.platforms.versions import Version
 
 NAMESPACE = "koordinator-system"
 _GROUP = "kubescheduler.config.k8s.io"

@@ -8,13 +8,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan import yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.emit import to_yaml
 from cpuplan.components.koordinator import names
-from cpuplan.emit import to_yaml
-from cpuplan.koordinator import keys, qos, releases
-from cpuplan.model.koordinator import KoordinatorWorkload
+from cpuplan.language.model.koordinator import KoordinatorWorkload
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.upstream.koordinator import keys, qos, releases
 
 NAME = "colocation"
 API_VERSION, KIND = "config.koordinator.sh/v1alpha1", "ClusterColocationProfile"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuplan import versions
-from cpuplan.koordinator import keys, releases
-from cpuplan.koordinator.releases import Span
-from cpuplan.versions import Version
+from cpuplan.platforms import versions
+from cpuplan.platforms.versions import Version
+from cpuplan.upstream.koordinator import keys, releases
+from cpuplan.upstream.koordinator.releases import Span
 
 if TYPE_CHECKING:
-    from cpuplan.model.intent import Target
+    from cpuplan.language.model.intent import Target
 
 PROPOSAL = "proposal"
 #: What the proposal has of today's labels and annotations of nodes and NodeResourceTopologies.

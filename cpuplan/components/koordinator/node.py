@@ -4,16 +4,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan import yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.emit import to_yaml
+from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.components import kubelet
 from cpuplan.components.koordinator import names, slo
 from cpuplan.components.reasons import of_mechanism
-from cpuplan.cpuset import CpuSet
-from cpuplan.emit import to_yaml
-from cpuplan.foreign import ForeignError, read_json
-from cpuplan.koordinator import keys, releases
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.upstream.koordinator import keys, releases
 
 NAME = "koordinator"
 EFFECT: Effect | None = Effect("kubectl get nodes -o yaml", Cost.NOTHING)

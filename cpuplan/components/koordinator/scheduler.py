@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cpuplan import yaml11
-from cpuplan.emit import to_yaml
-from cpuplan.model.koordinator import Scoring
+from cpuplan.base import yaml11
+from cpuplan.base.emit import to_yaml
+from cpuplan.language.model.koordinator import Scoring
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
 
 NAME = "koord-scheduler"
 CONFIG_MAP = "koord-scheduler-config"

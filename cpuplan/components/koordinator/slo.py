@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from cpuplan import yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.emit import to_yaml
 from cpuplan.components.koordinator import names
-from cpuplan.emit import to_yaml
-from cpuplan.koordinator import releases
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.upstream.koordinator import releases
 
 NAME = "slo-controller"
 CONFIG_MAP = "slo-controller-config"

@@ -6,25 +6,25 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cpuplan import platforms
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.quantity import to_text
 from cpuplan.components import chosen, memory, mixedcpus
 from cpuplan.components.dra import driver
 from cpuplan.components.kubelet.text import RESERVED_CPUS
 from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or, unasked
-from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
-from cpuplan.kubelet.config.fields import fits, is_fraction
-from cpuplan.kubelet.releases.policy_options import (
+from cpuplan.plan import NodePlan
+from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain
+from cpuplan.upstream.kubelet.config.fields import fits, is_fraction
+from cpuplan.upstream.kubelet.releases.policy_options import (
     DISTRIBUTE_ACROSS_CORES,
     FULL_PCPUS_ONLY,
     STRICT_RESERVATION,
     switched_on,
 )
-from cpuplan.plan import NodePlan
-from cpuplan.quantity import to_text
-from cpuplan.setting import Cost, Effect, Setting, Value, from_plain
 
 if TYPE_CHECKING:
-    from cpuplan.model.intent import Target
+    from cpuplan.language.model.intent import Target
 
 NAME = "kubelet"
 EFFECT: Effect | None = Effect(

@@ -5,11 +5,11 @@ from typing import Any
 
 import yaml
 
-from cpuplan import yaml11
-from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.emit import to_yaml
-from cpuplan.kubelet.config.fields import API_VERSION, KIND
-from cpuplan.setting import Setting, Value, from_plain, plain
+from cpuplan.base import yaml11
+from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.base.emit import to_yaml
+from cpuplan.plan.setting import Setting, Value, from_plain, plain
+from cpuplan.upstream.kubelet.config.fields import API_VERSION, KIND
 
 HEAD = {"apiVersion": API_VERSION, "kind": KIND}
 RESERVED_CPUS = "reservedSystemCPUs"

@@ -8,20 +8,20 @@ object but one of the node's own name.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from cpuplan import yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.emit import to_yaml
+from cpuplan.base.text import joined
+from cpuplan.base.topology import Topology
 from cpuplan.components import isolation
 from cpuplan.components.reasons import of_mechanism
-from cpuplan.cpuset import CpuSet
-from cpuplan.emit import to_yaml
-from cpuplan.model.topology import Topology
-from cpuplan.nri.names import SYSTEM_NAMESPACE
-from cpuplan.nrt.names import NRI_POLICY
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Setting, Value, from_plain, plain
-from cpuplan.text import joined
+from cpuplan.plan.setting import Setting, Value, from_plain, plain
+from cpuplan.upstream.nri.names import SYSTEM_NAMESPACE
+from cpuplan.upstream.nrt.names import NRI_POLICY
 
 if TYPE_CHECKING:
-    from cpuplan.nri.sysfs.files import Files
+    from cpuplan.upstream.nri.sysfs.files import Files
 
 API_VERSION = "config.nri/v1alpha1"
 #: Where the plugins' charts are installed by default, and where they read their configuration.
@@ -43,7 +43,7 @@ class PolicyInputs(NamedTuple, Generic[_Config]):
 
 def machine(topology: Topology, isolated: CpuSet, offlined: CpuSet) -> "Files":
     """The machine with kernel-isolated CPUs and without offlined ones, as the plugins read it."""
-    from cpuplan.nri.sysfs.of_topology import files_of  # for few plans
+    from cpuplan.upstream.nri.sysfs.of_topology import files_of  # for few plans
 
     return files_of(topology, isolated, offlined)
 

@@ -9,14 +9,14 @@ from cpuplan.components import memory
 from cpuplan.components.nri import policies
 from cpuplan.components.nri.policies import PolicyInputs
 from cpuplan.components.reasons import of_mechanism
-from cpuplan.model.words import PARTITION
-from cpuplan.nri.names import RESERVED
+from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting
+from cpuplan.plan.setting import Cost, Effect, Setting
+from cpuplan.upstream.nri.names import RESERVED
 
 if TYPE_CHECKING:
-    from cpuplan.nri.topologyaware.config import Config
-    from cpuplan.nri.topologyaware.policy import Policy
+    from cpuplan.upstream.nri.topologyaware.config import Config
+    from cpuplan.upstream.nri.topologyaware.policy import Policy
 
 NAME = "topology-aware"
 EFFECT: Effect | None = Effect("kubectl get topologyawarepolicies -A -o yaml", Cost.NOTHING)
@@ -68,16 +68,14 @@ def policy_inputs(plan: NodePlan) -> "PolicyInputs[Config]":
 
 def config_of(given: Sequence[Setting]) -> "Config":
     """What the policy reads in the object of these settings."""
-    from cpuplan.nri.topologyaware.config import (
-        decode_object,  # for few plans, and it takes a while to load
-    )
+    from cpuplan.upstream.nri.topologyaware.config import decode_object
 
     return decode_object(document(given))
 
 
 def started(plan: NodePlan) -> "Policy":
     """The policy on the planned machine; NriError or PanicError where it does not start."""
-    from cpuplan.nri.topologyaware.policy import Policy  # for few plans
+    from cpuplan.upstream.nri.topologyaware.policy import Policy  # for few plans
 
     return Policy(*policy_inputs(plan))
 

@@ -8,13 +8,13 @@ composite of balloons at such devices has exactly these CPUs (vectors/nri).
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.components.nri.policies import available, isolated
-from cpuplan.cpuset import CpuSet, union
 from cpuplan.diagnostics import Reason
-from cpuplan.model.words import PARTITION
-from cpuplan.nri.names import CPU_FOLDER, DEFAULT, NODE_FOLDER, RESERVED
+from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Value
+from cpuplan.plan.setting import Value
+from cpuplan.upstream.nri.names import CPU_FOLDER, DEFAULT, NODE_FOLDER, RESERVED
 
 ISOLATED, BEST_EFFORT = "isolated", "bestEffort"
 

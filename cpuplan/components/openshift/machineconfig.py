@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan import yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.emit import to_yaml
 from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.diagnostics import Reason
-from cpuplan.emit import to_yaml
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
 
 NAME = "machineconfig"
 EFFECT: Effect | None = Effect("uname -v", Cost.REBOOT)

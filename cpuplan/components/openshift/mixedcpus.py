@@ -7,11 +7,11 @@ workload.openshift.io/enable-shared-cpus (openshift/kubernetes, pkg/kubelet/shar
 import json
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.emit import to_json
 from cpuplan.components import mixedcpus
 from cpuplan.components.reasons import stated_or, unasked
-from cpuplan.emit import to_json
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
 
 NAME = "mixedcpus"
 EFFECT: Effect | None = Effect("kubectl get node -o yaml", Cost.KUBELET_RESTART)

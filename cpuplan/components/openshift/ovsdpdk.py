@@ -7,15 +7,15 @@ exclusively (cgroup v2, cpuset.cpus.exclusive), and irqbalance and irqaffinity= 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.components import kubelet
 from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.components.texts import template
-from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
-from cpuplan.kubelet.releases.policy_options import STRICT_RESERVATION
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
-from cpuplan.source import Locate
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.upstream.kubelet.releases.policy_options import STRICT_RESERVATION
 
 NAME = "ovsdpdk"
 EFFECT: Effect | None = Effect("", Cost.REBOOT)

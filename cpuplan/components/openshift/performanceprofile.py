@@ -8,15 +8,16 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cpuplan import versions, yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.emit import to_json, to_yaml
 from cpuplan.components import chosen, cmdline, isolation, mixedcpus
 from cpuplan.components.openshift import machineconfig, ovsdpdk, pool, profile_annotations
 from cpuplan.components.openshift.profile_annotations import SNIPPET
 from cpuplan.components.reasons import is_written, of_mode, stated, stated_or
-from cpuplan.cpuset import CpuSet
-from cpuplan.emit import to_json, to_yaml
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Effect, Setting, Value, from_plain, plain
+from cpuplan.platforms import versions
 
 NAME = "performanceprofile"
 #: The settings of the objects that the operator makes of it show what a change costs.

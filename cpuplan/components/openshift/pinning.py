@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.emit import to_json, to_toml
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.emit import to_json, to_toml
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
 
 if TYPE_CHECKING:
-    from cpuplan.model.intent import Target
+    from cpuplan.language.model.intent import Target
 
 NAME = "pinning"
 EFFECT: Effect | None = Effect("", Cost.RESTARTS)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cpuplan import yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.emit import to_yaml
 from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE, WORKER
-from cpuplan.emit import to_yaml
-from cpuplan.model import roles
+from cpuplan.language.model import roles
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Effect, Setting, Value
+from cpuplan.plan.setting import Effect, Setting, Value
 
 if TYPE_CHECKING:
-    from cpuplan.model.intent import Target
+    from cpuplan.language.model.intent import Target
 
 NAME = "pool"
 #: Another pool may mean another configuration, or the same.

@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan import versions
+from cpuplan.base.quantity import to_text
 from cpuplan.components import chosen, kubelet, memory
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import DEFAULT, of_mode, stated, stated_or
 from cpuplan.diagnostics import Reason
-from cpuplan.model.tuning import Kubelet
-from cpuplan.model.words import ALIGNING
+from cpuplan.language.model.tuning import Kubelet
+from cpuplan.language.model.words import ALIGNING
 from cpuplan.plan import NodePlan
-from cpuplan.quantity import to_text
-from cpuplan.setting import Setting, Value
+from cpuplan.plan.setting import Setting, Value
+from cpuplan.platforms import versions
 
 #: Prefix of the operator's annotations.
 PREFIX = "performance.openshift.io/"

@@ -7,14 +7,14 @@ parents' are dropped here.
 
 from collections.abc import Iterator
 
-from cpuplan import versions
 from cpuplan.components import chosen
 from cpuplan.components.host import sysctl
 from cpuplan.components.host import tuned as common
 from cpuplan.components.host.tuned import ISOLATED_CORES, STALLD, Row, given
 from cpuplan.components.reasons import of_release, stated, stated_or, unasked
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Cost, Effect, Setting
+from cpuplan.plan.setting import Cost, Effect, Setting
+from cpuplan.platforms import versions
 
 NAME = common.NAME
 EFFECT: Effect | None = Effect("tuned-adm verify", Cost.NOTHING)

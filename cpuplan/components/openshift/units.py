@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuplan import versions
 from cpuplan.components import chosen
 from cpuplan.components import units as common
 from cpuplan.components.openshift import ovsdpdk
@@ -16,11 +15,12 @@ from cpuplan.components.reasons import unasked
 from cpuplan.components.texts import template
 from cpuplan.components.units import BIN, UNIT_FOLDER
 from cpuplan.plan import NodePlan
+from cpuplan.plan.setting import Setting, Value
+from cpuplan.platforms import versions
 from cpuplan.platforms.features import Feature
-from cpuplan.setting import Setting, Value
 
 if TYPE_CHECKING:
-    from cpuplan.model.intent import Target
+    from cpuplan.language.model.intent import Target
 
 NAME = common.NAME
 EFFECT = common.EFFECT

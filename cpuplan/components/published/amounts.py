@@ -6,11 +6,11 @@ pkg/kubelet/managed.
 """
 
 from cpuplan.components import chosen, hugepages, kubelet, memory, mixedcpus
-from cpuplan.kubelet.eviction import MEMORY_AVAILABLE
-from cpuplan.kubelet.pods.pod import CPU, MEMORY
-from cpuplan.kubelet.quantity import BINARY, of
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Value
+from cpuplan.plan.setting import Value
+from cpuplan.upstream.kubelet.eviction import MEMORY_AVAILABLE
+from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY
+from cpuplan.upstream.kubelet.quantity import BINARY, of
 
 #: The fact of an expected state.
 AMOUNTS = "amounts of the node"

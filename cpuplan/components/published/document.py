@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cpuplan.nrt.names import KIND, NODE
-from cpuplan.setting import Setting, Value
+from cpuplan.plan.setting import Setting, Value
+from cpuplan.upstream.nrt.names import KIND, NODE
 
 LABELS, ANNOTATIONS, ATTRIBUTES = "labels.", "annotations.", "attributes."
 VERSION, POLICIES, ZONES = "apiVersion", "topologyPolicies", "zones."

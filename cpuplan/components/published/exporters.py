@@ -6,14 +6,14 @@ would tell them of the plan.
 
 from typing import NamedTuple
 
+from cpuplan.base.cpuset import EMPTY
 from cpuplan.components import hugepages, kubelet, memory
 from cpuplan.components.published import koordlet
-from cpuplan.cpuset import EMPTY
-from cpuplan.nrt.crd import DEFINITIONS
-from cpuplan.nrt.exporters import nfd, rte
-from cpuplan.nrt.exporters.podresources import Machine, Memory, NumaNode, Resources, Zone
-from cpuplan.nrt.names import NRI_POLICY, V1ALPHA1, V1ALPHA2
 from cpuplan.plan import NodePlan
+from cpuplan.upstream.nrt.crd import DEFINITIONS
+from cpuplan.upstream.nrt.exporters import nfd, rte
+from cpuplan.upstream.nrt.exporters.podresources import Machine, Memory, NumaNode, Resources, Zone
+from cpuplan.upstream.nrt.names import NRI_POLICY, V1ALPHA1, V1ALPHA2
 
 RTE, NFD, KOORDLET = "resource-topology-exporter", "node-feature-discovery", "koordlet"
 #: Its zones are pools or balloons, and none of type Node.

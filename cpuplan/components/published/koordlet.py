@@ -6,29 +6,29 @@
 from collections.abc import Sequence
 from typing import Any
 
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
 from cpuplan.components import chosen, kubelet, memory
 from cpuplan.components.koordinator import names, node
-from cpuplan.cpuset import CpuSet
-from cpuplan.expected.state import Expected
-from cpuplan.koordinator import keys
-from cpuplan.koordinator.annotations.topology import CpuInfo
-from cpuplan.koordinator.annotations.values import dump, texts_of
-from cpuplan.koordinator.koordlet import nodetopology
-from cpuplan.koordinator.koordlet.node import Kubelet, Machine, Node
-from cpuplan.koordinator.koordlet.nodetopology import NodeTopology
-from cpuplan.koordinator.koordlet.zones import Zone as ComputedZone
-from cpuplan.koordinator.koordlet.zones import merge_zones
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.bits import parse_cpus
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.machine import NodeMemory
-from cpuplan.kubelet.pods.pod import CPU, MEMORY, Pod
-from cpuplan.kubelet.quantity import BINARY
-from cpuplan.model.topology import Topology
-from cpuplan.nrt.exporters.podresources import Zone
-from cpuplan.nrt.names import NODE
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Value
+from cpuplan.plan.expected.state import Expected
+from cpuplan.plan.setting import Value
+from cpuplan.upstream.koordinator import keys
+from cpuplan.upstream.koordinator.annotations.topology import CpuInfo
+from cpuplan.upstream.koordinator.annotations.values import dump, texts_of
+from cpuplan.upstream.koordinator.koordlet import nodetopology
+from cpuplan.upstream.koordinator.koordlet.node import Kubelet, Machine, Node
+from cpuplan.upstream.koordinator.koordlet.nodetopology import NodeTopology
+from cpuplan.upstream.koordinator.koordlet.zones import Zone as ComputedZone
+from cpuplan.upstream.koordinator.koordlet.zones import merge_zones
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.bits import parse_cpus
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.machine import NodeMemory
+from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Pod
+from cpuplan.upstream.kubelet.quantity import BINARY
+from cpuplan.upstream.nrt.exporters.podresources import Zone
+from cpuplan.upstream.nrt.names import NODE
 
 
 def annotations(plan: NodePlan) -> dict[str, str]:

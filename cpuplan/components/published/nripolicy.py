@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cpuplan.components.nri import balloons, topologyaware
-from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.errors import PanicError
-from cpuplan.nri.balloons.balloon import Balloon
-from cpuplan.nri.balloons.balloon import State as Balloons
-from cpuplan.nri.errors import NriError
-from cpuplan.nri.topologyaware.pool import Pool
-from cpuplan.nri.topologyaware.state import State as Pools
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Value
+from cpuplan.plan.setting import Value
+from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubelet.errors import PanicError
+from cpuplan.upstream.nri.balloons.balloon import Balloon
+from cpuplan.upstream.nri.balloons.balloon import State as Balloons
+from cpuplan.upstream.nri.errors import NriError
+from cpuplan.upstream.nri.topologyaware.pool import Pool
+from cpuplan.upstream.nri.topologyaware.state import State as Pools
 
 _ALL_TYPES = 0b111
 #: Attributes that pods change.

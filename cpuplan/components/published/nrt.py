@@ -6,7 +6,9 @@ Expected state for checkers and simulators; on a cluster the object belongs to i
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cpuplan import yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.cpuset import EMPTY
+from cpuplan.base.emit import to_yaml
 from cpuplan.components import chosen
 from cpuplan.components.published import exporters, koordlet
 from cpuplan.components.published.document import (
@@ -23,15 +25,13 @@ from cpuplan.components.published.document import (
 )
 from cpuplan.components.published.exporters import EXPORTERS, exporter_of
 from cpuplan.components.reasons import of_hardware, stated_or, unasked
-from cpuplan.cpuset import EMPTY
 from cpuplan.diagnostics import Reason
-from cpuplan.emit import to_yaml
-from cpuplan.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY
-from cpuplan.nrt.exporters.podresources import Zone
-from cpuplan.nrt.names import GROUP, POLICY, SCOPE, zone_id
-from cpuplan.nrt.scheduler.topologymanager import LEGACY
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.upstream.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY
+from cpuplan.upstream.nrt.exporters.podresources import Zone
+from cpuplan.upstream.nrt.names import GROUP, POLICY, SCOPE, zone_id
+from cpuplan.upstream.nrt.scheduler.topologymanager import LEGACY
 
 NAME = "nrt"
 EFFECT: Effect | None = Effect("kubectl get noderesourcetopologies -o yaml", Cost.NOTHING)

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
-from cpuplan.cpuset import CpuSet, union
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.diagnostics.source import Position
 from cpuplan.fleet.before import Key
-from cpuplan.model.pools import POOLS
+from cpuplan.language.model.pools import POOLS
 from cpuplan.plan import Limited, NodeClass
-from cpuplan.source import Position
 
 #: Incremented when built-in rules change, so that an older lock does not count as edited by hand.
 FORM = 2

@@ -8,12 +8,12 @@ YAML document, to distinguish a truncated file from a shorter one.
 from collections.abc import Callable, Iterable
 
 from cpuplan import API_VERSION
-from cpuplan.emit import Flow, to_yaml
+from cpuplan.base.emit import Flow, to_yaml
+from cpuplan.diagnostics.source import Position
 from cpuplan.fleet.before import Key
 from cpuplan.fleet.lock import unproven
 from cpuplan.fleet.lock.entry import Lock, Locked, digest
 from cpuplan.plan import NodePlan
-from cpuplan.source import Position
 
 HEADER = (
     "Layouts as cpuplan solved them. Commit this file: with it, `compile` moves no CPU "

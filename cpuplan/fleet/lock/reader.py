@@ -3,16 +3,17 @@
 import re
 from collections.abc import Iterator
 
-from cpuplan import API_VERSION, apiversion
-from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan import API_VERSION
+from cpuplan.base import apiversion
+from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.diagnostics.source import Data, Position, Source
 from cpuplan.fleet.before import Key
 from cpuplan.fleet.lock import unproven
 from cpuplan.fleet.lock.entry import Lock, Locked
 from cpuplan.fleet.lock.form import END
-from cpuplan.model.pools import DIVIDED, POOLS, QOS_SETS
-from cpuplan.read import yaml
-from cpuplan.source import Data, Position, Source
+from cpuplan.language.model.pools import DIVIDED, POOLS, QOS_SETS
+from cpuplan.language.read import yaml
 
 _WANTED = (("cluster", str), ("class", str), ("solvedFrom", str | int), ("pools", dict))
 _PARTITIONS = tuple(f"{host}." for host in DIVIDED)

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.diagnostics.source import Position
 from cpuplan.fleet import before
 from cpuplan.fleet.before import Before, Key
 from cpuplan.fleet.lock.entry import Lock, Locked, digest
 from cpuplan.plan import NodeClass
-from cpuplan.source import Position
 
 
 class Start(NamedTuple):

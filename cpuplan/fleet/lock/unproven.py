@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from cpuplan.diagnostics.source import Data
 from cpuplan.plan import Limited, Unproven
-from cpuplan.source import Data
 
 _TYPES = {"goal": str, "set": str, "part": str, "found": int, "bound": int}
 _DEFAULTS = Unproven._field_defaults

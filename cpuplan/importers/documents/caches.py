@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.quantity import to_text
 from cpuplan.importers.documents.cores import sequence
 from cpuplan.importers.machine import CacheFacts
-from cpuplan.quantity import to_text
 
 #: From this level on the kubelet distinguishes caches by their ids (uncore cache), so they are
 #: kept.

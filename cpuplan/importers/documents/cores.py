@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.emit import Flow
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.emit import Flow
 from cpuplan.importers.machine import Machine
 
 #: The CPUs of a core, ascending.

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cpuplan.cpuset import CpuSet, cpus_text
-from cpuplan.emit import to_yaml
+from cpuplan.base.cpuset import CpuSet, cpus_text
+from cpuplan.base.emit import to_yaml
+from cpuplan.base.quantity import to_text
+from cpuplan.base.text import listed, plural
 from cpuplan.importers.documents.kubelet_block import kubelet_block
 from cpuplan.importers.machine import CacheFacts, DeviceFacts, Machine
-from cpuplan.quantity import to_text
-from cpuplan.text import listed, plural
 
 #: The kernel keeps a little memory at boot, never the same on two servers of one model.
 MEMORY_TOLERANCE = 64

@@ -5,14 +5,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan import naming
-from cpuplan.emit import to_yaml
+from cpuplan.base import naming
+from cpuplan.base.emit import to_yaml
+from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.text import listed
 from cpuplan.importers.base import Imported, Node
 from cpuplan.importers.documents.differences import MOST_NAMES, differences, same_memory
 from cpuplan.importers.documents.layout import hardware_spec
 from cpuplan.importers.machine import DeviceFacts, Machine, NumaFacts
-from cpuplan.name_ranges import fold_names
-from cpuplan.text import listed
 
 #: Words of CPU model names that say nothing about which model it is.
 _NOISE = re.compile(

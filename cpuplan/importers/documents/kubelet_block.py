@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.cpuset import EMPTY, CpuSet, union
-from cpuplan.emit import Flow
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
+from cpuplan.base.emit import Flow
 from cpuplan.importers.machine import KubeletFiles, Machine
 
 

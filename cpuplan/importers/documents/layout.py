@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.emit import Flow
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.emit import Flow
+from cpuplan.base.printable import printable
+from cpuplan.base.quantity import to_text
 from cpuplan.importers.documents.caches import caches
 from cpuplan.importers.documents.cores import cores
 from cpuplan.importers.documents.kubelet_block import kubelet_block
 from cpuplan.importers.machine import DeviceFacts, Machine, NumaFacts
-from cpuplan.printable import printable
-from cpuplan.quantity import to_text
 
 #: Graphics of management controllers: Matrox, ASPEED, Nuvoton, Huawei (pci.ids).
 _BMC_VENDORS = frozenset({"0x102b", "0x1a03", "0x1050", "0x19e5"})

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cpuplan import naming
-from cpuplan.emit import Flow
+from cpuplan.base import naming
+from cpuplan.base.emit import Flow
+from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.text import counted
 from cpuplan.importers.base import Node
 from cpuplan.importers.documents.texts import document
-from cpuplan.name_ranges import fold_names
-from cpuplan.text import counted
 
 #: The cluster of nodes whose source does not name one.
 DEFAULT_CLUSTER = "default"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cpuplan import API_VERSION
-from cpuplan.emit import to_yaml
+from cpuplan.base.emit import to_yaml
 
 
 def document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers.hwloc.objects import Document, Object, Reader, cache_type
 from cpuplan.importers.machine import CacheFacts, by_first_cpu, cache_order, distinct
 

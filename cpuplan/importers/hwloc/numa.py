@@ -2,7 +2,7 @@
 
 import re
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers.hwloc.objects import Document, Object, Reader
 from cpuplan.importers.hwloc.xml import Element
 from cpuplan.importers.machine import NumaFacts

@@ -9,10 +9,10 @@ the topology.
 import re
 from typing import NamedTuple
 
-from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Position
 from cpuplan.importers.hwloc.xml import Element, XmlError
-from cpuplan.source import Position
 
 _MAX_COMPLAINTS = 20
 _NUMBER = re.compile(r"[0-9]{1,15}")

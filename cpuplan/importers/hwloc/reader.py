@@ -8,7 +8,8 @@ they are written.
 import re
 from pathlib import Path
 
-from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, union
+from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet, union
+from cpuplan.base.naming import is_subdomain
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Imported, Node, node_name
 from cpuplan.importers.hwloc import cpus as hwloc_cpus
@@ -21,7 +22,6 @@ from cpuplan.importers.machine import Machine
 from cpuplan.importers.sysroot import cpuinfo
 from cpuplan.importers.trees import archive
 from cpuplan.importers.trees.archive import ArchiveError
-from cpuplan.naming import is_subdomain
 
 _ARCHITECTURES = frozenset({"x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64"})
 #: What uname(1) calls 32-bit and big-endian kernels of an architecture.

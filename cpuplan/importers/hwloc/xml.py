@@ -8,9 +8,9 @@ import re
 from typing import Any
 from xml.parsers import expat
 
+from cpuplan.base.quantity import to_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.quantity import to_text
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
 
 #: A machine of 1,920 CPUs has 2 MB and 25,000 elements, nested about 20 deep; chains of PCI bridges
 #: go deeper.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers.lscpu.summary import Summary, cache_size
 from cpuplan.importers.lscpu.table import CacheKind, Row, Table
 from cpuplan.importers.machine import CacheFacts, cache_order

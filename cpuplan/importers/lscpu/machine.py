@@ -4,7 +4,7 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.importers.lscpu import caches as lscpu_caches
 from cpuplan.importers.lscpu import numbering, remarks
 from cpuplan.importers.lscpu.summary import Summary

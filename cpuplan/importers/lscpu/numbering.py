@@ -8,7 +8,7 @@ and no other one may fit as well.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 
 _ADJACENT = "the threads of a core have neighbouring numbers"
 _SEPARATE = "the first threads of all cores are numbered before the second ones"

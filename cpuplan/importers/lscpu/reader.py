@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Imported, Node, node_name
 from cpuplan.importers.data import whole

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.importers import join
 from cpuplan.importers.lscpu.summary import Summary
 from cpuplan.importers.lscpu.table import Row, Table

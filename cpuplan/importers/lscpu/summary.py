@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet, CpuSetError
+from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.importers.lscpu.table import CacheKind, RowError
 
 _NODE = re.compile(r"NUMA node([0-9]{1,9}) CPU\(s\)")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import MAX_CPU
+from cpuplan.base.cpuset import MAX_CPU
 
 #: A cache as columns name it, with its level and kind; what is not a letter of this is unified.
 _CACHE = re.compile(r"l([1-9])([di]?)")

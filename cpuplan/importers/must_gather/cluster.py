@@ -11,7 +11,7 @@ from cpuplan.importers.base import NodeObject
 from cpuplan.importers.must_gather.images import NODES
 from cpuplan.importers.objects import node_object
 from cpuplan.importers.trees.folder import FolderTree
-from cpuplan.model.document import FeatureSet
+from cpuplan.language.model.document import FeatureSet
 
 INFRASTRUCTURES = (
     "cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml",

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from cpuplan.base.naming import is_label, is_subdomain
+from cpuplan.base.printable import printable
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.importers import data
 from cpuplan.importers.must_gather.cluster import load
 from cpuplan.importers.trees.folder import FolderTree
-from cpuplan.naming import is_label, is_subdomain
-from cpuplan.printable import printable
 
 _FOLDER = "cluster-scoped-resources/machineconfiguration.openshift.io"
 _CONFIGURATIONS = "cluster-scoped-resources/operator.openshift.io/machineconfigurations"

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from cpuplan.base.naming import is_subdomain
+from cpuplan.base.progress import follow
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Imported, Node, NodeObject
 from cpuplan.importers.must_gather import foreign
@@ -11,8 +13,6 @@ from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees.archive import ArchiveError
 from cpuplan.importers.trees.folder import FolderTree
 from cpuplan.importers.trees.tar import TarTree
-from cpuplan.naming import is_subdomain
-from cpuplan.progress import follow
 
 
 def read(path: Path) -> Imported:

@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from cpuplan.base.naming import is_label, is_subdomain
+from cpuplan.base.quantity import to_bytes
 from cpuplan.importers.base import NodeObject
 from cpuplan.importers.data import mapping, number
 from cpuplan.importers.machine import MAX_COUNT, MAX_MEMORY
-from cpuplan.naming import is_label, is_subdomain
-from cpuplan.quantity import to_bytes
 
 #: GOARCH to uname(1).
 _ARCHITECTURES = {

@@ -8,12 +8,12 @@ prints, and drops the distances. One object may have been written by several of 
 from collections.abc import Iterable
 from typing import Any
 
-from cpuplan.cpuset import MAX_CPU, CpuSet, CpuSetError
+from cpuplan.base.cpuset import MAX_CPU, CpuSet, CpuSetError
+from cpuplan.base.topology import MAX_NUMA_NODE
 from cpuplan.importers.base import NodeObject, Zone
 from cpuplan.importers.data import Complaints, DataError, clip, items, mapping, number, parse
 from cpuplan.importers.machine import MAX_COUNT, Machine, NumaFacts, bare_machine
 from cpuplan.importers.objects.node_object import huge_pages, size
-from cpuplan.model.topology import MAX_NUMA_NODE
 
 CPU_TOPOLOGY = "node.koordinator.sh/cpu-topology"
 _MAX_NUMBER = 65535

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from cpuplan.cpuset import MAX_CPU
+from cpuplan.base.cpuset import MAX_CPU
 
 _MAX_LINE = 4096  # the longest ones, the flags, have 2,000 characters
 # the kernel's names have 48 on x86 (CPUID leaves 0x80000002 to 4), no more elsewhere

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable
 
-from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.base.topology import MAX_NUMA_NODE
 from cpuplan.importers.machine import CacheFacts, KubeletFiles, Machine
 from cpuplan.importers.sysroot import numa as sysfs_numa
 from cpuplan.importers.sysroot import sysfs
 from cpuplan.importers.sysroot.values import Reader
-from cpuplan.model.topology import MAX_NUMA_NODE
 
 _PHYSICAL_ID = re.compile(r"^physical id\s*:\s*([0-9]+)$", re.MULTILINE)
 #: From this level on cAdvisor looks for caches that are shared by some cores of a NUMA node.

@@ -7,12 +7,12 @@ recognised.
 import re
 from collections.abc import Iterator
 
-from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, CpuSetError
+from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet, CpuSetError
+from cpuplan.base.topology import MAX_NUMA_NODE
 from cpuplan.importers.machine import Machine, Marks
 from cpuplan.importers.sysroot import numa as sysfs_numa
 from cpuplan.importers.sysroot import sysfs
 from cpuplan.importers.sysroot.values import DECIMAL, Reader
-from cpuplan.model.topology import MAX_NUMA_NODE
 
 UNITS = "etc/systemd/system"
 OFFLINE_UNIT = "set-cpus-offline.service"

@@ -2,10 +2,10 @@
 
 import re
 
-from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.base.topology import MAX_NUMA_NODE
 from cpuplan.importers.machine import NumaFacts, in_several
 from cpuplan.importers.sysroot.values import DECIMAL, Reader
-from cpuplan.model.topology import MAX_NUMA_NODE
 
 NODES = "sys/devices/system/node"
 # the kernel's are bytes (ACPI, "System Locality Information Table")

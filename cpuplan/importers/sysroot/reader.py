@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.base.naming import is_subdomain
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import join
 from cpuplan.importers.base import Imported, Node, node_name
@@ -17,7 +18,6 @@ from cpuplan.importers.trees.archive import ArchiveError
 from cpuplan.importers.trees.folder import FolderTree, system_root
 from cpuplan.importers.trees.tar import TarTree
 from cpuplan.importers.trees.tree import Tree
-from cpuplan.naming import is_subdomain
 
 _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
 

@@ -8,7 +8,7 @@ the new ones.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet
 from cpuplan.importers.machine import CacheFacts, cache_order, distinct
 from cpuplan.importers.sysroot.values import Reader
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from cpuplan.cpuset import EMPTY, CpuSet, CpuSetError
+from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.trees.archive import too_large
 from cpuplan.importers.trees.tree import Tree

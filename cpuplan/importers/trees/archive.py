@@ -3,10 +3,10 @@
 import io
 from pathlib import Path
 
+from cpuplan.base.files import TooLarge, Unreadable, packed, read_regular
+from cpuplan.base.files.packed import UNPACKERS, kind_of_stream
+from cpuplan.base.quantity import to_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.files import TooLarge, Unreadable, packed, read_regular
-from cpuplan.files.packed import UNPACKERS, kind_of_stream
-from cpuplan.quantity import to_text
 
 #: Unpacked. A copy of /sys and /proc of 1,920 CPUs has 103 MiB.
 MAX_SIZE = 384 * 1024 * 1024

@@ -4,7 +4,7 @@ import errno
 import os
 from pathlib import Path
 
-from cpuplan.files import FLAGS, TooLarge, Unreadable, note, read_open
+from cpuplan.base.files import FLAGS, TooLarge, Unreadable, note, read_open
 from cpuplan.importers.trees.links import LeavesTreeError, Links
 from cpuplan.importers.trees.tree import MAX_FILE, Refused
 

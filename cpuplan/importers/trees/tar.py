@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from cpuplan.files import tar
-from cpuplan.files.tar import BLOCK, FILES, MAX_NAME, SPECIAL, clipped, inside
+from cpuplan.base.files import tar
+from cpuplan.base.files.tar import BLOCK, FILES, MAX_NAME, SPECIAL, clipped, inside
 from cpuplan.importers.trees.archive import damaged, read_file, too_large, unpack
 from cpuplan.importers.trees.links import LeavesTreeError, Links
 from cpuplan.importers.trees.tree import MAX_FILE, Refused

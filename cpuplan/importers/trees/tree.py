@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
+from cpuplan.base.quantity import to_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.quantity import to_text
 
 #: A sysinfo.tgz of 2,000 CPUs has about 4 MB, its /proc/cpuinfo 3.
 MAX_FILE = 64 * 1024 * 1024

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from cpuplan.cpuset import CpuSet, cpus_text
+from cpuplan.base.cpuset import CpuSet, cpus_text
+from cpuplan.base.name_ranges import fold_names
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.machine import Machine
-from cpuplan.name_ranges import fold_names
 
 #: What a layout depends on: architecture, CPUs by NUMA node, cores. Not the kernel's core ids, nor
 #: memory or devices.

@@ -9,7 +9,7 @@ two sockets), shares of NUMA nodes add up to the requested number, and nodes wit
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet, union
+from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet, union
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.machine import Machine
 

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from cpuplan import API_VERSION
+from cpuplan.base.name_ranges import fold_names
 from cpuplan.fleet.cluster import ClusterNode, MachineConfigPool
 from cpuplan.importers.machine import Machine
 from cpuplan.importers.objects.node_object import kept_labels
-from cpuplan.kubelet.releases.policy_options import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
-from cpuplan.model.roles import NODE_ROLE
-from cpuplan.name_ranges import fold_names
+from cpuplan.language.model.roles import NODE_ROLE
 from cpuplan.profiles.propose import alike
 from cpuplan.profiles.propose.choice import Choice
 from cpuplan.profiles.propose.dump import Dump
 from cpuplan.profiles.propose.members import own_label
 from cpuplan.profiles.propose.request import Request
+from cpuplan.upstream.kubelet.releases.policy_options import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
 
 
 def intent(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from cpuplan.base.naming import is_subdomain
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.fleet import cluster
 from cpuplan.fleet.cluster import ClusterNode, MachineConfigPool
@@ -13,7 +14,6 @@ from cpuplan.importers.must_gather import reader as must_gather
 from cpuplan.importers.must_gather.cluster import INFRASTRUCTURES, cluster_name
 from cpuplan.importers.must_gather.images import NODES, images, snapshot_path
 from cpuplan.importers.trees.folder import FolderTree
-from cpuplan.naming import is_subdomain
 from cpuplan.profiles.propose import alike
 
 #: On a hosted cluster, the label of each node with its node pool (openshift/hypershift, api

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from cpuplan.emit import to_json as data_to_json
+from cpuplan.base.emit import to_json as data_to_json
 from cpuplan.importers.machine import Machine, NumaFacts
 from cpuplan.profiles.propose.dump import Dump
 from cpuplan.profiles.propose.members import members, pool_names

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from cpuplan.base.text import joined
 from cpuplan.fleet.cluster import ClusterNode, MachineConfigPool
 from cpuplan.profiles.propose.dump import NODE_POOL, Dump
-from cpuplan.text import joined
 
 
 class Members(NamedTuple):

@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from cpuplan.base.text import counted, nearest
 from cpuplan.diagnostics import Diagnostic, diagnose, errors
 from cpuplan.fleet.cluster import ClusterNode
 from cpuplan.importers.machine import Machine
-from cpuplan.kubelet.releases.policy_options import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
 from cpuplan.profiles.propose import alike, document
 from cpuplan.profiles.propose.choice import Choice, Wanted, choose
 from cpuplan.profiles.propose.dump import Dump
 from cpuplan.profiles.propose.members import members, own_label, pool_names
 from cpuplan.profiles.propose.request import Request
-from cpuplan.text import counted, nearest
+from cpuplan.upstream.kubelet.releases.policy_options import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
 
 
 class Proposal(NamedTuple):

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.text import counted
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.expected import evidence
-from cpuplan.expected.answer import Answer, Heals, Verdict
-from cpuplan.expected.evidence import SOMETHING, Threshold
-from cpuplan.name_ranges import fold_names
+from cpuplan.plan.expected import evidence
+from cpuplan.plan.expected.answer import Answer, Heals, Verdict
+from cpuplan.plan.expected.evidence import SOMETHING, Threshold
 from cpuplan.render.answers.summary import by_verdict, counts, why
 from cpuplan.render.columns import table
 from cpuplan.render.together import MOST, Member, together
-from cpuplan.text import counted
 
 #: Names and ranges of nodes in a message.
 _MAX_NAMES = 4

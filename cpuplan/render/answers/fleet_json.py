@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cpuplan.emit import to_json
-from cpuplan.expected.answer import Verdict
-from cpuplan.expected.evidence import SOMETHING, Threshold
-from cpuplan.printable import printable
+from cpuplan.base.emit import to_json
+from cpuplan.base.printable import printable
+from cpuplan.plan.expected.answer import Verdict
+from cpuplan.plan.expected.evidence import SOMETHING, Threshold
 from cpuplan.render.answers.fleet import Checked, Group, Unverified, unverified
 from cpuplan.render.answers.json import verified
 from cpuplan.render.answers.summary import counts

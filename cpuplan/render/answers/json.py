@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cpuplan.emit import to_json
-from cpuplan.expected import evidence
-from cpuplan.expected.answer import Answer, Verdict
-from cpuplan.expected.evidence import SOMETHING, Threshold
-from cpuplan.expected.state import Expected
-from cpuplan.printable import printable
+from cpuplan.base.emit import to_json
+from cpuplan.base.printable import printable
+from cpuplan.plan.expected import evidence
+from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import SOMETHING, Threshold
+from cpuplan.plan.expected.state import Expected
 from cpuplan.render.answers.summary import counts
 from cpuplan.render.diagnostics.json import findings, summary_data
 from cpuplan.render.diagnostics.report import Report

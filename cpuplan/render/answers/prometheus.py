@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.expected import evidence
-from cpuplan.expected.answer import Answer
+from cpuplan.plan.expected import evidence
+from cpuplan.plan.expected.answer import Answer
 from cpuplan.render import prometheus
 from cpuplan.render.answers.fleet import Checked
 from cpuplan.render.answers.summary import counts, unshown

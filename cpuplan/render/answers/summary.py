@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from cpuplan.expected import evidence
-from cpuplan.expected.answer import Answer, Verdict
-from cpuplan.expected.evidence import SOMETHING, Threshold
-from cpuplan.expected.situation import Situation
-from cpuplan.printable import printable
+from cpuplan.base.printable import printable
+from cpuplan.plan.expected import evidence
+from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import SOMETHING, Threshold
+from cpuplan.plan.expected.situation import Situation
 
 
 def counts(answers: Sequence[Answer]) -> dict[Verdict, int]:

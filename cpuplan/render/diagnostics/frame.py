@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from unicodedata import category, east_asian_width
 
-from cpuplan.printable import printable
+from cpuplan.base.printable import printable
 from cpuplan.render.ansi import paint
 
 #: Terminal columns of a source line that are shown; of a longer line, a window around the marker.

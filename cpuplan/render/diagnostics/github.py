@@ -5,9 +5,9 @@ those of actions/toolkit, packages/core/src/command.ts. GitHub shows ten annotat
 severity for a step.
 """
 
-from cpuplan.codes import CODES
+from cpuplan.base.printable import printable
 from cpuplan.diagnostics import Diagnostic, Severity
-from cpuplan.printable import printable
+from cpuplan.diagnostics.codes import CODES
 from cpuplan.render.diagnostics.report import Report, message_of, worst_first
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}

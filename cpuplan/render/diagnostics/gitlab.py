@@ -3,9 +3,9 @@
 https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
 """
 
+from cpuplan.base.emit import to_json
+from cpuplan.base.printable import printable
 from cpuplan.diagnostics import Severity
-from cpuplan.emit import to_json
-from cpuplan.printable import printable
 from cpuplan.render.diagnostics.report import Report, fingerprints, message_of
 
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}

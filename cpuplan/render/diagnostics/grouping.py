@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
 
 #: Of single files in out/: edited by hand, missing, stale, left over.
 _OF_FILES = ("CP603", "CP608", "CP609", "CP610")

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from cpuplan.base.emit import to_json
+from cpuplan.base.printable import printable
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.emit import to_json
-from cpuplan.printable import printable
+from cpuplan.diagnostics.source import Position
 from cpuplan.render.diagnostics.report import Report, fingerprints, summary
-from cpuplan.source import Position
 
 
 def render(report: Report) -> str:

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from cpuplan.base.printable import printable
 from cpuplan.diagnostics import UNPROVEN, Diagnostic, Severity, counting
-from cpuplan.printable import printable
 
 
 class Report(NamedTuple):

@@ -11,10 +11,11 @@ from typing import Any
 from urllib.parse import quote
 
 from cpuplan import __version__
-from cpuplan.codes import CODES
+from cpuplan.base.emit import to_json
+from cpuplan.base.printable import printable
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.emit import to_json
-from cpuplan.printable import printable
+from cpuplan.diagnostics.codes import CODES
+from cpuplan.diagnostics.source import Position
 from cpuplan.render.diagnostics.report import (
     Report,
     fingerprints,
@@ -22,7 +23,6 @@ from cpuplan.render.diagnostics.report import (
     summarize,
     worst_first,
 )
-from cpuplan.source import Position
 
 ROOT = "SRCROOT"
 SHOWN = 5_000

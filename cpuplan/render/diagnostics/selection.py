@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from cpuplan.base.text import counted, listed
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.text import counted, listed
 
 #: Of one code, findings that are all shown; of more, those in the first places.
 MOST = 12

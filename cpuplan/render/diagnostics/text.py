@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from cpuplan.base.printable import printable
+from cpuplan.base.text import counted
 from cpuplan.diagnostics import Diagnostic, Label
-from cpuplan.printable import printable
+from cpuplan.diagnostics.source import Position
 from cpuplan.render.ansi import paint
 from cpuplan.render.diagnostics.frame import Mark, draw
 from cpuplan.render.diagnostics.report import Report, summarize
 from cpuplan.render.diagnostics.selection import Shown, more_elsewhere, more_here, selected
-from cpuplan.source import Position
-from cpuplan.text import counted
 
 #: A label this many lines from a marked line of the same file shares its frame.
 NEAR = 8

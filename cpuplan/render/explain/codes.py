@@ -3,7 +3,7 @@
 from string import Formatter
 from textwrap import fill
 
-from cpuplan.codes import CODES
+from cpuplan.diagnostics.codes import CODES
 
 _WIDTH = 88
 

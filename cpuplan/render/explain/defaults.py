@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from cpuplan import defaults
 from cpuplan.components.reasons import DEFAULT
-from cpuplan.defaults import Default
-from cpuplan.setting import Setting
+from cpuplan.plan import defaults
+from cpuplan.plan.defaults import Default
+from cpuplan.plan.setting import Setting
 
 #: Above the rows of `switches`.
 HEADING = "to change it (docs/defaults.md)"

@@ -1,12 +1,12 @@
 """The entries of the tables of rules, goals and defaults."""
 
-from cpuplan.defaults import DEFAULTS
-from cpuplan.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+from cpuplan.base.text import joined
+from cpuplan.language.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+from cpuplan.plan.defaults import DEFAULTS
 from cpuplan.platforms import PLATFORMS
 from cpuplan.render.explain import defaults
 from cpuplan.render.explain.codes import page
 from cpuplan.render.explain.rows import table
-from cpuplan.text import joined
 
 
 def explain_rule(name: str) -> str:

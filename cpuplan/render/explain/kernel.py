@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import booted
-from cpuplan.cpuset import CpuSet
-from cpuplan.linux.boot import Booted
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.render.explain.rows import table
+from cpuplan.upstream.linux.boot import Booted
 
 
 def explain_kernel(plan: ConfiguredPlan, node: str) -> str:

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.text import counted, joined
+from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.components.dra import classes
 from cpuplan.components.koordinator import node as koordinator
 from cpuplan.components.nri import balloons, topologyaware
-from cpuplan.cpuset import CpuSet
-from cpuplan.model.topology import UNKNOWN, Topology
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan, Pool
+from cpuplan.plan.setting import Effect, Setting, Value
 from cpuplan.render.explain import defaults
 from cpuplan.render.explain.rows import alternative_lines, because, table
 from cpuplan.render.map.words import numa_title, type_words
-from cpuplan.setting import Effect, Setting, Value
 from cpuplan.solve.alternatives import Alternative
-from cpuplan.source import Locate
-from cpuplan.text import counted, joined
 
 
 def explain_cpu(

@@ -1,9 +1,9 @@
 """What the nodes of a MachineConfigPool get, object by object."""
 
 from cpuplan.backends.openshift.merged import Pool, Source
+from cpuplan.base.text import counted, joined
+from cpuplan.diagnostics.source import Locate
 from cpuplan.render.explain.rows import table
-from cpuplan.source import Locate
-from cpuplan.text import counted, joined
 
 
 def explain_machine_configs(pool: Pool, node: str, locate: Locate) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.diagnostics import Reason
+from cpuplan.diagnostics.source import Locate
 from cpuplan.solve.alternatives import Alternative, Moves
-from cpuplan.source import Locate
 
 
 def table(rows: Sequence[tuple[str, str]]) -> list[str]:

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet, union
-from cpuplan.model.topology import UNKNOWN
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.topology import UNKNOWN
 from cpuplan.render.map.marks import Mark
 
 

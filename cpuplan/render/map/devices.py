@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cpuplan.model.inventory import Device
+from cpuplan.language.model.inventory import Device
 
 _CLASSES = ("network", "gpu", "accelerator", "storage", "other")
 

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from cpuplan.cpuset import EMPTY, CpuSet, union
-from cpuplan.model.inventory import HardwareSpec
-from cpuplan.model.topology import Topology
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
+from cpuplan.base.text import counted
+from cpuplan.base.topology import Topology
+from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.render.map.boxes import Box, Core, Group
 from cpuplan.render.map.devices import device_lines
 from cpuplan.render.map.levels import Level, Part, inner_levels, outer_levels
 from cpuplan.render.map.marks import Mark
 from cpuplan.render.map.memory import memory_boxes
 from cpuplan.render.map.words import type_words
-from cpuplan.text import counted
 
 #: The threads of a core by mark.
 Parts: TypeAlias = tuple[tuple[Mark, CpuSet], ...]

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.model.inventory import HardwareSpec
-from cpuplan.model.topology import Topology
-from cpuplan.quantity import to_bytes
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.quantity import to_bytes
+from cpuplan.base.text import joined
+from cpuplan.base.topology import Topology
+from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.render.map.boxes import Map
 from cpuplan.render.map.drawing import Drawing, Parts
 from cpuplan.render.map.kubelet import kubelet_notes
 from cpuplan.render.map.marks import kind_mark
 from cpuplan.render.map.memory import distance_notes, distance_table
 from cpuplan.render.map.words import cache_words, counts, memory_text
-from cpuplan.text import joined
 
 #: So many CPUs are shown in ranges on a terminal; a picture shows each.
 MANY = 512

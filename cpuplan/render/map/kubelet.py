@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import cpus_text
+from cpuplan.base.topology import Topology
 from cpuplan.components.checks import kubelet_view
-from cpuplan.cpuset import cpus_text
-from cpuplan.kubelet.view import deviations, unseen_cpus
-from cpuplan.model.topology import Topology
+from cpuplan.upstream.kubelet.view import deviations, unseen_cpus
 
 
 def kubelet_notes(topology: Topology) -> Iterator[str]:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.quantity import to_bytes
+from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.fleet.hardware import cache_domains
 from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
 from cpuplan.fleet.problem import numbers
-from cpuplan.model.inventory import HardwareSpec
-from cpuplan.model.topology import UNKNOWN, Topology
-from cpuplan.quantity import to_bytes
+from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.render.map.words import cache_text, memory_text, numa_title
 
 

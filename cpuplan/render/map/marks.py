@@ -9,7 +9,7 @@ from itertools import chain, product, repeat
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
-from cpuplan.model.pools import POOLS, QOS_SETS
+from cpuplan.language.model.pools import POOLS, QOS_SETS
 
 
 class Mark(NamedTuple):

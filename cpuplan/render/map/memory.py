@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cpuplan.model.topology import UNKNOWN, Topology
+from cpuplan.base.text import counted, plural
+from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.render.map.boxes import Box, Table
 from cpuplan.render.map.words import memory_text
-from cpuplan.text import counted, plural
 
 #: A table of more NUMA nodes is too large to read.
 MOST_NODES = 16

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet, union
-from cpuplan.model.inventory import HardwareSpec
-from cpuplan.model.pools import QOS_SETS
-from cpuplan.model.words import PARTITION
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.text import counted
+from cpuplan.language.model.inventory import HardwareSpec
+from cpuplan.language.model.pools import QOS_SETS
+from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.render.map import marks
 from cpuplan.render.map.boxes import Entry, Map
@@ -14,7 +15,6 @@ from cpuplan.render.map.drawing import Drawing, Parts
 from cpuplan.render.map.marks import NO_POOL, OFFLINE, Mark
 from cpuplan.render.map.words import counts
 from cpuplan.solve.rules.demand import exclusive_cpus
-from cpuplan.text import counted
 
 OWNERS = "containers with exclusive CPUs"
 POOLS = "pools"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from cpuplan.model.inventory import HardwareSpec
-from cpuplan.model.topology import UNKNOWN, Topology
-from cpuplan.quantity import to_bytes
-from cpuplan.text import counted
+from cpuplan.base.quantity import to_bytes
+from cpuplan.base.text import counted
+from cpuplan.base.topology import UNKNOWN, Topology
+from cpuplan.language.model.inventory import HardwareSpec
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 

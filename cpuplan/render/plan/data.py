@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from cpuplan.base.emit import to_json
+from cpuplan.base.printable import printable_values
+from cpuplan.change.impact.capacity import Capacity, Room
+from cpuplan.change.impact.comparison import Change
+from cpuplan.change.impact.impact import Impact, Step
+from cpuplan.change.impact.nodefiles import FileChange
+from cpuplan.change.impact.objects import ObjectChange
+from cpuplan.change.impact.pairs import Node
+from cpuplan.change.impact.rollout import Rounds
+from cpuplan.change.impact.settings import Cause, SettingChange
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.emit import to_json
-from cpuplan.impact.capacity import Capacity, Room
-from cpuplan.impact.comparison import Change
-from cpuplan.impact.impact import Impact, Step
-from cpuplan.impact.nodefiles import FileChange
-from cpuplan.impact.objects import ObjectChange
-from cpuplan.impact.pairs import Node
-from cpuplan.impact.rollout import Rounds
-from cpuplan.impact.settings import Cause, SettingChange
-from cpuplan.printable import printable_values
 from cpuplan.render.plan.report import Kind, PlanReport, kind, minutes
 
 #: Keys are only ever added while it is this.

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from cpuplan.impact.comparison import Change
-from cpuplan.impact.settings import Cause
-from cpuplan.printable import printable
+from cpuplan.base.printable import printable
+from cpuplan.base.text import counted, listed
+from cpuplan.change.impact.comparison import Change
+from cpuplan.change.impact.settings import Cause
 from cpuplan.render.plan import words
 from cpuplan.render.plan.marks import cell, code, plain
 from cpuplan.render.plan.report import (
@@ -21,7 +22,6 @@ from cpuplan.render.plan.report import (
     without_changes,
 )
 from cpuplan.render.plan.words import MARKS
-from cpuplan.text import counted, listed
 
 #: Comments have a limit (GitHub: 65,536 characters); what is folded away is cut before.
 _MOST_LINES, _MOST_LETTERS = 60, 40_000

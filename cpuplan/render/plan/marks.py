@@ -2,7 +2,7 @@
 
 import re
 
-from cpuplan.printable import printable
+from cpuplan.base.printable import printable
 
 #: Within a word an underscore is a letter (GFM, section 6.2).
 _MARKS = re.compile(r"([\\`*\[\]<&#|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")

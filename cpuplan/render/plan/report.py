@@ -4,13 +4,13 @@ from collections.abc import Callable, Hashable, Iterable
 from enum import Enum
 from typing import NamedTuple
 
+from cpuplan.base.text import counted
+from cpuplan.change.impact.comparison import Change, Comparison
+from cpuplan.change.impact.impact import Impact
+from cpuplan.change.impact.rollout import Rounds
+from cpuplan.change.impact.settings import Cause, SettingChange
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.impact.comparison import Change, Comparison
-from cpuplan.impact.impact import Impact
-from cpuplan.impact.rollout import Rounds
-from cpuplan.impact.settings import Cause, SettingChange
-from cpuplan.text import counted
 
 
 class PlanReport(NamedTuple):

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cpuplan.impact.comparison import Change
-from cpuplan.impact.settings import Cause, SettingChange
+from cpuplan.base.text import counted
+from cpuplan.change.impact.comparison import Change
+from cpuplan.change.impact.settings import Cause, SettingChange
 from cpuplan.render.ansi import paint
 from cpuplan.render.plan import words
 from cpuplan.render.plan.report import (
@@ -20,7 +21,6 @@ from cpuplan.render.plan.report import (
     without_changes,
 )
 from cpuplan.render.plan.words import MARKS
-from cpuplan.text import counted
 
 #: More settings of one cause, files or objects are counted only.
 _MOST = 12

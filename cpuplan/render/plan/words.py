@@ -5,18 +5,18 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+from cpuplan.base.cpuset import cpus_text
+from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.printable import printable
+from cpuplan.base.text import counted, first_of, joined
+from cpuplan.change.impact.capacity import Capacity, NumaNode, Room
+from cpuplan.change.impact.comparison import Change, Comparison
+from cpuplan.change.impact.impact import Step
+from cpuplan.change.impact.objects import How, ObjectChange
+from cpuplan.change.impact.pools import Move
+from cpuplan.change.impact.settings import Cause, SettingChange
 from cpuplan.components.published import nrt
-from cpuplan.cpuset import cpus_text
-from cpuplan.impact.capacity import Capacity, NumaNode, Room
-from cpuplan.impact.comparison import Change, Comparison
-from cpuplan.impact.impact import Step
-from cpuplan.impact.objects import How, ObjectChange
-from cpuplan.impact.pools import Move
-from cpuplan.impact.settings import Cause, SettingChange
-from cpuplan.name_ranges import fold_names
-from cpuplan.printable import printable
 from cpuplan.render.plan.report import Group
-from cpuplan.text import counted, first_of, joined
 
 #: More ranges of nodes, and more reasons of a step, are not named.
 _MOST = 4

@@ -4,12 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from cpuplan.name_ranges import fold_names
+from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.text import counted, listed
 from cpuplan.render.columns import table
 from cpuplan.render.together import MOST, Line, Member, interval, together
 from cpuplan.simulate.alike import alike, workload
 from cpuplan.simulate.fleet import Result, Simulated
-from cpuplan.text import counted, listed
 
 _HEAD = ("CLASS", "NODES", "PODS", "REFUSED", "CPUS LEFT", "LARGEST REQUEST")
 _NUMBER = re.compile(r"\d+")

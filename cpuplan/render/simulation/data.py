@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-from cpuplan.kubelet.bits import to_text
 from cpuplan.render.simulation import runtime
 from cpuplan.simulate import alike
 from cpuplan.simulate.admission import Outcome
@@ -11,6 +10,7 @@ from cpuplan.simulate.allocators.base import Left, Move
 from cpuplan.simulate.fleet import Result, Simulated
 from cpuplan.simulate.names import full_name
 from cpuplan.simulate.orders import Answer
+from cpuplan.upstream.kubelet.bits import to_text
 
 
 def to_data(

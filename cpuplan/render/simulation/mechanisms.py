@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from cpuplan.base.text import counted
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.kubelet.bits import to_text
 from cpuplan.render.columns import table
 from cpuplan.render.simulation.data import to_data
 from cpuplan.simulate import alike
@@ -15,7 +15,7 @@ from cpuplan.simulate.mechanisms import adapted
 from cpuplan.simulate.mechanisms.compared import Under
 from cpuplan.simulate.mechanisms.promises import KUBELET, PROMISES, RELEASES, Promise
 from cpuplan.simulate.names import full_name, listed
-from cpuplan.text import counted
+from cpuplan.upstream.kubelet.bits import to_text
 
 #: The names of mechanisms for users who choose between them.
 TITLES = {KUBELET: "static"}

@@ -1,7 +1,7 @@
 """A node with the containers that have exclusive CPUs."""
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.model.inventory import HardwareSpec
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.plan import Pool
 from cpuplan.render.map.boxes import Map
 from cpuplan.render.map.plan import plan_map

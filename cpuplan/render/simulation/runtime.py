@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cpuplan.kubelet.bits import to_text
-from cpuplan.runtime.cgroups import UNLIMITED
-from cpuplan.runtime.spec import Effects
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import Placed
 from cpuplan.simulate.names import full_name
 from cpuplan.simulate.runtimes import Started
+from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.runtime.cgroups import UNLIMITED
+from cpuplan.upstream.runtime.spec import Effects
 
 
 def lines(outcomes: Iterable[Outcome]) -> Iterator[str]:

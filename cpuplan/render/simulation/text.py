@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cpuplan.kubelet.bits import to_text
+from cpuplan.base.text import counted
 from cpuplan.render.columns import table
 from cpuplan.render.simulation import classes, runtime
 from cpuplan.simulate import alike, runtimes
@@ -12,7 +12,7 @@ from cpuplan.simulate.allocators.base import Left, Move, Placed, Refusal
 from cpuplan.simulate.fleet import Nowhere, Result, Simulated
 from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.orders import Answer
-from cpuplan.text import counted
+from cpuplan.upstream.kubelet.bits import to_text
 
 #: What became of pods.
 _ADMITTED, _REFUSED, _UNKNOWN = "admitted", "refused", "not simulated"

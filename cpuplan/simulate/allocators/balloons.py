@@ -3,14 +3,14 @@
 from collections.abc import Hashable
 from typing import Any
 
-from cpuplan.nri.balloons import snapshot
-from cpuplan.nri.balloons.balloon import Balloon
-from cpuplan.nri.balloons.policy import Policy
-from cpuplan.nri.common.pods import Container
-from cpuplan.nri.names import DEFAULT
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import Left, Remainder, UnfitError
 from cpuplan.simulate.allocators.nri import NOT_CREATED, NriAllocator
+from cpuplan.upstream.nri.balloons import snapshot
+from cpuplan.upstream.nri.balloons.balloon import Balloon
+from cpuplan.upstream.nri.balloons.policy import Policy
+from cpuplan.upstream.nri.common.pods import Container
+from cpuplan.upstream.nri.names import DEFAULT
 
 __all__ = ["NOT_CREATED", "BalloonsAllocator"]
 

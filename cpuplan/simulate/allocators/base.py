@@ -3,10 +3,10 @@
 from collections.abc import Hashable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from cpuplan.kubelet.node import Kubelet
-from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.kubelet.releases.features import Gates
 from cpuplan.simulate.runtimes import Started
+from cpuplan.upstream.kubelet.node import Kubelet
+from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubelet.releases.features import Gates
 
 #: The reason of a refusal by the scheduler, not the kubelet.
 UNSCHEDULABLE = "Unschedulable"

@@ -3,15 +3,6 @@
 from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
-from cpuplan.kubelet.cpu.state import CPUState
-from cpuplan.kubelet.dynamic.policy import DynamicPolicy
-from cpuplan.kubelet.dynamic.updates import Update
-from cpuplan.kubelet.errors import KubeletError, TooManySetsError, refusal
-from cpuplan.kubelet.node import Node
-from cpuplan.kubelet.pods.nodefit import check_fit
-from cpuplan.kubelet.pods.pod import Container, Pod
-from cpuplan.kubelet.pods.qos import guaranteed_cpus, pod_qos
-from cpuplan.kubelet.topology.policy import SINGLE
 from cpuplan.simulate import runtimes
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import (
@@ -28,6 +19,15 @@ from cpuplan.simulate.allocators.kubelet import running
 from cpuplan.simulate.planned import Planned
 from cpuplan.simulate.runtimes import Started
 from cpuplan.solve.effort import admissions
+from cpuplan.upstream.kubelet.cpu.state import CPUState
+from cpuplan.upstream.kubelet.dynamic.policy import DynamicPolicy
+from cpuplan.upstream.kubelet.dynamic.updates import Update
+from cpuplan.upstream.kubelet.errors import KubeletError, TooManySetsError, refusal
+from cpuplan.upstream.kubelet.node import Node
+from cpuplan.upstream.kubelet.pods.nodefit import check_fit
+from cpuplan.upstream.kubelet.pods.pod import Container, Pod
+from cpuplan.upstream.kubelet.pods.qos import guaranteed_cpus, pod_qos
+from cpuplan.upstream.kubelet.topology.policy import SINGLE
 
 
 class _Moment(NamedTuple):

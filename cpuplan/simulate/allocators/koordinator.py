@@ -4,22 +4,6 @@ import re
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from cpuplan.koordinator import qos
-from cpuplan.koordinator.annotations.values import dump
-from cpuplan.koordinator.keys import RESOURCE_SPEC, RESOURCE_STATUS
-from cpuplan.koordinator.scheduler.admission import Admission as Attempt
-from cpuplan.koordinator.scheduler.args import read_args
-from cpuplan.koordinator.scheduler.node import NodeObject, SchedulerNode
-from cpuplan.koordinator.scheduler.plugin import Annotations, observed, pre_bind, reserve
-from cpuplan.koordinator.scheduler.pod_state import pre_filter
-from cpuplan.koordinator.scheduler.status import ERROR, StatusError
-from cpuplan.koordinator.webhooks import nodes
-from cpuplan.koordinator.webhooks import pods as webhook
-from cpuplan.kubelet.bits import members, to_text
-from cpuplan.kubelet.errors import KubeletError, PanicError, TooManySetsError
-from cpuplan.kubelet.node import Node, StartError
-from cpuplan.kubelet.pods.pod import Pod, Resources
-from cpuplan.runtime.cgroups import UNLIMITED
 from cpuplan.simulate.allocators import koordinatorleft
 from cpuplan.simulate.allocators.base import (
     PANIC,
@@ -37,6 +21,22 @@ from cpuplan.simulate.koordinator.inputs import Inputs, as_created
 from cpuplan.simulate.koordinator.koordlet import NAME, Koordlet
 from cpuplan.simulate.planned import Planned
 from cpuplan.solve.effort import admissions
+from cpuplan.upstream.koordinator import qos
+from cpuplan.upstream.koordinator.annotations.values import dump
+from cpuplan.upstream.koordinator.keys import RESOURCE_SPEC, RESOURCE_STATUS
+from cpuplan.upstream.koordinator.scheduler.admission import Admission as Attempt
+from cpuplan.upstream.koordinator.scheduler.args import read_args
+from cpuplan.upstream.koordinator.scheduler.node import NodeObject, SchedulerNode
+from cpuplan.upstream.koordinator.scheduler.plugin import Annotations, observed, pre_bind, reserve
+from cpuplan.upstream.koordinator.scheduler.pod_state import pre_filter
+from cpuplan.upstream.koordinator.scheduler.status import ERROR, StatusError
+from cpuplan.upstream.koordinator.webhooks import nodes
+from cpuplan.upstream.koordinator.webhooks import pods as webhook
+from cpuplan.upstream.kubelet.bits import members, to_text
+from cpuplan.upstream.kubelet.errors import KubeletError, PanicError, TooManySetsError
+from cpuplan.upstream.kubelet.node import Node, StartError
+from cpuplan.upstream.kubelet.pods.pod import Pod, Resources
+from cpuplan.upstream.runtime.cgroups import UNLIMITED
 
 #: Reasons of refusals: the webhook lets no such pod be created; the scheduler fails.
 DENIED, FAILED = "Denied", "SchedulerError"

@@ -1,13 +1,13 @@
 """What Koordinator has left on a node for pods with CPUs of their own."""
 
-from cpuplan.koordinator import qos
-from cpuplan.koordinator.annotations.pod import SINGLE_NUMA_NODE
-from cpuplan.koordinator.keys import QOS
-from cpuplan.koordinator.scheduler.node import SchedulerNode
-from cpuplan.koordinator.scheduler.policies import node_numa_policy
-from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import Allocator, Left
+from cpuplan.upstream.koordinator import qos
+from cpuplan.upstream.koordinator.annotations.pod import SINGLE_NUMA_NODE
+from cpuplan.upstream.koordinator.keys import QOS
+from cpuplan.upstream.koordinator.scheduler.node import SchedulerNode
+from cpuplan.upstream.koordinator.scheduler.policies import node_numa_policy
+from cpuplan.upstream.kubelet.pods.pod import Pod
 
 #: Requests above the largest one that are tried to explain it: more than the threads of a core.
 _SIZES = 8

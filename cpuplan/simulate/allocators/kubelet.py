@@ -2,18 +2,6 @@
 
 from collections.abc import Hashable
 
-from cpuplan.kubelet import quantity, snapshot
-from cpuplan.kubelet.bits import members
-from cpuplan.kubelet.errors import (
-    HangError,
-    KubeletError,
-    PanicError,
-    TooManySetsError,
-    refusal,
-)
-from cpuplan.kubelet.node import Kubelet, Node, StartError
-from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod
-from cpuplan.kubelet.pods.qos import GUARANTEED, pod_qos
 from cpuplan.simulate import runtimes, scheduling
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import (
@@ -31,6 +19,18 @@ from cpuplan.simulate.allocators.base import (
 )
 from cpuplan.simulate.planned import Planned
 from cpuplan.solve.effort import admissions
+from cpuplan.upstream.kubelet import quantity, snapshot
+from cpuplan.upstream.kubelet.bits import members
+from cpuplan.upstream.kubelet.errors import (
+    HangError,
+    KubeletError,
+    PanicError,
+    TooManySetsError,
+    refusal,
+)
+from cpuplan.upstream.kubelet.node import Kubelet, Node, StartError
+from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Container, Pod
+from cpuplan.upstream.kubelet.pods.qos import GUARANTEED, pod_qos
 
 
 class KubeletAllocator:

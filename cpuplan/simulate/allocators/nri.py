@@ -4,23 +4,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple, Protocol
 
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.bits import members, parse_cpus, to_text
-from cpuplan.kubelet.errors import KubeletError, PanicError
-from cpuplan.kubelet.node import Node, StartError
-from cpuplan.kubelet.pods import pod as kubelet_pods
-from cpuplan.kubelet.pods.pod import CPU, MEMORY, Pod
-from cpuplan.kubelet.pods.qos import pod_qos
-from cpuplan.nri.common import oom, pods
-from cpuplan.nri.common.globs import matches
-from cpuplan.nri.common.pods import Container, Resources
-from cpuplan.nri.errors import NriError
-from cpuplan.nri.names import SCOPE, SYSTEM_NAMESPACE
 from cpuplan.simulate import runtimes
 from cpuplan.simulate.allocators.base import Admission, Move, Placed, Refusal, Remainder
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned
 from cpuplan.solve.effort import admissions
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.bits import members, parse_cpus, to_text
+from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
+from cpuplan.upstream.kubelet.node import Node, StartError
+from cpuplan.upstream.kubelet.pods import pod as kubelet_pods
+from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Pod
+from cpuplan.upstream.kubelet.pods.qos import pod_qos
+from cpuplan.upstream.nri.common import oom, pods
+from cpuplan.upstream.nri.common.globs import matches
+from cpuplan.upstream.nri.common.pods import Container, Resources
+from cpuplan.upstream.nri.errors import NriError
+from cpuplan.upstream.nri.names import SCOPE, SYSTEM_NAMESPACE
 
 #: The reason that a pod's status has for a container that the runtime does not create.
 NOT_CREATED = "CreateContainerError"

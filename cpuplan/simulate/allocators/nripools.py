@@ -3,12 +3,12 @@
 from collections.abc import Hashable
 from typing import Any
 
-from cpuplan.nri.common.pods import Container
-from cpuplan.nri.topologyaware import snapshot
-from cpuplan.nri.topologyaware.policy import Policy
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import Left, Remainder, UnfitError
 from cpuplan.simulate.allocators.nri import NriAllocator
+from cpuplan.upstream.nri.common.pods import Container
+from cpuplan.upstream.nri.topologyaware import snapshot
+from cpuplan.upstream.nri.topologyaware.policy import Policy
 
 
 class PoolsAllocator(NriAllocator):

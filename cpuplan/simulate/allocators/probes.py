@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.node import Kubelet
-from cpuplan.kubelet.pods.pod import CPU, MEMORY, Container, Pod
-from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
-from cpuplan.kubelet.topology.policy import NONE, SINGLE
-from cpuplan.kubelet.topology.scope import AFFINITY_ERROR
 from cpuplan.simulate.allocators.base import Allocator, Left, Refusal
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.node import Kubelet
+from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Container, Pod
+from cpuplan.upstream.kubelet.topology.hints import ProviderHints, TopologyHint
+from cpuplan.upstream.kubelet.topology.policy import NONE, SINGLE
+from cpuplan.upstream.kubelet.topology.scope import AFFINITY_ERROR
 
 _PROBE = "probe"
 #: Requests above the largest one that are tried to explain it: more than the threads of a core.

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from cpuplan.kubelet.node import Node
 from cpuplan.simulate.allocators.balloons import BalloonsAllocator
 from cpuplan.simulate.allocators.base import Allocator
 from cpuplan.simulate.allocators.dynamic import DynamicAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.counterparts import under_koordinator, under_kubelet
 from cpuplan.simulate.planned import Planned
+from cpuplan.upstream.kubelet.node import Node
 
 #: Starts an allocator on a planned node with these state files; StartError, PanicError, HangError
 #: or

@@ -9,24 +9,24 @@ from typing import Any
 
 from cpuplan.components.published.exporters import EXPORTERS
 from cpuplan.components.published.koordlet import written
-from cpuplan.koordinator.koordlet import nodetopology
-from cpuplan.koordinator.koordlet.node import Node as KoordletNode
-from cpuplan.koordinator.koordlet.zones import compute_zones
-from cpuplan.kubelet.bits import members
-from cpuplan.kubelet.errors import KubeletError, PanicError
-from cpuplan.kubelet.node import Kubelet, Node
-from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.kubelet.pods.qos import GUARANTEED, guaranteed_cpus, pod_qos
-from cpuplan.nrt.exporters import nfd, podresources, rte
-from cpuplan.nrt.exporters.podresources import Machine, Memory, NumaNode, Resources, Zone
-from cpuplan.nrt.names import POLICY, SCOPE
-from cpuplan.nrt.scheduler.filtering import PASSED, judge_node
-from cpuplan.nrt.scheduler.scoring import score_node
 from cpuplan.simulate.allocators.base import PANIC, UNSCHEDULABLE, Admission, Refusal, UnfitError
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.koordinator.inputs import machine_of
 from cpuplan.simulate.planned import Planned
 from cpuplan.solve.effort import admissions
+from cpuplan.upstream.koordinator.koordlet import nodetopology
+from cpuplan.upstream.koordinator.koordlet.node import Node as KoordletNode
+from cpuplan.upstream.koordinator.koordlet.zones import compute_zones
+from cpuplan.upstream.kubelet.bits import members
+from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
+from cpuplan.upstream.kubelet.node import Kubelet, Node
+from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubelet.pods.qos import GUARANTEED, guaranteed_cpus, pod_qos
+from cpuplan.upstream.nrt.exporters import nfd, podresources, rte
+from cpuplan.upstream.nrt.exporters.podresources import Machine, Memory, NumaNode, Resources, Zone
+from cpuplan.upstream.nrt.names import POLICY, SCOPE
+from cpuplan.upstream.nrt.scheduler.filtering import PASSED, judge_node
+from cpuplan.upstream.nrt.scheduler.scoring import score_node
 
 _STRATEGY = "LeastAllocated"
 

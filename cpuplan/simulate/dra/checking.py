@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from cpuplan.base.text import counted
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.dra.names import CAPACITY, INDIVIDUAL
-from cpuplan.dra.scheduler.requests import Spec
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.pods.defaults import apply_defaults
-from cpuplan.kubelet.pods.nodefit import pod_requests
-from cpuplan.kubelet.pods.pod import CPU, Container, Pod
-from cpuplan.kubelet.pods.qos import guaranteed_cpus
-from cpuplan.kubelet.quantity import ZERO
-from cpuplan.kubelet.releases.features import Gates
+from cpuplan.diagnostics.source import Position
 from cpuplan.simulate.dra.inputs import Inputs
-from cpuplan.source import Position
-from cpuplan.text import counted
+from cpuplan.upstream.dra.names import CAPACITY, INDIVIDUAL
+from cpuplan.upstream.dra.scheduler.requests import Spec
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
+from cpuplan.upstream.kubelet.pods.nodefit import pod_requests
+from cpuplan.upstream.kubelet.pods.pod import CPU, Container, Pod
+from cpuplan.upstream.kubelet.pods.qos import guaranteed_cpus
+from cpuplan.upstream.kubelet.quantity import ZERO
+from cpuplan.upstream.kubelet.releases.features import Gates
 
 
 class Given(NamedTuple):

@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
 from cpuplan.components.dra import claims, classes, driver, pods, slices
 from cpuplan.components.dra.names import GENERAL
-from cpuplan.cpuset import CpuSet
-from cpuplan.dra.config import Config, resolve
-from cpuplan.dra.devices import Device
-from cpuplan.dra.names import CAPACITY, DRIVER
-from cpuplan.dra.scheduler.requests import Constraint, Request, Spec
-from cpuplan.dra.topology import Topology as Machine
-from cpuplan.kubelet.pods.pod import CPU, Container, Pod, PodClaim, read_resources
-from cpuplan.model.topology import Topology
-from cpuplan.model.workloads import Workload
+from cpuplan.language.model.workloads import Workload
 from cpuplan.plan import NodePlan
-from cpuplan.setting import Settings, plain
+from cpuplan.plan.setting import Settings, plain
+from cpuplan.upstream.dra.config import Config, resolve
+from cpuplan.upstream.dra.devices import Device
+from cpuplan.upstream.dra.names import CAPACITY, DRIVER
+from cpuplan.upstream.dra.scheduler.requests import Constraint, Request, Spec
+from cpuplan.upstream.dra.topology import Topology as Machine
+from cpuplan.upstream.kubelet.pods.pod import CPU, Container, Pod, PodClaim, read_resources
 
 #: The selector of the chart's DeviceClass.
 _GENERAL = f'device.driver == "{DRIVER}"'

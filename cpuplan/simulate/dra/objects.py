@@ -5,16 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.dra import opaque
-from cpuplan.dra.claims import Result
-from cpuplan.dra.names import CAPACITY, DRIVER
-from cpuplan.dra.scheduler import cel
-from cpuplan.dra.scheduler.requests import Constraint, Request, Spec
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods.pod import Pod, PodClaim
-from cpuplan.read.pods import value_of
-from cpuplan.source import Field, Source
+from cpuplan.diagnostics.source import Field, Source
+from cpuplan.language.read.pods import value_of
+from cpuplan.upstream.dra import opaque
+from cpuplan.upstream.dra.claims import Result
+from cpuplan.upstream.dra.names import CAPACITY, DRIVER
+from cpuplan.upstream.dra.scheduler import cel
+from cpuplan.upstream.dra.scheduler.requests import Constraint, Request, Spec
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.pods.pod import Pod, PodClaim
 
 CLAIM, TEMPLATE, CLASS = "ResourceClaim", "ResourceClaimTemplate", "DeviceClass"
 KINDS = (CLAIM, TEMPLATE, CLASS)

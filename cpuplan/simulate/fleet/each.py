@@ -4,10 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from cpuplan.base.progress import follow
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.progress import follow
 from cpuplan.simulate import admission, orders
 from cpuplan.simulate.admission import NodeOutcome, UnknownPodError
 from cpuplan.simulate.allocators.base import UnfitError
@@ -15,6 +14,7 @@ from cpuplan.simulate.fleet.results import Chosen, Result, Simulated
 from cpuplan.simulate.fleet.starting import Starter
 from cpuplan.simulate.manifests import Item
 from cpuplan.solve import effort
+from cpuplan.upstream.kubelet.pods.pod import Pod
 from cpuplan.workers import HERE, Workers
 from cpuplan.workers.calls import results_of
 

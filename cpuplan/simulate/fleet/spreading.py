@@ -4,11 +4,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from cpuplan.kubelet.pods.nodefit import pod_requests
-from cpuplan.kubelet.pods.pod import CPU, Pod, Resources
-from cpuplan.kubelet.quantity import ZERO
+from cpuplan.base.progress import follow
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.progress import follow
 from cpuplan.simulate import admission, apiserver
 from cpuplan.simulate.admission import NodeOutcome, Outcome
 from cpuplan.simulate.allocators.base import ENDS, Admission, Allocator, Move, Ranking, Remainder
@@ -19,6 +16,9 @@ from cpuplan.simulate.names import full_name
 from cpuplan.simulate.scheduling import Load
 from cpuplan.solve import effort
 from cpuplan.solve.effort import Effort
+from cpuplan.upstream.kubelet.pods.nodefit import pod_requests
+from cpuplan.upstream.kubelet.pods.pod import CPU, Pod, Resources
+from cpuplan.upstream.kubelet.quantity import ZERO
 
 
 def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:

@@ -4,13 +4,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.kubelet.errors import HangError, KubeletError, PanicError
-from cpuplan.kubelet.node import Node
-from cpuplan.kubelet.pods.pod import Resources
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate.allocators.base import Allocator
 from cpuplan.simulate.allocators.registry import Start
 from cpuplan.simulate.planned import planned
+from cpuplan.upstream.kubelet.errors import HangError, KubeletError, PanicError
+from cpuplan.upstream.kubelet.node import Node
+from cpuplan.upstream.kubelet.pods.pod import Resources
 
 
 class Starter(NamedTuple):

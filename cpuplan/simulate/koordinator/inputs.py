@@ -5,16 +5,16 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cpuplan.components.koordinator import colocation, node, scheduler
-from cpuplan.koordinator.annotations.node import ratios_json
-from cpuplan.koordinator.annotations.topology import CpuInfo
-from cpuplan.koordinator.annotations.values import dump
-from cpuplan.koordinator.keys import AMPLIFICATION_RATIO, QOS
-from cpuplan.koordinator.koordlet import node as koordlet
-from cpuplan.koordinator.qos import PRIORITIES
-from cpuplan.kubelet.machine import Machine
-from cpuplan.kubelet.pods.pod import CPU, Pod
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.setting import Value, plain
+from cpuplan.plan.setting import Value, plain
+from cpuplan.upstream.koordinator.annotations.node import ratios_json
+from cpuplan.upstream.koordinator.annotations.topology import CpuInfo
+from cpuplan.upstream.koordinator.annotations.values import dump
+from cpuplan.upstream.koordinator.keys import AMPLIFICATION_RATIO, QOS
+from cpuplan.upstream.koordinator.koordlet import node as koordlet
+from cpuplan.upstream.koordinator.qos import PRIORITIES
+from cpuplan.upstream.kubelet.machine import Machine
+from cpuplan.upstream.kubelet.pods.pod import CPU, Pod
 
 #: The label of namespaces that every cluster sets.
 _NAMESPACE = "kubernetes.io/metadata.name"

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 
-from cpuplan.koordinator.cpulists import parse_cpus
-from cpuplan.koordinator.koordlet import cpusets, nodetopology
-from cpuplan.koordinator.koordlet.manifest import manifest
-from cpuplan.koordinator.koordlet.node import Node
-from cpuplan.koordinator.koordlet.nodetopology import NodeTopology
-from cpuplan.koordinator.scheduler.options import TopologyOptions
-from cpuplan.koordinator.scheduler.topology_options import read_topology_options
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.node import Kubelet
-from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate.koordinator.inputs import Inputs, kubelet_of, machine_of
+from cpuplan.upstream.koordinator.cpulists import parse_cpus
+from cpuplan.upstream.koordinator.koordlet import cpusets, nodetopology
+from cpuplan.upstream.koordinator.koordlet.manifest import manifest
+from cpuplan.upstream.koordinator.koordlet.node import Node
+from cpuplan.upstream.koordinator.koordlet.nodetopology import NodeTopology
+from cpuplan.upstream.koordinator.scheduler.options import TopologyOptions
+from cpuplan.upstream.koordinator.scheduler.topology_options import read_topology_options
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.node import Kubelet
+from cpuplan.upstream.kubelet.pods.pod import Pod
 
 NAME = "node"
 

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.components.koordinator import names
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.koordinator.releases import LATEST
-from cpuplan.model.intent import Target
+from cpuplan.diagnostics.source import Source
+from cpuplan.language.model.intent import Target
 from cpuplan.plan import NodePlan
+from cpuplan.platforms.versions import Version
 from cpuplan.simulate.koordinatorfiles import configs, nodes, pods
 from cpuplan.simulate.koordinatorfiles.objects import (
     NRT,
@@ -18,8 +19,7 @@ from cpuplan.simulate.koordinatorfiles.objects import (
     template,
 )
 from cpuplan.simulate.manifests import Item
-from cpuplan.source import Source
-from cpuplan.versions import Version
+from cpuplan.upstream.koordinator.releases import LATEST
 
 
 def check(sources: Iterable[Source], release: Version) -> list[Diagnostic]:

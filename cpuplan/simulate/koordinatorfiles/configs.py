@@ -6,17 +6,17 @@ from typing import Any
 
 import yaml
 
-from cpuplan import yaml11
+from cpuplan.base import yaml11
+from cpuplan.base.text import did_you_mean, joined
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.koordinator.releases import CONFIG_KEYS, name_of
-from cpuplan.koordinator.scheduler.args import read_args
-from cpuplan.koordinator.webhooks.sloconfig import admission, unchecked
-from cpuplan.kubelet.errors import KubeletError, PanicError
+from cpuplan.diagnostics.source import Field
+from cpuplan.platforms.versions import Version
 from cpuplan.simulate.koordinatorfiles.metadata import said
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.source import Field
-from cpuplan.text import did_you_mean, joined
-from cpuplan.versions import Version
+from cpuplan.upstream.koordinator.releases import CONFIG_KEYS, name_of
+from cpuplan.upstream.koordinator.scheduler.args import read_args
+from cpuplan.upstream.koordinator.webhooks.sloconfig import admission, unchecked
+from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
 
 _SYSTEM = "system-config"
 _PLUGIN = "NodeNUMAResource"

@@ -3,11 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cpuplan.base.fits import Form
+from cpuplan.base.foreign import ForeignError, read_json
+from cpuplan.base.text import did_you_mean, nearest
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.fits import Form
-from cpuplan.foreign import ForeignError, read_json
-from cpuplan.koordinator import keys
-from cpuplan.koordinator.releases import (
+from cpuplan.diagnostics.source import Field
+from cpuplan.platforms.versions import Version
+from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.upstream.koordinator import keys
+from cpuplan.upstream.koordinator.releases import (
     FIELDS,
     NODE_NAMES,
     POD_NAMES,
@@ -15,11 +19,7 @@ from cpuplan.koordinator.releases import (
     Span,
     name_of,
 )
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.source import Field
-from cpuplan.text import did_you_mean, nearest
-from cpuplan.versions import Version
+from cpuplan.upstream.kubelet.errors import KubeletError
 
 _OBJECT = Form({"type": "object"})
 _KNOWN = {**NODE_NAMES, **POD_NAMES}

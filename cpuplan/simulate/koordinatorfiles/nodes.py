@@ -2,14 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
+from cpuplan.base.text import did_you_mean
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.koordinator import keys
-from cpuplan.koordinator.annotations import node as annotations
-from cpuplan.koordinator.annotations import topology
-from cpuplan.koordinator.cpulists import parse_cpus
-from cpuplan.koordinator.releases import NODE_NAMES
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods.pod import CPU
+from cpuplan.diagnostics.source import Field
+from cpuplan.platforms.versions import Version
 from cpuplan.simulate.koordinatorfiles.metadata import (
     said,
     unread_fields,
@@ -18,9 +14,13 @@ from cpuplan.simulate.koordinatorfiles.metadata import (
 )
 from cpuplan.simulate.koordinatorfiles.objects import Object
 from cpuplan.simulate.koordinatorfiles.pods import NUMA_POLICIES
-from cpuplan.source import Field
-from cpuplan.text import did_you_mean
-from cpuplan.versions import Version
+from cpuplan.upstream.koordinator import keys
+from cpuplan.upstream.koordinator.annotations import node as annotations
+from cpuplan.upstream.koordinator.annotations import topology
+from cpuplan.upstream.koordinator.cpulists import parse_cpus
+from cpuplan.upstream.koordinator.releases import NODE_NAMES
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.pods.pod import CPU
 
 _LABELS: Field = ("metadata", "labels")
 _ANNOTATIONS: Field = ("metadata", "annotations")

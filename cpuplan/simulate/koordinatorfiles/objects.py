@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.read.pods import CONTROLLERS, template_of, value_of
-from cpuplan.source import Field, Source
+from cpuplan.diagnostics.source import Field, Source
+from cpuplan.language.read.pods import CONTROLLERS, template_of, value_of
 
 PROFILE, NRT = "ClusterColocationProfile", "NodeResourceTopology"
 #: ConfigMaps of Koordinator, by name.

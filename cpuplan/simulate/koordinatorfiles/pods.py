@@ -2,22 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from cpuplan.base.text import did_you_mean
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.koordinator import keys, qos
-from cpuplan.koordinator.annotations import pod as annotations
-from cpuplan.koordinator.annotations.pod import (
-    ResourceSpec,
-    read_numa_topology_spec,
-    read_resource_spec,
-    read_resource_status,
-)
-from cpuplan.koordinator.releases import POD_NAMES
-from cpuplan.koordinator.webhooks.pods import refusals
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods.defaults import apply_defaults
-from cpuplan.kubelet.pods.pod import Pod, read_pod
-from cpuplan.kubelet.releases.features import Gates
-from cpuplan.read.pods import problems_of
+from cpuplan.diagnostics.source import Field
+from cpuplan.language.read.pods import problems_of
+from cpuplan.platforms.versions import Version
 from cpuplan.simulate.koordinatorfiles.metadata import (
     said,
     unread_fields,
@@ -25,9 +14,20 @@ from cpuplan.simulate.koordinatorfiles.metadata import (
     unreadable,
 )
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.source import Field
-from cpuplan.text import did_you_mean
-from cpuplan.versions import Version
+from cpuplan.upstream.koordinator import keys, qos
+from cpuplan.upstream.koordinator.annotations import pod as annotations
+from cpuplan.upstream.koordinator.annotations.pod import (
+    ResourceSpec,
+    read_numa_topology_spec,
+    read_resource_spec,
+    read_resource_status,
+)
+from cpuplan.upstream.koordinator.releases import POD_NAMES
+from cpuplan.upstream.koordinator.webhooks.pods import refusals
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
+from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
+from cpuplan.upstream.kubelet.releases.features import Gates
 
 BIND_POLICIES = (annotations.DEFAULT, annotations.FULL_PCPUS, annotations.SPREAD_BY_PCPUS)
 _EXCLUSIVE = (annotations.NONE, annotations.PCPU_LEVEL, annotations.NUMA_NODE_LEVEL)

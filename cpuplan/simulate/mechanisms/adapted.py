@@ -7,16 +7,16 @@ too; Koordinator's scheduler wants a label, and a DRA driver wants claims.
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from cpuplan.koordinator import qos
-from cpuplan.koordinator.keys import PRIORITY_CLASS, QOS
-from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.kubelet.pods.qos import guaranteed_cpus
-from cpuplan.kubelet.releases.features import Gates
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import apiserver
 from cpuplan.simulate.dra.inputs import claiming
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.mechanisms.promises import DRA, KOORDINATOR
+from cpuplan.upstream.koordinator import qos
+from cpuplan.upstream.koordinator.keys import PRIORITY_CLASS, QOS
+from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubelet.pods.qos import guaranteed_cpus
+from cpuplan.upstream.kubelet.releases.features import Gates
 
 _GATES = Gates()
 

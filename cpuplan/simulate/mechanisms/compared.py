@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import fleet
 from cpuplan.simulate.allocators.base import UnfitError
@@ -12,7 +13,6 @@ from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.mechanisms import adapted
 from cpuplan.simulate.mechanisms.under import judged, under
 from cpuplan.simulate.names import full_name
-from cpuplan.source import Locate
 
 Chosen = Sequence[tuple[ConfiguredPlan, Sequence[str]]]
 

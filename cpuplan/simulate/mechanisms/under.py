@@ -6,10 +6,10 @@ from typing import TypeVar
 from cpuplan import backends
 from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.model.base import Model
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.model.base import Model
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan
 from cpuplan.simulate.mechanisms.promises import BALLOONS, TOPOLOGY_AWARE
-from cpuplan.source import Locate
 
 #: What only the kubelet's CPU manager reads: options that its policy none refuses, too.
 _OF_CPU_MANAGER = ("cpu_manager_policy", "cpu_manager_policy_options")

@@ -6,14 +6,14 @@ from itertools import pairwise
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.errors import PanicError
-from cpuplan.kubelet.quantity import parse
-from cpuplan.nrt.crd import DEFINITIONS, NOWHERE, admit, serves
-from cpuplan.nrt.names import KIND
-from cpuplan.nrt.scheduler.numanodes import read_numa_nodes
+from cpuplan.diagnostics.source import Field, Source
 from cpuplan.simulate.koordinatorfiles.objects import Object, objects
 from cpuplan.simulate.nrtfiles import unread
-from cpuplan.source import Field, Source
+from cpuplan.upstream.kubelet.errors import PanicError
+from cpuplan.upstream.kubelet.quantity import parse
+from cpuplan.upstream.nrt.crd import DEFINITIONS, NOWHERE, admit, serves
+from cpuplan.upstream.nrt.names import KIND
+from cpuplan.upstream.nrt.scheduler.numanodes import read_numa_nodes
 
 #: The CRD that serves most; what one of the others does not serve is CP650.
 _DEFINITION = DEFINITIONS["noderesourcetopology-api"]

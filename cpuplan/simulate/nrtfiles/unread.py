@@ -3,20 +3,20 @@
 from collections.abc import Iterator
 from typing import Any
 
+from cpuplan.base.text import joined
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.nrt.errors import NrtError
-from cpuplan.nrt.names import MAX_NUMA_NODES, NODE, POLICY, SCOPE, zone_id
-from cpuplan.nrt.scheduler.numanodes import TABLE
-from cpuplan.nrt.scheduler.topologymanager import (
+from cpuplan.diagnostics.source import Field
+from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.upstream.nrt.errors import NrtError
+from cpuplan.upstream.nrt.names import MAX_NUMA_NODES, NODE, POLICY, SCOPE, zone_id
+from cpuplan.upstream.nrt.scheduler.numanodes import TABLE
+from cpuplan.upstream.nrt.scheduler.topologymanager import (
     LEGACY,
     POLICIES,
     SCOPES,
     TopologyManager,
     read_topology_manager,
 )
-from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.source import Field
-from cpuplan.text import joined
 
 _NONE = "None"
 _WORDS = {POLICY: POLICIES, SCOPE: SCOPES}

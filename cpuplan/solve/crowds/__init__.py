@@ -7,7 +7,7 @@ conflict, and a search among them finds no other.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cpuplan.model.topology import Topology
+from cpuplan.base.topology import Topology
 from cpuplan.solve.constraints import Apart
 from cpuplan.solve.crowds.needs import Needed, Parts, are_disjoint, by_scale
 from cpuplan.solve.layout import hosts_among

@@ -3,9 +3,9 @@
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet, union
-from cpuplan.model.pools import QOS_SETS
-from cpuplan.model.topology import Topology
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.topology import Topology
+from cpuplan.language.model.pools import QOS_SETS
 from cpuplan.solve.constraints import Amount, WholeCores
 from cpuplan.solve.layout import hosts_among
 from cpuplan.solve.model.cliques import Scopes

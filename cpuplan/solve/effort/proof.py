@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+from cpuplan.base.text import counted
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model.topology import Topology
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import CANONICAL, Limited, NodeClass, NodePlan, Unproven
 from cpuplan.solve import effort
 from cpuplan.solve.goals import Gap, Moved, Parts, Smallest, SplitCores, Total, aims_of
 from cpuplan.solve.layout import Layout, View
-from cpuplan.source import Locate
-from cpuplan.text import counted
 
 #: More goals than these are not read.
 _MOST_SHOWN = 3

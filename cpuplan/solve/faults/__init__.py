@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from cpuplan.diagnostics import Diagnostic, errors
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.plan import NodeClass
 from cpuplan.solve.faults import lists, manifests, names, places
 from cpuplan.solve.rules.rule import Statements
 from cpuplan.solve.sets import SetSpec
-from cpuplan.source import Locate, Position
 
 #: Finds what to write under each of a class's sets whose lists split cores.
 Mend = Callable[[NodeClass, Sequence[SetSpec]], Mapping[str, str]]

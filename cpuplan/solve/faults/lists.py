@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 
-from cpuplan.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.base.text import joined
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.diagnostics.source import At
 from cpuplan.plan import NodeClass
 from cpuplan.solve.rules.rule import Statements
 from cpuplan.solve.sets import SetSpec, beside
 from cpuplan.solve.sharing import shared_out
-from cpuplan.source import At
-from cpuplan.text import joined
 
 
 def overlaps(statements: Statements, at: At) -> Iterator[Diagnostic]:

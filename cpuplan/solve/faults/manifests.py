@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import At, Field, Position
+from cpuplan.language.read.pods import problem_of, problems_of, template_of
 from cpuplan.plan import NodeClass
-from cpuplan.read.pods import problem_of, problems_of, template_of
 from cpuplan.solve.rules import demand
 from cpuplan.solve.rules.rule import Statements
-from cpuplan.source import At, Field, Position
 
 #: The pods of one node that are simulated. Kubernetes is tested with 110 (Considerations for large
 #: clusters).

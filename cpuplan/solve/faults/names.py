@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.text import joined
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.model.base import attributes
-from cpuplan.model.pools import DIVIDED, IDLE, QOS_SETS, Pool
-from cpuplan.model.words import PARTITION
+from cpuplan.diagnostics.source import At
+from cpuplan.language.model.base import attributes
+from cpuplan.language.model.pools import DIVIDED, IDLE, QOS_SETS, Pool
+from cpuplan.language.model.words import PARTITION
 from cpuplan.solve.rules.rule import Statements
 from cpuplan.solve.sets import SetSpec, SetSpecs, is_like_host, sibling_of
-from cpuplan.source import At
-from cpuplan.text import joined
 
 
 def two_rests(statements: Statements, at: At) -> Iterator[Diagnostic]:

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.text import joined
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model.sizes import Near
-from cpuplan.model.topology import Topology
+from cpuplan.diagnostics.source import At
+from cpuplan.language.model.sizes import Near
 from cpuplan.solve.rules.devices import device_words, matching
 from cpuplan.solve.rules.neighbours import WORDS
 from cpuplan.solve.rules.places import PLACES, parts_of
 from cpuplan.solve.rules.rule import Statements, scopes_of
 from cpuplan.solve.sets import SetSpec
-from cpuplan.source import At
-from cpuplan.text import joined
 
 
 def absent_places(statements: Statements, at: At) -> Iterator[Diagnostic]:

@@ -8,8 +8,8 @@ made.
 
 from collections.abc import Iterator, Sequence
 
-from cpuplan.cpuset import EMPTY, CpuSet, union
-from cpuplan.model.pools import POOLS, QOS_SETS
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
+from cpuplan.language.model.pools import POOLS, QOS_SETS
 from cpuplan.solve.constraints import Amount, Apart, Constraint, Has, OneOf, WholeCores, Within
 from cpuplan.solve.crowds import neighbours
 from cpuplan.solve.layout import Scope, View

@@ -9,7 +9,7 @@ the solver when it is first called.
 from collections.abc import Sequence
 from itertools import chain
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.solve import effort, goals
 from cpuplan.solve.constraints import Amount, distinguished

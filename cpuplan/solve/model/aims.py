@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cpuplan.cpuset import union
+from cpuplan.base.cpuset import union
 from cpuplan.solve.constraints import slots_by_core
 from cpuplan.solve.goals import Aim, Gap, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.kinds import Pattern

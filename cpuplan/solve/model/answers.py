@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.solve import effort
 from cpuplan.solve.goals import Aim, Gap
 from cpuplan.solve.rules.rule import Problem

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from cpuplan.cpuset import union
-from cpuplan.model.pools import POOLS
+from cpuplan.base.cpuset import union
+from cpuplan.language.model.pools import POOLS
 from cpuplan.solve.constraints import Amount, Constraint
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.model.counts import Counts

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.solve import effort
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import Kind, Pattern, place

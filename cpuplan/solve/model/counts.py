@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.kinds import Kind, Pattern, width

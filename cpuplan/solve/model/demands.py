@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.solve.constraints import Amount, Constraint, Differs, Together
 from cpuplan.solve.kinds import Pattern
 from cpuplan.solve.model.counts import Counts, Expression, Weight, cpus_of

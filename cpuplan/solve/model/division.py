@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeGuard
 
-from cpuplan.cpuset import CpuSet, union
+from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.solve import goals
 from cpuplan.solve.constraints import Apart, Constraint, sets_of
 from cpuplan.solve.goals import Aim, Parts

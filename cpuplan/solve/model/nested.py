@@ -8,8 +8,8 @@ linear program of the solver puts a part of a set where there is no room for the
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from cpuplan.cpuset import CpuSet, union
-from cpuplan.model.pools import QOS_SETS
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.language.model.pools import QOS_SETS
 from cpuplan.solve.constraints import Constraint
 from cpuplan.solve.goals import Aim, Parts
 from cpuplan.solve.layout import hosts_among

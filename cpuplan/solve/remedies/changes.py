@@ -4,19 +4,19 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, get_args
 
-from cpuplan.cpuset import EMPTY, CpuSet, union
-from cpuplan.model.base import attributes
-from cpuplan.model.pools import Part
-from cpuplan.model.sizes import SIZES
-from cpuplan.model.switches import RuleSwitch
-from cpuplan.model.topology import Topology
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
+from cpuplan.base.text import joined
+from cpuplan.base.topology import Topology
+from cpuplan.language.model.base import attributes
+from cpuplan.language.model.pools import Part
+from cpuplan.language.model.sizes import SIZES
+from cpuplan.language.model.switches import RuleSwitch
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Has
 from cpuplan.solve.remedies.edits import Change, all_of, edited, setting, short
 from cpuplan.solve.rules.places import PLACES, parts_of
 from cpuplan.solve.rules.rule import Rule, Statements, scopes_of
 from cpuplan.solve.sets import SetSpec, SetSpecs, has_size
-from cpuplan.text import joined
 
 REST = "rest"
 #: Statements that can only be removed: the attribute of each field.

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.model.base import Model, attributes
-from cpuplan.model.pools import Isolated
+from cpuplan.language.model.base import Model, attributes
+from cpuplan.language.model.pools import Isolated
 from cpuplan.plan import NodeClass
 
 Edit = Callable[[NodeClass], NodeClass]

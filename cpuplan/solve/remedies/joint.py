@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from cpuplan.model.base import attributes
-from cpuplan.model.pools import Pool
+from cpuplan.language.model.base import attributes
+from cpuplan.language.model.pools import Pool
 from cpuplan.plan import NodeClass
 from cpuplan.solve import faults, feasibility, model
 from cpuplan.solve.constraints import BEYOND, Amount

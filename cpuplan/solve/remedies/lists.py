@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.plan import NodeClass
 from cpuplan.solve import faults, model
 from cpuplan.solve.effort import UndecidedError

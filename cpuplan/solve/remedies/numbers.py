@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Container, Iterator, Sequence
 
-from cpuplan.model.base import attributes
-from cpuplan.model.pools import Pool
+from cpuplan.language.model.base import attributes
+from cpuplan.language.model.pools import Pool
 from cpuplan.plan import NodeClass
 from cpuplan.solve import feasibility, model
 from cpuplan.solve.constraints import Amount

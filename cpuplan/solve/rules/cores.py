@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.text import joined
 from cpuplan.solve.constraints import OneThread, Together, WholeCores
 from cpuplan.solve.rules.rule import Rule, Statements, built_in
 from cpuplan.solve.sets import SetSpec, beside, is_like_host, sibling_of
-from cpuplan.text import joined
 
 
 def siblings(statements: Statements) -> Iterator[Rule]:

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from cpuplan import versions
-from cpuplan.kubelet.pods.defaults import apply_defaults
-from cpuplan.kubelet.pods.pod import Pod, read_pod
-from cpuplan.kubelet.pods.qos import pod_guaranteed_cpus
-from cpuplan.kubelet.releases.features import LATEST, Gates
-from cpuplan.model.workloads import Workload
+from cpuplan.language.model.workloads import Workload
+from cpuplan.language.read.pods import template_of
 from cpuplan.plan import NodeClass
-from cpuplan.read.pods import template_of
+from cpuplan.platforms import versions
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules.parts import allowed_scopes
 from cpuplan.solve.rules.rule import Statements
+from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
+from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
+from cpuplan.upstream.kubelet.pods.qos import pod_guaranteed_cpus
+from cpuplan.upstream.kubelet.releases.features import LATEST, Gates
 
 
 def pod_of(workload: Workload) -> Pod | None:

@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from cpuplan.cpuset import CpuSet, union
-from cpuplan.model.inventory import Device
-from cpuplan.model.sizes import Near
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.text import joined
+from cpuplan.language.model.inventory import Device
+from cpuplan.language.model.sizes import Near
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Within
 from cpuplan.solve.rules.places import numbered
 from cpuplan.solve.rules.rule import Rule, Statements
 from cpuplan.solve.sets import SetSpec
-from cpuplan.text import joined
 
 
 def near_devices(statements: Statements) -> Iterator[Rule]:

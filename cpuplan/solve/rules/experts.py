@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.solve.constraints import Amount, Has, Together
 from cpuplan.solve.rules.rule import Rule, Statements, built_in, machine, scopes_of
 from cpuplan.solve.sets import has_size, is_empty

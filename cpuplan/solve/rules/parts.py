@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet, union
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.text import counted
 from cpuplan.solve.constraints import Within
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.portions import InOne
@@ -12,7 +13,6 @@ from cpuplan.solve.rules.neighbours import WORDS
 from cpuplan.solve.rules.places import on_numbered
 from cpuplan.solve.rules.rule import Rule, Statements, named, scopes_of
 from cpuplan.solve.sets import SetSpec
-from cpuplan.text import counted
 
 
 class Part(NamedTuple):

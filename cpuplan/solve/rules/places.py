@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from cpuplan.cpuset import CpuSet, cpus_text, union
-from cpuplan.model.topology import Topology
+from cpuplan.base.cpuset import CpuSet, cpus_text, union
+from cpuplan.base.text import joined, plural
+from cpuplan.base.topology import Topology
 from cpuplan.solve.constraints import Within
 from cpuplan.solve.rules.rule import Rule, Statements
 from cpuplan.solve.sets import SetSpec
-from cpuplan.text import joined, plural
 
 #: Key of a pool, attribute, and the word for one part.
 PLACES = (

@@ -5,16 +5,16 @@ from copy import copy
 from functools import lru_cache
 from typing import NamedTuple
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.text import joined
+from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.diagnostics import Reason
-from cpuplan.model.rulebook import EXPERT_RULES
-from cpuplan.model.topology import UNKNOWN, Topology
+from cpuplan.language.model.rulebook import EXPERT_RULES
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Amount, Constraint
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.portions import Share
 from cpuplan.solve.sets import set_specs, with_siblings
-from cpuplan.text import joined
 
 
 class Rule(NamedTuple):

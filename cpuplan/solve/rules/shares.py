@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil
 
-from cpuplan.model.pools import Pool
-from cpuplan.model.sizes import SHARES
-from cpuplan.model.topology import Topology
+from cpuplan.base.text import counted, joined
+from cpuplan.base.topology import Topology
+from cpuplan.language.model.pools import Pool
+from cpuplan.language.model.sizes import SHARES
 from cpuplan.solve.constraints import Amount, Constraint, bounded
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.portions import Share
 from cpuplan.solve.rules.cores import has_whole_cores
 from cpuplan.solve.rules.rule import Statements
 from cpuplan.solve.sets import SetSpec, hosts_of
-from cpuplan.text import counted, joined
 
 
 def is_share(pool: Pool) -> bool:

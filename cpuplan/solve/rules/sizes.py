@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from cpuplan.cpuset import cpus_text, union
-from cpuplan.model.pools import HIDDEN, POOLS, Pool
+from cpuplan.base.cpuset import cpus_text, union
+from cpuplan.base.text import counted
+from cpuplan.language.model.pools import HIDDEN, POOLS, Pool
 from cpuplan.solve.constraints import (
     Amount,
     Constraint,
@@ -19,7 +20,6 @@ from cpuplan.solve.rules import shares
 from cpuplan.solve.rules.parts import Part, sized_parts, where
 from cpuplan.solve.rules.rule import Rule, Statements, built_in, scopes_of
 from cpuplan.solve.sets import SetSpec, beside, has_size
-from cpuplan.text import counted
 
 #: The field of a size, the statement in words, and its constraints.
 Size = tuple[str, str, tuple[Constraint, ...]]

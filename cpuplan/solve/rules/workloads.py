@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from cpuplan.model.workloads import Workload
+from cpuplan.base.text import counted, joined
+from cpuplan.language.model.workloads import Workload
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Amount, bounded
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules import demand
 from cpuplan.solve.rules.rule import Rule, Statements, machine
-from cpuplan.text import counted, joined
 
 
 def workloads_fit(statements: Statements) -> Iterator[Rule]:

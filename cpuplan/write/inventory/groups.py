@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.name_ranges import expand_names
+from cpuplan.base.name_ranges import expand_names
 
 
 class Group(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from cpuplan.cpuset import EMPTY, CpuSet, union
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
 from cpuplan.write.inventory.merge import Path, merge, merge_mappings, plain
 
 #: Set by software, so that machines of one kind may differ in it.

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.diagnostics.source import Source
 from cpuplan.importers.base import Node
 from cpuplan.importers.documents.nodes import cluster_of
-from cpuplan.read import yaml
-from cpuplan.read.documents import from_sources
-from cpuplan.read.files import object_files
-from cpuplan.source import Source
+from cpuplan.language.read import yaml
+from cpuplan.language.read.documents import from_sources
+from cpuplan.language.read.files import object_files
 from cpuplan.write.inventory.groups import groups_of, hardware_of
 
 #: A node: its cluster and name.

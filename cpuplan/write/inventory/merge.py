@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from cpuplan.cpuset import CpuSet, CpuSetError
-from cpuplan.emit import Flow
+from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.base.emit import Flow
+from cpuplan.base.quantity import to_bytes
 from cpuplan.importers.documents.differences import same_memory
-from cpuplan.quantity import to_bytes
 
 #: The keys above a value; an item of a list has those of the list.
 Path: TypeAlias = tuple[str, ...]

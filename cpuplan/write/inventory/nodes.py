@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.emit import Flow
-from cpuplan.name_ranges import expand_names, fold_names
+from cpuplan.base.emit import Flow
+from cpuplan.base.name_ranges import expand_names, fold_names
 from cpuplan.write.inventory.groups import Group, groups_of, hardware_of, names_of
 
 #: Keys of an entry that is written on one line.

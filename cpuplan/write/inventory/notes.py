@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
+from cpuplan.base.name_ranges import fold_names
 from cpuplan.importers.documents.kinds import Kind
-from cpuplan.name_ranges import fold_names
 from cpuplan.write.inventory.hardware import same_facts, tells_less
 from cpuplan.write.inventory.known import Known, Place, users
 from cpuplan.write.inventory.matching import Matches

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from cpuplan.composer import LOADER
-from cpuplan.emit import Flow, to_yaml
+from cpuplan.base.composer import LOADER
+from cpuplan.base.emit import Flow, to_yaml
 from cpuplan.write.inventory.merge import align, plain
 
 

@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from cpuplan.base.files import Unreadable, read_regular
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.files import Unreadable, read_regular
 from cpuplan.importers import documents
 from cpuplan.importers.documents.kinds import Kind
 from cpuplan.importers.documents.nodes import cluster_facts, derived_clusters, nodes_documents
 from cpuplan.importers.documents.texts import document, texts_of
-from cpuplan.read import yaml
-from cpuplan.read.files import refusal
+from cpuplan.language.read import yaml
+from cpuplan.language.read.files import refusal
 from cpuplan.write import second_reader
 from cpuplan.write.comments import Comment, comments
 from cpuplan.write.inventory.hardware import merge_hardware

@@ -1,4 +1,4 @@
-"""Koordinator (vectors/koordinator) against the port `cpuplan.koordinator`."""
+"""Koordinator (vectors/koordinator) against the port `cpuplan.upstream.koordinator`."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

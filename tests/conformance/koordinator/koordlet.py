@@ -4,17 +4,17 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from cpuplan.koordinator import proposal
-from cpuplan.koordinator.annotations.topology import CpuInfo, SharedPool
-from cpuplan.koordinator.annotations.values import texts_of
-from cpuplan.koordinator.koordlet import cpusets, nodetopology
-from cpuplan.koordinator.koordlet.node import Kubelet, Machine, Node
-from cpuplan.koordinator.koordlet.suppress import suppress
-from cpuplan.koordinator.koordlet.zones import Zone, compute_zones, merge_zones
-from cpuplan.kubelet.bits import bits_of, parse_cpus, to_text
-from cpuplan.kubelet.errors import KubeletError, PanicError
-from cpuplan.kubelet.machine import NodeMemory
-from cpuplan.kubelet.pods.pod import CPU, MEMORY, Pod, read_resources
+from cpuplan.upstream.koordinator import proposal
+from cpuplan.upstream.koordinator.annotations.topology import CpuInfo, SharedPool
+from cpuplan.upstream.koordinator.annotations.values import texts_of
+from cpuplan.upstream.koordinator.koordlet import cpusets, nodetopology
+from cpuplan.upstream.koordinator.koordlet.node import Kubelet, Machine, Node
+from cpuplan.upstream.koordinator.koordlet.suppress import suppress
+from cpuplan.upstream.koordinator.koordlet.zones import Zone, compute_zones, merge_zones
+from cpuplan.upstream.kubelet.bits import bits_of, parse_cpus, to_text
+from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
+from cpuplan.upstream.kubelet.machine import NodeMemory
+from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Pod, read_resources
 from tests.conformance.koordinator.shapes import Json, pod_of, rows_of
 from tests.conformance.operations import Judge
 

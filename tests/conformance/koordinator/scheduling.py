@@ -4,36 +4,39 @@ from collections.abc import Iterable, Iterator
 from json import dumps
 from typing import Any
 
-from cpuplan.koordinator.annotations.pod import NumaNodeResource
-from cpuplan.koordinator.annotations.topology import (
+from cpuplan.upstream.koordinator.annotations.pod import NumaNodeResource
+from cpuplan.upstream.koordinator.annotations.topology import (
     CpuManagerPolicy,
     node_bind_policy,
     read_cpu_manager_policy,
 )
-from cpuplan.koordinator.keys import CPU_MANAGER_POLICY
-from cpuplan.koordinator.koordlet.nodetopology import topology_policy
-from cpuplan.koordinator.scheduler.args import read_args
-from cpuplan.koordinator.scheduler.cpus.allocated import Allocated
-from cpuplan.koordinator.scheduler.cpus.cpu_accumulator import Wish, take_preferred_cpus
-from cpuplan.koordinator.scheduler.cpus.ordering import Ordering
-from cpuplan.koordinator.scheduler.cpus.topology import CPUTopology, topology_of
-from cpuplan.koordinator.scheduler.names import LEAST_ALLOCATED
-from cpuplan.koordinator.scheduler.node_allocation import NodeAllocation, PodAllocation
-from cpuplan.koordinator.scheduler.options import TopologyOptions
-from cpuplan.koordinator.scheduler.policies import (
+from cpuplan.upstream.koordinator.keys import CPU_MANAGER_POLICY
+from cpuplan.upstream.koordinator.koordlet.nodetopology import topology_policy
+from cpuplan.upstream.koordinator.scheduler.args import read_args
+from cpuplan.upstream.koordinator.scheduler.cpus.allocated import Allocated
+from cpuplan.upstream.koordinator.scheduler.cpus.cpu_accumulator import Wish, take_preferred_cpus
+from cpuplan.upstream.koordinator.scheduler.cpus.ordering import Ordering
+from cpuplan.upstream.koordinator.scheduler.cpus.topology import CPUTopology, topology_of
+from cpuplan.upstream.koordinator.scheduler.names import LEAST_ALLOCATED
+from cpuplan.upstream.koordinator.scheduler.node_allocation import NodeAllocation, PodAllocation
+from cpuplan.upstream.koordinator.scheduler.options import TopologyOptions
+from cpuplan.upstream.koordinator.scheduler.policies import (
     bind_policy,
     merged_numa_policy,
     node_numa_policy,
     numa_strategy,
 )
-from cpuplan.koordinator.scheduler.request import Request
-from cpuplan.koordinator.scheduler.resource_manager import allocate
-from cpuplan.koordinator.scheduler.status import StatusError
-from cpuplan.koordinator.scheduler.topology_options import numa_policy, read_topology_options
-from cpuplan.koordinator.scheduler.topology_policy import Hint, Nodes, ProviderHints, merge
-from cpuplan.kubelet.bits import bits_of, members, parse_cpus, to_text
-from cpuplan.kubelet.errors import KubeletError, PanicError
-from cpuplan.kubelet.pods.pod import read_resources
+from cpuplan.upstream.koordinator.scheduler.request import Request
+from cpuplan.upstream.koordinator.scheduler.resource_manager import allocate
+from cpuplan.upstream.koordinator.scheduler.status import StatusError
+from cpuplan.upstream.koordinator.scheduler.topology_options import (
+    numa_policy,
+    read_topology_options,
+)
+from cpuplan.upstream.koordinator.scheduler.topology_policy import Hint, Nodes, ProviderHints, merge
+from cpuplan.upstream.kubelet.bits import bits_of, members, parse_cpus, to_text
+from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
+from cpuplan.upstream.kubelet.pods.pod import read_resources
 from tests.conformance.koordinator.sequences import schedule
 from tests.conformance.koordinator.shapes import rows_of
 from tests.conformance.operations import Judge

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from cpuplan.koordinator import qos
-from cpuplan.koordinator.annotations import node, pod, topology
-from cpuplan.koordinator.annotations.values import texts_of
-from cpuplan.koordinator.cpulists import parse_cpus
-from cpuplan.koordinator.keys import (
+from cpuplan.upstream.koordinator import qos
+from cpuplan.upstream.koordinator.annotations import node, pod, topology
+from cpuplan.upstream.koordinator.annotations.values import texts_of
+from cpuplan.upstream.koordinator.cpulists import parse_cpus
+from cpuplan.upstream.koordinator.keys import (
     AMPLIFICATION_RATIO,
     BE_CPU_SHARED_POOLS,
     CPU_BASIC_INFO,
@@ -23,11 +23,11 @@ from cpuplan.koordinator.keys import (
     RESOURCE_STATUS,
     SYSTEM_QOS_RESOURCE,
 )
-from cpuplan.koordinator.webhooks import nodes, pods
-from cpuplan.koordinator.webhooks.sloconfig import admission
-from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.errors import AggregateError, KubeletError, PanicError
-from cpuplan.kubelet.pods.pod import read_resources
+from cpuplan.upstream.koordinator.webhooks import nodes, pods
+from cpuplan.upstream.koordinator.webhooks.sloconfig import admission
+from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubelet.errors import AggregateError, KubeletError, PanicError
+from cpuplan.upstream.kubelet.pods.pod import read_resources
 from tests.conformance.koordinator.shapes import Json, pod_of
 from tests.conformance.operations import Judge
 

@@ -1,15 +1,15 @@
 """Ops without a state: sets, masks, topologies, the allocators, hints."""
 
-from cpuplan.kubelet import bits
-from cpuplan.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed
-from cpuplan.kubelet.cpu.distributed import take_by_topology_numa_distributed
-from cpuplan.kubelet.cpu.hints import generate_cpu_topology_hints
-from cpuplan.kubelet.cpu.topology import discover
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.machine import MachineCore, MachineNode
-from cpuplan.kubelet.releases import features, policy_options
-from cpuplan.kubelet.topology.policy import CONTAINER, NUMAInfo, new_policy
-from cpuplan.versions import to_text
+from cpuplan.platforms.versions import to_text
+from cpuplan.upstream.kubelet import bits
+from cpuplan.upstream.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed
+from cpuplan.upstream.kubelet.cpu.distributed import take_by_topology_numa_distributed
+from cpuplan.upstream.kubelet.cpu.hints import generate_cpu_topology_hints
+from cpuplan.upstream.kubelet.cpu.topology import discover
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.machine import MachineCore, MachineNode
+from cpuplan.upstream.kubelet.releases import features, policy_options
+from cpuplan.upstream.kubelet.topology.policy import CONTAINER, NUMAInfo, new_policy
 from tests.conformance.kubelet.shapes import Json, Op, hint_json, hints, topology, topology_json
 
 

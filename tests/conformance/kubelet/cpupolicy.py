@@ -1,12 +1,12 @@
 """The static CPU policy, driven directly."""
 
-from cpuplan.kubelet.bits import parse_cpus, to_text
-from cpuplan.kubelet.cpu import pod_allocation, policy_static
-from cpuplan.kubelet.cpu.state import CPUState
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.kubelet.releases.features import set_gates
-from cpuplan.kubelet.topology.hints import TopologyHint
+from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
+from cpuplan.upstream.kubelet.cpu import pod_allocation, policy_static
+from cpuplan.upstream.kubelet.cpu.state import CPUState
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubelet.releases.features import set_gates
+from cpuplan.upstream.kubelet.topology.hints import TopologyHint
 from tests.conformance.kubelet.cpustate import cpu_state, cpu_state_json
 from tests.conformance.kubelet.policies import Driver
 from tests.conformance.kubelet.shapes import Json, Op, topology

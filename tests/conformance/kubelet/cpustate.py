@@ -2,11 +2,11 @@
 
 import json
 
-from cpuplan.kubelet.bits import parse_cpus, to_text
-from cpuplan.kubelet.checkpoint import checksum, write
-from cpuplan.kubelet.cpu import state
-from cpuplan.kubelet.cpu.state import CPUState
-from cpuplan.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
+from cpuplan.upstream.kubelet.checkpoint import checksum, write
+from cpuplan.upstream.kubelet.cpu import state
+from cpuplan.upstream.kubelet.cpu.state import CPUState
+from cpuplan.upstream.kubelet.releases.features import Gates
 from tests.conformance.kubelet.shapes import STATE_FOLDER, Json
 
 

@@ -1,13 +1,13 @@
 """The static memory policy, driven directly."""
 
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.machine import NodeMemory
-from cpuplan.kubelet.memory import pod_allocation
-from cpuplan.kubelet.memory.policy_static import StaticPolicy
-from cpuplan.kubelet.memory.state import MemoryState, machine_json
-from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.kubelet.releases.features import set_gates
-from cpuplan.kubelet.topology.hints import TopologyHint
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.machine import NodeMemory
+from cpuplan.upstream.kubelet.memory import pod_allocation
+from cpuplan.upstream.kubelet.memory.policy_static import StaticPolicy
+from cpuplan.upstream.kubelet.memory.state import MemoryState, machine_json
+from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubelet.releases.features import set_gates
+from cpuplan.upstream.kubelet.topology.hints import TopologyHint
 from tests.conformance.kubelet.memorystate import blocks_json, memory_state
 from tests.conformance.kubelet.policies import Driver
 from tests.conformance.kubelet.shapes import Json, Op

@@ -2,9 +2,9 @@
 
 import json
 
-from cpuplan.kubelet.memory import state
-from cpuplan.kubelet.memory.state import Blocks, MemoryState
-from cpuplan.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.memory import state
+from cpuplan.upstream.kubelet.memory.state import Blocks, MemoryState
+from cpuplan.upstream.kubelet.releases.features import Gates
 from tests.conformance.kubelet.shapes import STATE_FOLDER, Json
 
 

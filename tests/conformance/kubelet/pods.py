@@ -1,10 +1,10 @@
 """Ops about pods alone."""
 
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods import qos
-from cpuplan.kubelet.pods.defaults import apply_defaults
-from cpuplan.kubelet.pods.pod import Container, Pod, Resources, read_pod
-from cpuplan.kubelet.releases.features import Gates, set_gates
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.pods import qos
+from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
+from cpuplan.upstream.kubelet.pods.pod import Container, Pod, Resources, read_pod
+from cpuplan.upstream.kubelet.releases.features import Gates, set_gates
 from tests.conformance.kubelet.shapes import Json, Op
 
 

@@ -4,9 +4,9 @@ their answers.
 
 from typing import Any
 
-from cpuplan.kubelet.errors import HangError, KubeletError, PanicError, refusal
-from cpuplan.kubelet.pods.pod import Pod, read_pod
-from cpuplan.kubelet.topology.hints import NO_AFFINITY, TopologyHint
+from cpuplan.upstream.kubelet.errors import HangError, KubeletError, PanicError, refusal
+from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
+from cpuplan.upstream.kubelet.topology.hints import NO_AFFINITY, TopologyHint
 from tests.conformance.kubelet.shapes import Json, hint, hints_json
 
 

@@ -1,12 +1,12 @@
-"""Values of the vectors as those of cpuplan.kubelet, and back."""
+"""Values of the vectors as those of cpuplan.upstream.kubelet, and back."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from cpuplan.kubelet.bits import bits_of, members
-from cpuplan.kubelet.cpu.topology import CPUTopology
-from cpuplan.kubelet.machine import Machine, MachineCore, MachineNode, NodeMemory
-from cpuplan.kubelet.topology.hints import ProviderHints, TopologyHint
+from cpuplan.upstream.kubelet.bits import bits_of, members
+from cpuplan.upstream.kubelet.cpu.topology import CPUTopology
+from cpuplan.upstream.kubelet.machine import Machine, MachineCore, MachineNode, NodeMemory
+from cpuplan.upstream.kubelet.topology.hints import ProviderHints, TopologyHint
 
 Json = dict[str, Any]
 Op = Callable[[Json], Json]

@@ -1,4 +1,4 @@
-"""The machine config operator's answers (vectors/mco) against `cpuplan.mco`.
+"""The machine config operator's answers (vectors/mco) against `cpuplan.upstream.mco`.
 
 An operation yields sentences about what differs, for one release.
 """
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from cpuplan.mco.releases import NEWEST, Release, newest_ignition
+from cpuplan.upstream.mco.releases import NEWEST, Release, newest_ignition
 from tests.conformance.mco import costing, generating, merging
 
 Json: TypeAlias = dict[str, Any]

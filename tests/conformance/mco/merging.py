@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from cpuplan.mco import effective as effective_room
-from cpuplan.mco import pools
-from cpuplan.mco.errors import McoError, RenderError
-from cpuplan.mco.reconcile import refusal_against_current
-from cpuplan.mco.releases import NEWEST, Release
-from cpuplan.mco.render import Rendered, render
+from cpuplan.upstream.mco import effective as effective_room
+from cpuplan.upstream.mco import pools
+from cpuplan.upstream.mco.errors import McoError, RenderError
+from cpuplan.upstream.mco.reconcile import refusal_against_current
+from cpuplan.upstream.mco.releases import NEWEST, Release
+from cpuplan.upstream.mco.render import Rendered, render
 from tests.conformance.comparing import differ
 
 Json = dict[str, Any]

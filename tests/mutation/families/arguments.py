@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import cmdline, kernel
-from cpuplan.cpuset import CpuSet
-from cpuplan.setting import Setting
+from cpuplan.plan.setting import Setting
 from tests.mutation.mutation import Case, Mutation, named
 from tests.mutation.values import other_cpus, other_word
 

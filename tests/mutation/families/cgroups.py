@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from tests.mutation.image import Content
 from tests.mutation.mutation import Case, Mutation
 from tests.mutation.values import other_cpus

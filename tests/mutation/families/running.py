@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components.host import sysctl
-from cpuplan.cpuset import CpuSet
 from tests.mutation.image import Content
 from tests.mutation.mutation import Case, Mutation, named
 from tests.mutation.values import other_cpus, other_word

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.setting import Evidence, Setting
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.plan.setting import Evidence, Setting
 from tests.mutation.mutation import Case, Mutation, named
 from tests.mutation.values import other_text
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from tests.mutation.image import Content
 from tests.mutation.mutation import Case, Mutation, named
 

@@ -9,7 +9,7 @@ import pytest
 
 from cpuplan.backends import admission
 from cpuplan.components.admission import ALLOWED, RESOURCE
-from cpuplan.model.cluster import ClusterSpec
+from cpuplan.language.model.cluster import ClusterSpec
 from tests.api_server import Answer, Request, admit
 from tests.machines.plans import plan
 from tests.projects import SHARED, needs_shared

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from cpuplan import backends
-from cpuplan.agent import verdict
-from cpuplan.agent.verdict import Verdict
 from cpuplan.backends.verify import binding
+from cpuplan.node.agent import verdict
+from cpuplan.node.agent.verdict import Verdict
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.api_server import Request, admit
 from tests.machines.plans import plan, regular

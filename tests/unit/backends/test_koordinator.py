@@ -12,10 +12,10 @@ import yaml
 from cpuplan import backends
 from cpuplan.backends.koordinator import are_in
 from cpuplan.components.koordinator import chart
-from cpuplan.koordinator.scheduler.args import read_args
-from cpuplan.koordinator.webhooks.sloconfig import admission as sloconfig
-from cpuplan.model.delivery import DeliverySpec
+from cpuplan.language.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
+from cpuplan.upstream.koordinator.scheduler.args import read_args
+from cpuplan.upstream.koordinator.webhooks.sloconfig import admission as sloconfig
 from tests.machines.plans import plan, regular
 from tests.unit.components.test_components import PLANS
 

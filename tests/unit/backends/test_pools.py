@@ -10,9 +10,9 @@ from cpuplan.backends.base import to_file
 from cpuplan.backends.openshift import inherited as of_others
 from cpuplan.backends.openshift import merged, objects
 from cpuplan.components.openshift.machineconfig import ROLE
-from cpuplan.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
-from cpuplan.model.cluster import ClusterSpec
+from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.plan import ConfiguredPlan, Kept
+from cpuplan.upstream.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
 from tests.machines.plans import plan
 
 PAGES = {"hugePages": {"defaultSize": "1G", "pages": [{"size": "1G", "count": 4}]}}

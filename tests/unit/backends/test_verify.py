@@ -9,14 +9,14 @@ import pytest
 import yaml
 
 from cpuplan import backends
-from cpuplan.agent import metrics
-from cpuplan.agent.board import Board, Checked
-from cpuplan.agent.board import Plan as Known
 from cpuplan.backends.argocd.kinds import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
 from cpuplan.backends.verify import access, arrival, cluster_manifests
 from cpuplan.check.cluster.kinds import KINDS as KINDS_OF_A_CLUSTER
 from cpuplan.fleet.verification import KINDS, agent
-from cpuplan.model.delivery import DeliverySpec
+from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.node.agent import metrics
+from cpuplan.node.agent.board import Board, Checked
+from cpuplan.node.agent.board import Plan as Known
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.render.prometheus import Counts
 from cpuplan.write import emitted

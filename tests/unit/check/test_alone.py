@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.expected.state import UnreadableStateError, read
+from cpuplan.plan.expected.state import UnreadableStateError, read
 from tests import checked
 from tests.hosts import make_root
 from tests.machines.plans import plan, regular
@@ -20,7 +20,7 @@ from pathlib import Path
 from cpuplan.check.host import check
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import nowhere
-from cpuplan.expected.folder import load
+from cpuplan.plan.expected.folder import load
 answers = check(Root(Path(sys.argv[1])), load(Path(sys.argv[2])), "", nowhere)
 assert answers
 print(*[name for name in {HEAVY!r} if name in sys.modules])

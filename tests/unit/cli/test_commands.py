@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import pipeline
-from cpuplan.read.documents import KINDS
+from cpuplan.language.read.documents import KINDS
 from tests.hosts import make_root
 from tests.machines import trees
 from tests.projects import REPOSITORY, make_project, plain_environment, run_in

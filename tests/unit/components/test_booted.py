@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from cpuplan.codes import isolation
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import booted, checks
-from cpuplan.cpuset import CpuSet
+from cpuplan.diagnostics.codes import isolation
 from cpuplan.render.explain.kernel import explain_kernel
 from tests.machines.plans import no_position, plan
 from tests.unit.components import test_slices

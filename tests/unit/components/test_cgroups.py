@@ -6,7 +6,7 @@ import pytest
 
 from cpuplan.components import cgroups
 from cpuplan.fleet import cluster_facts
-from cpuplan.model.cluster import ClusterSpec
+from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import traps
 from cpuplan.simulate.planned import planned

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from cpuplan import platforms
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Cpu, KubeletFacts, NumaNodeFacts, SharedCache, Topology
 from cpuplan.components import checks
-from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, Severity
-from cpuplan.model.topology import Cpu, KubeletFacts, NumaNodeFacts, SharedCache, Topology
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
 from tests.machines.plans import GIB, no_position, plan, regular
 
 
@@ -729,8 +729,8 @@ def test_each_finding(code: str, given: dict[str, Any], named: list[str]) -> Non
 
 
 def test_every_code_has_a_row() -> None:
-    from cpuplan.codes import components, kubelet, mechanism, mechanisms, runtimes
-    from cpuplan.codes.koordinator import targets
+    from cpuplan.diagnostics.codes import components, kubelet, mechanism, mechanisms, runtimes
+    from cpuplan.diagnostics.codes.koordinator import targets
 
     # Of backends (tests/unit/backends), of clusters (tests/unit/components/koordinator), of paused
     # intents (tests/test_paused.py), of machines without the zones of koordlet

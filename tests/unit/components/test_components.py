@@ -7,7 +7,7 @@ from cpuplan.backends import configure
 from cpuplan.components import checks, kubelet, reasons
 from cpuplan.components.base import Component
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.setting import Cost, Effect
+from cpuplan.plan.setting import Cost, Effect
 from tests.machines.plans import no_position, plan, regular
 
 TWO_SOCKETS = regular(sockets=2, cores=8, threads=2)

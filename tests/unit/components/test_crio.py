@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 
 from cpuplan.backends import kubernetes, openshift
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import crio
-from cpuplan.cpuset import CpuSet
-from cpuplan.runtime.configuration.reading import decode, merge
-from cpuplan.setting import Value
+from cpuplan.plan.setting import Value
+from cpuplan.upstream.runtime.configuration.reading import decode, merge
 from tests.machines.plans import plan
 
 HANDLER = "runtimes.high-performance."

@@ -4,9 +4,9 @@ from typing import Any
 
 from cpuplan.backends import configure
 from cpuplan.backends.openshift import profile_checks
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.setting import Value
+from cpuplan.plan.setting import Value
 from cpuplan.solve import solver
 from tests.unit.solve.problems import locate, machine, node_class
 

@@ -3,11 +3,11 @@ from typing import Any
 import pytest
 
 from cpuplan.backends import configure
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import cmdline, kernel
-from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
-from cpuplan.setting import Setting, Settings
+from cpuplan.plan.setting import Setting, Settings
 from tests.machines.plans import plan, regular
 
 

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import NumaNodeFacts, Topology
 from cpuplan.components import kubelet
-from cpuplan.cpuset import CpuSet
-from cpuplan.model.topology import NumaNodeFacts, Topology
 from tests.machines.plans import GIB, plan, regular
 
 MIB = 1024**2

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from cpuplan.backends.openshift import PATHS
+from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.components import crio, kernel, kubelet, runtimeclass
 from cpuplan.components.openshift import mixedcpus, units
-from cpuplan.cpuset import CpuSet, union
 from cpuplan.plan import ConfiguredPlan
 from tests.machines.plans import plan, regular
 

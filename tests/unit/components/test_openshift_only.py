@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import kernel, kubelet
 from cpuplan.components.host import rps
 from cpuplan.components.openshift import ovsdpdk, pinning, tuned, units
-from cpuplan.cpuset import CpuSet
-from cpuplan.setting import Value
+from cpuplan.plan.setting import Value
 from tests.machines.plans import plan, regular
 
 OPENSHIFT: dict[str, Any] = {"platform": "openshift", "version": "5.1"}

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import kernel, slices
 from cpuplan.components.host import partitions
-from cpuplan.cpuset import CpuSet
-from cpuplan.linux.cpusets.tree import Tree
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate.runtimes import runtime_of
+from cpuplan.upstream.linux.cpusets.tree import Tree
 from tests.machines.plans import plan
 
 SLICE, THREADS, PODS = "isolcpus.slice", f"isolcpus.slice/{partitions.THREADS}", "kubepods.slice"

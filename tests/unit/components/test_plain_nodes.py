@@ -18,7 +18,7 @@ from cpuplan.components.host import (
     workqueue,
 )
 from cpuplan.components.openshift import tuned as of_openshift
-from cpuplan.model.cluster import ClusterSpec
+from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.plan import ConfiguredPlan
 from tests.machines.plans import no_position, plan, regular
 

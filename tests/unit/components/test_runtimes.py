@@ -8,9 +8,9 @@ import pytest
 from cpuplan.components import containerd, crio
 from cpuplan.components.checks import runtimes
 from cpuplan.diagnostics import Reason
-from cpuplan.runtime.configuration.keys import LATEST
-from cpuplan.setting import Setting, Value
-from cpuplan.versions import Version, from_text
+from cpuplan.plan.setting import Setting, Value
+from cpuplan.platforms.versions import Version, from_text
+from cpuplan.upstream.runtime.configuration.keys import LATEST
 from tests.machines.plans import plan
 
 

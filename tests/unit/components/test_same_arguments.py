@@ -3,7 +3,7 @@
 import pytest
 
 from cpuplan.components.cmdline import keyed, same
-from cpuplan.setting import Value
+from cpuplan.plan.setting import Value
 
 
 @pytest.mark.parametrize(

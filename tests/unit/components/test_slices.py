@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from cpuplan import backends
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import checks, slices
-from cpuplan.cpuset import CpuSet
 from cpuplan.diagnostics import Severity
-from cpuplan.model.cluster import ClusterSpec
+from cpuplan.language.model.cluster import ClusterSpec
 from tests.machines.plans import no_position, plan
 
 BEST_EFFORT, BURSTABLE = "kubepods-besteffort.slice", "kubepods-burstable.slice"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.resources import resource
 from cpuplan.components import units
 from cpuplan.components.openshift import units as of_openshift
-from cpuplan.cpuset import CpuSet
-from cpuplan.resources import resource
 from tests.machines.plans import plan, regular
 
 SCRIPTS = sorted(resource("templates", "bin").glob("*.sh"))

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
 from cpuplan.fleet import catalog, hardware
-from cpuplan.model.topology import Topology
-from cpuplan.read import documents, yaml
-from cpuplan.read.documents import Document
-from cpuplan.read.files import input_files
+from cpuplan.language.read import documents, yaml
+from cpuplan.language.read.documents import Document
+from cpuplan.language.read.files import input_files
 from tests.projects import REPOSITORY, SHARED, needs_shared
 
 CORPUS = SHARED / "corpus"

@@ -7,8 +7,8 @@ import yaml
 
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.fleet import claims, groups
-from cpuplan.read.documents import Documents, from_sources
-from cpuplan.read.yaml import parse
+from cpuplan.language.read.documents import Documents, from_sources
+from cpuplan.language.read.yaml import parse
 
 NODES = """\
 apiVersion: cpuplan.io/v1alpha1

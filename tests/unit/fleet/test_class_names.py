@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan import naming, pipeline
-from cpuplan.cpuset import CpuSet
+from cpuplan import pipeline
+from cpuplan.base import naming
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.fleet.class_names import LONGEST_LIST, offline_part
 from tests.projects import make_project
 

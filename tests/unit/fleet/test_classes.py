@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import pipeline
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from tests.projects import make_project
 
 

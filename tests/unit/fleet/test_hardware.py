@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.fleet.hardware import build
 from cpuplan.importers import documents
 from cpuplan.importers.sysroot import reader as sysroot
-from cpuplan.model.inventory import HardwareSpec
-from cpuplan.model.topology import UNKNOWN, Topology
-from cpuplan.read import documents as read_documents
-from cpuplan.read import yaml
+from cpuplan.language.model.inventory import HardwareSpec
+from cpuplan.language.read import documents as read_documents
+from cpuplan.language.read import yaml
 
 CORPUS = Path(__file__).parents[3].parent / "shared" / "corpus"
 INTERLEAVED = {"cores": "interleaved"}

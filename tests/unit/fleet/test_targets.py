@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from cpuplan.fleet import targets
-from cpuplan.model import roles
-from cpuplan.model.intent import IntentSpec
+from cpuplan.language.model import roles
+from cpuplan.language.model.intent import IntentSpec
 
 POOL = {"platform": "openshift", "version": "4.20", "pool": "du"}
 KUBERNETES = {"platform": "kubernetes", "version": "1.33"}

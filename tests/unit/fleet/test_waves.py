@@ -5,7 +5,7 @@ from typing import Any
 from cpuplan.fleet.claims import Claim
 from cpuplan.fleet.groups import Group
 from cpuplan.fleet.waves import of_class
-from cpuplan.model.intent import IntentSpec
+from cpuplan.language.model.intent import IntentSpec
 from cpuplan.plan import Wave
 from tests.machines.plans import plan
 

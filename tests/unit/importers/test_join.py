@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers import join
 from cpuplan.importers.base import Node, NodeObject, Zone
 from cpuplan.importers.machine import Machine, NumaFacts

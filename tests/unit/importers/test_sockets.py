@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers import machineinfo
 from cpuplan.importers.data import Complaints
 from cpuplan.importers.hwloc import reader as hwloc

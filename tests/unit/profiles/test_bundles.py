@@ -3,9 +3,9 @@
 import pytest
 
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.language.read import yaml
 from cpuplan.profiles import bundles
 from cpuplan.profiles import reader as openshift
-from cpuplan.read import yaml
 
 PROFILE = """\
 apiVersion: performance.openshift.io/v2

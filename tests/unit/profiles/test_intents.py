@@ -6,13 +6,13 @@ import pytest
 
 from cpuplan.backends import configure
 from cpuplan.backends.openshift import objects
+from cpuplan.base.emit import to_yaml
 from cpuplan.diagnostics import errors
-from cpuplan.emit import to_yaml
 from cpuplan.fleet import assumed
+from cpuplan.language.read import yaml
+from cpuplan.language.read.documents import Document
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.profiles import reader
-from cpuplan.read import yaml
-from cpuplan.read.documents import Document
 
 SELECTOR = {"node-role.kubernetes.io/worker-cnf": ""}
 #: Every field of the CRD, together where they can be.

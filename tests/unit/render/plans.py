@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from cpuplan.backends import configure
-from cpuplan.cpuset import EMPTY, CpuSet
+from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
 from cpuplan.diagnostics import Reason
-from cpuplan.model.topology import UNKNOWN, Cpu, NumaNodeFacts, Topology
 from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
 from tests.machines.plans import class_of
 

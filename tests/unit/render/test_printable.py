@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.emit import to_json, to_yaml
+from cpuplan.base.printable import printable, printable_lines
 from cpuplan.diagnostics import Diagnostic, Label
-from cpuplan.emit import to_json, to_yaml
+from cpuplan.diagnostics.source import Position
 from cpuplan.fleet import hardware
-from cpuplan.model.inventory import Device, HardwareSpec
+from cpuplan.language.model.inventory import Device, HardwareSpec
 from cpuplan.plan import NodePlan, Pool
-from cpuplan.printable import printable, printable_lines
 from cpuplan.render import diagnostics
 from cpuplan.render.ansi import STYLES, on_terminal, paint
 from cpuplan.render.columns import table
@@ -28,7 +29,6 @@ from cpuplan.render.map.hardware import hardware_map
 from cpuplan.render.map.plan import plan_map
 from cpuplan.render.map.svg.draw import draw_svg
 from cpuplan.render.map.terminal.draw import draw_text
-from cpuplan.source import Position
 from tests.projects import REPOSITORY, make_project, plain_environment, run_in
 from tests.unit.render.plans import make_plan, regular
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.node import Node
-from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate import admission
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
+from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubelet.node import Node
+from cpuplan.upstream.kubelet.pods.pod import Pod
 from tests.machines.pods import container, guaranteed, named, pod
 from tests.unit.simulate.allocators.test_kubelet import facts
 

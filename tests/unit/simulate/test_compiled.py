@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.impact.sides import Side
+from cpuplan.change.impact.sides import Side
 from cpuplan.simulate import compiled, planned
 from tests import named_cases
 

@@ -1,12 +1,12 @@
 """Manifests on several nodes."""
 
-from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import fleet
 from cpuplan.simulate.allocators.base import Admission
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.fleet import Result, Starter
 from cpuplan.simulate.manifests import Item
+from cpuplan.upstream.kubelet.pods.pod import Pod
 from tests.machines.plans import plan, regular
 from tests.machines.pods import guaranteed
 

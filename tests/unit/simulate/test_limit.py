@@ -2,7 +2,6 @@
 
 import pytest
 
-from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.render.simulation import data, text
 from cpuplan.simulate import admission, fleet, traps
@@ -14,6 +13,7 @@ from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
 from cpuplan.solve import effort
 from cpuplan.solve.effort import UndecidedError, admissions
+from cpuplan.upstream.kubelet.pods.pod import Pod
 from tests.machines.plans import plan, regular
 from tests.machines.pods import guaranteed
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.read import yaml
+from cpuplan.language.read import yaml
 from cpuplan.simulate import manifests
 from cpuplan.simulate.manifests import MOST, Manifests
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.kubelet.pods.pod import read_pod
 from cpuplan.simulate import notes
+from cpuplan.upstream.kubelet.pods.pod import read_pod
 from tests.machines.plans import plan
 
 EXCLUSIVE = {"limits": {"cpu": 2, "memory": "1Gi"}}

@@ -4,11 +4,16 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.kubelet.machineinfo import ASSUMED_MEMORY, machine_of, number_of_sockets, without
-from cpuplan.kubelet.releases.policy_options import with_gates
-from cpuplan.model.topology import KubeletFacts, SharedCache, Topology
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import KubeletFacts, SharedCache, Topology
 from cpuplan.simulate.planned import planned
+from cpuplan.upstream.kubelet.machineinfo import (
+    ASSUMED_MEMORY,
+    machine_of,
+    number_of_sockets,
+    without,
+)
+from cpuplan.upstream.kubelet.releases.policy_options import with_gates
 from tests.machines.plans import GIB, plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 import yaml
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.fits import compiled
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.pods.pod import Pod
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.fits import compiled
+from cpuplan.base.resources import resource
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.resources import resource
 from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import planned
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.pods.pod import Pod
 from tests import named_cases
 from tests.machines.pods import container, guaranteed, named, pod
 

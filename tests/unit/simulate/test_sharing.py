@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from cpuplan.kubelet.pods.pod import read_pod
+from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.read import yaml
-from cpuplan.runtime.mixedcpus import RESOURCE
 from cpuplan.simulate import manifests, sharing
+from cpuplan.upstream.kubelet.pods.pod import read_pod
+from cpuplan.upstream.runtime.mixedcpus import RESOURCE
 from tests.machines.plans import plan
 from tests.unit.backends.test_admission import ADMITTED, REFUSED, container, pod
 

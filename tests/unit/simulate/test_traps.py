@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.model.topology import Cpu, KubeletFacts, NumaNodeFacts, Topology
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Cpu, KubeletFacts, NumaNodeFacts, Topology
 from cpuplan.simulate import traps
 from cpuplan.simulate.managers import field_of
 from tests.machines.plans import GIB, no_position, plan, regular

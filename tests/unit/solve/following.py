@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from cpuplan.model.pools import POOLS, QOS_SETS
-from cpuplan.model.sizes import SIZES
+from cpuplan.language.model.pools import POOLS, QOS_SETS
+from cpuplan.language.model.sizes import SIZES
 
 PLACES = {
     "NUMA node": "numaNodes",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.plan import NodeClass
 
 POOLS = ("reserved", "shared", "isolated", "isolcpus", "offlined")

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.cpuset import EMPTY, CpuSet
-from cpuplan.model.inventory import Device
-from cpuplan.model.topology import Cpu, Topology
+from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.topology import Cpu, Topology
+from cpuplan.diagnostics.source import Position
+from cpuplan.language.model.inventory import Device
 from cpuplan.plan import NodeClass
-from cpuplan.source import Position
 from tests.machines.plans import class_of
 
 

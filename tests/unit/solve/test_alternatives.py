@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.plan import NodePlan
 from cpuplan.solve import alternatives, solver
 from cpuplan.solve.alternatives import Alternative

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError, errors
-from cpuplan.model.inventory import Device
-from cpuplan.model.topology import Topology
+from cpuplan.language.model.inventory import Device
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import conflict, feasibility, model, solver, statements
 from cpuplan.solve.goals import aims_of

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError, Diagnostic
-from cpuplan.model.inventory import Device
-from cpuplan.model.topology import Topology
+from cpuplan.language.model.inventory import Device
 from cpuplan.solve import conflict, feasibility, remedies, solver
 from tests.unit.solve.problems import locate, machine, node_class
 

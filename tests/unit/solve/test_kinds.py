@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from cpuplan.cpuset import CpuSet, union
-from cpuplan.model.topology import Topology
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.base.topology import Topology
 from cpuplan.solve.constraints import Constraint, Has, OneOf, OneThread, WholeCores, Within
 from cpuplan.solve.kinds import Kind, Ways, kinds_of, place
 from cpuplan.solve.layout import slots_of

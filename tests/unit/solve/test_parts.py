@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.model.inventory import Device
-from cpuplan.model.topology import Topology
+from cpuplan.language.model.inventory import Device
 from cpuplan.plan import NodePlan
 from cpuplan.solve import common, solver
 from tests.unit.solve.problems import locate, machine, node_class

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError, Diagnostic, errors
-from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass
 from cpuplan.solve import model, solver, statements
 from cpuplan.solve.rules import problem_of

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.model.inventory import Device
-from cpuplan.model.sizes import Near
-from cpuplan.model.topology import Topology
+from cpuplan.language.model.inventory import Device
+from cpuplan.language.model.sizes import Near
 from cpuplan.solve import solver
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.layout import View

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.model.topology import Topology
 from cpuplan.solve import solver
 from tests.unit.solve.problems import locate, machine, node_class
 

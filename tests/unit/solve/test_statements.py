@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.solve import solver, statements
 from tests.unit.solve.problems import locate, machine, node_class
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.plan import NodeClass
 from cpuplan.solve import effort, goals, model, solver
 from cpuplan.solve.goals import Smallest

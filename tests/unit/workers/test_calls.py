@@ -13,10 +13,10 @@ from typing import Any, cast
 import pytest
 
 from cpuplan import pipeline
+from cpuplan.base.codec import frame
 from cpuplan.cli import manifests
 from cpuplan.cli.many import check_places, find_places
 from cpuplan.cli.statements import Statements
-from cpuplan.codec import frame
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import fleet

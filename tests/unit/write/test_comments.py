@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.read import yaml
+from cpuplan.language.read import yaml
 from cpuplan.write import format  # noqa: A004
 from cpuplan.write.comments import Block, Tree, comments, tree
 from cpuplan.write.format import NotFormattable, canonical

@@ -14,11 +14,11 @@ import pytest
 import yaml
 
 from cpuplan import backends, pipeline
+from cpuplan.base.emit import to_yaml
 from cpuplan.components import runtimeclass
-from cpuplan.emit import to_yaml
-from cpuplan.kubelet.config import schema as kubelet_schema
-from cpuplan.model.delivery import DeliverySpec
+from cpuplan.language.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
+from cpuplan.upstream.kubelet.config import schema as kubelet_schema
 from cpuplan.write import emitted
 from cpuplan.write.readers import Reader
 from tests import named_cases

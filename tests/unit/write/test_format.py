@@ -4,7 +4,7 @@ said.
 
 import pytest
 
-from cpuplan.read import yaml
+from cpuplan.language.read import yaml
 from cpuplan.write import format  # noqa: A004
 from cpuplan.write.format import NotFormattable, canonical
 

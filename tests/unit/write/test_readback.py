@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cpuplan.emit import Flow, to_yaml
+from cpuplan.base.emit import Flow, to_yaml
 from cpuplan.write import readback
 from tests.projects import REPOSITORY
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cpuplan.files.cached import Sealed
-from cpuplan.read import inputs
-from cpuplan.source import Position
+from cpuplan.base.files.cached import Sealed
+from cpuplan.diagnostics.source import Position
+from cpuplan.language.read import inputs
 from cpuplan.write import places, record
 from tests.git_projects import edit
 from tests.projects import make_project, run_in

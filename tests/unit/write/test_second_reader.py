@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.read import yaml
+from cpuplan.language.read import yaml
 from cpuplan.write import format, second_reader  # noqa: A004
 from cpuplan.write.comments import comments
 from cpuplan.write.format import NotFormattable, canonical

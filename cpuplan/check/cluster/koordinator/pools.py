@@ -2,22 +2,22 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.check.cluster.subject import Subject
-from cpuplan.cpuset import CpuSet, cpus_text
-from cpuplan.expected.answer import Answer, Heals
-from cpuplan.koordinator import keys, qos
-from cpuplan.koordinator.annotations.topology import (
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.upstream.koordinator import keys, qos
+from cpuplan.upstream.koordinator.annotations.topology import (
     SharedPool,
     kubelet_bound,
     read_pod_cpu_allocs,
     read_shared_pools,
 )
-from cpuplan.koordinator.cpulists import parse_cpus
-from cpuplan.koordinator.koordlet.nodetopology import NodeTopology, bound_cpus
-from cpuplan.koordinator.koordlet.reserved import exclusive_system_cpus
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.upstream.koordinator.cpulists import parse_cpus
+from cpuplan.upstream.koordinator.koordlet.nodetopology import NodeTopology, bound_cpus
+from cpuplan.upstream.koordinator.koordlet.reserved import exclusive_system_cpus
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.pods.pod import Pod
 
 _ANNOTATIONS = ("metadata", "annotations")
 

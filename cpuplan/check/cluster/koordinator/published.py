@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.served.json import ForeignError, Limits, load, measure
+from cpuplan.base.text import counted, joined
 from cpuplan.check.cluster.koordinator.pools import bound, pools
 from cpuplan.check.cluster.objects import Absent
 from cpuplan.check.cluster.subject import Subject
@@ -10,20 +13,17 @@ from cpuplan.components import derived
 from cpuplan.components.koordinator import node as metadata
 from cpuplan.components.published import koordlet, nrt
 from cpuplan.components.published.document import ANNOTATIONS
-from cpuplan.cpuset import CpuSet
-from cpuplan.expected.answer import Answer, Verdict
-from cpuplan.koordinator import keys
-from cpuplan.koordinator.annotations.topology import read_cpu_topology
-from cpuplan.koordinator.cpulists import parse_cpus
-from cpuplan.kubelet.errors import KubeletError
-from cpuplan.kubelet.pods.pod import Pod, read_pod
-from cpuplan.read.pods import value_of
-from cpuplan.served.json import ForeignError, Limits, load, measure
-from cpuplan.setting import Setting
+from cpuplan.diagnostics.source import Field
+from cpuplan.language.read.pods import value_of
+from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.setting import Setting
 from cpuplan.simulate.koordinatorfiles.objects import NRT, Object
 from cpuplan.simulate.koordinatorfiles.pods import pod_problems
-from cpuplan.source import Field
-from cpuplan.text import counted, joined
+from cpuplan.upstream.koordinator import keys
+from cpuplan.upstream.koordinator.annotations.topology import read_cpu_topology
+from cpuplan.upstream.koordinator.cpulists import parse_cpus
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
 
 _DONE = ("Succeeded", "Failed")
 _ANNOTATIONS: Field = ("metadata", "annotations")

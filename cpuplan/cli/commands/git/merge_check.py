@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cpuplan.base.text import counted
 from cpuplan.cli.output import (
     fails,
     format_option,
@@ -13,12 +14,11 @@ from cpuplan.cli.output import (
     time_limit_option,
     work_options,
 )
-from cpuplan.text import counted
 
 if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.git.repository import Repository
-    from cpuplan.premerge.merging import Merge
+    from cpuplan.gitops.premerge.merging import Merge
 
 
 @click.command()
@@ -39,7 +39,7 @@ def command(ref: str | None, strict: bool, output_format: str) -> int:
     not.
     """
     from cpuplan.git.door import opened
-    from cpuplan.premerge import merging, snapshot
+    from cpuplan.gitops.premerge import merging, snapshot
 
     with opened(settings().root) as repository:
         merged = merging.merge(repository, ref)
@@ -65,7 +65,7 @@ def _judge(
     """What is wrong with the merged project beside what is `known`, and how large it is."""
     from cpuplan import pipeline
     from cpuplan.cli.workers import making
-    from cpuplan.premerge import merging, snapshot
+    from cpuplan.gitops.premerge import merging, snapshot
 
     shown = f"the merge of {merged.ref}"
     with (

@@ -23,7 +23,7 @@ def command() -> int:
     out/ must be what the inputs give. Exit code 3: it is out of date.
     """
     from cpuplan.cli.compiled import compile_again, differences
-    from cpuplan.publish import provenance
+    from cpuplan.gitops.publish import provenance
 
     done = compile_again()
     if done is None:

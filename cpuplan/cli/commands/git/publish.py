@@ -18,9 +18,9 @@ from cpuplan.cli.output import (
 
 if TYPE_CHECKING:
     from cpuplan.git.repository import Repository
+    from cpuplan.gitops.publish.publishing import Published, Request
+    from cpuplan.gitops.publish.source import Source
     from cpuplan.pipeline import Compiled, Project
-    from cpuplan.publish.publishing import Published, Request
-    from cpuplan.publish.source import Source
 
 
 @click.command()
@@ -90,7 +90,7 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     """
     from cpuplan.cli.compiled import compile_again, differences
     from cpuplan.cli.scope import Scope
-    from cpuplan.publish import source
+    from cpuplan.gitops.publish import source
 
     done = compile_again(output_format)
     if done is None:
@@ -107,7 +107,7 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
         note("nothing was published")
         return 1
     from cpuplan.git.door import opened
-    from cpuplan.publish.publishing import publish
+    from cpuplan.gitops.publish.publishing import publish
 
     place = repository or settings().root
     with opened(place, bare=True, writes=True) as target:
@@ -133,10 +133,10 @@ def _request(
     branch: str | None,
 ) -> "Request":
     from cpuplan import __version__
-    from cpuplan.impact.rules import context
-    from cpuplan.publish import provenance
-    from cpuplan.publish.message import Origin
-    from cpuplan.publish.publishing import Request
+    from cpuplan.change.impact.rules import context
+    from cpuplan.gitops.publish import provenance
+    from cpuplan.gitops.publish.message import Origin
+    from cpuplan.gitops.publish.publishing import Request
 
     deliveries = project.documents.of_kind("Delivery")
     if branch is None and not deliveries:
@@ -157,8 +157,8 @@ def _request(
 
 def _folder(project: "Project", given: str | None, above: str) -> str:
     """The folder in the tree of the branch; `above` is that of the project."""
-    from cpuplan.files import is_plain
-    from cpuplan.files.repositories import is_dot_git
+    from cpuplan.base.files import is_plain
+    from cpuplan.base.files.repositories import is_dot_git
 
     if given is not None:
         chosen = given.rstrip("/")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cpuplan.base.text import counted
 from cpuplan.cli.output import (
     divided_option,
     filter_options,
@@ -15,11 +16,10 @@ from cpuplan.cli.output import (
     settings,
     time_limit_option,
 )
-from cpuplan.text import counted
 
 if TYPE_CHECKING:
-    from cpuplan.publish.provenance import Provenance
-    from cpuplan.publish.verification import Tree
+    from cpuplan.gitops.publish.provenance import Provenance
+    from cpuplan.gitops.publish.verification import Tree
 
 
 @click.command()
@@ -57,10 +57,10 @@ def command(
     """
     from cpuplan.cli.compiled import compile_again
     from cpuplan.diagnostics import diagnose
+    from cpuplan.diagnostics.source import Position
     from cpuplan.fleet import lock
-    from cpuplan.publish import provenance, verification
-    from cpuplan.read.inputs import LOCK_PATH
-    from cpuplan.source import Position
+    from cpuplan.gitops.publish import provenance, verification
+    from cpuplan.language.read.inputs import LOCK_PATH
 
     if folder is not None and ref is None:
         raise click.UsageError("--folder is about the tree of --ref: give both")
@@ -92,10 +92,10 @@ def _statement(path: Path | None) -> "Provenance | None":
     """The statement. Raises CpuplanError: CP108 and the like, and CP699."""
     if path is None:
         return None
+    from cpuplan.base.files import Unreadable, read_regular
     from cpuplan.diagnostics import CpuplanError
-    from cpuplan.files import Unreadable, read_regular
-    from cpuplan.publish import provenance
-    from cpuplan.read.files import refusal
+    from cpuplan.gitops.publish import provenance
+    from cpuplan.language.read.files import refusal
 
     try:
         data = read_regular(path)
@@ -105,7 +105,7 @@ def _statement(path: Path | None) -> "Provenance | None":
 
 
 def _tree(ref: str | None, folder: str | None) -> "Tree":
-    from cpuplan.publish import verification
+    from cpuplan.gitops.publish import verification
 
     root = settings().root
     if ref is None:

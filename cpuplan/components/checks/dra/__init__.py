@@ -2,8 +2,8 @@
 
 from cpuplan.components.checks.dra import layout, machine, runtime, traps
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from cpuplan import versions
+from cpuplan.base.cpuset import cpus_text
 from cpuplan.components import isolation
 from cpuplan.components.dra import driver, names
 from cpuplan.components.reasons import is_written, stated
-from cpuplan.cpuset import cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.dra.names import GROUPED, INDIVIDUAL
-from cpuplan.model.words import PARTITION
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
+from cpuplan.platforms import versions
+from cpuplan.upstream.dra.names import GROUPED, INDIVIDUAL
 
 #: (field of the intent, what is wrong with it, what to do).
 Problem = tuple[str, str, str]

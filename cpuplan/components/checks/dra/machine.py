@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.topology import UNKNOWN
 from cpuplan.components.dra import driver
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model.topology import UNKNOWN
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

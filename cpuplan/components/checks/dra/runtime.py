@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from cpuplan import versions
 from cpuplan.components.checks.nri.shared import validator
 from cpuplan.components.dra import driver
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
+from cpuplan.platforms import versions
 
 _EFFECTS = {
     driver.CONSUMABLE: "without it one claim takes a whole device, and its containers do not start",

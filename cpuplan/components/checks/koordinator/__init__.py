@@ -3,8 +3,8 @@
 from cpuplan.components.checks.koordinator import effects, layout, machine, releases, workloads
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
 
 #: After the layout, each asks on its own.
 _CHECKS = (releases.check, effects.check, machine.check, workloads.check)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from cpuplan.components.koordinator import colocation, scheduler
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.source import Locate
 
 
 class _Shared(NamedTuple):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from cpuplan.components.koordinator import names
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.releases.policy_options import DISTRIBUTE_ACROSS_NUMA
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
+from cpuplan.upstream.kubelet.releases.policy_options import DISTRIBUTE_ACROSS_NUMA
 
 #: (field, its value, why it does nothing, what to write instead).
 Idle = tuple[str, str, str, str]

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from cpuplan.components import isolation
 from cpuplan.components.reasons import is_written, stated
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model.words import PARTITION
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
 
 #: (field of the intent, what is wrong with it, what to do).
 Problem = tuple[str, str, str]

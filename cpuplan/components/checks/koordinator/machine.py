@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import cpus_text
 from cpuplan.components.published.exporters import can_have_zones
-from cpuplan.cpuset import cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
 
 #: (field, its value, why it means nothing).
 Meaningless = tuple[str, str, str]

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from cpuplan.components import kubelet
 from cpuplan.components.koordinator import names, node, slo
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.koordinator import keys, releases
-from cpuplan.koordinator.releases import Span
+from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
+from cpuplan.upstream.koordinator import keys, releases
+from cpuplan.upstream.koordinator.releases import Span
 
 #: numaScoringStrategy of NodeNUMAResourceArgs (pkg/scheduler/apis/config).
 _NUMA_SCORING = Span((1, 4))

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from cpuplan.components.koordinator import colocation
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.koordinator import keys, qos
-from cpuplan.koordinator.webhooks import pods
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.pods.pod import CPU, Container, Pod
-from cpuplan.model.koordinator import BOUND, KoordinatorWorkload
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.model.koordinator import BOUND, KoordinatorWorkload
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
+from cpuplan.upstream.koordinator import keys, qos
+from cpuplan.upstream.koordinator.webhooks import pods
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.pods.pod import CPU, Container, Pod
 
 #: (field of the workload, empty for all of it, what is wrong, what to do).
 Problem = tuple[str, str, str]

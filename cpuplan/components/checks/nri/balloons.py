@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.components import chosen
 from cpuplan.components.checks.nri import shared
 from cpuplan.components.checks.nri.shared import KUBELET, Problem
 from cpuplan.components.nri import balloons, policies, types
-from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.errors import PanicError
-from cpuplan.model.words import ALIGNING, PARTITION
-from cpuplan.nri.errors import NriError
-from cpuplan.nri.names import RESERVED
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.model.words import ALIGNING, PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
+from cpuplan.upstream.kubelet.errors import PanicError
+from cpuplan.upstream.nri.errors import NriError
+from cpuplan.upstream.nri.names import RESERVED
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:

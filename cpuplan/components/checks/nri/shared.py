@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 
-from cpuplan import versions
 from cpuplan.components import containerd
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.model.intent import Target
-from cpuplan.nrt.names import NRI_POLICY
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.model.intent import Target
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
+from cpuplan.platforms import versions
+from cpuplan.upstream.nrt.names import NRI_POLICY
 
 #: Characters of a label's value (apimachinery, pkg/util/validation).
 _LABEL = 63

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
+from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.components.checks.nri import shared
 from cpuplan.components.checks.nri.shared import KUBELET, Problem
 from cpuplan.components.nri import policies, topologyaware
-from cpuplan.cpuset import CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.kubelet.errors import PanicError
-from cpuplan.kubelet.releases.policy_options import FULL_PCPUS_ONLY
-from cpuplan.model.words import PARTITION
-from cpuplan.nri.errors import NriError
+from cpuplan.diagnostics.source import Locate
+from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.source import Locate
+from cpuplan.upstream.kubelet.errors import PanicError
+from cpuplan.upstream.kubelet.releases.policy_options import FULL_PCPUS_ONLY
+from cpuplan.upstream.nri.errors import NriError
 
 _BALLOONS = "or use mechanism: balloons"
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from cpuplan.printable import printable_values
+from cpuplan.base.printable import printable_values
+from cpuplan.base.text import counted
 from cpuplan.render.map.boxes import Entry, Map, Table
 from cpuplan.render.map.svg.boxes import box_picture, machine_picture, notes_picture
 from cpuplan.render.map.svg.colours import (
@@ -27,7 +28,6 @@ from cpuplan.render.map.svg.shapes import (
     text_width,
     wrapped,
 )
-from cpuplan.text import counted
 
 #: Pixels around the picture.
 MARGIN = 28

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cpuplan.cpuset import union
+from cpuplan.base.cpuset import union
+from cpuplan.base.text import joined
 from cpuplan.render.map.boxes import Box
 from cpuplan.render.map.terminal.lines import Line, Span, cut, length, widest, wrapped, wrapped_note
-from cpuplan.text import joined
 
 _SINGLE, _DOUBLE = tuple("┌─┐│└┘"), tuple("╔═╗║╚╝")
 #: What a border and a blank on both sides need.

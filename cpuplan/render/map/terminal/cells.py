@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from cpuplan.base.text import counted
 from cpuplan.render.map.boxes import Box, Core, Group
 from cpuplan.render.map.terminal.lines import Line, Span, length, widest, wrapped
-from cpuplan.text import counted
 
 #: More rows of cores do not fit a screen or two; each cache is shown in ranges of CPUs then.
 MOST_ROWS = 64

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cpuplan.printable import printable_values
+from cpuplan.base.printable import printable_values
 from cpuplan.render.ansi import paint
 from cpuplan.render.map.boxes import Box, Map, Table
 from cpuplan.render.map.terminal.boxes import BORDERS, bordered, depth, leaves, listed

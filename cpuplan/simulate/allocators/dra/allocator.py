@@ -8,19 +8,6 @@ waits, and the kubelet tries again.
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.dra import names
-from cpuplan.dra.claims import Claim
-from cpuplan.dra.driver import Driver, Moment
-from cpuplan.dra.errors import DraError
-from cpuplan.dra.scheduler.matching import SchedulerError
-from cpuplan.dra.scheduler.requests import Request, Spec
-from cpuplan.dra.scheduler.search import MOST_DEVICES, StoppedError
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.node import Node
-from cpuplan.kubelet.pods.pod import CPU, Pod, PodClaim
-from cpuplan.kubelet.pods.qos import pod_qos
-from cpuplan.kubelet.quantity import ZERO
 from cpuplan.simulate import runtimes
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import (
@@ -39,6 +26,19 @@ from cpuplan.simulate.allocators.dra.findings import Now, findings
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned
 from cpuplan.solve.effort import admissions
+from cpuplan.upstream.dra import names
+from cpuplan.upstream.dra.claims import Claim
+from cpuplan.upstream.dra.driver import Driver, Moment
+from cpuplan.upstream.dra.errors import DraError
+from cpuplan.upstream.dra.scheduler.matching import SchedulerError
+from cpuplan.upstream.dra.scheduler.requests import Request, Spec
+from cpuplan.upstream.dra.scheduler.search import MOST_DEVICES, StoppedError
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubelet.node import Node
+from cpuplan.upstream.kubelet.pods.pod import CPU, Pod, PodClaim
+from cpuplan.upstream.kubelet.pods.qos import pod_qos
+from cpuplan.upstream.kubelet.quantity import ZERO
 
 #: Reasons that a pod's events have: its claims are not prepared, or a container is not created.
 NOT_PREPARED, NOT_CREATED = "FailedPrepareDynamicResources", "CreateContainerError"

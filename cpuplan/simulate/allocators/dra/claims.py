@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from cpuplan.dra.claims import Claim, Result
-from cpuplan.dra.scheduler.matching import SchedulerError
-from cpuplan.dra.scheduler.requests import Spec
-from cpuplan.dra.scheduler.search import Search, Usage
-from cpuplan.kubelet import quantity
-from cpuplan.kubelet.pods.pod import Pod, PodClaim
 from cpuplan.simulate.dra.inputs import Inputs
+from cpuplan.upstream.dra.claims import Claim, Result
+from cpuplan.upstream.dra.scheduler.matching import SchedulerError
+from cpuplan.upstream.dra.scheduler.requests import Spec
+from cpuplan.upstream.dra.scheduler.search import Search, Usage
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.pods.pod import Pod, PodClaim
 
 _NO_DEVICES = "cannot allocate all claims"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cpuplan.dra.driver import Container
+from cpuplan.upstream.dra.driver import Container
 
 #: A container, by its pod's uid and its name.
 Key = tuple[str, str]

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from cpuplan.dra.driver import Driver
-from cpuplan.kubelet.bits import to_text
 from cpuplan.simulate.allocators.dra.claims import Held
 from cpuplan.simulate.allocators.dra.containers import Key, container_of
+from cpuplan.upstream.dra.driver import Driver
+from cpuplan.upstream.kubelet.bits import to_text
 
 
 class Now(NamedTuple):

@@ -95,7 +95,7 @@ def test_a_client_that_takes_all_of_the_time(asked: Asked, monkeypatch: Any) -> 
     def over() -> float:
         raise TimeoutError("there was no whole answer in time")
 
-    monkeypatch.setattr("cpuplan.served.deadline.left", over)
+    monkeypatch.setattr("cpuplan.base.served.deadline.left", over)
     assert asked("--timeout", "6s") == 2
     assert "error[CP897]: " in asked.said
     assert "--timeout gives it more" in asked.said
@@ -373,7 +373,7 @@ def test_objects_that_are_too_much_together(asked: Asked, monkeypatch: Any) -> N
 
 
 def test_an_answer_without_end(asked: Asked, monkeypatch: Any) -> None:
-    from cpuplan.served.json import Limits
+    from cpuplan.base.served.json import Limits
 
     monkeypatch.setattr("cpuplan.check.cluster.client.LIMITS", Limits(10_000, 10_000, 100))
     asked.api.hostile[NODES] = answer(b" " * 20_000)

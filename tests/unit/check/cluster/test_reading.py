@@ -17,7 +17,7 @@ from cpuplan.check.cluster.reading import (
     Wanted,
 )
 from cpuplan.check.cluster.waiting import Clock, wait
-from cpuplan.expected.answer import Verdict
+from cpuplan.plan.expected.answer import Verdict
 from tests.api_http import Api
 from tests.live import RENDERED_NAME, Cluster
 from tests.machines.plans import no_position, plan, regular

@@ -12,9 +12,9 @@ from cpuplan.backends import compiled
 from cpuplan.check.cluster.kinds import KINDS
 from cpuplan.check.cluster.objects import Objects
 from cpuplan.check.cluster.steps import check_node, check_objects
-from cpuplan.expected.answer import Answer, Verdict
+from cpuplan.diagnostics.source import Source
+from cpuplan.plan.expected.answer import Answer, Verdict
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.source import Source
 from tests.live import KUBELET_CONF, RENDERED_NAME, Cluster, file, objects
 from tests.machines.plans import no_position, plan, regular
 
@@ -99,7 +99,7 @@ def _file(rendered: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def _kubelet(rendered: dict[str, Any], before: str, after: str) -> None:
-    from cpuplan.mco.ignition.contents import contents
+    from cpuplan.upstream.mco.ignition.contents import contents
 
     text = contents(rendered["spec"]["config"])[KUBELET_CONF].decode()
     assert before in text

@@ -1,7 +1,7 @@
 """/proc/interrupts as kernels print it."""
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.interrupts.counts import Growth, Table, grown, read
-from cpuplan.cpuset import CpuSet
 
 BEFORE = """\
            CPU0       CPU1       CPU4       CPU5

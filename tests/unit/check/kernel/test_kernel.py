@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cpuplan.diagnostics import Severity
-from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan.expected.answer import Answer, Verdict
 from tests import checked
 from tests.hosts import CPU
 from tests.machine_root import NODES, WORKQUEUE, make_machine

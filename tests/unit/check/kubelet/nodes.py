@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.check.kubelet.steps import STEPS
-from cpuplan.expected.answer import Answer
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan.expected.answer import Answer
 from tests import checked
 from tests.hosts import make_root
 from tests.machines.plans import plan

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.expected.answer import Heals, Verdict
-from cpuplan.kubelet import checkpoint
-from cpuplan.kubelet.cpu import state
+from cpuplan.plan.expected.answer import Heals, Verdict
+from cpuplan.upstream.kubelet import checkpoint
+from cpuplan.upstream.kubelet.cpu import state
 from tests.unit.check.kubelet.nodes import DROP_INS, HEAD, answers, codes, of, planned, running
 
 STATE = "var/lib/kubelet/cpu_manager_state"

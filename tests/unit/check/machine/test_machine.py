@@ -8,9 +8,9 @@ import pytest
 from cpuplan.check.machine import devices
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
-from cpuplan.expected.answer import Answer, Verdict
-from cpuplan.expected.state import Device
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.state import Device
 from tests import checked
 from tests.hosts import CPU
 from tests.machine_root import NODES, make_machine

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.pods.alignment import fewest, misaligned, promise
 from cpuplan.check.pods.statefile import Assigned
-from cpuplan.cpuset import CpuSet
-from cpuplan.setting import Value
+from cpuplan.plan.setting import Value
 from tests.machines.plans import regular
 
 #: NUMA node 0 has 0-3 and 8-11; the sibling of a CPU is 8 more.

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.check.pods.names import container_of
 from cpuplan.check.pods.pairing import Planned, pairs
 from cpuplan.check.pods.placement import Lost, Misplaced, by_pod, exclusive, gone, pooled
@@ -13,7 +14,6 @@ from cpuplan.check.pods.statefile import PATH, assigned
 from cpuplan.check.pods.tree import Tree
 from cpuplan.check.roots.root import Root
 from cpuplan.check.threads.reading import threads
-from cpuplan.cpuset import EMPTY, CpuSet
 from tests import kubepods, processes
 from tests.processes import Thread
 

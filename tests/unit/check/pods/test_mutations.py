@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.plan import ConfiguredPlan
 from tests import checked, kubepods, processes
 from tests.hosts import CPU, make_root

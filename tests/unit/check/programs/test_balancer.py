@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.check.programs import balancer
-from cpuplan.expected.answer import Verdict
+from cpuplan.plan.expected.answer import Verdict
 from tests import processes
 from tests.checked import subject
 from tests.hosts import CPU

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.base.files import TooLarge, Unreadable, tar
 from cpuplan.check.roots import archive, members
 from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.check.roots.reader import MAX_FILE
 from cpuplan.check.roots.root import Root
 from cpuplan.check.roots.sources import roots_at
-from cpuplan.files import TooLarge, Unreadable, tar
 from tests.projects import SHARED
 
 Made = tuple[tarfile.TarInfo, bytes]

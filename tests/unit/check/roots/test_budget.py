@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from cpuplan.base.files import TooLarge, packed
 from cpuplan.check import host
 from cpuplan.check.pods import tree as pods_tree
 from cpuplan.check.pods.tree import MAX_DEPTH, MOUNT, Tree
@@ -22,8 +23,7 @@ from cpuplan.check.roots import sources
 from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.subject import Subject, nowhere
-from cpuplan.expected.answer import Answer, Verdict
-from cpuplan.files import TooLarge, packed
+from cpuplan.plan.expected.answer import Answer, Verdict
 from tests import captured
 from tests.mutation import cases
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.base.files import Unreadable
 from cpuplan.check.roots.host import HostReader
-from cpuplan.files import Unreadable
 
 OWN = "kubepods.slice/kubepods-pod1.slice/cri-containerd-1.scope"
 

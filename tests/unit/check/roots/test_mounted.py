@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from cpuplan.base.files import Unreadable
 from cpuplan.check.host import check
 from cpuplan.check.roots import mounted
 from cpuplan.check.roots.host import HostReader
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.subject import nowhere
-from cpuplan.expected.answer import Verdict
-from cpuplan.files import Unreadable
+from cpuplan.plan.expected.answer import Verdict
 from tests import checked
 from tests.machines.plans import plan, regular
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.base.resources import resource
 from cpuplan.check import collected
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.roots.sources import roots_at
-from cpuplan.resources import resource
 from tests.projects import run_in
 
 SCRIPT = resource("templates", "snapshot", "cpuplan-snapshot.sh")

@@ -10,7 +10,7 @@ from cpuplan.check import collected
 from cpuplan.check.host import check
 from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.check.subject import nowhere
-from cpuplan.expected.answer import Answer
+from cpuplan.plan.expected.answer import Answer
 from tests.mutation import cases
 from tests.mutation.image import Content, Image
 from tests.sampled import sampled

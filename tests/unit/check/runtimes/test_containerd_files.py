@@ -3,8 +3,8 @@
 import pytest
 
 from cpuplan.check.runtimes.containerd_files import Files, findings
-from cpuplan.runtime.containerd.names import CRI, IMAGES, NRI, OLD_CRI
-from cpuplan.source import Position
+from cpuplan.diagnostics.source import Position
+from cpuplan.upstream.runtime.containerd.names import CRI, IMAGES, NRI, OLD_CRI
 
 FOLDER = "/etc/containerd"
 MAIN = f"{FOLDER}/config.toml"

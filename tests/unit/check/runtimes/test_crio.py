@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from cpuplan.check.runtimes import crio, handlers
-from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.runtime.configuration.flags import parse
-from cpuplan.runtime.configuration.reading import RefusedError
+from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.upstream.runtime.configuration.flags import parse
+from cpuplan.upstream.runtime.configuration.reading import RefusedError
 from tests import checked
 from tests.hosts import make_root
 from tests.machines.plans import plan

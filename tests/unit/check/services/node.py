@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.programs.balancer import PROGRAM
 from cpuplan.check.services import expectedunits
 from cpuplan.components import derived, kernel
 from cpuplan.components.host import irqbalance, tuned
-from cpuplan.cpuset import CpuSet
-from cpuplan.expected.state import Expected
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan.expected.state import Expected
 from tests.checked import expected
 from tests.hosts import CPU, make_root
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check import evidence
 from cpuplan.check.interrupts import placed, queues
 from cpuplan.check.programs import balancer
 from cpuplan.check.services import affinities, files, profile, tuning, units
-from cpuplan.cpuset import CpuSet
-from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan.expected.answer import Answer, Verdict
 from tests.checked import expected, subject
 from tests.hosts import CPU
 from tests.machines.plans import plan, regular

@@ -1,7 +1,7 @@
 """Lines of unit files as systemd reads them."""
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.services.unitlines import Line, added, cpus, flag, last, lines
-from cpuplan.cpuset import CpuSet
 
 TEXT = """\
 # a comment

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.roots.root import Root
 from cpuplan.check.threads import kernel
 from cpuplan.check.threads.reading import threads
-from cpuplan.cpuset import CpuSet
 from tests.processes import Thread, write
 
 ISOLATED = CpuSet.parse("2-3")

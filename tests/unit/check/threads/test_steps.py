@@ -6,8 +6,8 @@ import pytest
 
 from cpuplan.check.threads.kthreads import CALLBACKS, KERNEL, callbacks, movable
 from cpuplan.check.threads.outside import FACT, programs
-from cpuplan.expected.answer import Answer, Verdict
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan.expected.answer import Answer, Verdict
 from tests import checked, kubepods
 from tests.hosts import CPU, make_root
 from tests.machines.plans import plan

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.roots.root import Root
 from cpuplan.check.threads.reading import threads
 from cpuplan.check.threads.task import Task, read
 from cpuplan.check.threads.unit import is_pod, path_of, unit_of
-from cpuplan.cpuset import CpuSet
 from tests.processes import Thread, write
 
 STATUS = "Name:\tapp\nState:\tS (sleeping)\nPPid:\t1\nCpus_allowed_list:\t0-3\n"

@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from tests.projects import make_project, run_in
-from tests.unit.impact import by_cost
+from tests.unit.change.impact import by_cost
 
 Plan = Callable[..., tuple[int, str, str]]
 INTENT = "intents/main.yaml"
@@ -19,7 +19,7 @@ def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Path
     """The base project, compiled; rules are those of costs."""
     folder = make_project(tmp_path / "project")
     assert run_in(folder, ["compile"], capsys)[0] == 0
-    with patch("cpuplan.impact.rules.steps", by_cost.steps):
+    with patch("cpuplan.change.impact.rules.steps", by_cost.steps):
         yield folder
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import celpy
 import pytest
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components.dra import claims, classes, pods, slices
-from cpuplan.cpuset import CpuSet
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.setting import plain
+from cpuplan.plan.setting import plain
 from tests.machines.plans import regular
 from tests.unit.components.dra.test_driver import planned
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import containerd, crio, kubelet
 from cpuplan.components.dra import driver
-from cpuplan.cpuset import CpuSet
-from cpuplan.dra.config import resolve
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.upstream.dra.config import resolve
 from tests.machines.plans import plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)

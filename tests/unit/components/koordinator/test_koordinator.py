@@ -9,10 +9,10 @@ import yaml
 from cpuplan.components.checks.koordinator import cluster
 from cpuplan.components.koordinator import chart, colocation, node, scheduler, slo
 from cpuplan.components.published import nrt
-from cpuplan.koordinator import releases
-from cpuplan.koordinator.scheduler.args import read_args
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.setting import plain
+from cpuplan.plan.setting import plain
+from cpuplan.upstream.koordinator import releases
+from cpuplan.upstream.koordinator.scheduler.args import read_args
 from tests.machines.plans import no_position, plan, regular
 
 DUAL = regular(sockets=2, cores=4, threads=2)  # node 0: 0-3,8-11; node 1: 4-7,12-15

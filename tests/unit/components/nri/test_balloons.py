@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.components.nri import balloons
 from cpuplan.components.nri.balloons import started
-from cpuplan.cpuset import CpuSet
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.setting import plain
+from cpuplan.plan.setting import plain
 from tests.machines.nrifiles import arriving
 from tests.machines.plans import plan, regular
 

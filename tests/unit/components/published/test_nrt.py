@@ -5,15 +5,15 @@ from typing import Any, get_args
 import pytest
 import yaml
 
+from cpuplan.base.emit import to_yaml
+from cpuplan.base.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.components.published import nrt
 from cpuplan.components.published.exporters import EXPORTERS, is_served
-from cpuplan.emit import to_yaml
-from cpuplan.expected.topologies import named
 from cpuplan.importers.objects import reader as objects
-from cpuplan.model.cluster import NodeResourceTopology
-from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
-from cpuplan.nrt.crd import DEFINITIONS, Admission, admit
+from cpuplan.language.model.cluster import NodeResourceTopology
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan.expected.topologies import named
+from cpuplan.upstream.nrt.crd import DEFINITIONS, Admission, admit
 from tests.machines.plans import GIB, plan, regular
 
 SHARED = Path(__file__).parents[4].parent / "shared/vectors/nrt"

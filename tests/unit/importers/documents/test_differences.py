@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers.base import Imported, Node
 from cpuplan.importers.documents.differences import differences
 from cpuplan.importers.documents.kinds import kinds_of, unlike

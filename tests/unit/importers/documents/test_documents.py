@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.fleet import hardware, problem
 from cpuplan.importers import documents
 from cpuplan.importers.base import Imported, Node
@@ -10,8 +10,8 @@ from cpuplan.importers.documents.cores import sequence
 from cpuplan.importers.machine import DeviceFacts, Machine
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees.tar import TarTree
-from cpuplan.read import documents as read_documents
-from cpuplan.read import yaml
+from cpuplan.language.read import documents as read_documents
+from cpuplan.language.read import yaml
 from tests.machines import trees
 
 SERVER = """\

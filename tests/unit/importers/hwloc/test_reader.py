@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpuplan import importers
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.fleet import hardware
 from cpuplan.importers import documents, formats
 from cpuplan.importers.base import Imported
 from cpuplan.importers.machine import Machine
-from cpuplan.read import documents as read_documents
-from cpuplan.read import yaml
+from cpuplan.language.read import documents as read_documents
+from cpuplan.language.read import yaml
 from tests.machines import trees
 from tests.machines.topologies import core, cpuset, info, node, server, thing, topology
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers.lscpu.numbering import Counts, UntoldError, groups
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import importers
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers import documents
 from cpuplan.importers.base import Imported
 from cpuplan.importers.lscpu import reader as lscpu

@@ -6,7 +6,7 @@ import pytest
 
 from cpuplan import importers
 from cpuplan.importers.documents import hardware_documents
-from cpuplan.model.cluster import ClusterSpec
+from cpuplan.language.model.cluster import ClusterSpec
 from tests.machines import trees
 
 NODES = "cluster-scoped-resources/core/nodes"

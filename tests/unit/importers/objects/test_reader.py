@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuplan import importers
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers.base import Imported, Zone
 from cpuplan.importers.machine import Machine, NumaFacts
 from cpuplan.importers.objects import nrt

@@ -1,7 +1,7 @@
 """Files that say what software did to a machine."""
 
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.components import units
-from cpuplan.cpuset import EMPTY, CpuSet
 from cpuplan.importers.machine import Marks
 from cpuplan.importers.sysroot import marks
 from cpuplan.importers.sysroot import reader as sysroot

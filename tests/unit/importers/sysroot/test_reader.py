@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cpuplan import importers
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers import formats, sources
 from cpuplan.importers.base import Imported
 from cpuplan.importers.machine import Machine

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.files import packed
+from cpuplan.base.files import packed
 from cpuplan.importers.hwloc import reader as hwloc
 from cpuplan.importers.trees import archive
 from cpuplan.importers.trees.archive import ArchiveError, read_file, unpack

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cpuplan.emit import to_yaml
+from cpuplan.base.emit import to_yaml
 from tests.machines import trees
 
 CONFIG = "cluster-scoped-resources/config.openshift.io"

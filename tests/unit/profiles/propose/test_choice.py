@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.importers.machine import KubeletFiles, Machine, NumaFacts, bare_machine
 from cpuplan.profiles.propose.choice import Choice, Wanted, choose

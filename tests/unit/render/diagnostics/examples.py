@@ -3,8 +3,8 @@
 from typing import Any
 
 from cpuplan.diagnostics import Diagnostic, Label, Severity, Waiver, diagnose
+from cpuplan.diagnostics.source import Position
 from cpuplan.render.diagnostics.report import Report, ordered
-from cpuplan.source import Position
 
 RAN = "intents/ran.yaml"
 TWICE = diagnose(

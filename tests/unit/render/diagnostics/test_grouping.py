@@ -1,8 +1,8 @@
 """Findings that are alike, as one."""
 
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.diagnostics.source import Position
 from cpuplan.render.diagnostics.grouping import grouped
-from cpuplan.source import Position
 
 from .examples import ERROR
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from cpuplan import __version__
-from cpuplan.codes import CODES
 from cpuplan.diagnostics import Diagnostic, Severity
+from cpuplan.diagnostics.codes import CODES
+from cpuplan.diagnostics.source import Position
 from cpuplan.render.diagnostics import notice, render
 from cpuplan.render.diagnostics.report import Report, ordered
-from cpuplan.source import Position
 
 from .examples import ERROR, RAN, TWICE, WARNING, report
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 from cpuplan.diagnostics import Diagnostic, Label, Severity
+from cpuplan.diagnostics.source import Position
 from cpuplan.render.diagnostics import text as text_format
 from cpuplan.render.diagnostics.report import Report, ordered
-from cpuplan.source import Position
 
 from .examples import RAN, TWICE
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpuplan.codes import CODES, Code
-from cpuplan.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+from cpuplan.diagnostics.codes import CODES, Code
+from cpuplan.language.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
 from cpuplan.render.explain.codes import explain_code, wording
 from cpuplan.render.explain.entries import explain_rule
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
+from cpuplan.diagnostics.source import Position
+from cpuplan.plan.setting import Cost, Effect, Evidence, Form, Setting, names_cpu
 from cpuplan.render.explain.node import explain_cpu, explain_pool, explain_setting
-from cpuplan.setting import Cost, Effect, Evidence, Form, Setting, names_cpu
 from cpuplan.solve.alternatives import Alternative, Difference, Moves
-from cpuplan.source import Position
 from tests.unit.render.plans import bare, hybrid, make_plan, regular
 
 CORES = "Intent/ran-du:spec.pools.reserved.cores"

@@ -3,7 +3,7 @@
 from cpuplan.backends import openshift
 from cpuplan.backends.base import to_file
 from cpuplan.backends.openshift import merged
-from cpuplan.model.cluster import ClusterSpec
+from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.plan import Kept
 from cpuplan.render.explain.pools import explain_machine_configs
 from tests.machines.plans import no_position, plan

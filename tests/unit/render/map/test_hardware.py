@@ -6,8 +6,8 @@ from xml.dom.minidom import parseString
 import pytest
 
 from cpuplan.fleet import catalog, hardware
-from cpuplan.model.inventory import HardwareSpec
-from cpuplan.read.documents import Document
+from cpuplan.language.model.inventory import HardwareSpec
+from cpuplan.language.read.documents import Document
 from cpuplan.render.map.boxes import Map
 from cpuplan.render.map.hardware import hardware_map
 from cpuplan.render.map.svg.draw import draw_svg

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.fleet import hardware
-from cpuplan.model.inventory import HardwareSpec
+from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.render.map.kubelet import kubelet_notes
 
 

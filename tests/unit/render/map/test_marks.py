@@ -5,11 +5,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.fleet import catalog, hardware
-from cpuplan.model.pools import POOLS, QOS_SETS
+from cpuplan.language.model.pools import POOLS, QOS_SETS
+from cpuplan.language.read.documents import Document
 from cpuplan.plan import NodePlan, Pool
-from cpuplan.read.documents import Document
 from cpuplan.render.ansi import STYLES
 from cpuplan.render.map import marks
 from cpuplan.render.map.boxes import Box

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.node import Node
 from cpuplan.simulate import orders
 from cpuplan.simulate.allocators.base import Allocator, UnfitError
 from cpuplan.simulate.allocators.dynamic import DynamicAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
+from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubelet.node import Node
 from tests.machines.pods import container, guaranteed, named, pod
 from tests.unit.simulate.allocators.test_kubelet import facts
 

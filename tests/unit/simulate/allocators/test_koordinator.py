@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.pods.pod import Pod
 from cpuplan.simulate import admission, fleet, orders, traps
 from cpuplan.simulate.admission import NodeOutcome
 from cpuplan.simulate.allocators.koordinator import KoordinatorAllocator
@@ -14,6 +12,8 @@ from cpuplan.simulate.allocators.registry import start_koordinator, start_kubele
 from cpuplan.simulate.fleet import Starter
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
+from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubelet.pods.pod import Pod
 from tests.machines.plans import plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
 

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.node import Node
-from cpuplan.kubelet.pods.pod import Pod
-from cpuplan.nri.topologyaware.requests import PREFER_SHARED, REQUIRE_ISOLATED
 from cpuplan.simulate import admission, orders, traps
 from cpuplan.simulate.allocators.nri import NOT_CREATED
 from cpuplan.simulate.allocators.nripools import PoolsAllocator
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
 from cpuplan.simulate.planned import planned
+from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubelet.node import Node
+from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.nri.topologyaware.requests import PREFER_SHARED, REQUIRE_ISOLATED
 from tests.machines.plans import no_position, plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
 

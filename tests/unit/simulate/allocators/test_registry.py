@@ -2,9 +2,9 @@
 
 import pytest
 
-from cpuplan.kubelet.node import Node
 from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.registry import ALLOCATORS
+from cpuplan.upstream.kubelet.node import Node
 from tests.machines.pods import guaranteed
 from tests.unit.simulate.allocators.test_kubelet import facts
 

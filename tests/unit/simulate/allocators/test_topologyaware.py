@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.kubelet.pods.pod import Pod, read_pod
-from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
-from cpuplan.nrt.scheduler.filtering import judge_node
+from cpuplan.base.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import fleet
 from cpuplan.simulate.allocators.base import PANIC, UNSCHEDULABLE, UnfitError
@@ -14,6 +12,8 @@ from cpuplan.simulate.allocators.topologyaware import TopologyAwareAllocator
 from cpuplan.simulate.fleet import Result, Starter
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
+from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
+from cpuplan.upstream.nrt.scheduler.filtering import judge_node
 from tests.machines.plans import GIB, plan, regular
 from tests.machines.pods import guaranteed
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from cpuplan.dra.names import CAPACITY
-from cpuplan.dra.scheduler.requests import Request, Spec
-from cpuplan.kubelet.pods.pod import Pod, PodClaim, read_pod
-from cpuplan.kubelet.releases.features import Gates
 from cpuplan.simulate.dra.checking import Given, check
 from cpuplan.simulate.dra.inputs import inputs
+from cpuplan.upstream.dra.names import CAPACITY
+from cpuplan.upstream.dra.scheduler.requests import Request, Spec
+from cpuplan.upstream.kubelet.pods.pod import Pod, PodClaim, read_pod
+from cpuplan.upstream.kubelet.releases.features import Gates
 from tests.machines.plans import plan, regular
 
 MACHINE = regular(sockets=2, cores=4, threads=2)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from cpuplan.kubelet.bits import to_text
-from cpuplan.kubelet.pods.pod import PodClaim
 from cpuplan.simulate.dra.inputs import inputs, with_claims
 from cpuplan.simulate.workloads import pods_of
+from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubelet.pods.pod import PodClaim
 from tests.machines.plans import plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)  # node 0: 0-3,8-11; node 1: 4-7,12-15

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 import yaml
 
-from cpuplan.dra.claims import Result
-from cpuplan.dra.scheduler.requests import Constraint, Request, Spec
-from cpuplan.read import yaml as reader
+from cpuplan.language.read import yaml as reader
 from cpuplan.simulate import manifests
 from cpuplan.simulate.manifests import Manifests
+from cpuplan.upstream.dra.claims import Result
+from cpuplan.upstream.dra.scheduler.requests import Constraint, Request, Spec
 
 POD: dict[str, Any] = {
     "kind": "Pod",

@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from cpuplan.emit import to_yaml
-from cpuplan.koordinator.releases import LATEST
-from cpuplan.read import yaml
+from cpuplan.base.emit import to_yaml
+from cpuplan.language.read import yaml
+from cpuplan.platforms.versions import Version
 from cpuplan.simulate.koordinatorfiles.checking import check
-from cpuplan.versions import Version
+from cpuplan.upstream.koordinator.releases import LATEST
 
 CPUS = {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "1Gi"}}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.emit import to_yaml
+from cpuplan.base.emit import to_yaml
 from tests.unit.simulate.koordinatorfiles.given import config_map, found
 
 THRESHOLD = "resource-threshold-config"

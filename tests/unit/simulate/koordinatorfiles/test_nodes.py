@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.koordinator import keys
-from cpuplan.versions import Version
+from cpuplan.platforms.versions import Version
+from cpuplan.upstream.koordinator import keys
 from tests.unit.simulate.koordinatorfiles.given import found, node
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from cpuplan.koordinator import keys, qos
-from cpuplan.koordinator.releases import LATEST
-from cpuplan.versions import Version
+from cpuplan.platforms.versions import Version
+from cpuplan.upstream.koordinator import keys, qos
+from cpuplan.upstream.koordinator.releases import LATEST
 from tests.unit.simulate.koordinatorfiles.given import found, pod
 
 LIMITS = {"limits": {"cpu": 2, "memory": "1Gi"}}

@@ -10,11 +10,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cpuplan.dra.names import CAPACITY
-from cpuplan.dra.scheduler.requests import Request, Spec
-from cpuplan.kubelet.node import Node
-from cpuplan.kubelet.pods.pod import Pod, PodClaim
-from cpuplan.nri.topologyaware.requests import PREFER_SHARED
 from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.registry import start_planned
 from cpuplan.simulate.manifests import Item
@@ -31,6 +26,11 @@ from cpuplan.simulate.mechanisms.promises import (
 )
 from cpuplan.simulate.planned import planned
 from cpuplan.simulate.workloads import pods_of
+from cpuplan.upstream.dra.names import CAPACITY
+from cpuplan.upstream.dra.scheduler.requests import Request, Spec
+from cpuplan.upstream.kubelet.node import Node
+from cpuplan.upstream.kubelet.pods.pod import Pod, PodClaim
+from cpuplan.upstream.nri.topologyaware.requests import PREFER_SHARED
 from tests.machines.plans import plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from cpuplan.emit import to_yaml
-from cpuplan.read import yaml
+from cpuplan.base.emit import to_yaml
+from cpuplan.language.read import yaml
 from cpuplan.simulate.nrtfiles.checking import check_topologies
-from tests.unit.nrt.objects import Json, nrt, zone
+from tests.unit.upstream.nrt.objects import Json, nrt, zone
 
 
 def found(*given: Json) -> list[str]:

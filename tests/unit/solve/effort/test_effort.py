@@ -7,8 +7,8 @@ from time import monotonic, process_time
 
 import pytest
 
+from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.model.topology import Topology
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import alike, effort, solver
 from cpuplan.solve.effort import UndecidedError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.plan import Limited, NodePlan, Pool, Unproven
 from cpuplan.solve.effort import proof
 from cpuplan.solve.goals import Aim, Gap, Moved, Parts, Smallest, SplitCores, Total

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from cpuplan import pipeline
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.plan import NodeClass
 from cpuplan.solve import effort, goals, model
 from cpuplan.solve.model import answers

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.emit import Flow
+from cpuplan.base.emit import Flow
 from cpuplan.write.inventory.hardware import merge_hardware, same_facts
 from cpuplan.write.inventory.merge import align, plain
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuplan.emit import Flow, to_yaml
-from cpuplan.read import yaml
+from cpuplan.base.emit import Flow, to_yaml
+from cpuplan.language.read import yaml
 from cpuplan.write.inventory.merge import plain
 from cpuplan.write.inventory.splice import splice
 

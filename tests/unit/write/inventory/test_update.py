@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cpuplan.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers.base import Imported, Node
 from cpuplan.importers.documents.kinds import kinds_of
 from cpuplan.importers.machine import DeviceFacts, Machine

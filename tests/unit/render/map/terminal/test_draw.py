@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from cpuplan.cpuset import CpuSet
-from cpuplan.model.topology import Cpu, NumaNodeFacts, Topology
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
 from cpuplan.render.map.plan import plan_map
 from cpuplan.render.map.svg.draw import draw_svg

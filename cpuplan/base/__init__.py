@@ -1,0 +1,1 @@
+"""The ground floor: values, texts and files, which know nothing of plans."""

@@ -1,0 +1,178 @@
+"""Nodes that no operator configures: the rule of each changed setting and file."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from cpuplan.change.impact.impact import Step
+from cpuplan.change.impact.rules.differences import Changed, Half, listed, origin_of, told, unequal
+from cpuplan.change.impact.rules.table import RULES
+from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, slices, units
+from cpuplan.components.dra import claims, classes, driver
+from cpuplan.components.dra import slices as device_slices
+from cpuplan.components.host import (
+    interrupts,
+    irqbalance,
+    kubelet_unit,
+    partitions,
+    rps,
+    sysctl,
+    systemd,
+    tuned,
+    workqueue,
+)
+from cpuplan.components.koordinator import colocation, node, scheduler, slo
+from cpuplan.components.nri import balloons, topologyaware
+from cpuplan.components.published import nrt
+
+#: The rule of each component; of those with several the one of most of their settings. None where
+#: nothing reads what is compiled.
+BY_COMPONENT: Mapping[str, str | None] = {
+    kubelet.NAME: "kubelet-config",
+    kubelet_unit.NAME: "kubelet-unit",
+    crio.NAME: "crio-config",
+    containerd.NAME: "containerd-config",
+    kernel.NAME: "boot-arguments",
+    sysctl.NAME: "sysctl",
+    tuned.NAME: "tuned-profile",
+    systemd.NAME: "slice-cpus",
+    workqueue.NAME: "workqueue-mask",
+    interrupts.NAME: "interrupts",
+    irqbalance.NAME: "irqbalance",
+    rps.NAME: "packet-steering",
+    units.NAME: "boot-units",
+    slices.NAME: "slice-cpus",
+    partitions.NAME: "partition",
+    runtimeclass.NAME: "runtime-class",
+    balloons.NAME: "balloons-policy",
+    topologyaware.NAME: "topology-aware-policy",
+    driver.NAME: "dra-driver",
+    classes.NAME: "device-classes",
+    claims.NAME: None,
+    device_slices.NAME: None,
+    node.NAME: "koordinator-node",
+    scheduler.NAME: "koordinator-scheduler",
+    slo.NAME: "koordinator-slo",
+    colocation.NAME: "koordinator-profile",
+    nrt.NAME: None,
+}
+#: Components whose settings are in objects of the API, and in no file of a node.
+OF_API = frozenset(
+    {
+        runtimeclass.NAME,
+        balloons.NAME,
+        topologyaware.NAME,
+        driver.NAME,
+        classes.NAME,
+        claims.NAME,
+        device_slices.NAME,
+        node.NAME,
+        scheduler.NAME,
+        slo.NAME,
+        colocation.NAME,
+        nrt.NAME,
+    }
+)
+#: Rules of programs that come or go as a whole, which a setting tells that is always there.
+_PROGRAMS: Mapping[tuple[str, str], str] = {
+    (balloons.NAME, "metadata.name"): "nri-policy",
+    (topologyaware.NAME, "metadata.name"): "nri-policy",
+    (driver.NAME, driver.MODE): "dra-driver",
+}
+_REMOVALS = frozenset(f"{program}-removed" for program in _PROGRAMS.values())
+_ALLOCATION = "hugepages-allocation"
+_KUBELET_DROP_IN = re.compile(r"^/etc/systemd/system/(.+\.service)\.d/50-cpuplan\.conf\Z")
+
+
+class Parts(NamedTuple):
+    """A changed setting, or a changed file as if it were one."""
+
+    rule: str
+    changes: tuple[Changed, ...]
+    files: tuple[str, ...]
+
+
+def steps(before: Half, after: Half, changes: Iterable[Changed], unit: str) -> Iterator[Step]:
+    """What the changed settings and files of a node make necessary; `unit` runs the kubelet."""
+    known = tuple(changes)
+    by_rule = _by_rule(known)
+    for path, name in _files(before, after, known):
+        parts = by_rule.get(name, Parts(name, (), ()))
+        by_rule[name] = parts._replace(files=(*parts.files, path))
+    for parts in by_rule.values():
+        yield _step(parts, unit)
+
+
+def of_settings(changes: Iterable[Changed]) -> Iterator[Step]:
+    """The same of settings that no file of a node has."""
+    for parts in _by_rule(changes).values():
+        yield _step(parts, "")
+
+
+def _by_rule(changes: Iterable[Changed]) -> dict[str, Parts]:
+    known = tuple(changes)
+    programs = {each.component: rule for each in known if (rule := _program(each))}
+    by_rule: dict[str, Parts] = {}
+    for each in known:
+        name = programs.get(each.component) or rule_of(each)
+        if name:
+            parts = by_rule.get(name, Parts(name, (), ()))
+            by_rule[name] = parts._replace(changes=(*parts.changes, each))
+    # What was there before must be gone before another program comes.
+    return dict(sorted(by_rule.items(), key=lambda entry: entry[0] not in _REMOVALS))
+
+
+def _program(change: Changed) -> str:
+    """The rule of a program that comes or goes, by the setting that tells; empty for others."""
+    program = _PROGRAMS.get((change.component, change.key))
+    if not program or None not in (change.before, change.after):
+        return ""
+    return f"{program}-removed" if change.is_removed else f"{program}-installed"
+
+
+def _step(parts: Parts, kubelet_service: str) -> Step:
+    because = "; ".join(filter(None, (told(parts.changes), listed(parts.files))))
+    allocations = (each.key for each in parts.changes if each.key.endswith(".service"))
+    unit = kubelet_service
+    if parts.rule == "huge-pages-at-run-time":
+        unit = listed(allocations) or "the changed unit"
+    policy = parts.changes[0].component if parts.changes else ""
+    return RULES[parts.rule].step(because, origin_of(parts.changes), unit=unit, policy=policy)
+
+
+def rule_of(change: Changed) -> str | None:
+    """The rule of a changed setting; None where nothing notices it."""
+    if change.component == systemd.NAME and change.key == systemd.AFFINITY:
+        return "systemd-affinity"
+    if change.component in (systemd.NAME, slices.NAME) and change.is_removed:
+        return "slice-cpus-removed"
+    if change.component == units.NAME and change.key.startswith(_ALLOCATION):
+        return "huge-pages-at-run-time"
+    return BY_COMPONENT.get(change.component, "unknown-file")
+
+
+def _files(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[tuple[str, str]]:
+    """Paths and rules of files that differ although no setting of their component does."""
+    old, new = before.state, after.state
+    if (before.key and old is None) or (after.key and new is None):
+        yield "the expected state of one side", "unknown-before"
+        return
+    one, other = old.files if old else {}, new.files if new else {}
+    told_of = {each.component for each in changes}
+    for path in unequal(one, other):
+        file = other.get(path) or one[path]
+        if file.component not in told_of:
+            name = path.rpartition("/")[2]
+            gone = None if path not in other else ""
+            rule = rule_of(Changed(file.component, name, "", gone))
+            if rule:
+                yield path, rule
+
+
+def kubelet_service(half: Half) -> str:
+    """The unit that runs the kubelet: that of its drop-in, else that of the platform."""
+    state = half.state
+    if state is None:
+        return "kubelet.service"
+    found = (_KUBELET_DROP_IN.match(path) for path in state.files)
+    return next((match[1] for match in found if match), state.platform.kubelet_unit)

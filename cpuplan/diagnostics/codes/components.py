@@ -1,0 +1,344 @@
+"""Settings and targets: the CP5xx except those of the kubelet."""
+
+from cpuplan.diagnostics.codes.code import Code
+
+CODES = {
+    "CP501": Code(
+        "unknown release",
+        "{platform} {version} is unknown to this release of cpuplan",
+        "use a version from {first} to {last}, or a release of cpuplan that knows it",
+        "cpuplan has one table of what each release of a target can do. Guessing for an unknown release could leave "
+        "nodes with a kubelet or CRI-O that does not start.",
+    ),
+    "CP520": Code(
+        "boot argument that contradicts the plan",
+        "the argument {argument} contradicts the plan, which has {planned}",
+        "remove the argument: pools and isolation determine it",
+        "The CPU lists of the command line follow from the pools. The kernel ignores the second of two isolcpus= with "
+        "different lists, and uses the last of other lists. Either way, nodes would differ from what is checked and "
+        "explained.",
+    ),
+    "CP521": Code(
+        "boot argument replaced",
+        "the argument {argument} replaces {planned}",
+        "leave it if this is intended",
+        "The kernel uses the last of a repeated argument, so cpuplan writes only the given one. This is a warning because the intent may mean it.",
+        "warning",
+    ),
+    "CP522": Code(
+        "huge pages in two places",
+        "the argument {argument} sets huge pages in addition to hugePages",
+        "set them in hugePages only",
+        "Boot arguments for huge pages come in pairs whose order matters. Those of two sources would be mixed.",
+    ),
+    "CP523": Code(
+        "boot argument that switches off planned CPUs",
+        "the argument {argument} prevents {cpus}, which the plan uses, from coming up",
+        "remove the argument, or take the CPUs out of the lists of pools and, unless the argument is nosmt, list them as `offline` in the inventory",
+        "If isolcpus= or nohz_full= names a CPU that did not come up, the kernel ignores the whole list, and the "
+        "kubelet and CRI-O refuse lists that contain it.",
+    ),
+    "CP524": Code(
+        "conflicting settings",
+        "{field} {value} cannot be used with {other}",
+        "change one of the two",
+        "Real-time kernels need real-time hints and 4k pages, 64k pages exist only on aarch64, and power is either "
+        "saved per pod or spent on latency. The node tuning operator refuses the same combinations.",
+    ),
+    "CP525": Code(
+        "command line too long",
+        "the boot arguments of class {name} have {length} characters; the limit is {limit}",
+        "use fewer extraArguments, or give pools.isolated more CPUs: systemd.cpu_affinity= names all others one by one",
+        "The kernel silently cuts off its command line at a fixed size: 2048 characters on most architectures, of "
+        "which 256 are left to the boot loader. On nodes that take no files, most of a long line is "
+        "systemd.cpu_affinity=, which names each CPU that is neither isolated nor offlined.",
+    ),
+    "CP530": Code(
+        "mixed CPUs without a shared pool",
+        "runtime.mixedCpus is true, but there are no shared CPUs",
+        "add pools.shared, or remove runtime.mixedCpus",
+        "With mixed CPUs, containers use the shared pool in addition to their exclusive CPUs.",
+    ),
+    "CP531": Code(
+        "mixed CPUs on an old CRI-O",
+        "mixed CPUs need CRI-O {since}, which {version} does not have",
+        "use a later version, or set runtime.mixedCpus to false",
+        "CRI-O ignores keys that it does not know, so `shared_cpuset` would have no effect. An allowed annotation that "
+        "it does not know makes it drop the runtime handler.",
+    ),
+    "CP532": Code(
+        "NUMA nodes that the scheduler cannot read",
+        "NodeResourceTopology gets no zones for hardware {hardware}: its NUMA nodes are {nodes}, but zones must be 0 to 63 without gaps",
+        "exclude these nodes from topology-aware scheduling",
+        "The plugin NodeResourceTopologyMatch panics on zone numbers with gaps, and on 64. Exporters publish such "
+        "zones anyway. This is a warning: the nodes themselves work.",
+        "warning",
+    ),
+    "CP533": Code(
+        "mixed CPUs and DRA",
+        "containers cannot use shared CPUs if a DRA driver gives out CPUs",
+        "set runtime.mixedCpus to false, or remove kubelet.dynamicResourceAllocation",
+        "Mixed CPUs depend on the kubelet's static CPU manager, which DRA replaces.",
+    ),
+    "CP540": Code(
+        "unsupported huge page size",
+        "there are no huge pages of {size} on {architecture} with base pages of {base}",
+        "use one of {sizes}",
+        "The sizes depend on the page tables of the processor.",
+    ),
+    "CP541": Code(
+        "huge pages requested twice",
+        "pages of {size} for {where} are requested twice",
+        "keep one entry with the sum",
+        "Of two counts for the same size and place, the last one applies.",
+    ),
+    "CP542": Code(
+        "NUMA node without memory",
+        "NUMA node {node} of hardware {hardware} does not exist or has no memory",
+        "use one of the nodes with memory: {nodes}",
+        "Huge pages and reserved memory are taken from the memory of a NUMA node. The kubelet does not start with a "
+        "reservation on a node that does not exist.",
+    ),
+    "CP543": Code(
+        "huge pages that exceed the memory",
+        "huge pages take {asked} on NUMA node {node} of hardware {hardware}, which has {memory}",
+        "{hint}",
+        "The kernel allocates as many pages as it finds memory for, and reports the rest only in its log.",
+    ),
+    "CP548": Code(
+        "field without a place in a PerformanceProfile",
+        "{field} is {value}; with a PerformanceProfile it is always {only}",
+        "remove the field, or use mode mco",
+        "In mode performanceProfile, the node tuning operator makes the objects, and a profile cannot change this.",
+    ),
+    "CP549": Code(
+        "huge pages without a NUMA node",
+        "{pages} of {size} cannot be spread evenly over NUMA nodes {nodes}: the kernel chooses the node of {left} at boot",
+        "write an entry with numaNode and count for each NUMA node, such as {{size: {size}, count: {count}, numaNode: {node}}}",
+        "With memoryManagerPolicy Static, the kubelet only admits pods whose huge pages are on the NUMA nodes of their "
+        "CPUs and devices. The kernel spreads pages without a node evenly. Where the rest is allocated depends on the "
+        "node that it begins with, and on nodes without enough contiguous memory. `simulate` and the expected "
+        "NodeResourceTopology assume the lowest nodes.",
+        "warning",
+    ),
+    "CP550": Code(
+        "namespaces without shared CPUs",
+        "runtime.sharedNamespaces has {names}, but no container can share CPUs",
+        "add pools.shared, or the feature set that CP571 asks for, or remove the namespaces",
+        "The annotation of a namespace allows its pods to request shared CPUs. Without a shared pool, with "
+        "runtime.mixedCpus false, or if the node tuning operator ignores the pool, such pods stay pending.",
+    ),
+    "CP551": Code(
+        "mutating policy behind a gate",
+        "the API server of Kubernetes {version} has MutatingAdmissionPolicy {api} only if its feature gate is on",
+        "start it with --feature-gates=MutatingAdmissionPolicy=true and --runtime-config=admissionregistration.k8s.io/{api}=true and set runtime.annotatePods to true, or set it to false",
+        "MutatingAdmissionPolicy is on by default from Kubernetes 1.36 (KEP-3962). If the API is not served, an Argo "
+        "CD sync fails at this object. With runtime.annotatePods false, it is not written, and pods bring the "
+        "annotation `cpu-shared.crio.io/<container>: enable` themselves. The validating policy reports those that do "
+        "not. This is a warning because the gate may be on.",
+        "warning",
+    ),
+    "CP552": Code(
+        "pods that share CPUs are not checked",
+        "Kubernetes {version} does not have ValidatingAdmissionPolicy on by default, so pods that request shared CPUs are not checked",
+        "use {since} or later, or check pods in another way",
+        "CRI-O gives shared CPUs to every container with the annotation. From 1.30 on, a policy refuses pods that "
+        "request them in vain or without permission. This is a warning because shared CPUs work without the policy.",
+        "warning",
+    ),
+    "CP553": Code(
+        "no mutating policy",
+        "runtime.annotatePods is true, but the API server of Kubernetes {version} has no MutatingAdmissionPolicy",
+        "use {since} or later, or remove runtime.annotatePods and let pods bring the annotation cpu-shared.crio.io/<container>: enable",
+        "MutatingAdmissionPolicy came with Kubernetes 1.32 (KEP-3962).",
+    ),
+    "CP554": Code(
+        "field that the release does not have",
+        "{field} came with OpenShift {since}; the target is {version}",
+        "use a later version of the target, or remove the field",
+        "The API server silently drops fields that the operator's CRD does not have, and the machine config operator "
+        "degrades a pool with an unknown kernelType. Before 4.17, the node tuning operator of a hosted cluster "
+        "(controlPlaneTopology: External) ignores PerformanceProfiles.",
+    ),
+    "CP556": Code(
+        "no CPUs for Open vSwitch",
+        "openVSwitch.dpdk is true, but there is no CPU for its threads",
+        "give the pool isolcpus a size, on an OpenShift target",
+        "Poll-mode threads never sleep: each needs a CPU on which nothing else runs.",
+    ),
+    "CP557": Code(
+        "pods on the CPUs of Open vSwitch",
+        "openVSwitch.dpdk leaves its CPUs open to burstable and best-effort pods",
+        'set kubelet.cpuManagerPolicyOptions.{option} to "true", or use a cluster with workload partitioning',
+        "Reserved CPUs are kept only from exclusive use. Without strict-cpu-reservation, the pods of the default "
+        "cpuset run on them too, and the poll-mode threads lose packets. The node tuning operator's controller also "
+        "refuses this.",
+    ),
+    "CP560": Code(
+        "default of another platform",
+        "{name} is not a default of {platform} and cannot be switched there",
+        "remove the entry; docs/defaults.md lists the defaults of each platform",
+        "What belongs to the node tuning operator, such as the parents of its TuneD profile, and its units and files, "
+        "exists only on OpenShift.",
+    ),
+    "CP561": Code(
+        "default that the node tuning operator sets",
+        "{name} is switched, but in mode performanceProfile the node tuning operator sets its defaults itself",
+        "remove the entry, or use mode mco",
+        "A PerformanceProfile has no field for it, so the switch would silently have no effect.",
+    ),
+    "CP562": Code(
+        "reservation that the nodes may contradict",
+        "the memory manager's reservation is {total}, but kubelet.{fields} may be different on the nodes",
+        "set these fields to the values on the nodes, or to `{{}}` for nothing",
+        "With the policy Static, a kubelet starts only if reservedMemory is exactly the sum of kubeReserved, "
+        "systemReserved and evictionHard. The drop-in is merged into the nodes' own configuration, whose amounts "
+        "cpuplan does not know: it assumes the kubelet's defaults for what is not written. This is a warning because the assumption may be right.",
+        "warning",
+    ),
+    "CP563": Code(
+        "default switched twice",
+        "{name} is switched a second time",
+        "keep only one of the two",
+        "With two switches for one default, it is not clear which one is meant.",
+    ),
+    "CP564": Code(
+        "PerformanceProfile without CPUs",
+        "pools.{pool} has no CPU, but a PerformanceProfile must have some",
+        "give the pool a size, or use mode mco",
+        "The API server refuses a PerformanceProfile without spec.cpu.isolated or spec.cpu.reserved, and the "
+        "operator's webhook refuses one whose lists are empty.",
+    ),
+    "CP565": Code(
+        "changed file of a paused intent",
+        "{path} has changed since {intent} was paused",
+        "restore the file from the commit before (`git log --oneline -- {path}`), or remove `paused: true` and compile",
+        "The compiled files of a paused intent stay unchanged, byte for byte. There is no other source for them, "
+        "because the inputs may have changed since. An edit, a deleted file or one side of a merge could reach the "
+        "nodes without a review.",
+    ),
+    "CP566": Code(
+        "missing record of a paused intent",
+        "{intent} is paused and was compiled before, but {path}, which records its files, is missing or damaged",
+        "restore out/ from the commit before, or remove `paused: true` and compile",
+        "The objects of a paused intent would disappear from out/, and Argo CD would ask whether to delete them.",
+    ),
+    "CP573": Code(
+        "memory reserved elsewhere than by the operator",
+        "memory is reserved by NUMA node ({amounts}); the node tuning operator reserves all of it on NUMA node 0",
+        "nothing is needed; for the operator's entry, write kubelet.reservedMemory",
+        "System services run on the reserved CPUs and use the memory of their NUMA nodes. The operator reserves on NUMA "
+        "node 0, even if that node has no memory. A compiled PerformanceProfile states the reservation in its annotation "
+        "`kubeletconfig.experimental`.",
+        "note",
+    ),
+    "CP567": Code(
+        "mixed CPUs with another quota period",
+        "containers with shared CPUs would be throttled: CRI-O writes their quota for periods of 100ms, and "
+        "cpuCFSQuotaPeriod is {period}",
+        "remove cpuCFSQuotaPeriod, set cpuCFSQuota to false, or set runtime.mixedCpus to false",
+        "On cgroup v2, CRI-O computes the quota of a container with shared CPUs from the kubelet's period, and writes it "
+        "without that period, so that the kernel uses 100 ms. With 10ms, a container of 4 CPUs gets the time of 0.4.",
+    ),
+    "CP574": Code(
+        "slices with control groups of version 1",
+        "isolation.systemServices is slices, but the nodes of {cluster} have control groups of version 1",
+        "use affinity, or nodes with control groups of version 2",
+        "systemd sets AllowedCPUs= in control groups of version 2 only. On version 1, it ignores the line.",
+    ),
+    "CP575": Code(
+        "irqbalance of an unknown operating system",
+        "pods may ask CRI-O for CPUs without interrupts, but irqbalance on Debian does not read what CRI-O writes",
+        "state the target's osFamily, or let interrupts go to the reserved CPUs (isolation.irqAffinity)",
+        "CRI-O bans the CPUs of such pods in /etc/sysconfig/irqbalance. Debian's irqbalance reads "
+        "/etc/default/irqbalance, so that it moves interrupts back to these CPUs. With osFamily debian, CRI-O is given "
+        "that file. This is a warning because the nodes may be of another family.",
+        "warning",
+    ),
+    "CP576": Code(
+        "list of irqbalance that a mask overrides",
+        "irqbalance may use the isolated CPUs: the operator's unit writes a mask of zeros, which overrides the list of TuneD",
+        "{remedy}",
+        "With globallyDisableIrqLoadBalancing, TuneD from 2.24 on bans the isolated CPUs by IRQBALANCE_BANNED_CPULIST. "
+        "clear-irqbalance-banned-cpus.service writes IRQBALANCE_BANNED_CPUS=0 at every boot. irqbalance takes a mask "
+        "that is not empty, zeros included, instead of the list "
+        "(openshift/cluster-node-tuning-operator#1350). This is a warning because irqaffinity= and CRI-O still keep "
+        "interrupts away from pods that ask for it.",
+        "warning",
+    ),
+    "CP571": Code(
+        "mixed CPUs behind a gate",
+        "the node tuning operator ignores pools.shared: the feature set {feature_set} is without its gate MixedCPUsAllocation, and the kubelet gives {cpus} to all pods",
+        "set featureSet in the Cluster document if the cluster has {sets}; otherwise remove pools.shared, or use mode mco",
+        "The gate is in no default feature set of any release. Without it, the operator writes neither shared_cpuset "
+        "nor reservedSystemCPUs with the shared CPUs, so that they are part of the kubelet's default CPU set. The "
+        "feature set is spec.featureSet of the FeatureGate object `cluster`. The predicted objects show it. This is a "
+        "warning.",
+        "warning",
+    ),
+    "CP572": Code(
+        "CPU vendor without a TuneD profile",
+        "TuneD cannot load the profile of the node tuning operator {version} on CPUs of {vendor}",
+        "use mode mco, or another release",
+        "From 4.16 on, the operator's profile includes one for Intel, AMD or ARM by the vendor id. On CPUs of other "
+        "vendors (on Arm up to 4.17) it includes a profile that does not exist, and nothing is tuned: no boot argument "
+        "and no sysctl. This is a warning.",
+        "warning",
+    ),
+    "CP577": Code(
+        "Application of two clusters",
+        "the Argo CD Application of cluster {cluster} and that of what hosted cluster {hosted} has in its hosting cluster "
+        "have the same name",
+        "give cluster {cluster} another name in its Nodes documents",
+        "Argo CD names an Application by its cluster, and the one of a hosted cluster's objects in the hosting cluster by "
+        "the hosted cluster and `-hosting`. An ApplicationSet does not make two Applications of one name.",
+    ),
+    "CP595": Code(
+        "delivery that the operating system cannot take",
+        "{delivery} does not reach nodes with {system}: {problem}",
+        "choose another form in delivery, or change osFamily if the nodes have another operating system",
+        "Flatcar is configured by Ignition at the first boot. Its image has no Python, and its cloud-init knows a few "
+        "keys only.",
+    ),
+    "CP596": Code(
+        "delivery at the first boot only",
+        "nodes that are installed already do not get changes: {deliveries} is read at the first boot only",
+        "replace nodes after a change, or add tree, ansible or nodeWright to delivery",
+        "cloud-init and Ignition configure an instance once. A change of the intent changes their files, and nodes keep "
+        "what they have until they are installed again. This is a note.",
+        "note",
+    ),
+    "CP597": Code(
+        "Cluster API template without a namespace",
+        "the template for Cluster API needs the namespace of the cluster's other objects",
+        "set hostingNamespace to the namespace of the Cluster object, and hostingCluster to the management cluster's name "
+        "in Argo CD",
+        "A MachineDeployment reads its bootstrap template in its own namespace only. The object is written to "
+        "`out/clusters/<cluster>/hosting/`, for the management cluster.",
+    ),
+    "CP598": Code(
+        "setting that the platform cannot have",
+        "{platform} cannot have {setting}: {reason}",
+        "write the intent without it, or use the platform kubernetes with CRI-O for these nodes",
+        "RKE2, K3s, Talos and Bottlerocket have their own containerd, which knows no shared CPUs and no hooks of CRI-O. "
+        "Talos and Bottlerocket also take settings only, and neither files nor units of others, so that services and "
+        "interrupts stay where they are.",
+    ),
+    "CP599": Code(
+        "settings that the platform does not get",
+        "{platform} does not get what cpuplan adds by itself on other nodes: {settings}",
+        "nothing is needed if you can do without; otherwise use the platform kubernetes for these nodes",
+        "These settings are defaults (see docs/defaults.md), which no field of the intent asks for. The platform has no "
+        "place for them. A default that is disabled with `defaults` is not listed. This is a note.",
+        "note",
+    ),
+    "CP570": Code(
+        "invalid output file (a bug in cpuplan)",
+        "{path}{at}: {problem}",
+        "report this with the intent and the inventory; nothing was written",
+        "Every new or changed file is read again before it is written, compared with its source, and validated against "
+        "a schema that knows all fields and their types. What does not match would be dropped silently by the API "
+        "server, or keep a kubelet from starting. This is a mistake in cpuplan and not in its input. The exit code is "
+        "70.",
+    ),
+}

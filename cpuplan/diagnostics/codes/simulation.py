@@ -1,0 +1,160 @@
+"""What a kubelet does with the plan, and with pods on it: the CP7xx."""
+
+from cpuplan.diagnostics.codes.code import Code
+
+CODES = {
+    "CP701": Code(
+        "kubelet that does not start",
+        "the kubelet of class {name} in cluster {cluster} does not start: {problem}",
+        "change the setting that the text names; `cpuplan explain` shows where each setting comes from",
+        "The planned node was started in a simulator of the kubelet of the target's version. The text is the one that "
+        "would be in the kubelet's log (cmd/kubelet/app/server.go, pkg/kubelet/cm).",
+    ),
+    "CP702": Code(
+        "feature gate that stops the kubelet",
+        "the kubelet of {where} crashes at startup because of a feature gate: {problem}",
+        "remove the gate: a gate that is gone or locked can no longer be chosen",
+        "A gate that the version does not have, or no longer has, makes the kubelet panic before it reads anything "
+        "else: CPUManager since 1.33, MemoryManager since 1.36, TopologyManager since 1.29 "
+        "(pkg/features/kube_features.go, removed when locked). OpenShift's kubelet only warns about unknown gates.",
+    ),
+    "CP703": Code(
+        "configuration that the kubelet refuses",
+        "the kubelet of {where} does not start: {problem}",
+        "correct the value",
+        "The configuration was validated as the kubelet does at startup "
+        "(pkg/kubelet/apis/config/validation/validation.go), and the text is the kubelet's own.",
+    ),
+    "CP704": Code(
+        "overlapping exclusive CPUs",
+        "the static policy gives out CPUs twice on hardware {hardware}: {example}",
+        "make cores and sockets equal (switch SMT off, or use the same cores of every socket), or use cpuManagerPolicy none there",
+        "The kubelet treats a core or socket as free if as many of its CPUs are free as cores or sockets have on "
+        "average, and then takes all of it (pkg/kubelet/cm/cpumanager/cpu_assignment.go, isCoreFree and isSocketFree). "
+        "This is wrong if cores have different numbers of threads (hybrid processors, threads that are offline), or "
+        "sockets different numbers of CPUs. The example comes from the simulated kubelet. This is a warning because "
+        "pods of other sizes may never be affected.",
+        severity="warning",
+    ),
+    "CP705": Code(
+        "kubelet that loops forever",
+        "on nodes of class {name}, a container of {count} CPUs makes the kubelet loop forever",
+        "reserve whole cores, or omit one of full-pcpus-only and distribute-cpus-across-numa",
+        "With both options, CPUs are given out in whole cores but counted one by one. If a NUMA node has an odd number "
+        "of free CPUs, because a reserved CPU leaves its sibling alone, the rounds never end and no pod is admitted "
+        "any more (pkg/kubelet/cm/cpumanager/cpu_assignment.go, takeByTopologyNUMADistributed, KEP-2902).",
+    ),
+    "CP706": Code(
+        "uneven distribution over many NUMA nodes",
+        "distribute-cpus-across-numa chooses the wrong NUMA nodes on hardware {hardware}, which has {nodes}",
+        "do not rely on an even distribution when a container needs four or more NUMA nodes, or remove the option",
+        "Combinations of four and of six to eight NUMA nodes are kept in slices that share memory with later ones, so "
+        "the last node of a combination can be replaced after it was chosen as the best "
+        "(kubernetes/kubernetes#141237). Containers still get as many CPUs as they request.",
+        "warning",
+    ),
+    "CP707": Code(
+        "state file that the new plan refuses",
+        "{changed} changed, so a kubelet of class {name} in cluster {cluster} does not start with the {file} that the previous plan left{when}: {problem}",
+        "drain each node, stop its kubelet, delete /var/lib/kubelet/{file}, and only then start it with the new files",
+        "The kubelet keeps the assignment of CPUs and memory in files across restarts and reboots, and does not start "
+        "when they contradict its configuration (pkg/kubelet/cm/cpumanager/policy_static.go, validateState; "
+        "memorymanager likewise). The plan in out/ was compared with the new one by starting the simulated kubelet of "
+        "the new plan with the files of the old one. On OpenShift, the kubelet's unit deletes the files at every start.",
+        "warning",
+    ),
+    "CP708": Code(
+        "running pod refused after a restart",
+        "when the kubelet of {node} restarts, it refuses {pod}, which runs there: {problem}",
+        "leave as many CPUs free as the largest container has, or omit full-pcpus-only",
+        "With full-pcpus-only, the kubelet compares a container with the free CPUs before it checks whether the "
+        "container already has its CPUs (kubernetes/kubernetes#129078; pkg/kubelet/cm/cpumanager/policy_static.go, "
+        "Allocate). The pods that were admitted in the simulation were admitted again by a restarted kubelet with the "
+        "state files of the first one.",
+        "warning",
+    ),
+    "CP709": Code(
+        "kubelet field without effect",
+        "the kubelet of {where} ignores part of its configuration: {problem}",
+        "correct the name, or remove the field",
+        "The kubelet decodes its file strictly, only logs the errors, and then decodes it leniently. A misspelt field "
+        "has no effect, and of a duplicate key the last one counts (pkg/kubelet/kubeletconfig/util/codec).",
+        "warning",
+    ),
+    "CP710": Code(
+        "kubelet configuration that cannot be read",
+        "the kubelet of {where} does not start: {problem}",
+        "correct the file; quote numbers and booleans that stand for text",
+        "A value of the wrong type stops the kubelet, such as a bare number for reservedSystemCPUs or a bare true for a policy option.",
+    ),
+    "CP711": Code(
+        "reserved huge pages",
+        "the kubelet of {where} does not start: reservedMemory has {problem}, but huge pages cannot be reserved",
+        "remove the entry",
+        "For each resource, the sum of reservedMemory must equal that of kubeReserved, systemReserved and "
+        "evictionHard. Huge pages pass the validation of reservedMemory but cannot be in the others, so the sums never "
+        "match (pkg/kubelet/cm/memorymanager, validateReservedMemory).",
+    ),
+    "CP712": Code(
+        "workload that the kubelet refuses",
+        "the kubelet of class {name} does not admit {pod} after the workloads before it: {problem}",
+        "{remedy}",
+        "There are enough CPUs in total, but not where the kubelet's policies require them: on one NUMA node, in whole "
+        "cores. `cpuplan simulate` shows where the other workloads run. With very many NUMA nodes it is not known what the "
+        "kubelet does, since it looks at all sets of them (CP5150, CP5151).",
+    ),
+    "CP713": Code(
+        "workloads that do not fit in every order",
+        "in the order {order}, the kubelet of class {name} does not admit the last of its workloads: {problem}",
+        "leave room for one more of the largest workload, make sizes equal, or make sure that the largest come first",
+        "The order in which pods start is not defined, least of all after a reboot. The simulated kubelet tried the "
+        "orders, up to half a second of work. `cpuplan simulate --any-order` tries more, and says how many.",
+        "warning",
+    ),
+    "CP7155": Code(
+        "pods not simulated to the end",
+        "whether the kubelet of class {name} in cluster {cluster} admits what is planned for it is not known: the limit of "
+        "{limit} of work was reached before",
+        "give it longer with --time-limit, or plan fewer pods",
+        "The kubelet's managers look at all sets of NUMA nodes for each pod, which takes long on machines with many of "
+        "them, and a workload may have thousands of pods. The limit is counted in steps of the simulated kubelet and not by a "
+        "clock, so that the same input ends at the same pod everywhere.",
+    ),
+    "CP714": Code(
+        "pod that shares CPUs otherwise than it asks",
+        "{who} {problem}",
+        "{remedy}",
+        "OpenShift's API server, the kubelet and CRI-O let such pods run without a word: with all CPUs of the kubelet's "
+        "default set, with shared CPUs that nobody counts, or throttled. The admission policies of cpuplan refuse most of "
+        "them, in clusters that have the policies. This is a warning.",
+        "warning",
+    ),
+    "CP720": Code(
+        "manifest that cannot be simulated",
+        "the manifest {problem}",
+        "correct it; pods are read from {kinds}",
+        "Manifests are read as they are applied, after Helm or Kustomize. Objects of other kinds are ignored.",
+    ),
+    "CP721": Code(
+        "nothing to simulate",
+        "no pod in {files}",
+        "give files with Pods or workloads, such as a Deployment",
+        "Pods come from Pods, Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs and Lists of them.",
+    ),
+    "CP730": Code(
+        "CPUs that Koordinator and the kubelet both give away",
+        "koord-scheduler and the static policy of class {name} give out CPUs twice: {example}",
+        "use cpuManagerPolicy none: Koordinator gives CPUs to pods of the classes LSE and LSR",
+        "The kubelet's static policy does not know which CPUs koord-scheduler gave to pods, and binds Guaranteed pods to "
+        "the same ones; koordlet only reports the kubelet's choice for what is scheduled later "
+        "(koordinator-sh/koordinator#1214). The example comes from the simulation.",
+        "warning",
+    ),
+    "CP731": Code(
+        "workload for which Koordinator finds no CPUs",
+        "on an empty node of class {name}, koord-scheduler refuses a pod of {workload} with {cpus} CPUs: {problem}",
+        "request fewer CPUs, give `isolated` more, or use a less strict numaTopologyPolicy",
+        "With SingleNUMANode the CPUs must come from one NUMA node, with FullPCPUs from whole free cores; reserved CPUs "
+        "count in neither. Such pods would wait for ever. `cpuplan simulate --scheduler koordinator` shows what is left.",
+    ),
+}

@@ -1,0 +1,1 @@
+"""How a plan gets to main: judged before a merge, and published after it."""

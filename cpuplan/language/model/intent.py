@@ -1,0 +1,269 @@
+"""The document of what CPUs are for: Intent (pydantic; unknown keys are refused)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cpuplan import platforms
+from cpuplan.language.model.base import Model, matching
+from cpuplan.language.model.document import (
+    FeatureSet,
+    Labels,
+    Listed,
+    Name,
+    OciRuntime,
+    PoolName,
+    Release,
+    ServiceName,
+)
+from cpuplan.language.model.koordinator import Koordinator
+from cpuplan.language.model.koordinator import Release as KoordinatorRelease
+from cpuplan.language.model.mechanisms.dra import Dra
+from cpuplan.language.model.pools import GOAL_ORDER, Objective, Pools, QosSets
+from cpuplan.language.model.rollout import Rollout
+from cpuplan.language.model.rollout.selector import Selector
+from cpuplan.language.model.switches import Defaults, Rules
+from cpuplan.language.model.tuning import (
+    HardwareTuning,
+    HugePagesSpec,
+    Isolation,
+    Kernel,
+    Kubelet,
+    Net,
+    OpenVSwitch,
+    Runtime,
+    WorkloadHints,
+)
+from cpuplan.language.model.verify import Verify
+from cpuplan.language.model.workloads import Workloads
+
+NamespacePattern = Annotated[
+    str,
+    matching(
+        r"^[a-z0-9*]([-a-z0-9*]{0,61}[a-z0-9*])?$",
+        "the name of a namespace, in which * stands for any text",
+        "infra-*",
+    ),
+]
+#: How files reach nodes that no operator configures; each but the tree is a module of
+#: `backends/deliveries/`.
+Delivery = Literal["tree", "ansible", "butane", "cloudInit", "clusterApi", "ignition", "nodeWright"]
+
+
+class Target(Model):
+    """The platform of the compiled files."""
+
+    platform: platforms.Name = Field(description="platform of the nodes")
+    version: Release = Field(description="release of the platform, as text with two numbers")
+    mode: Literal["mco", "performanceProfile"] = Field(
+        default="mco",
+        description="openshift: MachineConfig, KubeletConfig and Tuned objects, or the "
+        "PerformanceProfile from which the node tuning operator makes them",
+    )
+    clusters: Annotated[tuple[Name, ...], Listed] = Field(
+        default=(), description="only in these clusters; default: all"
+    )
+    os_family: Literal["debian", "flatcar", "redhat", "suse"] | None = Field(
+        default=None,
+        description="kubernetes: the operating system, where files lie elsewhere. Default: what is "
+        "right or harmless on all",
+    )
+    kubelet_unit: ServiceName | None = Field(
+        default=None,
+        description="kubernetes, rke2, k3s: the unit that runs the kubelet, such as "
+        "k0sworker.service or rke2-server.service. Default: kubelet.service, rke2-agent.service, "
+        "k3s-agent.service",
+        examples=["k0sworker.service"],
+    )
+    pool: PoolName | None = Field(default=None, description="openshift: the MachineConfigPool")
+    mixed_hardware: Literal["split", "common"] | None = Field(
+        default=None,
+        description="openshift, for nodes with different hardware. split: a pool for each "
+        "hardware, <pool>-<hardware>; common: one layout that is valid on all; "
+        "default: an error",
+    )
+    node_selector: Labels = Field(default={}, description="openshift: labels of the pool's nodes")
+    machine_config_label: Labels = Field(
+        default={}, description="openshift: label of the MachineConfig"
+    )
+    machine_config_pool_selector: Labels = Field(
+        default={}, description="openshift: labels of the MachineConfigPool"
+    )
+    delivery: Annotated[tuple[Delivery, ...], Field(min_length=1), Listed] = Field(
+        default=("tree",),
+        description="kubernetes, rke2, k3s: the forms in which nodes get their files; see "
+        "docs/delivery.md",
+    )
+    mechanism: Literal["kubelet", "balloons", "topology-aware", "dra", "koordinator"] = Field(
+        default="kubelet",
+        description="what gives CPUs to containers. kubelet: its CPU manager; balloons: "
+        "kubernetes, the NRI balloons policy, which keeps pods to partitions and QoS sets; "
+        "topology-aware: kubernetes, the NRI policy of that name, which gives integer Guaranteed "
+        "containers exclusive CPUs of one part of the machine, see docs/nri.md; "
+        "dra: kubernetes, the DRA CPU driver, for claims of pods, see docs/dra.md; "
+        "koordinator: kubernetes, its scheduler and node agent, see docs/koordinator.md",
+    )
+    koordinator: KoordinatorRelease = Field(
+        default="1.8",
+        description="with mechanism koordinator: its release in the cluster. proposal: the names "
+        "of its proposal of 2022, which no release reads in full",
+    )
+    reserved_namespaces: Annotated[tuple[NamespacePattern, ...], Listed] = Field(
+        default=(),
+        description="with mechanism balloons or topology-aware: namespaces whose pods run on the "
+        "reserved CPUs, beside kube-system; * stands for any text",
+        examples=[["infra-*"]],
+    )
+    dra: Dra = Field(default_factory=Dra.model_construct)
+    runtime: Literal["crio", "containerd"] = Field(
+        default="crio", description="container runtime; containerd: kubernetes"
+    )
+    containerd: Literal["1.6", "1.7", "2.0", "2.1", "2.2", "2.3"] = Field(
+        default="2.0", description="with runtime containerd: its oldest release on the nodes"
+    )
+    oci_runtime: OciRuntime | None = Field(
+        default=None,
+        description="openshift before 4.18: defaultRuntime of the pool's ContainerRuntimeConfig. "
+        "Default: runc",
+    )
+    tuned: Release | None = Field(
+        default=None,
+        description="openshift, mode performanceProfile: TuneD on the nodes. Default: the one "
+        "that the release's operator names",
+        examples=["2.28"],
+    )
+    feature_set: FeatureSet | None = Field(
+        default=None,
+        description="openshift: feature set of the cluster, where no Cluster document states it; "
+        "it must be the same in all targets of a cluster",
+    )
+    cpu_partitioning: bool = Field(
+        default=False,
+        description="openshift: installed with workload partitioning (Infrastructure: "
+        "cpuPartitioning AllNodes)",
+    )
+    pinned_pools: Annotated[tuple[PoolName, ...], Listed] = Field(
+        default=(), description="openshift: other pools of a cluster with workload partitioning"
+    )
+    control_plane_topology: Literal[
+        "HighlyAvailable", "HighlyAvailableArbiter", "SingleReplica", "External"
+    ] = Field(
+        default="HighlyAvailable",
+        description="openshift: as in the Infrastructure object. External: a hosted cluster, "
+        "whose pool is a NodePool",
+    )
+    hosting_cluster: Name = Field(
+        default="in-cluster",
+        description="openshift, hosted clusters, and delivery clusterApi: the name by which Argo "
+        "CD knows the cluster that hosts the control plane or manages the machines. Default: the "
+        "cluster that Argo CD runs in",
+    )
+    hosting_namespace: Name = Field(
+        default="clusters",
+        description="openshift, hosted clusters: the namespace of the HostedCluster and NodePool "
+        "objects in the hosting cluster; delivery clusterApi, where it has no default: that of the "
+        "Cluster object",
+    )
+    ignore_cgroups_version: bool = Field(
+        default=False,
+        description="openshift 4.14 and 4.15, mode performanceProfile: the operator does not "
+        "change the cluster to cgroups v1",
+    )
+
+    @property
+    def kubelet_service(self) -> str:
+        """The unit that runs the kubelet."""
+        return self.kubelet_unit or platforms.of(self).kubelet_unit
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether the control plane is in another cluster."""
+        return self.control_plane_topology == "External"
+
+    @property
+    def has_balloons(self) -> bool:
+        """Whether the NRI balloons policy gives CPUs to containers."""
+        return self.mechanism == "balloons"
+
+    @property
+    def has_topology_aware(self) -> bool:
+        """Whether the NRI topology-aware policy gives CPUs to containers."""
+        return self.mechanism == "topology-aware"
+
+    @property
+    def has_nri_policy(self) -> bool:
+        """Whether a resource policy of the NRI plugins does."""
+        return self.has_balloons or self.has_topology_aware
+
+    @property
+    def has_dra(self) -> bool:
+        """Whether the DRA CPU driver gives CPUs to containers."""
+        return self.mechanism == "dra"
+
+    @property
+    def has_koordinator(self) -> bool:
+        """Whether Koordinator gives CPUs to pods."""
+        return self.mechanism == "koordinator"
+
+    @property
+    def has_other_mechanism(self) -> bool:
+        """Whether something beside the kubelet writes the cpusets of containers."""
+        return self.mechanism != "kubelet"
+
+    @property
+    def is_profile(self) -> bool:
+        """Whether a PerformanceProfile is written, and the node tuning operator makes the rest."""
+        return self.mode == "performanceProfile"
+
+
+class IntentSpec(Model):
+    """One purpose: nodes, their platform, and the use of their CPUs."""
+
+    selector: Selector
+    targets: Annotated[tuple[Target, ...], Field(min_length=1), Listed] = Field(
+        description="platforms of the compiled files; of several, the first that lists a node's "
+        "cluster"
+    )
+    pools: Pools
+    qos: QosSets = Field(default_factory=QosSets.model_construct)
+    workloads: Workloads = Field(
+        default=(), description="pods with exclusive CPUs for which each node must have room"
+    )
+    rules: Rules = Field(
+        default=(), description="built-in rules that are disabled or enabled; see docs/layout.md"
+    )
+    objective: Objective = Field(
+        default=GOAL_ORDER, description="what makes a layout better, most important goal first"
+    )
+    # Made when they are needed: an instance made here would build its model's validators at every
+    # start.
+    isolation: Isolation = Field(default_factory=Isolation.model_construct)
+    kubelet: Kubelet = Field(default_factory=Kubelet.model_construct)
+    koordinator: Koordinator = Field(default_factory=Koordinator.model_construct)
+    huge_pages: HugePagesSpec = Field(default_factory=HugePagesSpec.model_construct)
+    kernel: Kernel = Field(default_factory=Kernel.model_construct)
+    workload_hints: WorkloadHints = Field(default_factory=WorkloadHints.model_construct)
+    runtime: Runtime = Field(default_factory=Runtime.model_construct)
+    net: Net = Field(default_factory=Net.model_construct)
+    open_v_switch: OpenVSwitch = Field(default_factory=OpenVSwitch.model_construct)
+    hardware_tuning: HardwareTuning | None = Field(
+        default=None, description="highest CPU frequencies, set by TuneD"
+    )
+    defaults: Defaults = Field(
+        default=(),
+        description="settings that cpuplan adds, disabled or enabled by name; see docs/defaults.md",
+    )
+    verify: Verify | None = Field(
+        default=None,
+        description="objects with which a cluster verifies its nodes; default: none. See "
+        "docs/checking.md",
+    )
+    rollout: Rollout = Field(
+        default_factory=Rollout.model_construct,
+        description="how a change reaches the nodes; see docs/rollout.md",
+    )
+    paused: bool = Field(
+        default=False,
+        description="the compiled files of these nodes in out/ stay unchanged until this is "
+        "false again",
+    )

@@ -1,0 +1,68 @@
+"""Keys that nobody knows: what they were perhaps meant to be, and so what is not missing."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from cpuplan.base.text import did_you_mean, nearest
+from cpuplan.diagnostics.source import Field
+from cpuplan.language.model import jsonschema
+from cpuplan.language.model.base import Model
+from cpuplan.language.read.shapes import known_keys, resolve
+
+#: Keys that people know from the targets, and the fields of an intent that they follow from.
+FOLLOWS_FROM = {
+    "reservedcpus": "pools.reserved and pools.shared",
+    "reservedsystemcpus": "pools.reserved and pools.shared",
+    "isolcpus": "pools.isolated and isolation",
+    "nohz_full": "pools.isolated and isolation.nohzFull",
+    "rcu_nocbs": "pools.isolated and isolation.rcuNocbs",
+    "irqaffinity": "isolation.irqAffinity",
+    "shared_cpuset": "pools.shared",
+    "infra_ctr_cpuset": "pools.reserved",
+}
+
+
+class Unknown(NamedTuple):
+    """The remedy for a key, and the fields that are there once it is written right."""
+
+    hint: str
+    meant: frozenset[Field]
+
+
+def unknown(model: type[Model], top: Field, location: Field) -> Unknown:
+    """The key at `location` of a model's mapping, which stands at `top`."""
+    *parents, key = location
+    word, known = str(key), known_keys(model, tuple(parents))
+    if word.lower() in FOLLOWS_FROM:
+        return Unknown(remedy(word, known), frozenset())
+    places = _elsewhere(model, word)
+    if len(places) in (1, 2):
+        shown = " or ".join(".".join(map(str, (*top, *place))) for place in places)
+        ways = [(*place, word) for place in places]
+        return Unknown(
+            f"write it under {shown}",
+            frozenset(way[:end] for way in ways for end in range(1, len(way) + 1)),
+        )
+    near = nearest(word, known)
+    return Unknown(did_you_mean(word, known), frozenset([(*parents, near)] if near else []))
+
+
+def remedy(key: str, known: Iterable[str]) -> str:
+    """The end of a remedy for a key that nobody knows."""
+    if source := FOLLOWS_FROM.get(key.lower()):
+        return f"remove it: it follows from {source}"
+    return did_you_mean(key, known)
+
+
+def _elsewhere(model: type[Model], key: str) -> list[Field]:
+    """The mappings of a document, two levels down, that know the key."""
+    whole = jsonschema.of_model(model)
+    paths: list[Field] = []
+    todo: list[tuple[Field, dict[str, Any]]] = [((), whole)]
+    for path, schema in todo:
+        known = resolve(schema, whole).get("properties", {})
+        if key in known:
+            paths.append(path)
+        if len(path) <= 1:
+            todo += [((*path, name), below) for name, below in known.items()]
+    return paths

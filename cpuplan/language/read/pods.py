@@ -1,0 +1,253 @@
+"""What is wrong with the manifest of a pod, or of a workload that has the template of one."""
+
+from collections.abc import Container, Iterator
+from typing import Any, Protocol
+
+from cpuplan.base import naming
+from cpuplan.base.text import clip
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Field, Position
+from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.pods.nodefit import EPHEMERAL_STORAGE
+from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY
+from cpuplan.upstream.kubelet.quantity import parse
+
+#: The field with the pod's template, and the field that says how many pods (k8s.io/api apps/v1,
+#: batch/v1).
+CONTROLLERS: dict[str, tuple[Field, Field]] = {
+    "Deployment": (("spec", "template"), ("spec", "replicas")),
+    "ReplicaSet": (("spec", "template"), ("spec", "replicas")),
+    "ReplicationController": (("spec", "template"), ("spec", "replicas")),
+    "StatefulSet": (("spec", "template"), ("spec", "replicas")),
+    "DaemonSet": (("spec", "template"), ()),
+    "Job": (("spec", "template"), ("spec", "parallelism")),
+    "CronJob": (
+        ("spec", "jobTemplate", "spec", "template"),
+        ("spec", "jobTemplate", "spec", "parallelism"),
+    ),
+}
+KINDS = ("Pod", "List", *CONTROLLERS)
+_TEXTS_OF_SPEC = (
+    "nodeName",
+    "priorityClassName",
+    "restartPolicy",
+    "runtimeClassName",
+    "schedulerName",
+)
+#: Fields that are read beside the containers, and what they must be.
+_SHAPES: tuple[tuple[Field, type, str], ...] = (
+    (("metadata",), dict, "a mapping"),
+    *((("metadata", name), str, "text") for name in ("name", "generateName", "namespace", "uid")),
+    *((("metadata", name), dict, "a mapping") for name in ("labels", "annotations")),
+    *((("metadata", name), list, "a list") for name in ("finalizers", "ownerReferences")),
+    (("status",), dict, "a mapping"),
+    (("status", "qosClass"), str, "text"),
+    (("spec", "priority"), int, "a whole number"),
+    *((("spec", name), str, "text") for name in _TEXTS_OF_SPEC),
+)
+#: Resources of which a container may use more than it requests; of all others exactly as much.
+_OVERCOMMITTED = (CPU, MEMORY, EPHEMERAL_STORAGE)
+
+
+class Places(Protocol):
+    """Finds the places of values in a manifest."""
+
+    def value_at(self, field: Field) -> Position | None: ...
+
+
+def template_of(manifest: Any) -> tuple[Field, Any] | None:
+    """The place and content of a pod, or of the template of a workload's pods."""
+    kind = manifest.get("kind") if isinstance(manifest, dict) else None
+    if kind == "Pod":
+        return (), manifest
+    if kind not in CONTROLLERS:
+        return None
+    field, _ = CONTROLLERS[kind]
+    template = value_of(manifest, field)
+    return (field, template) if isinstance(template, dict) else None
+
+
+def problems_of(source: Places, at: Field, manifest: Any) -> Iterator[Diagnostic]:
+    """What keeps a pod from being read, at its place."""
+    yield from shape_problems(source, at, manifest)
+    spec = manifest.get("spec")
+    if (
+        not isinstance(spec, dict)
+        or not isinstance(spec.get("containers"), list)
+        or not spec["containers"]
+    ):
+        yield problem_of(source, (*at, "spec"), "has no spec.containers")
+        return
+    names = set()
+    for group in ("initContainers", "containers"):
+        listed = spec.get(group) or []
+        if not isinstance(listed, list):
+            yield problem_of(source, (*at, "spec", group), f"{group} is not a list")
+            continue
+        for index, container in enumerate(listed):
+            place = (*at, "spec", group, index)
+            if not isinstance(container, dict) or not isinstance(container.get("name"), str):
+                yield problem_of(source, place, "has a container without a name")
+                continue
+            if container["name"] in names:
+                yield problem_of(source, place, f"has two containers {container['name']}")
+            names.add(container["name"])
+            yield from _env_problems(source, (*place, "env"), container.get("env"))
+            yield from _resource_problems(source, (*place, "resources"), container.get("resources"))
+    yield from _claim_problems(source, (*at, "spec"), spec)
+    yield from _resource_problems(source, (*at, "spec", "resources"), spec.get("resources"))
+    yield from _quantity_problems(source, (*at, "spec", "overhead"), spec.get("overhead"))
+
+
+def shape_problems(source: Places, at: Field, manifest: Any) -> Iterator[Diagnostic]:
+    """Fields that are of another type than the API server takes."""
+    for field, kind, name in _SHAPES:
+        value = value_of(manifest, field)
+        if value is not None and not (isinstance(value, kind) and not isinstance(value, bool)):
+            yield problem_of(
+                source, (*at, *field), f"has {'.'.join(map(str, field))} that is not {name}"
+            )
+    metadata = manifest.get("metadata")
+    if isinstance(metadata, dict):
+        yield from _name_problems(source, (*at, "metadata"), metadata)
+        yield from metadata_problems(source, (*at, "metadata"), metadata)
+
+
+def _name_problems(source: Places, at: Field, metadata: dict[str, Any]) -> Iterator[Diagnostic]:
+    """Names that the API server refuses (ValidateObjectMeta)."""
+    rules = (
+        ("name", naming.is_subdomain, "the name of an object: lower-case letters, digits, dashes"),
+        ("namespace", naming.is_namespace, "the name of a namespace"),
+    )
+    for key, is_valid, rule in rules:
+        name = metadata.get(key)
+        if isinstance(name, str) and name and not is_valid(name):
+            yield problem_of(source, (*at, key), f"has the {key} {name!r}, which is not {rule}")
+
+
+def metadata_problems(source: Places, at: Field, metadata: Any) -> Iterator[Diagnostic]:
+    """Labels and annotations that the API server refuses, of an object or of what others get."""
+    for group, title in (("labels", "label"), ("annotations", "annotation")):
+        entries = value_of(metadata, (group,))
+        for key, value in entries.items() if isinstance(entries, dict) else ():
+            place = (*at, group, key)
+            # Of annotations only, the case of letters does not count.
+            if not naming.is_label_key(key if group == "labels" else key.lower()):
+                yield problem_of(source, place, f"has the {title} {key!r}, which is no key of one")
+            elif not isinstance(value, str):
+                yield problem_of(source, place, f"has the {title} {key} that is not text: quote it")
+            elif group == "labels" and not naming.is_label_value(value):
+                problem = f"has the label {key} with {clip(value)!r}, which is no value of one"
+                yield problem_of(source, place, problem)
+
+
+def _claim_problems(source: Places, at: Field, spec: Any) -> Iterator[Diagnostic]:
+    """Claims that have no name, and claims of containers that the pod does not have."""
+    names = {}
+    listed = spec.get("resourceClaims") or []
+    if not isinstance(listed, list):
+        yield problem_of(source, (*at, "resourceClaims"), "resourceClaims is not a list")
+        return
+    for index, claim in enumerate(listed):
+        place = (*at, "resourceClaims", index)
+        if not isinstance(claim, dict) or not isinstance(claim.get("name"), str):
+            yield problem_of(source, place, "has a claim without a name")
+            continue
+        objects = [claim.get(key) for key in ("resourceClaimName", "resourceClaimTemplateName")]
+        if [isinstance(name, str) for name in objects].count(True) != 1:
+            yield problem_of(
+                source, place, f"claim {claim['name']} names no object or template, or both"
+            )
+        names[claim["name"]] = True
+    for group in ("initContainers", "containers"):
+        containers = spec.get(group)
+        for index, container in enumerate(containers if isinstance(containers, list) else ()):
+            place = (*at, group, index, "resources", "claims")
+            yield from _used_problems(source, place, container, names)
+
+
+def _used_problems(
+    source: Places, at: Field, container: Any, names: Container[str]
+) -> Iterator[Diagnostic]:
+    used = value_of(container, ("resources", "claims")) or []
+    if not isinstance(used, list):
+        yield problem_of(source, at, "claims is not a list")
+        return
+    for index, claim in enumerate(used):
+        name = claim.get("name") if isinstance(claim, dict) else None
+        if not isinstance(name, str) or name not in names:
+            problem = f"uses claim {name}, which is not in resourceClaims of the pod"
+            yield problem_of(source, (*at, index), problem)
+
+
+def _env_problems(source: Places, at: Field, given: Any) -> Iterator[Diagnostic]:
+    if given is not None and not isinstance(given, list):
+        yield problem_of(source, at, "env is not a list")
+        return
+    for index, variable in enumerate(given or ()):
+        name = variable.get("name") if isinstance(variable, dict) else None
+        if not isinstance(name, str):
+            yield problem_of(source, (*at, index), "has a variable without a name")
+        elif not isinstance(variable.get("value") or "", str):
+            problem = f"has a variable {name} that is not text: quote it"
+            yield problem_of(source, (*at, index, "value"), problem)
+
+
+def _resource_problems(source: Places, at: Field, resources: Any) -> Iterator[Diagnostic]:
+    if resources is None:
+        return
+    if not isinstance(resources, dict):
+        yield problem_of(source, at, "resources is not a mapping")
+        return
+    problems = [
+        problem
+        for column in ("requests", "limits")
+        for problem in _quantity_problems(source, (*at, column), resources.get(column))
+    ]
+    yield from problems or _limit_problems(source, at, resources)
+
+
+def _limit_problems(source: Places, at: Field, resources: Any) -> Iterator[Diagnostic]:
+    """Requests that the API server refuses beside their limits (ValidateResourceRequirements)."""
+    limits = resources.get("limits") or {}
+    for name, amount in (resources.get("requests") or {}).items():
+        limit = limits.get(name)
+        place = (*at, "requests", name)
+        if name in _OVERCOMMITTED:
+            if limit is not None and parse(str(amount)).nano > parse(str(limit)).nano:
+                yield problem_of(
+                    source, place, f"requests {name} {amount}, but its limit is {limit}"
+                )
+        elif limit is None or parse(str(amount)).nano != parse(str(limit)).nano:
+            shown = "there is none" if limit is None else f"it is {limit}"
+            problem = f"requests {name} {amount}, so its limit must be the same, but {shown}"
+            yield problem_of(source, place, problem)
+
+
+def _quantity_problems(source: Places, at: Field, given: Any) -> Iterator[Diagnostic]:
+    if given is not None and not isinstance(given, dict):
+        yield problem_of(source, at, f"{at[-1]} is not a mapping")
+        return
+    for name, text in (given or {}).items():
+        try:
+            if isinstance(text, bool | dict | list) or parse(str(text)).nano < 0:
+                yield problem_of(
+                    source,
+                    (*at, name),
+                    f"{at[-1]} {name} is {text!r}, which is not a valid quantity",
+                )
+        except KubeletError:
+            yield problem_of(
+                source, (*at, name), f"{at[-1]} {name} is {text!r}, which is not a valid quantity"
+            )
+
+
+def problem_of(source: Places, at: Field, problem: str) -> Diagnostic:
+    kinds = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+    return diagnose("CP720", source.value_at(at), problem=problem, kinds=kinds)
+
+
+def value_of(data: Any, field: Field) -> Any:
+    for name in field:
+        data = data.get(name) if isinstance(data, dict) else None
+    return data

@@ -1,0 +1,145 @@
+"""How much of a plan was looked at, and whether that is enough to say that it holds.
+
+Whoever says of a node that it holds its plan asks here: `check`, `check cluster`, the agent. What
+was not looked at never holds. Of each fact there are three answers (`expected.answer.Verdict`): it
+is held, it differs, it was not seen.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.situation import COMPILED, UNREAD, Situation, situation
+
+_THRESHOLD = re.compile(r"([0-9]{1,6})(%?)")
+_ALL = 100
+#: Facts that every node of the machine holds, with a plan or without: nothing else is in the way.
+_OF_MACHINES = "machine "
+_OF_ANY_NODE = frozenset(
+    (
+        "affinities of units",
+        "alignment of exclusive CPUs",
+        "boot arguments of others",
+        "complaints of the kernel",
+        "counts of interrupts",
+        "CPUs that control groups keep for themselves",
+        "kubelet starts on this machine",
+        "limits of services",
+        "limits of slices of pods",
+        "managed interrupts",
+        "packet steering of queues",
+        "quotas of exclusive CPUs",
+        "version of control groups",
+    )
+)
+#: Reasons that are told of one finding.
+_MAX_REASONS = 3
+
+
+class Evidence(NamedTuple):
+    """Numbers of facts: looked at (held or not), not seen, and such as no reader can see."""
+
+    verified: int
+    unseen: int
+    unshown: int = 0
+
+    @property
+    def verifiable(self) -> int:
+        """The facts that could be looked at."""
+        return self.verified + self.unseen
+
+
+class Threshold(NamedTuple):
+    """What must be looked at of each node: so many facts, or such a share of them in percent."""
+
+    facts: int = 1
+    percent: int = 0
+
+    def is_met(self, found: Evidence) -> bool:
+        """Whether enough was looked at; nothing never is."""
+        least = max(self.facts, 1)
+        share = found.verified * _ALL >= self.percent * found.verifiable
+        return found.verified >= least and share
+
+    def __str__(self) -> str:
+        return f"{self.percent}%" if self.percent else str(self.facts)
+
+
+#: What every check asks for at least.
+SOMETHING = Threshold()
+
+
+def parse(text: str) -> Threshold:
+    """A threshold as it is written: `12`, or `80%`. Raises ValueError."""
+    match = _THRESHOLD.fullmatch(text)
+    number = int(match[1]) if match else 0
+    if not match or number < 1 or (match[2] and number > _ALL):
+        raise ValueError("give a number of facts such as 12, or a share of them such as 80%")
+    return Threshold(percent=number) if match[2] else Threshold(facts=number)
+
+
+def of(answers: Iterable[Answer]) -> Evidence:
+    """The evidence of answers, each fact once.
+
+    The project's own documents say nothing of a node, what could not be read nothing at all, and
+    what every node of the machine holds nothing of a plan.
+    """
+    verified: set[str] = set()
+    unseen: set[str] = set()
+    unshown: set[str] = set()
+    for answer in answers:
+        if answer.fact == COMPILED or (_is_of_any_node(answer.fact) and not answer.finding):
+            continue
+        if answer.verdict is Verdict.UNVERIFIABLE and answer.is_unshown:
+            unshown.add(answer.fact)
+        elif answer.verdict is Verdict.UNVERIFIABLE or _is_unread(answer):
+            unseen.add(answer.fact)
+        else:
+            verified.add(answer.fact)
+    unseen -= verified
+    return Evidence(len(verified), len(unseen), len(unshown - verified - unseen))
+
+
+def is_verified(answers: Iterable[Answer], threshold: Threshold = SOMETHING) -> bool:
+    """Whether enough was looked at, whatever was found then."""
+    return threshold.is_met(of(answers))
+
+
+def standing(answers: Sequence[Answer], threshold: Threshold = SOMETHING) -> Situation:
+    """Where a node stands: what was looked at too little does not hold."""
+    found = situation(answers)
+    differs = any(answer.finding and not _is_unread(answer) for answer in answers)
+    least = threshold if found is Situation.HELD else SOMETHING
+    return found if differs or is_verified(answers, least) else Situation.UNSEEN
+
+
+def reasons(answers: Iterable[Answer]) -> str:
+    """Why facts were not looked at: what could not be read, then the commonest reasons, each with
+    its number of facts.
+    """
+    facts = list(dict.fromkeys(answers))
+    unread = Counter(each.finding.message for each in facts if _is_unread(each) and each.finding)
+    unseen = Counter(each.reason for each in facts if _is_unseen(each))
+    numbers = [*unread.most_common(), *unseen.most_common()]
+    told = [f"{reason} ({number})" for reason, number in numbers[:_MAX_REASONS]]
+    rest = sum(number for _, number in numbers[_MAX_REASONS:])
+    more = [f"other reasons ({rest})"] if rest else []
+    return "; ".join((*told, *more)) or "the plan has no fact that can be looked at here"
+
+
+def _is_of_any_node(fact: str) -> bool:
+    return fact.startswith(_OF_MACHINES) or fact in _OF_ANY_NODE
+
+
+def _is_unread(answer: Answer) -> bool:
+    """Whether a finding is about what could not be looked at."""
+    return answer.finding is not None and answer.finding.code in UNREAD
+
+
+def _is_unseen(answer: Answer) -> bool:
+    """Whether a fact that can be seen was not."""
+    return (
+        answer.verdict is Verdict.UNVERIFIABLE and not answer.is_unshown and answer.fact != COMPILED
+    )

@@ -1,0 +1,336 @@
+"""The expected state of a class, and its file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from cpuplan import platforms
+from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.emit import Encoded, to_json
+from cpuplan.base.fits import Form as FileForm
+from cpuplan.base.fits import Schema
+from cpuplan.base.foreign import ForeignError, read_json
+from cpuplan.base.topology import Topology
+from cpuplan.diagnostics import Reason
+from cpuplan.plan import Pool
+from cpuplan.plan.expected import machine, values
+from cpuplan.plan.setting import Cost, Effect, Evidence, Form, Setting, Settings, Value, plain
+from cpuplan.platforms import Platform
+from cpuplan.platforms.versions import Version
+
+#: The form of the file. A program reads files of its own form only.
+FORM = 1
+#: Below the folder of a cluster in `out/`.
+FOLDER = "expected/state"
+
+
+_TEXT: Schema = {"type": "string"}
+_NUMBERS: Schema = {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}
+#: Why there is something, as every file of `out/` has it.
+REASONS: Schema = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["text", "origin"],
+        "properties": {"text": _TEXT, "origin": _TEXT},
+    },
+}
+_SETTING: Schema = {
+    "type": "object",
+    "required": ["component", "key", "value", "because"],
+    "properties": {
+        **dict.fromkeys(("component", "key", "shownBy", "changeCosts"), _TEXT),
+        "because": REASONS,
+        "evidence": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["path", "form", "value", "since"],
+                "properties": dict.fromkeys(("path", "form", "since"), _TEXT),
+            },
+        },
+    },
+}
+#: The types of a file's values. The digest says nothing of who wrote it.
+_FILE = FileForm(
+    {
+        "type": "object",
+        "required": [
+            *("digest", "inputs", "nodes", "cluster", "class", "intent", "hardware", "release"),
+            *("machine", "devices", "pools", "settings", "files", "facts"),
+        ],
+        "properties": {
+            **dict.fromkeys(("digest", "inputs", "cluster", "class", "intent", "hardware"), _TEXT),
+            "nodes": {"type": "array", "items": _TEXT},
+            "release": {
+                "type": "object",
+                "properties": {"kubernetes": _NUMBERS, "containerd": _NUMBERS},
+                "additionalProperties": _TEXT,
+            },
+            "machine": machine.FORM,
+            "devices": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["address", "numaNode"],
+                    "properties": {
+                        "address": _TEXT,
+                        "numaNode": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+                    },
+                },
+            },
+            "pools": {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "object",
+                    "required": ["cpus", "because"],
+                    "properties": {"cpus": _TEXT, "because": REASONS},
+                },
+            },
+            "settings": {"type": "array", "items": _SETTING},
+            "files": {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "object",
+                    "required": ["text", "executable", "component"],
+                    "properties": {
+                        "text": _TEXT,
+                        "executable": {"type": "boolean"},
+                        "component": _TEXT,
+                    },
+                },
+            },
+            "facts": {"type": "object"},
+        },
+    }
+)
+
+
+class UnreadableStateError(ValueError):
+    """A file is no expected state, or one of another form; the text says which."""
+
+
+class NodeFile(NamedTuple):
+    """A file of the root file system of each node."""
+
+    text: str
+    is_executable: bool = False
+    #: The component whose settings it has.
+    component: str = ""
+
+
+class Device(NamedTuple):
+    """A device that the inventory names: its PCI address and its NUMA node, if known."""
+
+    address: str
+    numa_node: int | None
+
+
+class Release(NamedTuple):
+    """What the nodes run, as the target of the intent says."""
+
+    platform: str
+    version: str
+    #: None for a release that the tables do not have.
+    kubernetes: Version | None
+    runtime: str
+    containerd: Version | None = None
+    pool: str = ""
+    #: The kubelet's drop-in; "" where it gets none.
+    kubelet_drop_in: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """All that is known of the nodes of a class."""
+
+    cluster: str
+    name: str
+    intent: str
+    hardware: str
+    nodes: tuple[str, ...]
+    release: Release
+    topology: Topology
+    devices: tuple[Device, ...]
+    #: Pools, partitions and QoS sets, by name.
+    pools: Mapping[str, Pool]
+    settings: Settings
+    #: By absolute path.
+    files: Mapping[str, NodeFile]
+    #: What follows from the plan and is no setting, by a name in words.
+    facts: Mapping[str, Value]
+    #: SHA-256 of the documents that it was made from, as `expected.inputs` has them.
+    inputs: str = ""
+
+    @property
+    def platform(self) -> Platform:
+        """The platform of the nodes."""
+        return platforms.PLATFORMS[self.release.platform]
+
+    def pool(self, name: str) -> Pool:
+        """The pool or set `name`; an empty one where the layout has none."""
+        return self.pools.get(name) or Pool(name, EMPTY, ())
+
+    def cpus(self, fact: str) -> CpuSet:
+        """A fact that is a set of CPUs; empty where there is no such fact."""
+        value = self.facts.get(fact, EMPTY)
+        return value if isinstance(value, CpuSet) else EMPTY
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the plan: what nodes get and must hold, without words and reasons."""
+        return _digest(self)
+
+
+def render(expected: Expected, facts: Mapping[str, Value] | None = None) -> str:
+    """The file of an expected state; `facts` are further ones, which the digest is not about."""
+    head = {"form": FORM, "digest": expected.digest, "inputs": expected.inputs}
+    return to_json({**head, "nodes": list(expected.nodes), **_plan(expected, facts or {})})
+
+
+def _digest(expected: Expected) -> str:
+    data = {
+        "class": [expected.cluster, expected.name],
+        "release": [expected.release.platform, expected.release.version],
+        "pools": {name: str(pool.cpus) for name, pool in expected.pools.items()},
+        "settings": [[each.component, each.key, plain(each.value)] for each in expected.settings],
+        "files": {path: list(file[:2]) for path, file in expected.files.items()},
+    }
+    return sha256(to_json(data).encode()).hexdigest()
+
+
+def _plan(expected: Expected, facts: Mapping[str, Value]) -> dict[str, Any]:
+    release, all_facts = expected.release, {**expected.facts, **facts}
+    return {
+        "cluster": expected.cluster,
+        "class": expected.name,
+        "intent": expected.intent,
+        "hardware": expected.hardware,
+        "release": {**release._asdict(), "kubernetes": release.kubernetes},
+        "machine": _machine(expected.topology),
+        "devices": list(map(_device, expected.devices)),
+        "pools": {name: _pool(pool) for name, pool in expected.pools.items()},
+        "settings": list(map(_setting, expected.settings)),
+        "files": {path: _file(file) for path, file in expected.files.items()},
+        "facts": {name: values.encode(value) for name, value in all_facts.items()},
+    }
+
+
+@lru_cache(maxsize=64)
+def _machine(topology: Topology) -> Encoded:
+    """The machine, a third of a file: many classes have the same."""
+    return Encoded(machine.encode(topology))
+
+
+def _device(device: Device) -> dict[str, Any]:
+    return {"address": device.address, "numaNode": device.numa_node}
+
+
+def _pool(pool: Pool) -> dict[str, Any]:
+    return {"cpus": str(pool.cpus), "because": _because(pool.because)}
+
+
+@lru_cache(maxsize=1 << 12)
+def _because(reasons: tuple[Reason, ...]) -> Encoded:
+    """Reasons: most settings have the same in all classes."""
+    return Encoded([{"text": reason.text, "origin": reason.origin} for reason in reasons])
+
+
+def _file(file: NodeFile) -> dict[str, Any]:
+    return {"text": file.text, "executable": file.is_executable, "component": file.component}
+
+
+def _setting(setting: Setting) -> dict[str, Any]:
+    data = {
+        "component": setting.component,
+        "key": setting.key,
+        "value": values.encode(setting.value),
+        "because": _because(setting.reasons),
+    }
+    if setting.effect:
+        data["shownBy"] = setting.effect.shown_by
+        data["changeCosts"] = setting.effect.change_costs.value
+        data["evidence"] = list(map(_evidence, setting.effect.evidence))
+    return data
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "path": evidence.path,
+        "form": evidence.form.value,
+        "value": values.encode(evidence.value),
+        "since": evidence.since,
+    }
+
+
+def read(text: str) -> Expected:
+    """The expected state of a file. Raises UnreadableStateError."""
+    try:
+        data = read_json(text)
+        form = data.get("form") if isinstance(data, dict) else None
+        if form is not None and form != FORM:
+            raise UnreadableStateError(f"its form is {form}, and this release reads form {FORM}")
+        if form is None or not _FILE.fits(data):
+            raise UnreadableStateError("it is no expected state of a class")
+        expected = _expected(data)
+    except UnreadableStateError:
+        raise
+    except (ForeignError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise UnreadableStateError("it is no expected state of a class") from error
+    if expected.digest != data["digest"]:
+        raise UnreadableStateError("its content is not that of its digest: it was edited")
+    return expected
+
+
+def _expected(data: Mapping[str, Any]) -> Expected:
+    release = Release(**data["release"])
+    _ = platforms.PLATFORMS[release.platform]
+    return Expected(
+        data["cluster"],
+        data["class"],
+        data["intent"],
+        data["hardware"],
+        tuple(map(str, data["nodes"])),
+        release._replace(
+            kubernetes=_version(release.kubernetes), containerd=_version(release.containerd)
+        ),
+        machine.decode(data["machine"]),
+        tuple(Device(each["address"], each["numaNode"]) for each in data["devices"]),
+        {name: _pool_of(name, pool) for name, pool in data["pools"].items()},
+        Settings(map(_setting_of, data["settings"])),
+        {path: _file_of(file) for path, file in data["files"].items()},
+        {name: values.decode(value) for name, value in data["facts"].items()},
+        data["inputs"],
+    )
+
+
+def _file_of(data: Mapping[str, Any]) -> NodeFile:
+    return NodeFile(data["text"], data["executable"], data["component"])
+
+
+def _version(numbers: Any) -> Version | None:
+    return None if numbers is None else (int(numbers[0]), int(numbers[1]))
+
+
+def _pool_of(name: str, data: Mapping[str, Any]) -> Pool:
+    return Pool(name, CpuSet.parse(data["cpus"]), _reasons(data["because"]))
+
+
+def _reasons(data: Any) -> tuple[Reason, ...]:
+    return tuple(Reason(each["text"], each["origin"]) for each in data)
+
+
+def _setting_of(data: Mapping[str, Any]) -> Setting:
+    effect = None
+    if "shownBy" in data:
+        shown = tuple(map(_evidence_of, data["evidence"]))
+        effect = Effect(data["shownBy"], Cost(data["changeCosts"]), shown)
+    value = values.decode(data["value"])
+    return Setting(data["component"], data["key"], value, _reasons(data["because"]), effect)
+
+
+def _evidence_of(data: Mapping[str, Any]) -> Evidence:
+    form = Form(data["form"])
+    return Evidence(data["path"], form, values.decode(data["value"]), data["since"])

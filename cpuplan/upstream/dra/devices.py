@@ -1,0 +1,129 @@
+"""The devices that the driver publishes (pkg/device/builder.go).
+
+Attributes of PCIe roots are left out: no inventory tells which root a CPU is near to.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from cpuplan.upstream.dra import names
+from cpuplan.upstream.dra.config import Config
+from cpuplan.upstream.dra.topology import NONE, CpuInfo, Topology
+from cpuplan.upstream.kubelet.bits import bits_of, members
+
+#: An attribute: a number, a word or a truth. None: one of several numbers, by chance.
+Attribute = int | str | bool | None
+
+
+class Device(NamedTuple):
+    """A device and the CPUs behind it. `capacity` is that of grouped devices."""
+
+    name: str
+    attributes: dict[str, Attribute]
+    cpus: int
+    capacity: int | None = None
+    #: Of nodeAllocatableResources, where the configuration asks for it.
+    is_mapped: bool = False
+
+    def fields(self) -> dict[str, Any]:
+        """As a ResourceSlice has it."""
+        attributes = {name: _typed(value) for name, value in sorted(self.attributes.items())}
+        found: dict[str, Any] = {"name": self.name, "attributes": attributes}
+        if self.capacity is not None:
+            found["capacity"] = {names.CAPACITY: {"value": str(self.capacity)}}
+            found["allowMultipleAllocations"] = True
+        if self.is_mapped:
+            found["nodeAllocatableResources"] = {"cpu": {"mapping": self._mapping()}}
+        return found
+
+    def _mapping(self) -> dict[str, str]:
+        if self.capacity is None:
+            return {"deviceMultiplier": "1"}
+        return {"capacityKey": names.CAPACITY, "capacityMultiplier": "1"}
+
+
+def _typed(value: Attribute) -> dict[str, Attribute]:
+    if isinstance(value, bool):
+        return {"bool": value}
+    return {"string" if isinstance(value, str) else "int": value}
+
+
+def build(topology: Topology, config: Config) -> list[Device]:
+    """All devices, in the order in which schedulers look at them."""
+    mapped = config.publish_node_allocatable_resource_mapping
+    find = _individual if config.cpu_device_mode == names.INDIVIDUAL else _grouped
+    return [device._replace(is_mapped=mapped) for device in find(topology, config)]
+
+
+def slices(devices: list[Device], config: Config) -> list[list[Device]]:
+    """The devices of each ResourceSlice."""
+    size = names.WITH_LISTS if config.expose_pcie_roots else names.DEVICES_PER_SLICE
+    return [devices[start : start + size] for start in range(0, len(devices), size)]
+
+
+def shared_pool(topology: Topology, config: Config) -> int:
+    """The CPUs that can be claimed, and those of all others until then."""
+    return topology.all & ~config.reserved
+
+
+def _grouped(topology: Topology, config: Config) -> Iterator[Device]:
+    """A device for each group that has CPUs; that of the machine is there without any.
+
+    The machine's device has all online CPUs, also those that no claim can get.
+    """
+    smt = topology.smt_enabled
+    match config.group_by:
+        case names.SOCKET:
+            for socket, cpus in topology.packed.sockets.items():
+                if free := cpus & ~config.reserved:
+                    name = f"{names.SOCKET_DEVICE}{socket:03d}"
+                    yield _group(name, free, {names.SOCKET_ID: socket}, smt)
+        case names.NUMA_NODE:
+            for node, cpus in topology.packed.numa_nodes.items():
+                if free := cpus & ~config.reserved:
+                    name = f"{names.NUMA_DEVICE}{node:03d}"
+                    socket_id = {names.SOCKET_ID: _socket(topology, free)}
+                    yield _group(name, free, {**_node(node), **socket_id}, smt)
+        case names.MACHINE:
+            yield _group(names.MACHINE_DEVICE, topology.online & ~config.reserved, {}, smt)
+
+
+def _group(name: str, cpus: int, attributes: dict[str, Attribute], smt: bool) -> Device:
+    size = cpus.bit_count()
+    attributes |= {names.NUM_CPUS: size, names.SMT_ENABLED: smt}
+    return Device(name, attributes, cpus, size)
+
+
+def _socket(topology: Topology, cpus: int) -> int | None:
+    """The socket of a node; of one that spans sockets it is that of any CPU."""
+    sockets = {topology.cpus[cpu].socket for cpu in members(cpus)}
+    return sockets.pop() if len(sockets) == 1 else None
+
+
+def _node(node: int) -> dict[str, Attribute]:
+    keys = (names.STANDARD_NUMA_NODE, names.NET_NUMA_NODE, names.NUMA_NODE_ID)
+    return dict.fromkeys(keys, node)
+
+
+def _individual(topology: Topology, config: Config) -> Iterator[Device]:
+    """Siblings stand beside each other; names are numbers in this order, not those of CPUs."""
+    for index, cpu in enumerate(_in_order(topology, config.reserved)):
+        attributes: dict[str, Attribute] = {
+            **_node(cpu.numa_node),
+            names.SOCKET_ID: cpu.socket,
+            names.SMT_ENABLED: topology.smt_enabled,
+            names.CACHE_L3_ID: cpu.cache_l3,
+            names.CORE_TYPE: cpu.core_type,
+            names.CORE_ID: cpu.core,
+            names.CPU_ID: cpu.cpu,
+        }
+        yield Device(f"{names.CPU_DEVICE}{index:03d}", attributes, bits_of([cpu.cpu]))
+
+
+def _in_order(topology: Topology, reserved: int) -> Iterator[CpuInfo]:
+    done = reserved
+    for cpu in members(topology.all & ~reserved):
+        for thread in (cpu, topology.cpus[cpu].sibling):
+            if thread != NONE and not done >> thread & 1:
+                done |= 1 << thread
+                yield topology.cpus[thread]

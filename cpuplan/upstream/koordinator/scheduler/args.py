@@ -1,0 +1,84 @@
+"""NodeNUMAResourceArgs: the plugin's configuration, with its defaults and checks.
+
+From pkg/scheduler/apis/config (v1/defaults.go, validation) and plugin.go (NewWithOptions).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from cpuplan.upstream.koordinator.annotations.pod import FULL_PCPUS, SPREAD_BY_PCPUS
+from cpuplan.upstream.koordinator.scheduler.names import LEAST_ALLOCATED, MOST_ALLOCATED
+from cpuplan.upstream.kubelet.errors import AggregateError, KubeletError
+from cpuplan.upstream.kubelet.go.text import quote
+from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY
+
+_MOST_WEIGHT = 100
+
+
+class Scoring(NamedTuple):
+    """A strategy, and (resource, weight) of what it looks at."""
+
+    type: str = LEAST_ALLOCATED
+    resources: tuple[tuple[str, int], ...] = ((CPU, 1), (MEMORY, 1))
+
+    def as_json(self) -> dict[str, Any]:
+        resources = [{"name": name, "weight": weight} for name, weight in self.resources]
+        return {"type": self.type, "resources": resources}
+
+
+class PluginArgs(NamedTuple):
+    """The arguments; of `numa_scoring` nothing but the type has an effect."""
+
+    default_bind_policy: str = FULL_PCPUS
+    scoring: Scoring = Scoring()
+    numa_scoring: Scoring = Scoring()
+
+    @property
+    def default_strategy(self) -> str:
+        """For NUMA nodes of nodes without a label (GetDefaultNUMAAllocateStrategy)."""
+        return MOST_ALLOCATED if self.numa_scoring.type == MOST_ALLOCATED else LEAST_ALLOCATED
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "defaultCPUBindPolicy": self.default_bind_policy,
+            "scoringStrategy": self.scoring.as_json(),
+            "numaScoringStrategy": self.numa_scoring.as_json(),
+        }
+
+
+def read_args(given: Mapping[str, Any]) -> PluginArgs:
+    """The arguments with their defaults; KubeletError with the text of the failing start."""
+    policy = given.get("defaultCPUBindPolicy")
+    args = PluginArgs(
+        FULL_PCPUS if policy is None else policy,
+        _scoring(given.get("scoringStrategy")),
+        _scoring(given.get("numaScoringStrategy")),
+    )
+    if mistakes := list(dict.fromkeys(_mistakes(args))):
+        raise AggregateError(mistakes)
+    for name, scoring in (("scoring", args.scoring), ("numa scoring", args.numa_scoring)):
+        if scoring.type not in (LEAST_ALLOCATED, MOST_ALLOCATED):
+            raise KubeletError(f"{name} strategy {scoring.type} is not supported")
+    return args
+
+
+def _scoring(given: Mapping[str, Any] | None) -> Scoring:
+    """Only what is absent as a whole has defaults: a strategy without resources scores none."""
+    if given is None:
+        return Scoring()
+    resources = given.get("resources") or ()
+    return Scoring(
+        given.get("type", ""),
+        tuple((each.get("name", ""), each.get("weight", 0)) for each in resources),
+    )
+
+
+def _mistakes(args: PluginArgs) -> Iterator[str]:
+    if args.default_bind_policy not in ("", FULL_PCPUS, SPREAD_BY_PCPUS):
+        rule = f"must specified CPU bind policy {FULL_PCPUS} or {SPREAD_BY_PCPUS}"
+        yield f"defaultCPUBindPolicy: Invalid value: {quote(args.default_bind_policy)}: {rule}"
+    for scoring in (args.scoring, args.numa_scoring):
+        for index, (name, weight) in enumerate(scoring.resources):
+            if not 0 < weight <= _MOST_WEIGHT:
+                rule = f"resource weight of {name} not in valid range (0, {_MOST_WEIGHT}]"
+                yield f"resources[{index}].weight: Invalid value: {weight}: {rule}"

@@ -1,0 +1,64 @@
+"""Amplification of nodes (pkg/webhook/node/plugins/resourceamplification)."""
+
+from typing import NamedTuple
+
+from cpuplan.upstream.koordinator.annotations.node import read_ratios, read_raw_allocatable
+from cpuplan.upstream.koordinator.annotations.values import Annotations, dump, texts_of
+from cpuplan.upstream.koordinator.keys import AMPLIFICATION_RATIO, RAW_ALLOCATABLE
+from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Resources
+from cpuplan.upstream.kubelet.quantity import Quantity
+
+_SUPPORTED = (CPU, MEMORY)
+_NANO_OF_MILLI = 10**6
+
+
+class Node(NamedTuple):
+    """What the webhook reads and changes of a node."""
+
+    annotations: Annotations
+    allocatable: Resources | None
+
+
+def amplify(node: Node, old: Node | None) -> Node:
+    """The node as an update leaves it; KubeletError with the webhook's text.
+
+    What the kubelet reports is kept in an annotation, and multiplied from there. The annotation
+    follows a change of what is reported, and goes with the ratio.
+    """
+    annotations = dict(node.annotations)
+    if not annotations.get(AMPLIFICATION_RATIO):
+        annotations.pop(RAW_ALLOCATABLE, None)
+        return node._replace(annotations=annotations)
+    if node.allocatable is None:
+        return node
+    raw: Resources | None = _supported(node.allocatable)
+    if RAW_ALLOCATABLE in annotations and not _is_changed(node, old):
+        raw = read_raw_allocatable(annotations)
+        if raw is None:
+            return node
+    elif raw:
+        annotations[RAW_ALLOCATABLE] = dump(texts_of(raw))
+    ratios = read_ratios(annotations) or {}
+    allocatable = dict(node.allocatable)
+    for name in _SUPPORTED:
+        if ratios.get(name, 0) > 1 and raw and name in raw:
+            allocatable[name] = _multiplied(raw[name], ratios[name])
+    return Node(annotations, allocatable)
+
+
+def _supported(allocatable: Resources) -> Resources:
+    return {name: allocatable[name] for name in _SUPPORTED if name in allocatable}
+
+
+def _is_changed(node: Node, old: Node | None) -> bool:
+    if old is None:
+        return False
+    before, after = _supported(old.allocatable or {}), _supported(node.allocatable or {})
+    return {name: amount.nano for name, amount in before.items()} != {
+        name: amount.nano for name, amount in after.items()
+    }
+
+
+def _multiplied(amount: Quantity, ratio: float) -> Quantity:
+    """Thousandths times the ratio, cut off: memory loses its power of two."""
+    return Quantity(int(float(amount.milli) * ratio) * _NANO_OF_MILLI, amount.format)

@@ -1,0 +1,52 @@
+"""The hardware of a node as cAdvisor reports it (info/v1/machine.go)."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.pods.pod import HUGEPAGES
+
+
+class MachineCore(NamedTuple):
+    """A core; caches are those that it does not share with its whole NUMA node."""
+
+    id: int
+    socket: int
+    threads: tuple[int, ...]
+    uncore_caches: tuple[int, ...]
+
+
+class MachineNode(NamedTuple):
+    """The cores of a NUMA node."""
+
+    id: int
+    cores: tuple[MachineCore, ...]
+
+
+class NodeMemory(NamedTuple):
+    """A NUMA node: its memory in bytes, and (size in KiB, count) of its huge pages."""
+
+    id: int
+    memory: int
+    hugepages: tuple[tuple[int, int], ...] = ()
+
+
+def hugepage_name(size_kib: int) -> str:
+    """The resource: `hugepages-2Mi`."""
+    return f"{HUGEPAGES}{quantity.of(size_kib * 1024, quantity.BINARY)}"
+
+
+class Machine(NamedTuple):
+    """Cores and memory by NUMA node, distances by node, and the version of control groups."""
+
+    nodes: tuple[MachineNode, ...]
+    memory: tuple[NodeMemory, ...]
+    distances: Mapping[int, Sequence[int]]
+    sockets: int
+    memory_capacity: int | None = None
+    cgroup_v1: bool = False
+
+    @property
+    def cpus(self) -> int:
+        """The online CPUs, as a set."""
+        return sum(1 << cpu for node in self.nodes for core in node.cores for cpu in core.threads)

@@ -1,0 +1,146 @@
+"""A BalloonsPolicy's configuration."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from cpuplan.upstream.nri.common.expressions import Expression
+from cpuplan.upstream.nri.cpuallocator import priorities
+from cpuplan.upstream.nri.cpuallocator.priorities import NONE
+
+Json = dict[str, Any]
+
+
+class LoadClass(NamedTuple):
+    """A load on caches or cores; `own` if it disturbs the balloon that makes it too."""
+
+    name: str
+    level: str
+    own: bool
+
+    @property
+    def device(self) -> str:
+        """The name that hints have for the CPUs under such loads."""
+        return f"loaded-{self.level}"
+
+
+@dataclass(slots=True)
+class BalloonType:
+    """A type of balloons; 0 as a maximum is no limit."""
+
+    name: str
+    components: list[str] = field(default_factory=list)
+    creation: str = ""
+    namespaces: list[str] | None = None
+    group_by: str = ""
+    expressions: list[Expression] = field(default_factory=list)
+    max_cpus: int = 0
+    min_cpus: int = 0
+    max_balloons: int = 0
+    min_balloons: int = 0
+    memory_types: list[str] = field(default_factory=list)
+    pin_memory: bool | None = None
+    priority: int = NONE
+    spread: bool | None = None
+    hide_hyperthreads: bool = False
+    balancing: bool | None = None
+    cpu_class: str = ""
+    loads: list[str] = field(default_factory=list)
+    spreading_pods: bool = False
+    per_namespace: bool = False
+    new_balloons: bool = False
+    share_idle: str = ""
+    close_to: list[str] = field(default_factory=list)
+    far_from: list[str] = field(default_factory=list)
+    isolated: bool = False
+    core_type: str = ""
+    scheduling_class: str = ""
+
+
+@dataclass(slots=True)
+class Config:
+    """The fields that the policy acts on or refuses; amounts and CPU classes as written."""
+
+    types: list[BalloonType]
+    available: str | None
+    reserved: str | None
+    reserved_namespaces: list[str] | None
+    pin_cpu: bool
+    pin_memory: bool
+    balancing: bool
+    spread: bool
+    preserve: list[Expression]
+    loads: list[LoadClass]
+    scheduling_classes: list[str]
+    cpu_classes: list[Json]
+    turbo_domain: str
+    interrupts: list[str]
+
+
+def read_config(spec: Json) -> Config:
+    """The configuration of a decoded spec."""
+    preserve = (spec.get("preserve") or {}).get("matchExpressions") or []
+    loads = spec.get("loadClasses") or []
+    return Config(
+        [_balloon_type(given or {}) for given in spec.get("balloonTypes") or ()],
+        (spec.get("availableResources") or {}).get("cpu"),
+        (spec.get("reservedResources") or {}).get("cpu"),
+        spec.get("reservedPoolNamespaces"),
+        spec.get("pinCPU", True),
+        spec.get("pinMemory", True),
+        spec.get("allocatorTopologyBalancing", False),
+        spec.get("preferSpreadOnPhysicalCores", False),
+        [_expression(given) for given in preserve],
+        [_load_class(given) for given in loads],
+        [given.get("name", "") for given in spec.get("schedulingClasses") or ()],
+        spec.get("cpuClasses") or [],
+        spec.get("turboDomain", ""),
+        spec.get("controllableInterrupts") or [],
+    )
+
+
+def _balloon_type(given: Json) -> BalloonType:
+    return BalloonType(
+        given.get("name", ""),
+        [one.get("balloonType", "") for one in given.get("components") or ()],
+        given.get("componentCreation", ""),
+        given.get("namespaces"),
+        given.get("groupBy", ""),
+        [_expression(one) for one in given.get("matchExpressions") or ()],
+        given.get("maxCPUs", 0),
+        given.get("minCPUs", 0),
+        given.get("maxBalloons", 0),
+        given.get("minBalloons", 0),
+        given.get("memoryTypes") or [],
+        given.get("pinMemory"),
+        _priority(given.get("allocatorPriority", "")),
+        given.get("preferSpreadOnPhysicalCores"),
+        given.get("hideHyperthreads", False),
+        given.get("allocatorTopologyBalancing"),
+        given.get("cpuClass", ""),
+        given.get("loads") or [],
+        given.get("preferSpreadingPods", False),
+        given.get("preferPerNamespaceBalloon", False),
+        given.get("preferNewBalloons", False),
+        given.get("shareIdleCPUsInSame", ""),
+        list(given.get("preferCloseToDevices") or ()),
+        [],
+        given.get("preferIsolCpus", False),
+        given.get("preferCoreType", ""),
+        given.get("schedulingClass", ""),
+    )
+
+
+def _priority(name: str) -> int:
+    """What is unknown is none."""
+    known = priorities.NAMES
+    return known.index(name.lower()) if name.lower() in known else NONE
+
+
+def _expression(given: Json) -> Expression:
+    values = tuple(given.get("values") or ())
+    return Expression(given.get("key", ""), given.get("operator", ""), values)
+
+
+def _load_class(given: Json) -> LoadClass:
+    own = given.get("overloadsLevelInBalloon", False)
+    return LoadClass(given.get("name", ""), given.get("level", ""), own)

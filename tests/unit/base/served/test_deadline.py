@@ -1,0 +1,80 @@
+"""Deadlines of the whole."""
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cpuplan.base.served import deadline
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as made:
+        yield made
+
+
+def test_the_earlier_end_holds() -> None:
+    with deadline.within(1_000):
+        with deadline.within(2_000):
+            assert deadline.left() <= 1_000
+        with deadline.within(10):
+            assert deadline.left() <= 10
+        assert deadline.left() > 10
+        assert not deadline.is_over()
+    assert deadline.left_or(5) == 5
+
+
+def test_nothing_is_asked_when_time_is_over() -> None:
+    with deadline.within(0):
+        assert deadline.is_over()
+        with pytest.raises(TimeoutError, match="no whole answer in time"):
+            deadline.left()
+        with pytest.raises(TimeoutError):
+            deadline.connect(("127.0.0.1", 9))
+
+
+def test_an_address_that_refuses_is_not_the_last(
+    listening: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = socket.create_server(("127.0.0.1", 0))
+    places = [closed.getsockname(), listening.getsockname()]
+    closed.close()
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", place) for place in places]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    option = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with deadline.connect(("api.lab", 443), options=[option]) as made:
+        assert made.getpeername() == listening.getsockname()
+        assert made.getsockopt(*option[:2])
+
+
+def test_a_host_without_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [])
+    with pytest.raises(OSError, match=r"api\.lab has no address"):
+        deadline.connect(("api.lab", 443))
+
+
+def test_each_address_has_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host with many addresses that swallow everything takes no longer than one."""
+    given: list[float] = []
+
+    class Deaf:
+        def __init__(self, *_: Any) -> None:
+            pass
+
+        def settimeout(self, seconds: float) -> None:
+            given.append(seconds)
+
+        def connect(self, _: Any) -> None:
+            raise TimeoutError("timed out")
+
+        def close(self) -> None:
+            pass
+
+    found = [(0, 0, 0, "", ("192.0.2.1", 443))] * 4
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(socket, "socket", Deaf)
+    with pytest.raises(TimeoutError):
+        deadline.connect(("api.lab", 443))
+    assert [round(deadline.CONNECT / each) for each in given] == [4, 3, 2, 1]

@@ -1,0 +1,36 @@
+"""Steps by what a setting costs alone: rules that tests of everything else can predict."""
+
+from collections.abc import Iterator
+
+from cpuplan.change.impact.impact import Impact, Step
+from cpuplan.change.impact.sides import Pair, Side
+from cpuplan.plan.setting import Cost
+
+_IMPACTS = {
+    Cost.NOTHING: Impact.LIVE,
+    Cost.SYSTEMD_RELOAD: Impact.LIVE,
+    Cost.REBOOT: Impact.REBOOT,
+}
+
+
+def steps(pair: Pair, before: Side, after: Side, context: object = None) -> Iterator[Step]:
+    """A step for each setting that differs; none for nodes that come or go.
+
+    `context` is for the rules of platforms: what clusters have beside what was compiled.
+    """
+    del context
+    if pair.before is None or pair.after is None:
+        return
+    states = before.state(pair.before), after.state(pair.after)
+    old, new = (
+        {(each.component, each.key): each for each in state.settings} if state else {}
+        for state in states
+    )
+    for key in sorted(old.keys() | new.keys()):
+        was, now = old.get(key), new.get(key)
+        some = now or was
+        if some and some.effect and (was and was.value) != (now and now.value):
+            cost = some.effect.change_costs
+            impact = _IMPACTS.get(cost, Impact.RESTART)
+            origin = some.reasons[0].origin
+            yield Step(impact, cost.value, " ".join(key), f"cost/{cost.name.lower()}", origin)

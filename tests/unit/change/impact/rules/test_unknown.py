@@ -1,0 +1,55 @@
+"""What the rules do not know counts as a reboot, and says that it is not certain."""
+
+from dataclasses import replace
+
+from cpuplan.change.impact.impact import Impact
+from cpuplan.change.impact.rules.differences import Changed
+from cpuplan.change.impact.rules.nodes import rule_of
+from cpuplan.change.impact.sides import Side
+from cpuplan.plan.expected.state import NodeFile, render
+from tests.unit.change.impact.rules.projects import compiled, costs
+
+PLAIN = compiled("crio", "{}")[0]
+STATE = "clusters/lab/expected/state/main-small.json"
+
+
+def without_state(side: Side) -> Side:
+    return Side({path: data for path, data in side.files.items() if path != STATE})
+
+
+def test_side_without_an_expected_state() -> None:
+    found = costs(without_state(PLAIN), PLAIN)
+    assert [(step.impact, step.rule) for step in found] == [(Impact.REBOOT, "unknown-before")]
+    assert not found[0].is_certain
+
+
+def test_kind_of_object() -> None:
+    path = "clusters/lab/manifests/90-gadget.yaml"
+    gadget = b"apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: a}\n"
+    found = costs(PLAIN, Side({**PLAIN.files, path: gadget}))
+    assert [(step.impact, step.because) for step in found] == [(Impact.REBOOT, "Gadget a")]
+    assert not found[0].is_certain
+
+
+def test_component() -> None:
+    assert rule_of(Changed("gadget", "key", 1, 2)) == "unknown-file"
+
+
+def test_file_of_a_component_without_a_changed_setting() -> None:
+    """A script that another release of cpuplan writes otherwise."""
+    place = "/usr/local/bin/place-interrupts.sh"
+    found = costs(PLAIN, with_file(place, NodeFile("# another\n", component="interrupts")))
+    assert [(step.rule, step.because) for step in found] == [("interrupts", place)]
+
+
+def test_file_of_an_unknown_component() -> None:
+    found = costs(PLAIN, with_file("/etc/gadget", NodeFile("a\n", component="gadget")))
+    assert [(step.impact, step.rule) for step in found] == [(Impact.REBOOT, "unknown-file")]
+
+
+def with_file(path: str, file: NodeFile) -> Side:
+    """The compiled files with another file in the expected state."""
+    state = PLAIN.state(("lab", "main-small"))
+    assert state
+    changed = replace(state, files={**state.files, path: file})
+    return Side({**PLAIN.files, STATE: render(changed).encode()})

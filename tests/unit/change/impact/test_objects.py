@@ -1,0 +1,63 @@
+"""Objects that come, change, go and get other names."""
+
+from typing import Any
+
+import pytest
+
+from cpuplan.change.impact import objects
+from cpuplan.change.impact.earlier import Object, ObjectId
+from cpuplan.change.impact.objects import How, ObjectChange
+
+
+def made(name: str, kind: str = "RuntimeClass", **fields: Any) -> dict[ObjectId, Object]:
+    own = ObjectId("node.k8s.io", kind, "", name)
+    return {own: Object(own, f"{name}.yaml", {"metadata": {"name": name}, **fields})}
+
+
+def test_come_change_and_go() -> None:
+    before = made("a", handler="x") | made("b", handler="x")
+    after = made("b", handler="y") | made("c", handler="z")
+    found = [(each.id.name, each.how, each.fields) for each in objects.changes(before, after)]
+    assert found == [
+        ("a", How.GOES, ()),
+        ("b", How.CHANGES, ("handler",)),
+        ("c", How.COMES, ()),
+    ]
+
+
+def test_other_content_under_another_name_is_another_object() -> None:
+    found = objects.changes(made("a", handler="x"), made("b", handler="y"))
+    assert [each.how for each in found] == [How.GOES, How.COMES]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("performance-du", "performance-ran", "profile {0}"),
+        ("50-du-x", "50-ran-x", "CPUs of {1}, not of modules"),
+        ("du", "ran", "{0}.conf"),
+    ],
+)
+def test_a_name_that_is_said_inside_too(old: str, new: str, says: str) -> None:
+    words = {"50-du-x": "du", "50-ran-x": "ran"}
+    before = made(old, summary=says.format(old, words.get(old)))
+    after = made(new, summary=says.format(new, words.get(new)))
+    (change,) = objects.changes(before, after)
+    assert change == ObjectChange(next(iter(after)), How.RENAMED, was=old)
+
+
+def test_a_node_is_its_name() -> None:
+    found = objects.changes(made("n0", "Node"), made("n1", "Node"))
+    assert [each.how for each in found] == [How.GOES, How.COMES]
+
+
+def test_fields_of_lists_are_called_by_name() -> None:
+    before = {"files": [{"path": "/a", "mode": 1}, {"path": "/b"}], "args": ["x", "y"]}
+    after = {"files": [{"path": "/b"}, {"path": "/a", "mode": 2}], "args": ["y", "x"]}
+    found = list(objects.differing(before, after))
+    assert found == ["args", "files[/a].mode", "files"]
+
+
+def test_equal_objects_do_not_differ() -> None:
+    same = made("a", files=[{"path": "/a"}], args=["x"])
+    assert objects.changes(same, same) == ()

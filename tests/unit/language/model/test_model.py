@@ -1,0 +1,96 @@
+"""Mappings as classes: what all of them take and refuse, and what editors know of their texts."""
+
+from typing import Annotated, Any
+
+import pytest
+from pydantic import Field, ValidationError
+
+from cpuplan.language.model import jsonschema
+from cpuplan.language.model.base import PATTERNS, Model, attributes, has_key, matching, problem
+from cpuplan.language.model.document import Listed
+from cpuplan.language.model.tuning import Kernel
+
+Name = Annotated[str, matching("^[A-Z]", "a name such as Ada", "Ada")]
+
+
+class Person(Model):
+    """Somebody."""
+
+    first_name: Name
+    age: int | None = None
+
+
+class Club(Model):
+    """People."""
+
+    members: Annotated[tuple[Person, ...], Field(min_length=1), Listed]
+    fees: dict[Name, int] = Field(default={})
+
+
+ADA = {"firstName": "Ada"}
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "place"),
+    [
+        ({}, "missing", ("members",)),
+        ({"members": []}, "too_short", ("members",)),
+        ({"members": [ADA], "colour": "red"}, "extra_forbidden", ("colour",)),
+        ({"members": [ADA, ADA | {"age": "3"}]}, "int_type", ("members", 1, "age")),
+        ({"members": [ADA, ADA | {"age": True}]}, "int_type", ("members", 1, "age")),
+        ({"members": [ADA, {"firstName": 3}]}, "string_type", ("members", 1, "firstName")),
+        ({"members": [ADA], "fees": {"b": 1}}, "string_pattern_mismatch", ("fees", "b", "[key]")),
+    ],
+)
+def test_what_is_wrong_is_named(
+    given: dict[str, Any], kind: str, place: tuple[str | int, ...]
+) -> None:
+    with pytest.raises(ValidationError) as error:
+        Club.model_validate(given)
+    assert [(each["type"], each["loc"]) for each in error.value.errors()] == [(kind, place)]
+
+
+def test_quotes_around_the_value_of_a_boot_argument() -> None:
+    """The kernel removes them (lib/cmdline.c), and `cgroup_no_v1="all"` is how many write it."""
+    read = Kernel.model_validate({"extraArguments": ['cgroup_no_v1="all"', "audit=0"]})
+    assert read.extra_arguments == ("cgroup_no_v1=all", "audit=0")
+    for word in ('foo="a b"', 'foo="a', 'fo"o'):
+        with pytest.raises(ValueError, match="extraArguments"):
+            Kernel.model_validate({"extraArguments": [word]})
+
+
+def test_values_are_read() -> None:
+    club = Club.model_validate({"members": [ADA | {"age": 3}]})
+    assert club.members == (Person(first_name="Ada", age=3),)
+    assert club.model_fields_set == {"members"}
+
+
+def test_defaults_are_not_shared() -> None:
+    one, other = (Club.model_validate({"members": [ADA]}) for _ in range(2))
+    one.fees["Ada"] = 1
+    assert other.fees == {}
+
+
+def test_a_model_is_a_value() -> None:
+    ada = Person(first_name="Ada")
+    assert {ada, Person(first_name="Ada")} == {Person.model_construct(first_name="Ada")}
+    with pytest.raises(ValidationError, match="frozen"):
+        ada.age = 3
+
+
+def test_keys_are_those_of_yaml() -> None:
+    assert attributes(Person) == {"firstName": "first_name", "age": "age"}
+    ada = Person.model_validate(ADA)
+    assert (has_key(ada, "firstName"), has_key(ada, "age")) == (True, False)
+
+
+def test_a_pattern_is_said_in_words() -> None:
+    person = jsonschema.of_model(Club)["$defs"]["Person"]["properties"]["firstName"]
+    assert person["patternErrorMessage"] == "a name such as Ada"
+    assert person["examples"] == ["Ada"]
+    assert PATTERNS["^[A-Z]"] == "a name such as Ada"
+
+
+def test_a_problem_is_known_by_its_kind() -> None:
+    error = problem("odd", "{value} is odd", {"value": 3})
+    assert (error.type, error.context, str(error)) == ("odd", {"value": 3}, "3 is odd")  # type: ignore[attr-defined]

@@ -1,0 +1,52 @@
+"""Manifests in files of their own, in the intents that name them."""
+
+import pytest
+
+from cpuplan.language.read import manifests, yaml
+
+POD = "kind: Pod\nspec:\n  containers:\n  - {name: a, env: [{name: MODE, value: 0644}]}\n"
+SERVICE = "kind: Service\nmetadata: {name: a}\n"
+
+
+def inserted(manifest: str, **files: str) -> tuple[object, list[tuple[str, int]]]:
+    """What an intent has as its manifest, and the findings with their lines."""
+    intent = f"kind: Intent\nspec:\n  workloads:\n  - name: a\n    manifest: {manifest}\n"
+    sources, _ = yaml.parse("intents/main.yaml", intent)
+    texts = {f"pods/{name}.yaml": text.encode() for name, text in files.items()}
+    problems = list(manifests.insert(sources, texts))
+    found = [
+        (problem.code, problem.position.line if problem.position else 0) for problem in problems
+    ]
+    data = sources[0].data
+    assert isinstance(data, dict)
+    return data["spec"]["workloads"][0]["manifest"], found  # type: ignore[index, call-overload]
+
+
+def test_a_file_is_put_in() -> None:
+    """Beside objects without pods, and with numbers that YAML readers take differently."""
+    manifest, problems = inserted("pods/a.yaml", a=f"{SERVICE}---\n{POD}")
+    assert isinstance(manifest, dict)
+    assert manifest["kind"] == "Pod"
+    assert not problems
+
+
+def test_a_manifest_in_the_intent_stays() -> None:
+    assert inserted("{kind: Pod}") == ({"kind": "Pod"}, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "code"),
+    [
+        ("pods/b.yaml", {"a": POD}, "CP321"),
+        ("../a.yaml", {"a": POD}, "CP321"),
+        ("pods/a.yaml", {"a": f"{POD}---\n{POD}"}, "CP321"),
+        ("pods/a.yaml", {"a": SERVICE}, "CP321"),
+        ("pods/a.yaml", {"a": "kind: [Pod"}, "CP101"),
+    ],
+)
+def test_what_is_no_manifest(name: str, files: dict[str, str], code: str) -> None:
+    manifest, problems = inserted(name, **files)
+    assert manifest == name
+    assert [found for found, _ in problems] == [code]
+    if code == "CP321":
+        assert problems == [(code, 5)]
