@@ -7,6 +7,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+import cpuplan
 from cpuplan import __version__
 from cpuplan.base.resources import resource
 
@@ -33,7 +34,7 @@ def _digest(python: str, releases: list[str]) -> str:
     digest = sha256(python.encode())
     for name in releases:
         digest.update(name.encode() + b"\0")
-    for folder in (Path(__file__).parent, resource("templates"), resource("schemas")):
+    for folder in (Path(cpuplan.__file__).parent, resource("templates"), resource("schemas")):
         for path in sorted(_files_below(str(folder))):
             # A wheel has the templates inside the package, a checkout beside it: the same names in
             # both.

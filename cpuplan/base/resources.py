@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import cast
 
-_PACKAGE = Path(__file__).parent
+import cpuplan
+
+_PACKAGE = Path(cpuplan.__file__).parent
 
 
 def is_bundled() -> bool:
