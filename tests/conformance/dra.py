@@ -10,7 +10,7 @@ import yaml
 from cpuplan.upstream.dra import opaque
 from cpuplan.upstream.dra.claims import Claim, Result
 from cpuplan.upstream.dra.config import Config, resolve
-from cpuplan.upstream.dra.devices import build, shared_pool, slices
+from cpuplan.upstream.dra.devices import Device, build, shared_pool, slices
 from cpuplan.upstream.dra.driver import Container, Driver
 from cpuplan.upstream.dra.errors import DraError
 from cpuplan.upstream.dra.names import DRIVER
@@ -76,9 +76,13 @@ def _devices(given: Json) -> Json:
     known, config = _topology(given["machine"]), _config(given)
     parts = slices(build(known, config), config)
     return {
-        "slices": [[device.fields() for device in part] for part in parts],
+        "slices": [_fields(part) for part in parts],
         "shared": to_text(shared_pool(known, config)),
     }
+
+
+def _fields(devices: Iterable[Device]) -> list[Json]:
+    return [device.fields() for device in devices]
 
 
 def _allocate(given: Json) -> Json:
@@ -88,26 +92,26 @@ def _allocate(given: Json) -> Json:
 
 def _step(driver: Driver, step: Json) -> Json:
     try:
-        found = _STEPS[step["do"]](driver, step)
+        outcome = _STEPS[step["do"]](driver, step)
     except DraError as error:
-        found = {"error": str(error)}
+        outcome = {"error": str(error)}
     store = driver.store
-    return {**found, "prepared": to_text(store.prepared), "shared": to_text(store.shared)}
+    return {**outcome, "prepared": to_text(store.prepared), "shared": to_text(store.shared)}
 
 
 def _prepare(driver: Driver, step: Json) -> Json:
     results = tuple(
-        Result(one["request"], one["device"], one.get("cpus"), one.get("driver", DRIVER))
-        for one in step.get("results", ())
+        Result(row["request"], row["device"], row.get("cpus"), row.get("driver", DRIVER))
+        for row in step.get("results", ())
     )
     configs = tuple(
         opaque.Config(
-            tuple(one.get("requests", ())),
-            one["parameters"],
-            one.get("source", opaque.FROM_CLAIM),
-            one.get("driver", DRIVER),
+            tuple(row.get("requests", ())),
+            row["parameters"],
+            row.get("source", opaque.FROM_CLAIM),
+            row.get("driver", DRIVER),
         )
-        for one in step.get("config", ())
+        for row in step.get("config", ())
     )
     allocated = None if step.get("unallocated") else results
     prepared = driver.prepare(Claim(_uid(step["claim"]), step["claim"], allocated, configs))

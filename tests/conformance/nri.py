@@ -234,42 +234,42 @@ def _type(known: BalloonType) -> Json:
 
 
 def _event(policy: Policy, pods: Json, step: Json) -> Json:
-    found: Json = {}
+    outcome: Json = {}
     name = f"{step.get('pod')}/{step.get('container')}"
     try:
         if step["do"] == "create":
             made = _container(pods[step["pod"]], step["container"])
-            found |= {"requestMilliCPU": made.request, "limitMilliCPU": made.limit}
+            outcome |= {"requestMilliCPU": made.request, "limitMilliCPU": made.limit}
             policy.create(made)
         elif step["do"] == "reconfigure":
             policy.reconfigure(decode(step["config"]))
         elif step["do"] == "restart":
             policy.restart()
         else:
-            gone = [one for one in policy.containers if _name(one) == name]
-            found |= {} if gone else {"skipped": True}
-            for one in gone:
-                policy.remove(one)
+            gone = [known for known in policy.containers if _name(known) == name]
+            outcome |= {} if gone else {"skipped": True}
+            for known in gone:
+                policy.remove(known)
     except NriError as error:
-        found["error"] = str(error)
-    containers = {_name(one): _told(one) for one in policy.containers}
-    return {**_state(policy), **found, "containers": containers}
+        outcome["error"] = str(error)
+    containers = {_name(known): _told(known) for known in policy.containers}
+    return {**_state(policy), **outcome, "containers": containers}
 
 
 def _container(pod: Json, name: str) -> Container:
     labels, annotations = pod.get("labels", {}), pod.get("annotations", {})
     known = Pod(pod["name"], pod["namespace"], pod["qos"], labels, annotations)
-    given = next(one for one in pod["containers"] if one["name"] == name)
+    given = next(row for row in pod["containers"] if row["name"] == name)
     resources = Resources(given["cpuShares"], given.get("cpuQuota", 0), given.get("cpuPeriod", 0))
     return container(known, name, resources)
 
 
-def _name(one: Container) -> str:
-    return f"{one.pod.name}/{one.name}"
+def _name(known: Container) -> str:
+    return f"{known.pod.name}/{known.name}"
 
 
-def _told(one: Container) -> Json:
-    return {"cpuset": one.cpus, "mems": one.mems, "cpuShares": one.shares}
+def _told(known: Container) -> Json:
+    return {"cpuset": known.cpus, "mems": known.mems, "cpuShares": known.shares}
 
 
 def _state(policy: Policy) -> Json:
@@ -278,7 +278,7 @@ def _state(policy: Policy) -> Json:
 
 
 def _balloon(balloon: Balloon) -> Json:
-    found: Json = {
+    fields: Json = {
         "name": balloon.name,
         "cpus": to_text(balloon.cpus),
         "sharedIdle": to_text(balloon.shared_idle),
@@ -286,8 +286,8 @@ def _balloon(balloon: Balloon) -> Json:
         "containers": sorted(map(_name, balloon.containers)),
     }
     if balloon.components:
-        found["components"] = [_balloon(component) for component in balloon.components]
-    return found
+        fields["components"] = [_balloon(component) for component in balloon.components]
+    return fields
 
 
 KINDS: dict[str, Callable[[Json], Json]] = {

@@ -10,7 +10,8 @@ from cpuplan.upstream.kubelet.pods.qos import compute_pod_qos
 from cpuplan.upstream.kubelet.releases.features import Gates
 from cpuplan.upstream.nrt import crd
 from cpuplan.upstream.nrt.errors import NrtError
-from cpuplan.upstream.nrt.exporters import nfd, podresources, rte
+from cpuplan.upstream.nrt.exporters import podresources
+from cpuplan.upstream.nrt.exporters.nfd import zones as nfd_zones
 from cpuplan.upstream.nrt.exporters.podresources import (
     Devices,
     Machine,
@@ -18,6 +19,7 @@ from cpuplan.upstream.nrt.exporters.podresources import (
     NumaNode,
     Resources,
 )
+from cpuplan.upstream.nrt.exporters.rte import zones as rte_zones
 from cpuplan.upstream.nrt.fingerprint import pod_fingerprint
 from cpuplan.upstream.nrt.names import zone_id
 from cpuplan.upstream.nrt.scheduler.filtering import judge_node
@@ -69,8 +71,8 @@ def _match(given: Json) -> Json:
 
 
 def _pod(given: Json) -> Pod:
-    init = (_container(one, is_init=True) for one in given.get("initContainers", ()))
-    others = (_container(one, is_init=False) for one in given["containers"])
+    init = (_container(row, is_init=True) for row in given.get("initContainers", ()))
+    others = (_container(row, is_init=False) for row in given["containers"])
     overhead = read_resources(given.get("overhead"))
     return Pod("", tuple(init), tuple(others), name=given["name"], overhead=overhead)
 
@@ -102,8 +104,8 @@ def _exporters(given: Json) -> Json:
     )
     pods = tuple(map(_exported_pod, given["pods"]))
     return {
-        name: _by_name(exporter.zones(machine, free, pods, given.get("exclude", ())))
-        for name, exporter in (("rte", rte), ("nfd", nfd))
+        name: _by_name(zones(machine, free, pods, given.get("exclude", ())))
+        for name, zones in (("rte", rte_zones), ("nfd", nfd_zones))
     }
 
 
@@ -119,20 +121,20 @@ def _node(given: Json) -> NumaNode:
 
 def _devices(given: Iterable[Json] | None) -> tuple[Devices, ...]:
     return tuple(
-        Devices(one["resource"], tuple(one["ids"]), tuple(one["numa"] or ())) for one in given or ()
+        Devices(row["resource"], tuple(row["ids"]), tuple(row["numa"] or ())) for row in given or ()
     )
 
 
 def _memory(given: Iterable[Json] | None) -> tuple[Memory, ...]:
-    return tuple(Memory(one["type"], one["size"], tuple(one["numa"] or ())) for one in given or ())
+    return tuple(Memory(row["type"], row["size"], tuple(row["numa"] or ())) for row in given or ())
 
 
 def _exported_pod(given: Json) -> podresources.Pod:
     containers = tuple(
         Resources(
-            tuple(one.get("cpus") or ()), _devices(one.get("devices")), _memory(one.get("memory"))
+            tuple(row.get("cpus") or ()), _devices(row.get("devices")), _memory(row.get("memory"))
         )
-        for one in given["containers"]
+        for row in given["containers"]
     )
     return podresources.Pod(
         given["namespace"],
@@ -146,10 +148,10 @@ def _exported_pod(given: Json) -> podresources.Pod:
 def _validate(given: Json) -> Json:
     definition = crd.DEFINITIONS[_DEFINITIONS[given["crd"]]]
     nrt: Mapping[str, Any] = given["object"]
-    found = crd.admit(nrt, definition)
-    result: Json = {"errors": list(found.errors), "valid": not found.errors}
+    admission = crd.admit(nrt, definition)
+    result: Json = {"errors": list(admission.errors), "valid": not admission.errors}
     if crd.serves(nrt, definition):
-        result["prunedFields"] = list(found.pruned)
+        result["prunedFields"] = list(admission.pruned)
         if crd.version_of(nrt) == definition.storage:
             result["storageVersion"] = True
     return result

@@ -1,5 +1,5 @@
-"""The port of the DRA CPU driver (kubernetes-sigs/dra-driver-cpu after 0.2.0): its configuration,
-the machine as it sees it, the devices that it publishes, and the CPUs that it gives to claims.
+"""The DRA CPU driver (kubernetes-sigs/dra-driver-cpu after 0.2.0), and how claims get its devices.
 
-Like every port it is pure: it knows no plan and no diagnostics.
+Its configuration, the machine as it sees it, the devices that it publishes, and the CPUs that it
+gives to claims. Like every port it is pure: it knows no plan and no diagnostics.
 """

@@ -44,7 +44,8 @@ class Chooser:
 
     def __init__(self, topology: Topology, config: Config) -> None:
         self.topology, self.config = topology, config
-        self.devices: Mapping[str, Device] = {one.name: one for one in build(topology, config)}
+        devices = build(topology, config)
+        self.devices: Mapping[str, Device] = {device.name: device for device in devices}
 
     def choose(self, claim: Claim, store: Allocations) -> int:
         """The CPUs for a claim, 0 if it asks for none of this driver; DraError if it cannot."""

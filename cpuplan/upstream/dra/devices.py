@@ -11,7 +11,7 @@ from cpuplan.upstream.dra.config import Config
 from cpuplan.upstream.dra.topology import NONE, CpuInfo, Topology
 from cpuplan.upstream.kubelet.bits import bits_of, members
 
-#: An attribute: a number, a word or a truth. None: one of several numbers, by chance.
+#: An attribute: a number, a text or a truth value. None is one of several numbers, by chance.
 Attribute = int | str | bool | None
 
 
@@ -28,13 +28,13 @@ class Device(NamedTuple):
     def fields(self) -> dict[str, Any]:
         """As a ResourceSlice has it."""
         attributes = {name: _typed(value) for name, value in sorted(self.attributes.items())}
-        found: dict[str, Any] = {"name": self.name, "attributes": attributes}
+        slice_entry: dict[str, Any] = {"name": self.name, "attributes": attributes}
         if self.capacity is not None:
-            found["capacity"] = {names.CAPACITY: {"value": str(self.capacity)}}
-            found["allowMultipleAllocations"] = True
+            slice_entry["capacity"] = {names.CAPACITY: {"value": str(self.capacity)}}
+            slice_entry["allowMultipleAllocations"] = True
         if self.is_mapped:
-            found["nodeAllocatableResources"] = {"cpu": {"mapping": self._mapping()}}
-        return found
+            slice_entry["nodeAllocatableResources"] = {"cpu": {"mapping": self._mapping()}}
+        return slice_entry
 
     def _mapping(self) -> dict[str, str]:
         if self.capacity is None:

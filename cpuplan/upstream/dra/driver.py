@@ -1,5 +1,6 @@
-"""The driver between the kubelet, which prepares claims, and the runtime, which creates containers
-(pkg/driver/dra_hooks.go, nri_hooks.go).
+"""The driver between the kubelet, which prepares claims, and the runtime.
+
+From pkg/driver/dra_hooks.go and nri_hooks.go.
 """
 
 from collections.abc import Iterable, Sequence

@@ -37,7 +37,7 @@ class Config(NamedTuple):
 
 def cpus_of(configs: Sequence[Config], request: str) -> int:
     """The CPUs that are named for a request; DraError with the driver's text."""
-    found = []
+    targeting = []
     for config in configs:
         if config.driver != DRIVER or not config.is_for(request):
             continue
@@ -46,11 +46,11 @@ def cpus_of(configs: Sequence[Config], request: str) -> int:
                 "opaque config: configuration from DeviceClass is not supported by this driver, "
                 "custom cpusets must be defined per ResourceClaim request"
             )
-        found.append(config)
-    if len(found) != 1:
-        targeted = f"request {quote(request)} is targeted by {len(found)} configurations"
+        targeting.append(config)
+    if len(targeting) != 1:
+        targeted = f"request {quote(request)} is targeted by {len(targeting)} configurations"
         raise DraError(f"opaque config: {targeted}, must be targeted by exactly 1")
-    return _parse(found[0].parameters)
+    return _parse(targeting[0].parameters)
 
 
 def _parse(parameters: Any) -> int:

@@ -52,8 +52,8 @@ class Topology:
         self.num_sockets = len({cpu.socket for cpu in known})
         self.num_numa_nodes = len({cpu.numa_node for cpu in known})
         self.num_uncore_caches = len({cpu.cache_l3 for cpu in known} - {NONE})
-        told = _SMT_WORDS.get((smt or "").strip().lower())
-        self.smt_enabled = self.num_cpus > self.num_cores if told is None else told
+        smt_state = _SMT_WORDS.get((smt or "").strip().lower())
+        self.smt_enabled = self.num_cpus > self.num_cores if smt_state is None else smt_state
 
     @cached_property
     def all(self) -> int:
@@ -80,11 +80,11 @@ class Topology:
 def discover(files: Files) -> Topology:
     """The online CPUs that have ids, a node and caches; the driver goes on without the others."""
     caches = files.caches_by_cpu()
-    found = []
+    cpus = []
     for entry in sorted(files.cpus):
         if files.online >> entry.cpu & 1 and entry.cpu in caches:
-            found.extend(_known(files, entry, caches[entry.cpu]))
-    return Topology(_with_siblings(found), files.online, files.smt)
+            cpus.extend(_known(files, entry, caches[entry.cpu]))
+    return Topology(_with_siblings(cpus), files.online, files.smt)
 
 
 def _known(files: Files, entry: CpuFiles, caches: Iterable[CacheFiles]) -> list[CpuInfo]:

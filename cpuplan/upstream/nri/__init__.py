@@ -1,5 +1,5 @@
-"""The port of the NRI resource policies (containers/nri-plugins 0.14): what their reader makes of
-a machine, how their CPU allocator chooses, and what the balloons policy does with containers.
+"""The NRI resource policies (containers/nri-plugins 0.14): balloons and topology-aware.
 
-Like every port it is pure: it knows no plan and no diagnostics.
+Their reader of /sys, their CPU allocator, their memory allocator, and what both policies do with
+containers. Like every port it is pure: it knows no plan and no diagnostics.
 """

@@ -14,7 +14,7 @@ from cpuplan.upstream.koordinator.koordlet.zones import Zone, compute_zones, mer
 from cpuplan.upstream.kubelet.bits import bits_of, parse_cpus, to_text
 from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
 from cpuplan.upstream.kubelet.machine import NodeMemory
-from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Pod, read_resources
+from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Pod, Resources, read_resources
 from tests.conformance.koordinator.shapes import Json, pod_of, rows_of
 from tests.conformance.operations import Judge
 
@@ -87,28 +87,28 @@ def _koordlet(given: Json, pods: list[Pod]) -> Json:
     kubelet = None if given.get("disableQueryKubeletConfig") else _kubelet(given["kubelet"])
     state = json.dumps(given["cpuManagerState"]) if "cpuManagerState" in given else ""
     try:
-        found = nodetopology.compute(machine, node, pods, kubelet, state)
+        topology = nodetopology.compute(machine, node, pods, kubelet, state)
     except KubeletError as error:
         return {"error": str(error)}
     result: Json = {
-        "topologyPolicy": found.policy,
-        "annotations": found.annotations(),
-        "beCgroupCPUSet": to_text(cpusets.be_cgroup(machine, found, pods)),
+        "topologyPolicy": topology.policy,
+        "annotations": topology.annotations(),
+        "beCgroupCPUSet": to_text(cpusets.be_cgroup(machine, topology, pods)),
         "podCPUSets": [
-            _pod_cpus(pod, found, is_be=given.get("beCPUManager", False))
+            _pod_cpus(pod, topology, is_be=given.get("beCPUManager", False))
             for pod in sorted(pods, key=lambda pod: pod.name)
         ],
-        "zones": [_zone(zone, (CPU, MEMORY)) for zone in merge_zones({}, found.zones)],
+        "zones": [_zone(zone, (CPU, MEMORY)) for zone in merge_zones({}, topology.zones)],
     }
-    if found.labels:
-        result["labels"] = dict(found.labels)
-        result["zonesBeforeMerge"] = [_zone(zone, (CPU, MEMORY)) for zone in found.zones]
+    if topology.labels:
+        result["labels"] = dict(topology.labels)
+        result["zonesBeforeMerge"] = [_zone(zone, (CPU, MEMORY)) for zone in topology.zones]
     return result
 
 
-def _pod_cpus(pod: Pod, found: nodetopology.NodeTopology, *, is_be: bool) -> Json:
+def _pod_cpus(pod: Pod, topology: nodetopology.NodeTopology, *, is_be: bool) -> Json:
     try:
-        cpus = cpusets.pod_cpus(pod, found, be_manager=is_be)
+        cpus = cpusets.pod_cpus(pod, topology, be_manager=is_be)
     except KubeletError as error:
         return {"pod": pod.name, "error": str(error)}
     return {"pod": pod.name, "cpuset": cpus.cpuset, "from": cpus.source}
@@ -142,17 +142,15 @@ def _nrt_zones(given: Json) -> Json:
     zones = compute_zones(
         _machine(given), _node(given["node"]), huge_pages=given.get("hugePageReport", False)
     )
-    old = {
-        zone["name"]: {
-            resource["name"]: read_resources({"x": resource["allocatable"]})["x"]
-            for resource in zone["resources"]
-        }
-        for zone in given["oldNRT"]["zones"]
-    }
+    old = {zone["name"]: _allocatable(zone) for zone in given["oldNRT"]["zones"]}
     return {
         "computed": [_whole_zone(zone) for zone in zones],
         "written": [_whole_zone(zone) for zone in merge_zones(old, zones)],
     }
+
+
+def _allocatable(zone: Json) -> Resources:
+    return read_resources({row["name"]: row["allocatable"] for row in zone["resources"]})
 
 
 def _whole_zone(zone: Zone) -> Json:

@@ -78,14 +78,14 @@ def check_bug(case: Json) -> Iterator[str] | None:
     if "hands out more CPUs" not in case.get("note", ""):
         return None
     given, expected = case["input"], parse_cpus(case["expected"]["cpuset"])
-    found = parse_cpus(_take_cpus(given)["cpuset"])
+    taken = parse_cpus(_take_cpus(given)["cpuset"])
     size = topology(given["topology"]).cpus_per_core
     is_right = (
-        found.bit_count() == given["needed"]
-        and not found & ~parse_cpus(given["available"])
-        and (found & expected).bit_count() > given["needed"] - size
+        taken.bit_count() == given["needed"]
+        and not taken & ~parse_cpus(given["available"])
+        and (taken & expected).bit_count() > given["needed"] - size
     )
-    return iter([] if is_right else [f"cpuset is {to_text(found)}, not like {to_text(expected)}"])
+    return iter([] if is_right else [f"cpuset is {to_text(taken)}, not like {to_text(expected)}"])
 
 
 def _allocate(given: Json) -> Json:
@@ -103,12 +103,12 @@ def _allocate(given: Json) -> Json:
             )
         )
     try:
-        found = allocate(node, _request(given, zones, ratios.get("cpu", 0)))
+        allocation = allocate(node, _request(given, zones, ratios.get("cpu", 0)))
     except StatusError as refusal:
         return {"error": {"code": refusal.code, "reasons": list(refusal.reasons)}}
     return {
-        "cpuset": to_text(found.cpus),
-        "numaNodeResources": [zone.as_json() for zone in found.numa_nodes] or None,
+        "cpuset": to_text(allocation.cpus),
+        "numaNodeResources": [zone.as_json() for zone in allocation.numa_nodes] or None,
     }
 
 
@@ -193,17 +193,17 @@ def _topology_options(given: Json) -> Json:
 def _node_policy(given: Json) -> Json:
     labels, kubelet = given["nodeLabels"], _manager(given.get("kubeletCPUManagerPolicy"))
     written = given.get("nrtTopologyPolicies")
-    found: Json = {}
+    policies: Json = {}
     if "kubeletTopologyManagerPolicy" in given:
         asked = given["kubeletTopologyManagerPolicy"], given["kubeletTopologyManagerScope"]
-        written = found["nrtTopologyPolicies"] = [topology_policy(*asked)]
+        written = policies["nrtTopologyPolicies"] = [topology_policy(*asked)]
     options = TopologyOptions(numa_policy=numa_policy(written or ()), kubelet=kubelet)
     required, preferred = (
         given.get(f"pod{kind}CPUBindPolicy", "") for kind in ("Required", "Preferred")
     )
     policy, is_required = bind_policy(labels, kubelet, required, preferred)
     of_node = node_numa_policy(labels, options)
-    found |= {
+    policies |= {
         "cpuBindPolicy": policy,
         "required": is_required,
         "nodeCPUBindPolicy": node_bind_policy(labels, kubelet or CpuManagerPolicy()),
@@ -215,10 +215,10 @@ def _node_policy(given: Json) -> Json:
     }
     try:
         of_pod = given.get("podNUMATopologyPolicy", "")
-        found["effectiveNUMATopologyPolicy"] = merged_numa_policy(of_node, of_pod)
+        policies["effectiveNUMATopologyPolicy"] = merged_numa_policy(of_node, of_pod)
     except StatusError as error:
-        found["mergeError"] = str(error)
-    return found
+        policies["mergeError"] = str(error)
+    return policies
 
 
 def _manager(given: Json | None) -> CpuManagerPolicy | None:

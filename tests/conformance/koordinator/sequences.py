@@ -32,11 +32,11 @@ def schedule(given: Json) -> Json:
         )
     )
     args = read_args(given.get("args") or {})
-    found: Json = {"steps": [_step(node, args, step) for step in given["steps"]]}
+    outcome: Json = {"steps": [_step(node, args, step) for step in given["steps"]]}
     if options.has_cpus:
         free, allocated = node.allocation.available_cpus()
-        found |= {"availableCPUs": to_text(free), "allocatedCPUs": to_text(allocated.cpus)}
-    return found
+        outcome |= {"availableCPUs": to_text(free), "allocatedCPUs": to_text(allocated.cpus)}
+    return outcome
 
 
 def _step(node: SchedulerNode, args: PluginArgs, step: Json) -> Json:
@@ -45,38 +45,40 @@ def _step(node: SchedulerNode, args: PluginArgs, step: Json) -> Json:
         node.requests.pop(step["delete"], None)
         return {"deleted": step["delete"]}
     pod = _pod(step["add"])
-    found: Json = {"pod": pod.name, "stage": "PreFilter"}
+    outcome: Json = {"pod": pod.name, "stage": "PreFilter"}
     try:
         state = pre_filter(pod, args)
         if state is None:
-            return {**found, "stage": "skipped"}
-        _bind(Admission(node, state, args), found)
+            return {**outcome, "stage": "skipped"}
+        _bind(Admission(node, state, args), outcome)
     except StatusError as error:
-        found["status"] = {"code": error.code, "reasons": list(error.reasons)}
+        outcome["status"] = {"code": error.code, "reasons": list(error.reasons)}
     except PanicError as error:
         return {"pod": pod.name, "panic": str(error)}
-    return found
+    return outcome
 
 
-def _bind(admission: Admission, found: Json) -> None:
+def _bind(admission: Admission, outcome: Json) -> None:
     state = admission.state
-    found["stage"] = "Filter"
+    outcome["stage"] = "Filter"
     admission.filter()
-    found |= {"score": score_of(admission), "stage": "Reserve"}
+    outcome |= {"score": score_of(admission), "stage": "Reserve"}
     written = pre_bind(admission, reserve(admission))
     admission.node.requests[state.pod.uid] = state.requests
     spec = written.spec or read_resource_spec(state.pod.annotations)
-    found |= {"stage": "bound", "resource-spec": spec.as_json() or None}
+    outcome |= {"stage": "bound", "resource-spec": spec.as_json() or None}
     if written.status is not None:
-        found["resource-status"] = written.status.as_json()
+        outcome["resource-status"] = written.status.as_json()
 
 
 def _pod(row: Json) -> Pod:
     containers = [
         Container(
-            each["name"], read_resources(each.get("requests")), read_resources(each.get("limits"))
+            container["name"],
+            read_resources(container.get("requests")),
+            read_resources(container.get("limits")),
         )
-        for each in row["containers"]
+        for container in row["containers"]
     ]
     return Pod(
         uid=row["uid"],

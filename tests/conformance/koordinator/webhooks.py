@@ -39,12 +39,12 @@ def _parse_annotation(given: Json) -> Json:
         return {"error": str(error)}
 
 
-def _with_cpus(found: Json, cpus: str) -> Json:
+def _with_cpus(fields: Json, cpus: str) -> Json:
     try:
         parse_cpus(cpus)
     except KubeletError as error:
-        return {**found, "cpusetError": str(error)}
-    return found
+        return {**fields, "cpusetError": str(error)}
+    return fields
 
 
 def _status(annotations: Json, _: Json) -> Json:
@@ -53,26 +53,26 @@ def _status(annotations: Json, _: Json) -> Json:
 
 
 def _reservation(annotations: Json, _: Json) -> Json:
-    found = node.read_reservation(annotations)
+    reservation = node.read_reservation(annotations)
     cpus, count = node.reserved_cpus(annotations)
-    value = found and found.as_json()
+    value = reservation and reservation.as_json()
     return _with_cpus({"value": value, "reservedCPUs": cpus, "numReservedCPUs": count}, cpus)
 
 
 def _system_qos(annotations: Json, _: Json) -> Json:
-    found = node.read_system_qos(annotations)
-    return _with_cpus({"value": found.as_json(), "exclusive": found.is_exclusive}, found.cpuset)
+    system = node.read_system_qos(annotations)
+    return _with_cpus({"value": system.as_json(), "exclusive": system.is_exclusive}, system.cpuset)
 
 
 def _ratios(annotations: Json, _: Json) -> Json:
-    found = node.read_ratios(annotations)
-    value = None if found is None else node.ratios_json(found)
-    return {"value": value, "cpu": (found or {}).get("cpu", -1)}
+    ratios = node.read_ratios(annotations)
+    value = None if ratios is None else node.ratios_json(ratios)
+    return {"value": value, "cpu": (ratios or {}).get("cpu", -1)}
 
 
 def _raw(annotations: Json, _: Json) -> Json:
-    found = node.read_raw_allocatable(annotations)
-    return {"value": None if found is None else texts_of(found)}
+    resources = node.read_raw_allocatable(annotations)
+    return {"value": None if resources is None else texts_of(resources)}
 
 
 def _cpu_topology(annotations: Json, _: Json) -> Json:
@@ -92,9 +92,11 @@ def _allocs(annotations: Json, _: Json) -> Json:
 
 
 def _manager(annotations: Json, labels: Json) -> Json:
-    found = topology.read_cpu_manager_policy(annotations)
-    policy = topology.node_bind_policy(labels, found)
-    return _with_cpus({"value": found.as_json(), "nodeCPUBindPolicy": policy}, found.reserved_cpus)
+    manager = topology.read_cpu_manager_policy(annotations)
+    policy = topology.node_bind_policy(labels, manager)
+    return _with_cpus(
+        {"value": manager.as_json(), "nodeCPUBindPolicy": policy}, manager.reserved_cpus
+    )
 
 
 _READERS: dict[str, Callable[[Json, Json], Json]] = {
@@ -116,15 +118,15 @@ _READERS: dict[str, Callable[[Json, Json], Json]] = {
 
 
 def _qos(given: Json) -> Any:
-    found = pod_of(given)
+    known = pod_of(given)
     return {
-        "qosRaw": qos.given_qos(found),
-        "qos": qos.qos_of(found),
-        "kubeQoS": qos.kube_qos(found),
-        "priorityClassRaw": qos.given_priority_class(found),
-        "priorityClass": qos.priority_class_of(found),
-        "priorityValue": qos.priority_of(found),
-        "allowUseCPUSet": qos.may_bind_cpus(found),
+        "qosRaw": qos.given_qos(known),
+        "qos": qos.qos_of(known),
+        "kubeQoS": qos.kube_qos(known),
+        "priorityClassRaw": qos.given_priority_class(known),
+        "priorityClass": qos.priority_class_of(known),
+        "priorityValue": qos.priority_of(known),
+        "allowUseCPUSet": qos.may_bind_cpus(known),
     }
 
 

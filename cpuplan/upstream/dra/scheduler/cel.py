@@ -105,8 +105,8 @@ class _Reader:
 
     def _need(self, text: str) -> None:
         if not self._take(text):
-            found = self._left[-1].text if self._left else "the end"
-            raise SyntaxCelError(f"expected {text!r} instead of {found!r}")
+            actual = self._left[-1].text if self._left else "the end"
+            raise SyntaxCelError(f"expected {text!r} instead of {actual!r}")
 
     def ternary(self, depth: int) -> Node:
         if depth > _MOST_DEPTH:
@@ -156,8 +156,8 @@ class _Reader:
             inner = self._unary(depth + 1)
             return lambda scope: not nodes.truth(inner(scope))
         if self._take("-"):
-            number = self._unary(depth + 1)
-            return lambda scope: -nodes.number(number(scope))
+            operand = self._unary(depth + 1)
+            return lambda scope: -nodes.number(operand(scope))
         return self._member(depth)
 
     def _member(self, depth: int) -> Node:
@@ -206,12 +206,12 @@ class _Reader:
         return lambda scope: scope["device"]
 
     def _list(self, depth: int) -> Node:
-        nodes: list[Node] = []
+        items: list[Node] = []
         while not self._take("]"):
-            if nodes:
+            if items:
                 self._need(",")
-            nodes.append(self.ternary(depth + 1))
-        return lambda scope: [node(scope) for node in nodes]
+            items.append(self.ternary(depth + 1))
+        return lambda scope: [item(scope) for item in items]
 
     def _function(self, name: str, depth: int) -> Node:
         argument = self.ternary(depth + 1)

@@ -70,7 +70,7 @@ def _equal(left: Any, right: Any) -> bool:
 def _is_in(item: Any, container: Any) -> bool:
     if not isinstance(container, list | dict):
         raise CelError("no such overload")
-    return any(_equal(item, each) for each in container)
+    return any(_equal(item, member) for member in container)
 
 
 def _alike(left: Any, right: Any) -> tuple[Any, Any]:
@@ -81,18 +81,26 @@ def _alike(left: Any, right: Any) -> tuple[Any, Any]:
 
 def arithmetic(sign: str, left: Node, right: Node) -> Node:
     def evaluate(scope: Scope) -> Any:
-        one, other = left(scope), right(scope)
-        if sign == "+" and isinstance(one, str) and isinstance(other, str):
-            return one + other
-        one, other = number(one), number(other)
-        if sign in "/%" and not other:
-            raise CelError("division by zero" if sign == "/" else "modulus by zero")
-        if sign in "/%":  # towards zero
-            whole = abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)
-            return whole if sign == "/" else one - whole * other
-        return one + other if sign == "+" else one - other if sign == "-" else one * other
+        first, second = left(scope), right(scope)
+        if sign == "+" and isinstance(first, str) and isinstance(second, str):
+            return first + second
+        return _computed(sign, number(first), number(second))
 
     return evaluate
+
+
+def _computed(sign: str, first: int, second: int) -> int:
+    if sign == "+":
+        return first + second
+    if sign == "-":
+        return first - second
+    if sign == "*":
+        return first * second
+    if not second:
+        raise CelError("division by zero" if sign == "/" else "modulus by zero")
+    # Go rounds towards zero, Python down.
+    quotient = abs(first) // abs(second) * (1 if (first < 0) == (second < 0) else -1)
+    return quotient if sign == "/" else first - quotient * second
 
 
 def number(value: Any) -> int:

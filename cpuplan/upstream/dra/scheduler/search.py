@@ -60,7 +60,7 @@ class Search:
         self._devices, self._matching = devices, Matching(devices, classes)
         self._used = set(usage.devices)
         self._consumed = dict(usage.consumed)
-        self._found: list[_Slot] = []
+        self._slots: list[_Slot] = []
         self._tried = 0
 
     def allocate(self, specs: Sequence[Spec]) -> list[tuple[Result, ...]] | None:
@@ -69,13 +69,13 @@ class Search:
         for spec in specs:
             self._check(spec)
         try:
-            is_found = self._next(0, 0)
+            is_solved = self._next(0, 0)
         except RecursionError:
             raise StoppedError("the claims of the pod have too many devices") from None
-        if not is_found:
+        if not is_solved:
             return None
         results: list[list[Result]] = [[] for _ in specs]
-        for slot in self._found:
+        for slot in self._slots:
             name = self._devices[slot.device].name
             results[slot.claim].append(Result(slot.request, name, slot.capacity))
         return [tuple(own) for own in results]
@@ -123,9 +123,9 @@ class Search:
         if not all(_are_equal(spec, at - 1, at) for at in following):
             return True
         own = [
-            each.attribute
-            for each in spec.constraints
-            if each.requests == (of.request.name,) and not each.is_distinct
+            constraint.attribute
+            for constraint in spec.constraints
+            if constraint.requests == (of.request.name,) and not constraint.is_distinct
         ]
         groups: Counter[tuple[Attribute, ...]] = Counter()
         for at in self._candidates(claim, of):
@@ -138,7 +138,7 @@ class Search:
 
     def _choose(self, claim: int, position: int, of: _Turn, needed: int) -> bool:
         """Try one device after the other; of all devices the next one must be free."""
-        if sum(slot.claim == claim for slot in self._found) + needed - of.taken > MOST_DEVICES:
+        if sum(slot.claim == claim for slot in self._slots) + needed - of.taken > MOST_DEVICES:
             return False
         if of.request.number and not of.taken and not self._has_enough(claim, position, of, needed):
             return False
@@ -176,7 +176,7 @@ class Search:
         if not position or not _are_equal(self._specs[claim], position - 1, position):
             return 0
         before = self._specs[claim].requests[position - 1].name
-        own = [slot for slot in self._found if (slot.claim, slot.request) == (claim, before)]
+        own = [slot for slot in self._slots if (slot.claim, slot.request) == (claim, before)]
         shared = own and self._devices[own[0].device].capacity is not None
         return (own[0].device + (not shared)) if own else 0
 
@@ -198,11 +198,11 @@ class Search:
         else:
             nano = quantity.parse(amount).nano
             self._consumed[device.name] = self._consumed.get(device.name, 0) + nano
-        self._found.append(_Slot(claim, request.name, at, amount or None))
+        self._slots.append(_Slot(claim, request.name, at, amount or None))
         return True
 
     def _give_back(self) -> None:
-        slot = self._found.pop()
+        slot = self._slots.pop()
         name = self._devices[slot.device].name
         if slot.capacity is None:
             self._used.discard(name)
@@ -233,7 +233,7 @@ class Search:
     def _values(self, claim: int, constraint: Constraint) -> list[Attribute]:
         """The attribute of the devices that a claim has so far; one is enough if all are equal."""
         values: list[Attribute] = []
-        for slot in self._found:
+        for slot in self._slots:
             if slot.claim == claim and constraint.is_for(slot.request):
                 values.append(self._devices[slot.device].attributes.get(constraint.attribute))
                 if not constraint.is_distinct:
@@ -258,9 +258,9 @@ def _capacity(request: Request, device: Device) -> str | None:
     return asked.get(CAPACITY, str(device.capacity))
 
 
-def _are_equal(spec: Spec, one: int, other: int) -> bool:
+def _are_equal(spec: Spec, position: int, other: int) -> bool:
     """Whether two requests can be exchanged: they ask for the same, under the same constraints."""
-    first, second = spec.requests[one], spec.requests[other]
+    first, second = spec.requests[position], spec.requests[other]
     if first.alternatives or first.number is None or first._replace(name=second.name) != second:
         return False
     return _forms(spec, first.name) == _forms(spec, second.name)

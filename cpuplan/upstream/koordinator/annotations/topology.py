@@ -112,9 +112,10 @@ def _value(annotations: Annotations, key: str, shape: Type, absent: Any) -> Any:
 def read_cpu_topology(annotations: Annotations) -> tuple[CpuInfo, ...]:
     """GetCPUTopology; numbers that are missing are 0. KubeletError with its text."""
     fields = _value(annotations, CPU_TOPOLOGY, _TOPOLOGY, {})
-    names = ("id", "core", "socket", "node")
-    rows = ([cpu.get(name, 0) for name in names] for cpu in fields.get("detail", ()))
-    return tuple(CpuInfo(*row) for row in rows)
+    return tuple(
+        CpuInfo(cpu.get("id", 0), cpu.get("core", 0), cpu.get("socket", 0), cpu.get("node", 0))
+        for cpu in fields.get("detail", ())
+    )
 
 
 def read_shared_pools(annotations: Annotations, *, best_effort: bool) -> list[SharedPool] | None:

@@ -13,17 +13,17 @@ API_VERSION, KIND = "topology.node.k8s.io/v1alpha1", "NodeResourceTopology"
 _MANAGED_BY = {"app.kubernetes.io/managed-by": "Koordinator"}
 
 
-def manifest(name: str, machine: Machine, found: NodeTopology) -> dict[str, Any]:
+def manifest(name: str, machine: Machine, topology: NodeTopology) -> dict[str, Any]:
     """The object; `cpu-basic-info`, which says nothing about CPU sets, is left out."""
-    texts = {key: dump(value) for key, value in found.annotations().items()}
+    texts = {key: dump(value) for key, value in topology.annotations().items()}
     texts[keys.CPU_TOPOLOGY] = dump({"detail": [cpu._asdict() for cpu in machine.cpus]})
-    metadata = {"name": name, "labels": {**_MANAGED_BY, **found.labels}, "annotations": texts}
+    metadata = {"name": name, "labels": {**_MANAGED_BY, **topology.labels}, "annotations": texts}
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
         "metadata": metadata,
-        "topologyPolicies": [found.policy],
-        "zones": [_zone(zone) for zone in found.zones],
+        "topologyPolicies": [topology.policy],
+        "zones": [_zone(zone) for zone in topology.zones],
     }
 
 

@@ -32,10 +32,10 @@ def kubelet_reserved(kubelet: Kubelet, topology: CPUTopology) -> int:
         if not milli:
             return 0
         count = -(-milli // 1000)
-        found = named or take_by_topology_numa_packed(topology, topology.all, count)
+        reserved = named or take_by_topology_numa_packed(topology, topology.all, count)
     except KubeletError:
         return 0
-    return found if found.bit_count() == count else 0
+    return reserved if reserved.bit_count() == count else 0
 
 
 def node_reserved(topology: CPUTopology, annotations: Annotations) -> NodeReservation:

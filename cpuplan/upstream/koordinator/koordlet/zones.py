@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 from cpuplan.upstream.koordinator.keys import ENABLE_NUMA_RESERVATION
 from cpuplan.upstream.koordinator.koordlet.node import Machine, Node
+from cpuplan.upstream.koordinator.scheduler.amplification import of_milli
 from cpuplan.upstream.kubelet import quantity
 from cpuplan.upstream.kubelet.errors import KubeletError
 from cpuplan.upstream.kubelet.machine import hugepage_name
 from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Resources
-from cpuplan.upstream.kubelet.quantity import BINARY, Quantity
+from cpuplan.upstream.kubelet.quantity import BINARY
 
 _SIZES_KIB = (2048, 1048576)
-_NANO_OF_MILLI = 10**6
 
 
 class Zone(NamedTuple):
@@ -70,8 +70,7 @@ def _kept_per_zone(node: Node, count: int) -> Resources:
         if name in node.capacity and name in node.allocatable:
             whole = node.capacity[name].minus(node.allocatable[name])
             if whole.nano > 0:
-                part = -(-whole.milli // count) * _NANO_OF_MILLI
-                kept[name] = Quantity(part, whole.format)
+                kept[name] = of_milli(-(-whole.milli // count), whole.format)
     return kept
 
 

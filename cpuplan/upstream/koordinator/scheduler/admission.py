@@ -147,11 +147,11 @@ class Admission:
             known.may_use(verdict.hint.affinity)
         if not verdict.is_admitted:
             raise StatusError(UNSCHEDULABLE, verdict.reasons)
-        found, self.hint = self.hint, verdict.hint
+        before, self.hint = self.hint, verdict.hint
         try:
             self._try()
         except StatusError:
-            self.hint = found
+            self.hint = before
             raise
 
     def _hints(self) -> ProviderHints:

@@ -69,7 +69,7 @@ def _scoring(given: Mapping[str, Any] | None) -> Scoring:
     resources = given.get("resources") or ()
     return Scoring(
         given.get("type", ""),
-        tuple((each.get("name", ""), each.get("weight", 0)) for each in resources),
+        tuple((resource.get("name", ""), resource.get("weight", 0)) for resource in resources),
     )
 
 

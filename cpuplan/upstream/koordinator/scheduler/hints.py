@@ -28,11 +28,11 @@ def topology_hints(
     """
     available = trimmed(node, request, node.numa_resources(request.zones, request.ratio)[0])
     nodes = tuple(zone.node for zone in request.zones)
-    if not all(0 <= each < _MOST_NODES for each in nodes):
+    if not all(0 <= number < _MOST_NODES for number in nodes):
         raise PanicError(NIL_DEREFERENCE)
     hints: dict[str, list[Hint]] = {}
-    for mask, members in masks_over(nodes):
-        total = sum_of(_first_zones(request, members))
+    for mask, node_ids in masks_over(nodes):
+        total = sum_of(_first_zones(request, node_ids))
         for name in request.requests:
             if name in total:
                 hints.setdefault(name, [])
@@ -40,15 +40,15 @@ def topology_hints(
             allocate(node, request._replace(hint=mask))
         except StatusError:
             continue
-        left = sum_of(available[each] for each in members)
+        left = sum_of(available[node_id] for node_id in node_ids)
         used = rest_of(total, left)
         hint = Hint(
             mask, score=score(args.scoring, args.numa_scoring.type, used, total, request.requests)
         )
-        for name, found in hints.items():
-            if all(_has(available, each, name) for each in members):
-                found.append(hint)
-    return {name: _preferred(found, policy) for name, found in hints.items()}
+        for name, of_resource in hints.items():
+            if all(_has(available, node_id, name) for node_id in node_ids):
+                of_resource.append(hint)
+    return {name: _preferred(of_resource, policy) for name, of_resource in hints.items()}
 
 
 def _has(available: Available, node: int, name: str) -> bool:

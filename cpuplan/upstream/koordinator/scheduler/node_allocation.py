@@ -56,7 +56,7 @@ class NodeAllocation:
             self.resources[zone.node] = _sum(self.resources.get(zone.node, {}), zone.resources)
 
     def release(self, uid: str) -> None:
-        """Forgets a pod; one that is not known is none."""
+        """Forgets a pod; nothing happens for one that is not known."""
         pod = self.pods.pop(uid, None)
         if pod is None:
             return
@@ -89,12 +89,15 @@ class NodeAllocation:
             for node, kept in self.resources.items()
             for name, amount in kept.items()
         )
-        users = (frozenset(node for node, _ in self._users[kind]) for kind in (SINGLE, SHARED))
-        return self.allocated, frozenset(resources), *users
+        return self.allocated, frozenset(resources), self._nodes(SINGLE), self._nodes(SHARED)
+
+    def _nodes(self, kind: str) -> frozenset[int]:
+        """The NUMA nodes with pods of a kind."""
+        return frozenset(node for node, _ in self._users[kind])
 
     def statuses(self, count: int) -> list[str]:
         """IDLE, SINGLE or SHARED for NUMA nodes 0 to count - 1 (GetAllNUMANodeStatus)."""
-        single, shared = ({node for node, _ in self._users[kind]} for kind in (SINGLE, SHARED))
+        single, shared = self._nodes(SINGLE), self._nodes(SHARED)
         return [_status(node in single, node in shared) for node in range(count)]
 
     def available_cpus(self, *returned: int) -> tuple[int, Allocated]:

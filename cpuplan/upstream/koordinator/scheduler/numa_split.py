@@ -71,7 +71,7 @@ def divide(
         rest = amount
         for index, node in enumerate(_visited(nodes, name, available)):
             part = _part(request, name, rest, len(nodes) - index, size)
-            part = min(available.get(node, {}).get(name, ZERO), part, key=lambda one: one.nano)
+            part = min(available.get(node, {}).get(name, ZERO), part, key=lambda share: share.nano)
             if part.nano:
                 given.setdefault(node, {})[name] = part
                 rest = rest.minus(part)

@@ -79,8 +79,8 @@ def _of_numa_nodes(
         # Of several zones of a NUMA node the first counts.
         first = {zone.node: zone.resources for zone in reversed(request.zones)}
         chosen = [zone.node for zone in given.numa_nodes]
-        requested = sum_of(used.get(each, {}) for each in chosen)
-        allocatable = sum_of(first.get(each, {}) for each in chosen)
+        requested = sum_of(used.get(node_id, {}) for node_id in chosen)
+        allocatable = sum_of(first.get(node_id, {}) for node_id in chosen)
     if given.cpus:
         bound = 1000 * node.allocation.allocated.cpus.bit_count()
         requested = {**requested, CPU: of_milli(amplify(bound, request.ratio))}

@@ -103,7 +103,7 @@ def _zones(given: Sequence[Manifest]) -> Iterable[NumaNodeResource]:
         except KubeletError:
             continue
         resources = zone.get("resources") or ()
-        allocatable = {each["name"]: each.get("allocatable", 0) for each in resources}
+        allocatable = {row["name"]: row.get("allocatable", 0) for row in resources}
         yield NumaNodeResource(node, read_resources(allocatable))
 
 

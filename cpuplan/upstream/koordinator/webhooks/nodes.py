@@ -5,11 +5,11 @@ from typing import NamedTuple
 from cpuplan.upstream.koordinator.annotations.node import read_ratios, read_raw_allocatable
 from cpuplan.upstream.koordinator.annotations.values import Annotations, dump, texts_of
 from cpuplan.upstream.koordinator.keys import AMPLIFICATION_RATIO, RAW_ALLOCATABLE
+from cpuplan.upstream.koordinator.scheduler.amplification import of_milli
 from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Resources
 from cpuplan.upstream.kubelet.quantity import Quantity
 
 _SUPPORTED = (CPU, MEMORY)
-_NANO_OF_MILLI = 10**6
 
 
 class Node(NamedTuple):
@@ -61,4 +61,4 @@ def _is_changed(node: Node, old: Node | None) -> bool:
 
 def _multiplied(amount: Quantity, ratio: float) -> Quantity:
     """Thousandths times the ratio, cut off: memory loses its power of two."""
-    return Quantity(int(float(amount.milli) * ratio) * _NANO_OF_MILLI, amount.format)
+    return of_milli(int(float(amount.milli) * ratio), amount.format)

@@ -69,7 +69,7 @@ def _combination(pod: Pod) -> Iterator[str]:
 
 
 def _whole_cpus(pod: Pod) -> Iterator[str]:
-    """LSE pods are checked too, and named LSR as well."""
+    """LSE pods are checked too, but the texts call them LSR."""
     if qos.given_qos(pod) not in (qos.LSE, qos.LSR):
         return
     cpus = pod_requests(pod, _GATES).get(CPU, ZERO)

@@ -1,13 +1,12 @@
 """A BalloonsPolicy's configuration."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from cpuplan.upstream.nri.common.decoding import Json
 from cpuplan.upstream.nri.common.expressions import Expression
 from cpuplan.upstream.nri.cpuallocator import priorities
 from cpuplan.upstream.nri.cpuallocator.priorities import NONE
-
-Json = dict[str, Any]
 
 
 class LoadClass(NamedTuple):
@@ -101,11 +100,11 @@ def read_config(spec: Json) -> Config:
 def _balloon_type(given: Json) -> BalloonType:
     return BalloonType(
         given.get("name", ""),
-        [one.get("balloonType", "") for one in given.get("components") or ()],
+        [part.get("balloonType", "") for part in given.get("components") or ()],
         given.get("componentCreation", ""),
         given.get("namespaces"),
         given.get("groupBy", ""),
-        [_expression(one) for one in given.get("matchExpressions") or ()],
+        [_expression(match) for match in given.get("matchExpressions") or ()],
         given.get("maxCPUs", 0),
         given.get("minCPUs", 0),
         given.get("maxBalloons", 0),
@@ -131,7 +130,7 @@ def _balloon_type(given: Json) -> BalloonType:
 
 
 def _priority(name: str) -> int:
-    """What is unknown is none."""
+    """The number of a priority; an unknown name is no priority."""
     known = priorities.NAMES
     return known.index(name.lower()) if name.lower() in known else NONE
 

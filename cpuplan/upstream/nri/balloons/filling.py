@@ -53,7 +53,7 @@ def _methods(wanted: BalloonType) -> list[int]:
 
 
 def _best(state: State, candidates: list[Balloon], method: int) -> Balloon:
-    """Most room, then fewest containers, then the first."""
+    """The balloon with most room, then with fewest containers, then the first of them."""
 
     def rank(balloon: Balloon) -> tuple[int, int]:
         inflated = method == INFLATED
@@ -73,12 +73,16 @@ def _candidates(
         return [balloon for balloon in balloons if balloon.room() >= container.request]
     if method == GROUP:
         group = expand(wanted.group_by, container.lookup, strict=True)
-        balloons = [one for one in balloons if group is not None and one.groups.get(group, 0) > 0]
+        balloons = [balloon for balloon in balloons if _has_group(balloon, group)]
     elif method == POD:
-        balloons = [one for one in balloons if _shares_pod(one, container)]
+        balloons = [balloon for balloon in balloons if _shares_pod(balloon, container)]
     elif method == NAMESPACE:
-        balloons = [one for one in balloons if _shares_namespace(one, container)]
-    return [one for one in balloons if one.most_room(state.free) >= container.request]
+        balloons = [balloon for balloon in balloons if _shares_namespace(balloon, container)]
+    return [balloon for balloon in balloons if balloon.most_room(state.free) >= container.request]
+
+
+def _has_group(balloon: Balloon, group: str | None) -> bool:
+    return group is not None and balloon.groups.get(group, 0) > 0
 
 
 def _shares_pod(balloon: Balloon, container: Container) -> bool:
@@ -93,7 +97,8 @@ def _shares_namespace(balloon: Balloon, container: Container) -> bool:
 def _new(state: State, wanted: BalloonType, container: Container) -> list[Balloon]:
     """An empty balloon of the type, however small, or one that is made now.
 
-    One that is made in vain gives its CPUs back, but not those that others shared while idle.
+    A new one that is too small gives its CPUs back, but other balloons that shared them while they
+    were idle have lost them.
     """
     for balloon in state.of_type(wanted):
         if not balloon.containers:

@@ -27,7 +27,9 @@ class Memory:
     def requests(self) -> dict[str, tuple[int, int, int]]:
         """What containers have now, for `restore`."""
         requests = self._requests.items()
-        return {owner: (one.affinity, one.types, one.zone) for owner, one in requests}
+        return {
+            owner: (request.affinity, request.types, request.zone) for owner, request in requests
+        }
 
     def restore(self, requests: dict[str, tuple[int, int, int]]) -> None:
         self._requests = {owner: _Request(*given) for owner, given in requests.items()}

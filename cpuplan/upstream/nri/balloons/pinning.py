@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 
 from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.go.text import parse_bool
 from cpuplan.upstream.nri.balloons.balloon import Balloon, State
 from cpuplan.upstream.nri.balloons.cputree import TreeNode
 from cpuplan.upstream.nri.common.pods import (
@@ -30,11 +28,8 @@ def update_pinning(state: State, balloons: Iterable[Balloon]) -> None:
 
 def _hides(container: Container, balloon: Balloon) -> bool:
     """Whether a container gets one thread of each core; an unreadable annotation says nothing."""
-    annotated = container.annotation(HIDE_HYPERTHREADS)
-    try:
-        return balloon.type.hide_hyperthreads if annotated is None else parse_bool(annotated)
-    except KubeletError:
-        return balloon.type.hide_hyperthreads
+    annotated = container.flag(HIDE_HYPERTHREADS)
+    return balloon.type.hide_hyperthreads if annotated is None else annotated
 
 
 def _pin(state: State, container: Container, balloon: Balloon, cpus: int) -> None:

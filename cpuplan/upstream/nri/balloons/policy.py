@@ -71,7 +71,11 @@ class Policy:
 
     def _allocate_all(self) -> None:
         """Older pods first, and in a pod older containers."""
-        for container in sorted(self.containers, key=lambda one: self._pods[one.pod.full_name]):
+
+        def age(container: Container) -> int:
+            return self._pods[container.pod.full_name]
+
+        for container in sorted(self.containers, key=age):
             try:
                 allocate(self.state, container)
             except NriError:

@@ -119,23 +119,23 @@ class TreeAllocator:
             return add, remove
         added = 0
         for _ in range(delta):
-            one, _ = self._most_local(current, free, 1)
-            if one.bit_count() != 1:
+            single, _ = self._most_local(current, free, 1)
+            if single.bit_count() != 1:
                 raise NriError("internal error: failed to find single CPU to allocate")
-            added |= one
-            current |= one
-            free &= ~one
+            added |= single
+            current |= single
+            free &= ~single
         return added, remove
 
     def _removed(self, current: int, free: int, count: int) -> int:
         removed = 0
         for _ in range(count):
-            _, one = self._most_local(current, free, -1)
-            if one.bit_count() != 1:
+            _, single = self._most_local(current, free, -1)
+            if single.bit_count() != 1:
                 raise NriError("internal error: failed to find single cpu to free")
-            removed |= one
-            current &= ~one
-            free |= one
+            removed |= single
+            current &= ~single
+            free |= single
         return removed
 
     def _most_local(self, current: int, free: int, delta: int) -> Answer:

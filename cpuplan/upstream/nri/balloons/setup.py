@@ -2,26 +2,23 @@
 
 from copy import deepcopy
 
-from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
-from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.bits import to_text
 from cpuplan.upstream.nri.balloons import devices, instances, memory, validation
 from cpuplan.upstream.nri.balloons.balloon import State
 from cpuplan.upstream.nri.balloons.config import BalloonType, Config
 from cpuplan.upstream.nri.balloons.instances import balloons_error
 from cpuplan.upstream.nri.balloons.pinning import share_idle, update_pinning
 from cpuplan.upstream.nri.common import cpuclasses
-from cpuplan.upstream.nri.common.amounts import reserved_milli, whole_cpus
+from cpuplan.upstream.nri.common.amounts import is_cpuset, listed_cpus, reserved_milli, whole_cpus
 from cpuplan.upstream.nri.common.globs import compiled_pattern
 from cpuplan.upstream.nri.cpuallocator.priorities import LOW, NONE, NORMAL
 from cpuplan.upstream.nri.errors import NriError
 from cpuplan.upstream.nri.libmem import nodes as libmem
 from cpuplan.upstream.nri.names import DEFAULT, RESERVED, SYSTEM_NAMESPACE
 
-_CPUSET, _EXCLUDE = "cpuset:", "exclude-cpuset:"
-
 
 def apply(state: State, written: Config) -> None:
-    """Take over a configuration; NriError leaves a state that only another one mends."""
+    """Take over a configuration; after NriError the state is of no use until another is applied."""
     config = deepcopy(written)
     state.allowed = _allowed(state, config) & state.topology.system.online
     if config.reserved_namespaces is None:
@@ -69,21 +66,16 @@ def _allowed(state: State, config: Config) -> int:
     amount = config.available
     if amount is None:
         return state.topology.system.all_cpus
-    text = amount.removeprefix(_CPUSET).removeprefix(_EXCLUDE)
-    if not amount.startswith((_CPUSET, _EXCLUDE)):
+    if not is_cpuset(amount):
         raise balloons_error(f"can't handle CPU resources given as resource.Quantity ({amount})")
-    cpus = _cpuset(text, "available")
-    return cpus if amount.startswith(_CPUSET) else state.topology.system.all_cpus & ~cpus
+    return _listed_cpus(amount, "available", state.topology.system.all_cpus)
 
 
-def _cpuset(text: str, kind: str) -> int:
+def _listed_cpus(amount: str, kind: str, everything: int) -> int:
     try:
-        return parse_cpus(text)
-    except KubeletError as error:
-        raise balloons_error(
-            f"failed to parse {kind} CPU cpuset '{text}': "
-            f"failed to parse amount '{text}' as cpuset: {error}"
-        ) from None
+        return listed_cpus(amount, kind, everything)
+    except NriError as error:
+        raise balloons_error(str(error)) from None
 
 
 def _fill_builtin(state: State, config: Config) -> None:
@@ -95,7 +87,7 @@ def _fill_builtin(state: State, config: Config) -> None:
     if not any(known.name == DEFAULT for known in config.types):
         config.types.append(BalloonType(DEFAULT, min_balloons=1, max_balloons=1, priority=LOW))
     amount = config.reserved
-    if amount is not None and amount.startswith((_CPUSET, _EXCLUDE)):
+    if amount is not None and is_cpuset(amount):
         _reserve_cpus(state, reserved, amount)
     elif amount is not None:
         _reserve_count(reserved, amount)
@@ -107,9 +99,7 @@ def _fill_builtin(state: State, config: Config) -> None:
 
 def _reserve_cpus(state: State, reserved: BalloonType, amount: str) -> None:
     """Without a maximum the balloon starts empty, and others may take its CPUs."""
-    cpus = _cpuset(amount.removeprefix(_CPUSET).removeprefix(_EXCLUDE), "reserved")
-    if amount.startswith(_EXCLUDE):
-        cpus = state.allowed & ~cpus
+    cpus = _listed_cpus(amount, "reserved", state.allowed)
     if outside := cpus & ~state.allowed:
         raise balloons_error(
             f"ReservedResources cpus {to_text(cpus)} contains CPUs not in AllowedResources "

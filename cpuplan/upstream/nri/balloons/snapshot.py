@@ -32,9 +32,9 @@ class Snapshot(NamedTuple):
 
 def take(policy: Policy) -> Snapshot:
     """This moment between two events."""
-    told = (container.told for container in policy.containers)
+    updates = (container.runtime_update for container in policy.containers)
     state = policy.state
-    return Snapshot(_keep(state.balloons), state.free, state.memory.requests(), tuple(told))
+    return Snapshot(_keep(state.balloons), state.free, state.memory.requests(), tuple(updates))
 
 
 def restore(policy: Policy, moment: Snapshot) -> None:
@@ -43,17 +43,23 @@ def restore(policy: Policy, moment: Snapshot) -> None:
     state.balloons = _restored(moment.balloons)
     state.free = moment.free
     state.memory.restore(moment.memory)
-    policy.containers = [told.again() for told in moment.containers]
+    policy.containers = [update.restore() for update in moment.containers]
 
 
 def key(policy: Policy) -> Hashable:
     """What the next container's balloon depends on; equal moments have one key.
 
-    Who is in a balloon is not in it, only how much room there is: nobody goes.
+    Not which containers are in a balloon, only how much room there is: none of them leaves.
     """
     balloons = (
-        (one.name, one.cpus, one.shared_idle, one.requested, len(one.containers))
-        for one in policy.state.balloons
+        (
+            balloon.name,
+            balloon.cpus,
+            balloon.shared_idle,
+            balloon.requested,
+            len(balloon.containers),
+        )
+        for balloon in policy.state.balloons
     )
     return policy.state.free, tuple(balloons)
 
@@ -61,27 +67,27 @@ def key(policy: Policy) -> Hashable:
 def _keep(balloons: Iterable[Balloon]) -> tuple[_Kept, ...]:
     return tuple(
         _Kept(
-            one,
-            one.cpus,
-            one.mems,
-            one.shared_idle,
-            tuple(one.containers),
-            dict(one.groups),
-            dict(one.allocator.devices) if one.allocator else {},
-            _keep(one.components),
+            balloon,
+            balloon.cpus,
+            balloon.mems,
+            balloon.shared_idle,
+            tuple(balloon.containers),
+            dict(balloon.groups),
+            dict(balloon.allocator.devices) if balloon.allocator else {},
+            _keep(balloon.components),
         )
-        for one in balloons
+        for balloon in balloons
     )
 
 
 def _restored(kept: Iterable[_Kept]) -> list[Balloon]:
     balloons = []
-    for one in kept:
-        balloon = one.balloon
-        balloon.cpus, balloon.mems, balloon.shared_idle = one.cpus, one.mems, one.shared_idle
-        balloon.containers, balloon.groups = list(one.containers), dict(one.groups)
+    for state in kept:
+        balloon = state.balloon
+        balloon.cpus, balloon.mems, balloon.shared_idle = state.cpus, state.mems, state.shared_idle
+        balloon.containers, balloon.groups = list(state.containers), dict(state.groups)
         if balloon.allocator:
-            balloon.allocator.devices = dict(one.devices)
-        balloon.components = _restored(one.components)
+            balloon.allocator.devices = dict(state.devices)
+        balloon.components = _restored(state.components)
         balloons.append(balloon)
     return balloons

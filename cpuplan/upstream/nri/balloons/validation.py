@@ -40,7 +40,7 @@ def validate(config: Config) -> None:
 
 
 def _validate_type(known: BalloonType, seen: set[str]) -> None:
-    """Counts of balloons are wrong by the numbers of CPUs that the text shows."""
+    """A refusal because of the number of balloons shows numbers of CPUs instead (bug)."""
     name = quote(known.name)
     if not known.name:
         raise balloons_error("missing or empty name in a balloon type")

@@ -1,8 +1,32 @@
-"""Amounts of CPUs that are given as quantities."""
+"""Amounts of CPUs: quantities, or lists of CPUs with a prefix."""
 
 from cpuplan.upstream.kubelet import quantity
+from cpuplan.upstream.kubelet.bits import parse_cpus
 from cpuplan.upstream.kubelet.errors import KubeletError
 from cpuplan.upstream.nri.errors import NriError
+
+#: Prefixes of amounts that are lists: of these CPUs, and of all others.
+CPUSET, EXCLUDE_CPUSET = "cpuset:", "exclude-cpuset:"
+
+
+def is_cpuset(amount: str) -> bool:
+    return amount.startswith((CPUSET, EXCLUDE_CPUSET))
+
+
+def listed_cpus(amount: str, kind: str, everything: int) -> int:
+    """The CPUs of an amount that is a list, of `everything` where it excludes some.
+
+    NriError names the `kind` of amount.
+    """
+    text = amount.removeprefix(CPUSET).removeprefix(EXCLUDE_CPUSET)
+    try:
+        cpus = parse_cpus(text)
+    except KubeletError as error:
+        raise NriError(
+            f"failed to parse {kind} CPU cpuset '{text}': "
+            f"failed to parse amount '{text}' as cpuset: {error}"
+        ) from None
+    return cpus if amount.startswith(CPUSET) else everything & ~cpus
 
 
 def reserved_milli(amount: str) -> int:

@@ -68,7 +68,7 @@ class Decoder(NamedTuple):
         if go_type.startswith("[]"):
             if not isinstance(value, list):
                 raise _mismatch(kind_of(value), go_type, struct, path)
-            return [self._value(one, go_type[2:], struct, path) for one in value]
+            return [self._value(item, go_type[2:], struct, path) for item in value]
         if go_type.startswith("map[string]"):
             if not isinstance(value, dict):
                 raise _mismatch(kind_of(value), go_type, struct, path)
@@ -96,8 +96,7 @@ def _scalar(value: Any, go_type: str, struct: str, path: tuple[str, ...]) -> Any
     if go_type == FREQUENCY:
         return _frequency(value)
     kind = kind_of(value)
-    wanted = "string" if go_type in STRINGS else "number" if go_type in INTEGERS else "bool"
-    if kind != wanted:
+    if kind != _json_kind(go_type):
         raise _mismatch(kind, go_type, struct, path)
     if go_type not in INTEGERS:
         return value
@@ -106,6 +105,12 @@ def _scalar(value: Any, go_type: str, struct: str, path: tuple[str, ...]) -> Any
     if not isinstance(number, int) or not lowest <= number <= highest:
         raise _mismatch(f"number {number}", go_type, struct, path)
     return number
+
+
+def _json_kind(go_type: str) -> str:
+    if go_type in STRINGS:
+        return "string"
+    return "number" if go_type in INTEGERS else "bool"
 
 
 def _frequency(value: Any) -> int:

@@ -70,8 +70,8 @@ def holds(expression: Expression, lookup: Lookup) -> bool:
     if expression.operator == "AlwaysTrue":
         return True
     value = value_of(expression.key, lookup)
-    found = value is not None and _compare(expression, value)
-    return found != (expression.operator in _NEGATED)
+    compares = value is not None and _compare(expression, value)
+    return compares != (expression.operator in _NEGATED)
 
 
 def _compare(expression: Expression, value: str) -> bool:
@@ -87,7 +87,7 @@ def _compare(expression: Expression, value: str) -> bool:
 def value_of(key: str, lookup: Lookup) -> str | None:
     """The value of a key, or those of joint keys (`:pod/name:name`) with their separator."""
     keys, separator = _split(key)
-    values = [lookup(one) for one in keys]
+    values = [lookup(part) for part in keys]
     if len(keys) == 1 or all(value is None for value in values):
         return values[0]
     return separator.join(value or "" for value in values)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cpuplan.upstream.kubelet import quantity
 from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.go.text import parse_bool
 from cpuplan.upstream.nri.common.expressions import Lookup
 from cpuplan.upstream.nri.names import SCOPE
 
@@ -45,7 +46,7 @@ class Pod(NamedTuple):
 
 
 class Resources(NamedTuple):
-    """What the runtime tells the policy, not what the pod asks for.
+    """What the runtime tells the policy of a container, instead of what the pod asks for.
 
     `memory` is the limit; `memory_request` is what the policy makes of a Burstable container's
     OOM score.
@@ -83,9 +84,17 @@ class Container:
     def annotation(self, key: str) -> str | None:
         return self.pod.annotation(key, self.name)
 
+    def flag(self, key: str) -> bool | None:
+        """An annotation that is true or false; None where there is none that can be read."""
+        text = self.annotation(key)
+        try:
+            return None if text is None else parse_bool(text)
+        except KubeletError:
+            return None
+
     @property
-    def told(self) -> "Told":
-        """The container as it is now, to tell it the same again."""
+    def runtime_update(self) -> "Told":
+        """What the runtime was told last, for `restore`."""
         return Told(self, self.cpus, self.mems, self.shares)
 
     @property
@@ -102,11 +111,11 @@ class Told(NamedTuple):
     mems: str
     shares: int
 
-    def again(self) -> Container:
-        """The container as it was then."""
-        one = self.container
-        one.cpus, one.mems, one.shares = self.cpus, self.mems, self.shares
-        return one
+    def restore(self) -> Container:
+        """The container, as it was at that moment."""
+        container = self.container
+        container.cpus, container.mems, container.shares = self.cpus, self.mems, self.shares
+        return container
 
 
 def container(pod: Pod, name: str, resources: Resources) -> Container:
@@ -129,7 +138,7 @@ def shares_of(milli: int) -> int:
 
 
 def _estimated(pod: Pod, resources: Resources) -> tuple[int, int]:
-    """Two shares are nothing; a Guaranteed pod's limit is its request."""
+    """(request, limit) by shares and quota; the least shares mean that nothing was requested."""
     request = 0
     if resources.shares != _MIN_SHARES:
         request = int(resources.shares * 1000 / _SHARES_PER_CPU + 0.5)

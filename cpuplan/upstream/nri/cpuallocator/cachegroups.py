@@ -75,16 +75,15 @@ def _room(offers: list[Offer]) -> _Room:
 def _sort_idle(offers: list[Offer], idle: _Room, used: _Room, full: int, part: int) -> list[Offer]:
     """Tighter dies and packages first that hold `full` in idle and `part` in used groups."""
 
-    def compare(one: Offer, other: Offer) -> int:
-        a, b = one[0], other[0]
-        for mine, theirs in (
-            ((idle.on_die(a), used.on_die(a)), (idle.on_die(b), used.on_die(b))),
-            ((idle.on_package(a), used.on_package(a)), (idle.on_package(b), used.on_package(b))),
-        ):
+    def compare(left: Offer, right: Offer) -> int:
+        group, rival = left[0], right[0]
+        for on_place in (_Room.on_die, _Room.on_package):
+            mine = on_place(idle, group), on_place(used, group)
+            theirs = on_place(idle, rival), on_place(used, rival)
             verdict = _fit(mine, theirs, full, part)
             if verdict is not None:
-                return verdict or _order(a, b)
-        return a.id - b.id
+                return verdict or _order(group, rival)
+        return group.id - rival.id
 
     return sorted(offers, key=cmp_to_key(compare))
 
@@ -112,30 +111,30 @@ def _sort_used(
     package = idle.on_package(beside) if beside else 0
     die = idle.on_die(beside) if beside else 0
 
-    def beside_idle(one: Offer, other: Offer) -> int:
-        a, b = one[0], other[0]
+    def beside_idle(left: Offer, right: Offer) -> int:
+        group, rival = left[0], right[0]
         for mine, theirs in (
-            (a.package == package, b.package == package),
-            (a.die == die, b.die == die),
+            (group.package == package, rival.package == package),
+            (group.die == die, rival.die == die),
         ):
             if mine != theirs:
                 return -1 if mine else 1
             if not mine:
                 return 0
-        return other[1].bit_count() - one[1].bit_count() or a.id - b.id
+        return right[1].bit_count() - left[1].bit_count() or group.id - rival.id
 
-    def alone(one: Offer, other: Offer) -> int:
-        mine, theirs = used.on_die(one[0]), used.on_die(other[0])
+    def alone(left: Offer, right: Offer) -> int:
+        mine, theirs = used.on_die(left[0]), used.on_die(right[0])
         if mine >= count and theirs >= count:
-            more = other[1].bit_count() - one[1].bit_count()
-            return mine - theirs or more or _order(one[0], other[0])
+            more = right[1].bit_count() - left[1].bit_count()
+            return mine - theirs or more or _order(left[0], right[0])
         return (theirs >= count) - (mine >= count)
 
     return sorted(offers, key=cmp_to_key(beside_idle if beside else alone))
 
 
-def _order(one: CacheGroup, other: CacheGroup) -> int:
-    mine, theirs = (one.package, one.die, one.id), (other.package, other.die, other.id)
+def _order(group: CacheGroup, rival: CacheGroup) -> int:
+    mine, theirs = (group.package, group.die, group.id), (rival.package, rival.die, rival.id)
     return (mine > theirs) - (mine < theirs)
 
 

@@ -41,10 +41,10 @@ def _sorted(idle: list[tuple[Cluster, int]], count: int) -> list[tuple[Cluster, 
         die = on_die[cluster.package, cluster.die]
         return cpus.bit_count(), die, on_package[cluster.package]
 
-    def compare(one: tuple[Cluster, int], other: tuple[Cluster, int]) -> int:
-        for mine, theirs in zip(sizes(one), sizes(other), strict=True):
+    def compare(left: tuple[Cluster, int], right: tuple[Cluster, int]) -> int:
+        for mine, theirs in zip(sizes(left), sizes(right), strict=True):
             if mine >= count and theirs >= count:
-                return mine - theirs or _order(one[0], other[0])
+                return mine - theirs or _order(left[0], right[0])
             if mine >= count or theirs >= count:
                 return -1 if mine >= count else 1
         return 0
@@ -52,7 +52,7 @@ def _sorted(idle: list[tuple[Cluster, int]], count: int) -> list[tuple[Cluster, 
     return sorted(idle, key=cmp_to_key(compare))
 
 
-def _order(one: Cluster, other: Cluster) -> int:
-    mine = (one.package, one.die, one.cluster)
-    theirs = (other.package, other.die, other.cluster)
+def _order(cluster: Cluster, rival: Cluster) -> int:
+    mine = (cluster.package, cluster.die, cluster.cluster)
+    theirs = (rival.package, rival.die, rival.cluster)
     return (mine > theirs) - (mine < theirs)

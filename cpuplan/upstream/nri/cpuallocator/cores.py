@@ -21,10 +21,10 @@ def take_idle_packages(request: Request) -> None:
         if not cpus & ~request.free:
             idle[package.package] = cpus
 
-    def compare(one: int, other: int) -> int:
+    def compare(package_id: int, rival: int) -> int:
         packages = system.packages
-        better = request.prefers(packages[one].cpus, packages[other].cpus, _ANY)
-        return -better or one - other
+        better = request.prefers(packages[package_id].cpus, packages[rival].cpus, _ANY)
+        return -better or package_id - rival
 
     for package_id in sorted(idle, key=cmp_to_key(compare)):
         if request.count >= idle[package_id].bit_count():
@@ -42,10 +42,10 @@ def take_idle_cores(request: Request) -> None:
         if threads and not threads & ~request.free and members(threads)[0] == cpu.cpu:
             idle[cpu.cpu] = threads
 
-    def compare(one: int, other: int) -> int:
+    def compare(cpu_id: int, rival: int) -> int:
         cpus = system.cpus
-        better = request.prefers(cpus[one].threads, cpus[other].threads, _ANY)
-        return -better or one - other
+        better = request.prefers(cpus[cpu_id].threads, cpus[rival].threads, _ANY)
+        return -better or cpu_id - rival
 
     for cpu_id in sorted(idle, key=cmp_to_key(compare)):
         if request.count >= idle[cpu_id].bit_count():
@@ -65,8 +65,8 @@ def take_idle_threads(request: Request) -> None:
         for package in system.packages.values()
     }
 
-    def compare(one: int, other: int) -> int:
-        mine, theirs = system.cpus[one], system.cpus[other]
+    def compare(cpu: int, rival: int) -> int:
+        mine, theirs = system.cpus[cpu], system.cpus[rival]
         (near, free), (their_near, their_free) = packages[mine.package], packages[theirs.package]
         if near != their_near:
             return near - their_near
@@ -74,11 +74,11 @@ def take_idle_threads(request: Request) -> None:
             return -better
         if mine.package != theirs.package:
             return mine.package - theirs.package
-        if better := request.prefers(1 << one, 1 << other, 0):
+        if better := request.prefers(1 << cpu, 1 << rival, 0):
             return -better
         used = (mine.threads & request.free).bit_count()
         their_used = (theirs.threads & request.free).bit_count()
-        return used - their_used or one - other
+        return used - their_used or cpu - rival
 
     candidates = members(request.free & ~system.offline)
     for cpu in sorted(candidates, key=cmp_to_key(compare)):

@@ -6,11 +6,10 @@ Speed Select, where it is active, has a say before these rules; it is not known 
 from typing import NamedTuple
 
 from cpuplan.upstream.kubelet.bits import members
-from cpuplan.upstream.nri.sysfs.system import E_CORE, System
+from cpuplan.upstream.nri.sysfs.system import E_CORE, EPP_UNKNOWN, System
 
 HIGH, NORMAL, LOW, NONE = range(4)
 NAMES = ("high", "normal", "low", "none")
-_EPP_UNKNOWN = 4
 
 
 class Priorities(NamedTuple):
@@ -37,7 +36,7 @@ def _of_package(system: System, cpus: int) -> list[int]:
     """Faster than the slowest is high; a better energy preference than the worst outdoes that."""
     inside = [system.cpus[cpu] for cpu in members(cpus)]
     frequencies = sorted({cpu.base_khz for cpu in inside if cpu.base_khz})
-    preferences = sorted({cpu.epp for cpu in inside if cpu.epp != _EPP_UNKNOWN})
+    preferences = sorted({cpu.epp for cpu in inside if cpu.epp != EPP_UNKNOWN})
     classes = [0, 0, 0]
     for cpu in inside:
         priority = NORMAL
@@ -51,33 +50,33 @@ def _of_package(system: System, cpus: int) -> list[int]:
     return classes
 
 
-def compare(priorities: Priorities, one: int, other: int, wish: int, count: int) -> int:
-    """Positive if `one` suits the wish for a class better, 0 if it makes no difference.
+def compare(priorities: Priorities, cpus: int, others: int, wish: int, count: int) -> int:
+    """Positive if `cpus` suit the wish for a class better than `others`, 0 for no difference.
 
     A positive `count` is how many CPUs are wanted: then the tighter of two fitting sets is better.
     """
     if wish == NONE:
         return 0
     if count > 0 and wish in (HIGH, LOW):
-        mine, theirs = _counts(priorities[wish], one, other)
+        mine, theirs = _counts(priorities[wish], cpus, others)
         if wish == HIGH and not mine and not theirs:
-            mine, theirs = _counts(priorities.normal, one, other)
+            mine, theirs = _counts(priorities.normal, cpus, others)
         if mine >= count and theirs >= count:
             return theirs - mine
         if mine >= count or theirs >= count:
             return mine - theirs
     for priority in range(wish, NONE):
-        mine, theirs = _counts(priorities[priority], one, other)
+        mine, theirs = _counts(priorities[priority], cpus, others)
         if count > 0 and priority == wish and mine >= count and theirs >= count:
             return theirs - mine
         if mine != theirs:
             return mine - theirs
     for priority in range(wish):
-        mine, theirs = _counts(priorities[priority], one, other)
+        mine, theirs = _counts(priorities[priority], cpus, others)
         if mine != theirs:
             return theirs - mine
     return 0
 
 
-def _counts(cpus: int, one: int, other: int) -> tuple[int, int]:
-    return (one & cpus).bit_count(), (other & cpus).bit_count()
+def _counts(of_class: int, cpus: int, others: int) -> tuple[int, int]:
+    return (cpus & of_class).bit_count(), (others & of_class).bit_count()

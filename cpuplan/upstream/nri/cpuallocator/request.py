@@ -37,9 +37,9 @@ class Request:
         self.free &= ~cpus
         self.count -= cpus.bit_count()
 
-    def prefers(self, one: int, other: int, count: int) -> int:
-        """Positive if `one` suits the wish better than `other` (Priorities, compare)."""
-        return priorities.compare(self.topology.priorities, one, other, self.wish, count)
+    def prefers(self, cpus: int, others: int, count: int) -> int:
+        """Positive if `cpus` suit the wish better than `others` (Priorities, compare)."""
+        return priorities.compare(self.topology.priorities, cpus, others, self.wish, count)
 
     def accepts(self, kind: str) -> bool:
         """Whether groups of this kind of core are taken: on hybrid machines E only for low."""

@@ -80,7 +80,7 @@ class Allocator:
         self._zones.clean()
 
     def release(self, owner: str) -> None:
-        """Nothing happens for one without a request."""
+        """Forget a request; nothing happens for an owner without one."""
         request = self._requests.pop(owner, None)
         if request is not None:
             self._zones.remove(request)
@@ -98,9 +98,11 @@ class Allocator:
         self._born = moment.born
 
     def key(self) -> Hashable:
-        """What further offers depend on, as far as it matters whose a request is."""
-        requests = self._requests.values()
-        return tuple(sorted((one.zone, one.amount, one.priority) for one in requests))
+        """What further offers depend on: zones, amounts and priorities, whoever the owners are."""
+        wishes = (
+            (request.zone, request.amount, request.priority) for request in self._requests.values()
+        )
+        return tuple(sorted(wishes))
 
     def _find_zone(self, request: Request) -> None:
         """The wished nodes and the closest of missing types; of them those of the types."""

@@ -28,4 +28,4 @@ class Request:
 def movable(requests: Iterable[Request], limit: int) -> list[Request]:
     """Those up to a priority, in the order in which they move: small and young ones first."""
     moving = (request for request in requests if request.priority <= limit)
-    return sorted(moving, key=lambda one: (one.priority, one.amount, -one.born))
+    return sorted(moving, key=lambda request: (request.priority, request.amount, -request.born))

@@ -90,14 +90,14 @@ class Zones:
                 spill[zone] = -free
         return {zone: spill[zone] for zone in sorted(spill, key=cmp_to_key(self._compare))}
 
-    def _compare(self, one: Mask, other: Mask) -> int:
-        if difference := len(self._zones[other]) - len(self._zones[one]):
+    def _compare(self, zone: Mask, rival: Mask) -> int:
+        if difference := len(self._zones[rival]) - len(self._zones[zone]):
             return difference
-        if one & other == one:
+        if zone & rival == zone:
             return -1
-        if one & other == other:
+        if zone & rival == rival:
             return 1
-        return other.bit_count() - one.bit_count() or other - one
+        return rival.bit_count() - zone.bit_count() or rival - zone
 
     def _shrink(self, zone: Mask, amount: int, limit: int, extra: Mask) -> int:
         users = self._zones.get(zone)

@@ -4,10 +4,9 @@ from cpuplan.upstream.nri.errors import NriError
 from cpuplan.upstream.nri.names import CPU_FOLDER
 from cpuplan.upstream.nri.sysfs import kinds, nodes, packages
 from cpuplan.upstream.nri.sysfs.files import CacheFiles, CpuFiles, Files
-from cpuplan.upstream.nri.sysfs.system import P_CORE, Cache, Cpu, Node, Package, System
+from cpuplan.upstream.nri.sysfs.system import EPP_UNKNOWN, P_CORE, Cache, Cpu, Node, Package, System
 
 _EPP = {"performance": 0, "balance_performance": 1, "balance_power": 2, "power": 3}
-_EPP_UNKNOWN = 4
 
 
 def discover(files: Files) -> System:
@@ -44,7 +43,7 @@ def _cpus(files: Files) -> dict[int, Cpu]:
 
 
 def _offline_cpu(entry: CpuFiles) -> Cpu:
-    frequency, epp = entry.base_khz or 0, _EPP.get(entry.epp or "", _EPP_UNKNOWN)
+    frequency, epp = entry.base_khz or 0, _EPP.get(entry.epp or "", EPP_UNKNOWN)
     return Cpu(entry.cpu, False, 0, 0, 0, 0, entry.node or 0, 0, P_CORE, frequency, epp, ())
 
 

@@ -5,7 +5,7 @@ from cpuplan.upstream.nri.errors import INDEX
 from cpuplan.upstream.nri.sysfs.files import Files, NodeFiles
 from cpuplan.upstream.nri.sysfs.system import DRAM, HBM, PMEM, Node
 
-#: A machine without nodes has the memory of /proc/meminfo, which nothing here tells: enough.
+#: A machine without nodes has the memory of /proc/meminfo, which is not known here: enough for all.
 _SOME_MEMORY = 1 << 40
 
 
@@ -29,14 +29,14 @@ def discover(files: Files) -> dict[int, Node]:
 def _symmetric(nodes: tuple[NodeFiles, ...]) -> dict[int, tuple[int, ...]]:
     """Distances; where they differ between two nodes, the average is taken for both."""
     vectors = {entry.node: list(entry.distances) for entry in nodes}
-    for one, mine in vectors.items():
+    for node, mine in vectors.items():
         for other, theirs in vectors.items():
-            if one == other:
+            if node == other:
                 continue
-            if other >= len(mine) or one >= len(theirs):
+            if other >= len(mine) or node >= len(theirs):
                 raise PanicError(INDEX)
-            if mine[other] != theirs[one]:
-                mine[other] = theirs[one] = (mine[other] + theirs[one]) // 2
+            if mine[other] != theirs[node]:
+                mine[other] = theirs[node] = (mine[other] + theirs[node]) // 2
     return {node: tuple(vector) for node, vector in vectors.items()}
 
 

@@ -7,6 +7,8 @@ from cpuplan.upstream.kubelet.bits import bits_of, members
 
 P_CORE, E_CORE = "P-core", "E-core"
 DRAM, PMEM, HBM = "DRAM", "PMEM", "HBM"
+#: The energy preference of a CPU that has none.
+EPP_UNKNOWN = 4
 
 
 class Cache(NamedTuple):

@@ -63,7 +63,7 @@ def _validated(spec: Json) -> Config:
 
 
 def _config(spec: Json) -> Config:
-    """What is absent is false: the defaults are those of the CRD."""
+    """The configuration of a decoded spec; absent fields are false: only the CRD has defaults."""
     priority = spec.get("defaultCPUPriority", "").lower()
     known = priorities.NAMES
     return Config(
@@ -104,7 +104,7 @@ def _class_errors(spec: Json) -> list[str]:
     given = spec.get("cpuClasses") or []
     if not given:
         return []
-    errors, names = [], {one.get("name", "") for one in given}
+    errors, names = [], {known.get("name", "") for known in given}
     try:
         cpuclasses.validate(given)
     except NriError as error:

@@ -1,8 +1,7 @@
 """Which CPUs the policy may use, and which are reserved (checkConstraints)."""
 
-from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.nri.common.amounts import reserved_milli, whole_cpus
+from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.nri.common.amounts import is_cpuset, listed_cpus, reserved_milli, whole_cpus
 from cpuplan.upstream.nri.common.decoding import Json
 from cpuplan.upstream.nri.cpuallocator.allocator import allocate
 from cpuplan.upstream.nri.cpuallocator.priorities import NORMAL
@@ -11,8 +10,6 @@ from cpuplan.upstream.nri.errors import NriError
 from cpuplan.upstream.nri.topologyaware.config import Config
 from cpuplan.upstream.nri.topologyaware.pools import Cpus
 from cpuplan.upstream.nri.topologyaware.taking import policy_error
-
-_CPUSET, _EXCLUDE = "cpuset:", "exclude-cpuset:"
 
 
 def constraints(topology: Topology, config: Config) -> Cpus:
@@ -30,21 +27,18 @@ def _allowed(topology: Topology, available: Json) -> int:
     if "cpu" not in available:
         return everything
     amount = available["cpu"]
-    if not amount.startswith((_CPUSET, _EXCLUDE)):
+    if not is_cpuset(amount):
         raise NriError(f"can't handle CPU resources given as resource.Quantity ({amount})")
-    cpus = _cpuset(amount, "available")
-    return cpus if amount.startswith(_CPUSET) else everything & ~cpus
+    return listed_cpus(amount, "available", everything)
 
 
 def _reserved(topology: Topology, reserved: Json, allowed: int, isolated: int) -> int:
     if "cpu" not in reserved:
         raise policy_error("cannot start without CPU reservation")
     amount = reserved["cpu"]
-    if not amount.startswith((_CPUSET, _EXCLUDE)):
+    if not is_cpuset(amount):
         return _counted(topology, amount, allowed & ~isolated)
-    cpus = _cpuset(amount, "reserved")
-    if amount.startswith(_EXCLUDE):
-        cpus = allowed & ~cpus
+    cpus = listed_cpus(amount, "reserved", allowed)
     if outside := cpus & ~allowed:
         raise policy_error(
             f"invalid reserved cpuset {to_text(cpus)}, some CPUs ({to_text(outside)}) are not "
@@ -74,15 +68,4 @@ def _counted(topology: Topology, amount: str, free: int) -> int:
     except NriError as error:
         raise policy_error(
             f"cannot reserve {milli}m CPUs for ReservedResources from AvailableResources: {error}"
-        ) from None
-
-
-def _cpuset(amount: str, kind: str) -> int:
-    text = amount.removeprefix(_CPUSET).removeprefix(_EXCLUDE)
-    try:
-        return parse_cpus(text)
-    except KubeletError as error:
-        raise NriError(
-            f"failed to parse {kind} CPU cpuset '{text}': "
-            f"failed to parse amount '{text}' as cpuset: {error}"
         ) from None

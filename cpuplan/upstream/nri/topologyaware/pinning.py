@@ -1,8 +1,6 @@
 """What containers are told (applyGrant, updateSharedAllocations)."""
 
 from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.go.text import parse_bool
 from cpuplan.upstream.nri.common.pods import HIDE_HYPERTHREADS, Container, shares_of
 from cpuplan.upstream.nri.topologyaware.requests import PRESERVE, RESERVED
 from cpuplan.upstream.nri.topologyaware.state import Grant, State
@@ -11,8 +9,8 @@ from cpuplan.upstream.nri.topologyaware.state import Grant, State
 def pin(state: State, grant: Grant) -> None:
     """Tell a container its CPUs and memory nodes.
 
-    One whose CPUs are left alone gets the least shares, whatever it asked for; a container of the
-    reserved CPUs those that its grant still knows.
+    A container whose CPUs are left alone gets the least shares, whatever it asked for; one on
+    reserved CPUs gets those of what its grant still knows of them.
     """
     container = grant.container
     if state.config.pin_cpu:
@@ -45,12 +43,5 @@ def _cpus(grant: Grant) -> int:
 
 
 def _tell(state: State, container: Container, cpus: int) -> None:
-    container.cpus = to_text(state.system.single_threads(cpus) if _hides(container) else cpus)
-
-
-def _hides(container: Container) -> bool:
-    annotated = container.annotation(HIDE_HYPERTHREADS)
-    try:
-        return annotated is not None and parse_bool(annotated)
-    except KubeletError:
-        return False
+    hides_threads = container.flag(HIDE_HYPERTHREADS)
+    container.cpus = to_text(state.system.single_threads(cpus) if hides_threads else cpus)

@@ -124,7 +124,7 @@ def _release(state: State, container: Container) -> Grant | None:
 
 def _moved(grant: Grant, built: list[Pool]) -> Grant:
     """A copy in the pool of the same name. It forgets how much of the reserved CPUs it had."""
-    pool = next((one for one in reversed(built) if one.name == grant.pool.name), None)
+    pool = next((pool for pool in reversed(built) if pool.name == grant.pool.name), None)
     if pool is None:
         raise policy_error(f"failed to refetch grant cpu node {grant.pool.name}")
     return replace(grant, pool=pool, portion=grant.shared_portion)
@@ -167,7 +167,7 @@ def _take_again(state: State, grants: list[Grant]) -> None:
 
 
 def _order(grant: Grant) -> tuple[int, int, int, int, int, str, str]:
-    one = grant.container
-    qos = _QOS_ORDER.index(one.pod.qos)
-    amounts = (-one.memory_request, -one.memory, -one.request, -one.limit)
-    return qos, *amounts, one.pod.name, one.name
+    container = grant.container
+    qos = _QOS_ORDER.index(container.pod.qos)
+    amounts = (-container.memory_request, -container.memory, -container.request, -container.limit)
+    return qos, *amounts, container.pod.name, container.name

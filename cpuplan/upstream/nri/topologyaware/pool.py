@@ -57,10 +57,10 @@ class Pool:
 
     def nodes(self, types: Mask) -> Mask:
         """Its memory nodes of the types."""
-        found = 0
+        chosen = 0
         for name, nodes in self.memory.items():
-            found |= nodes if types & TYPE_BIT[name] else 0
-        return found
+            chosen |= nodes if types & TYPE_BIT[name] else 0
+        return chosen
 
     def subtree_granted(self, reserved: bool = False) -> int:
         """What is granted here and below."""
@@ -72,7 +72,7 @@ class Pool:
         if not self.reserved:
             return -1
         chain = (self, *self.ancestors())
-        return min(1000 * one.reserved.bit_count() - one.subtree_granted(True) for one in chain)
+        return min(1000 * pool.reserved.bit_count() - pool.subtree_granted(True) for pool in chain)
 
     def take_exclusive(self, cpus: int) -> None:
         """Exclusive CPUs are shared nowhere in the pool, below it and above it."""

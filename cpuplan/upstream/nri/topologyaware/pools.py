@@ -30,12 +30,12 @@ def build(system: System, cpus: Cpus) -> list[Pool]:
 
 def _check_distances(system: System) -> None:
     nodes = system.nodes
-    for one in nodes.values():
+    for node in nodes.values():
         for other in nodes:
-            there, back = one.distances[other], nodes[other].distances[one.node]
+            there, back = node.distances[other], nodes[other].distances[node.node]
             if there != back:
                 raise NriError(
-                    f"topology-aware: asymmetric NUMA distance (#{one.node}, #{other}): "
+                    f"topology-aware: asymmetric NUMA distance (#{node.node}, #{other}): "
                     f"{there} != {back}"
                 )
 
@@ -100,12 +100,12 @@ class _Builder:
 
     def _l3_caches(self, package: Package) -> dict[int, int]:
         """By id: the first level-3 cache of each CPU."""
-        found: dict[int, int] = {}
+        caches: dict[int, int] = {}
         for cpu in self._system.cpus.values():
             third = cpu.caches_of_level(3) if package.cpus >> cpu.cpu & 1 else []
             if third:
-                found.setdefault(third[0].id, third[0].cpus)
-        return dict(sorted(found.items()))
+                caches.setdefault(third[0].id, third[0].cpus)
+        return dict(sorted(caches.items()))
 
     def _pool(self, name: str, kind: str, parent: Pool | None, cpus: int) -> Pool:
         mine = cpus & self._cpus.allowed

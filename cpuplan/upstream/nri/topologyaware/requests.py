@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.go.text import parse_bool, quote
+from cpuplan.upstream.kubelet.go.text import quote
 from cpuplan.upstream.nri.common.globs import compiled_pattern
 from cpuplan.upstream.nri.common.pods import MEMORY_TYPE, PRESERVE_CPU, PRESERVE_MEMORY, Container
 from cpuplan.upstream.nri.cpuallocator import priorities
@@ -68,7 +67,7 @@ def requires_isolated(container: Container) -> bool:
 def _cpus(container: Container, config: Config) -> tuple[int, int, int, bool, str]:
     request, qos = container.request, container.pod.qos
     limit = _limit(container)
-    reserved = _flag(container, PREFER_RESERVED)
+    reserved = container.flag(PREFER_RESERVED)
     if container.annotation(PRESERVE_CPU) == "true":
         return 0, request, limit, False, PRESERVE
     in_reserved = _is_reserved(container.pod.namespace, config) and reserved is None
@@ -87,7 +86,7 @@ def _guaranteed(container: Container, config: Config) -> tuple[int, int, int, bo
     full, fraction = divmod(request, 1000)
     isolated = _isolated(container)
     prefers_isolated = bool(config.prefer_isolated) if isolated is None else isolated
-    annotated = _flag(container, PREFER_SHARED)
+    annotated = container.flag(PREFER_SHARED)
     prefers_shared = bool(config.prefer_shared) if annotated is None else annotated
     shared = (0, request, request, False, NORMAL)
     if not full:
@@ -112,12 +111,13 @@ def _limit(container: Container) -> int:
 def _isolated(container: Container) -> bool | None:
     """The annotation that counts; None where there is none that can be read.
 
-    The wish without a scope never counts: a missing condition ranks as near as it, and is read.
+    `prefer-isolated-cpus` without a scope never counts: a missing `require-isolated-cpus` ranks as
+    near, and is read instead (bug).
     """
     wish = _rank(container, PREFER_ISOLATED)
     strict = _rank(container, REQUIRE_ISOLATED)
     is_wish = wish is not None and wish < (_UNSCOPED if strict is None else strict)
-    return _flag(container, PREFER_ISOLATED if is_wish else REQUIRE_ISOLATED)
+    return container.flag(PREFER_ISOLATED if is_wish else REQUIRE_ISOLATED)
 
 
 def _rank(container: Container, key: str) -> int | None:
@@ -128,14 +128,6 @@ def _rank(container: Container, key: str) -> int | None:
     if not scope:
         return _UNSCOPED
     return 0 if scope.startswith(_CONTAINER_SCOPE) else 1
-
-
-def _flag(container: Container, key: str) -> bool | None:
-    text = container.annotation(key)
-    try:
-        return None if text is None else parse_bool(text)
-    except KubeletError:
-        return None
 
 
 def _is_reserved(namespace: str, config: Config) -> bool:

@@ -57,7 +57,7 @@ def score(state: State, request: Request, pool: Pool, affinities: Mapping[int, i
 
 
 def offer(state: State, request: Request, pool: Pool) -> Offer | None:
-    """The memory of a pool for a request; None if there is not enough."""
+    """The memory of a pool for a request, None if there is not enough."""
     try:
         return offered(state, request, pool)
     except NriError:
@@ -65,7 +65,7 @@ def offer(state: State, request: Request, pool: Pool) -> Offer | None:
 
 
 def offered(state: State, request: Request, pool: Pool) -> Offer:
-    """The same; NriError tells why not."""
+    """The memory of a pool for a request; NriError if there is not enough."""
     if request.memory_types is None:
         nodes = pool.nodes(_ALL_TYPES)
         types = state.memory.types_of(nodes)
@@ -99,7 +99,7 @@ class Comparison(NamedTuple):
     state: State
     request: Request
 
-    def less(self, one: Score, other: Score) -> bool:
+    def less(self, left: Score, right: Score) -> bool:
         """Earlier rules decide."""
         rules = (
             self._capacity,
@@ -113,27 +113,27 @@ class Comparison(NamedTuple):
             self._amounts,
         )
         for rule in rules:
-            decided = rule(one, other)
+            decided = rule(left, right)
             if decided is not None:
                 return decided
-        return one.pool.number < other.pool.number
+        return left.pool.number < right.pool.number
 
-    def _capacity(self, one: Score, other: Score) -> bool | None:
-        if (other.isolated < 0 <= one.isolated) or (other.shared < 0 <= one.shared):
+    def _capacity(self, left: Score, right: Score) -> bool | None:
+        if (right.isolated < 0 <= left.isolated) or (right.shared < 0 <= left.shared):
             return True
-        if (one.isolated < 0 <= other.isolated) or (one.shared < 0 <= other.shared):
+        if (left.isolated < 0 <= right.isolated) or (left.shared < 0 <= right.shared):
             return False
         return None
 
-    def _affinities(self, one: Score, other: Score) -> bool | None:
-        return _more(one.affinity, other.affinity)
+    def _affinities(self, left: Score, right: Score) -> bool | None:
+        return _more(left.affinity, right.affinity)
 
-    def _memory_offer(self, one: Score, other: Score) -> bool | None:
-        if one.memory is None or other.memory is None:
-            return _only(one.memory is not None, other.memory is not None)
+    def _memory_offer(self, left: Score, right: Score) -> bool | None:
+        if left.memory is None or right.memory is None:
+            return _only(left.memory is not None, right.memory is not None)
         types = self.request.memory_types
         kinds = (
-            self.state.memory.types_of(mem.zone) == types for mem in (one.memory, other.memory)
+            self.state.memory.types_of(mem.zone) == types for mem in (left.memory, right.memory)
         )
         decided = _only(*kinds)
         if decided is not None:
@@ -142,72 +142,72 @@ class Comparison(NamedTuple):
         if wish == limit:
             return None
         if limit:
-            return _only(one.memory_capacity >= limit, other.memory_capacity >= limit)
-        return _more(one.memory_capacity, other.memory_capacity)
+            return _only(left.memory_capacity >= limit, right.memory_capacity >= limit)
+        return _more(left.memory_capacity, right.memory_capacity)
 
-    def _burstability(self, one: Score, other: Score) -> bool | None:
+    def _burstability(self, left: Score, right: Score) -> bool | None:
         if self.request.container.pod.qos != "Burstable":
             return None
         limit = self.request.limit
         if limit != UNLIMITED:
-            return _only(one.burstable >= limit, other.burstable >= limit)
+            return _only(left.burstable >= limit, right.burstable >= limit)
         target = self.state.burstable_level
-        levels = one.pool.level, other.pool.level
+        levels = left.pool.level, right.pool.level
         decided = _only(*(level == target for level in levels))
         if decided is not None:
             return decided
         if levels[0] == target:
-            decided = _more(one.burstable, other.burstable)
-            return one.pool.number < other.pool.number if decided is None else decided
+            decided = _more(left.burstable, right.burstable)
+            return left.pool.number < right.pool.number if decided is None else decided
         if min(levels) < target < max(levels):
             return True
-        return one.pool.number < other.pool.number
+        return left.pool.number < right.pool.number
 
-    def _tight_memory(self, one: Score, other: Score) -> bool | None:
-        if one.memory is None or other.memory is None:
+    def _tight_memory(self, left: Score, right: Score) -> bool | None:
+        if left.memory is None or right.memory is None:
             return None
-        return _more(other.memory.zone.bit_count(), one.memory.zone.bit_count())
+        return _more(right.memory.zone.bit_count(), left.memory.zone.bit_count())
 
-    def _memory_type(self, one: Score, other: Score) -> bool | None:
+    def _memory_type(self, left: Score, right: Score) -> bool | None:
         types = self.request.memory_types
         if not types:
             return None
-        has = (types & _types_of(score.pool) == types for score in (one, other))
+        has = (types & _types_of(score.pool) == types for score in (left, right))
         return _only(*has)
 
-    def _extreme_classes(self, one: Score, other: Score) -> bool | None:
+    def _extreme_classes(self, left: Score, right: Score) -> bool | None:
         priority = self.request.priority
-        return _class(one, other, priority) if priority in (HIGH, LOW) else None
+        return _class(left, right, priority) if priority in (HIGH, LOW) else None
 
-    def _depth(self, one: Score, other: Score) -> bool | None:
-        return _more(one.pool.depth, other.pool.depth)
+    def _depth(self, left: Score, right: Score) -> bool | None:
+        return _more(left.pool.depth, right.pool.depth)
 
-    def _amounts(self, one: Score, other: Score) -> bool | None:
-        lower = one.pool.number < other.pool.number
-        if self.request.isolate and (one.isolated > 0 or other.isolated > 0):
-            decided = _more(one.isolated, other.isolated)
+    def _amounts(self, left: Score, right: Score) -> bool | None:
+        lower = left.pool.number < right.pool.number
+        if self.request.isolate and (left.isolated > 0 or right.isolated > 0):
+            decided = _more(left.isolated, right.isolated)
             return lower if decided is None else decided
         if self.request.priority == NORMAL_PRIORITY:
-            decided = _class(one, other, NORMAL_PRIORITY)
+            decided = _class(left, right, NORMAL_PRIORITY)
             if decided is not None:
                 return decided
-        if self.request.full and (one.shared > 0 or other.shared > 0):
-            decided = _more(one.shared, other.shared)
+        if self.request.full and (left.shared > 0 or right.shared > 0):
+            decided = _more(left.shared, right.shared)
             return lower if decided is None else decided
-        decided = _more(other.containers, one.containers)
-        return _more(one.shared, other.shared) if decided is None else decided
+        decided = _more(right.containers, left.containers)
+        return _more(left.shared, right.shared) if decided is None else decided
 
 
-def _more(one: float, other: float) -> bool | None:
-    return None if one == other else one > other
+def _more(left: float, right: float) -> bool | None:
+    return None if left == right else left > right
 
 
-def _only(one: bool, other: bool) -> bool | None:
-    return None if one == other else one
+def _only(left: bool, right: bool) -> bool | None:
+    return None if left == right else left
 
 
-def _class(one: Score, other: Score, priority: int) -> bool | None:
-    return _only(one.capacity[priority] >= 0, other.capacity[priority] >= 0)
+def _class(left: Score, right: Score, priority: int) -> bool | None:
+    return _only(left.capacity[priority] >= 0, right.capacity[priority] >= 0)
 
 
 def _types_of(pool: Pool) -> int:

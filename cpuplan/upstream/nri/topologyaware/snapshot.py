@@ -25,10 +25,10 @@ class Snapshot(NamedTuple):
 def take(policy: Policy) -> Snapshot:
     """This moment between two events."""
     state = policy.state
-    told = (container.told for container in policy.containers)
+    updates = (container.runtime_update for container in policy.containers)
     grants = ((grant, grant.zone) for grant in state.grants.values())
     return Snapshot(
-        tuple(map(_amounts, state.pools)), tuple(grants), state.memory.take(), tuple(told)
+        tuple(map(_amounts, state.pools)), tuple(grants), state.memory.take(), tuple(updates)
     )
 
 
@@ -42,7 +42,7 @@ def restore(policy: Policy, moment: Snapshot) -> None:
     for grant, zone in moment.grants:
         grant.zone = zone
     state.memory.restore(moment.memory)
-    policy.containers = [told.again() for told in moment.containers]
+    policy.containers = [update.restore() for update in moment.containers]
 
 
 def key(policy: Policy) -> Hashable:

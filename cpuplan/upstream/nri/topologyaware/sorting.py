@@ -26,4 +26,4 @@ def first(values: Iterable[T], less: Callable[[T, T], bool]) -> T:
 
 
 def _comparing(less: Callable[[T, T], bool]) -> Callable[[T, T], int]:
-    return lambda one, other: -1 if less(one, other) else int(less(other, one))
+    return lambda left, right: -1 if less(left, right) else int(less(right, left))

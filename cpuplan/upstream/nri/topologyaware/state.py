@@ -66,7 +66,9 @@ class State:
     def allocatable_shared(self, pool: Pool) -> int:
         """What no pool above has promised either; 1 less if something asks for nothing."""
         chain = (pool, *pool.ancestors())
-        free = min(1000 * one.free_sharable.bit_count() - one.subtree_granted() for one in chain)
+        free = min(
+            1000 * above.free_sharable.bit_count() - above.subtree_granted() for above in chain
+        )
         return free - any(self.has_zero_request(below) for below in pool.subtree())
 
     def has_zero_request(self, pool: Pool) -> bool:

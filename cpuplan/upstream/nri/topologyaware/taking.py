@@ -66,9 +66,9 @@ def _choose(state: State, request: Request, hint: str) -> tuple[Pool, Offer]:
         except NriError as error:
             raise _no_offer(request, f": {error}") from None
     affinities = _affinities(state, request.container)
-    known = [score(state, request, pool, affinities) for pool in state.pools]
-    hinted = next((one for one in known if one.pool.name == hint), None)
-    best = hinted or first(known, Comparison(state, request).less)
+    scored = [score(state, request, pool, affinities) for pool in state.pools]
+    hinted = next((candidate for candidate in scored if candidate.pool.name == hint), None)
+    best = hinted or first(scored, Comparison(state, request).less)
     if best.memory is None:
         raise _no_offer(request, "")
     return best.pool, best.memory

@@ -77,11 +77,11 @@ def _capacity(machine: Machine, number: int, name: str, amount: int, reserved: i
 def _places(machine: Machine, allocatable: Resources) -> dict[tuple[str, str], int]:
     """The NUMA node of each CPU and device; the last one of a device with several."""
     nodes = place_of(machine)
-    found = {(CPU, str(cpu)): nodes[cpu] for cpu in allocatable.cpus if cpu in nodes}
+    places = {(CPU, str(cpu)): nodes[cpu] for cpu in allocatable.cpus if cpu in nodes}
     for device in allocatable.devices:
         for number in device.numa_nodes:
-            found |= {(device.resource, one): number for one in device.ids}
-    return found
+            places |= {(device.resource, device_id): number for device_id in device.ids}
+    return places
 
 
 def _watched(pods: Iterable[Pod]) -> Iterator[tuple[Resources, bool]]:
@@ -94,7 +94,8 @@ def _watched(pods: Iterable[Pod]) -> Iterator[tuple[Resources, bool]]:
 
 def _take(known: Known, places: dict[tuple[str, str], int], container: Resources) -> None:
     ids = [(CPU, str(cpu)) for cpu in container.cpus]
-    ids += [(device.resource, one) for device in container.devices for one in device.ids]
+    for device in container.devices:
+        ids += [(device.resource, device_id) for device_id in device.ids]
     for key in ids:
         number = places.get(key)
         if number is None or number not in known:

@@ -64,6 +64,10 @@ class Amounts(NamedTuple):
     allocatable: int
     available: int
 
+    def fields(self) -> dict[str, str]:
+        """As the API has them: whole numbers as text."""
+        return {name: str(value) for name, value in self._asdict().items()}
+
 
 def place_of(machine: Machine) -> dict[int, int]:
     """The NUMA node of each CPU."""
@@ -82,8 +86,5 @@ def zone(machine: Machine, number: int, resources: Mapping[str, Amounts]) -> Zon
         {"name": zone_name(other), "value": distance}
         for other, distance in enumerate(node.distances if node else ())
     ]
-    amounts = [
-        {"name": name, **{key: str(value) for key, value in resources[name]._asdict().items()}}
-        for name in sorted(resources)
-    ]
+    amounts = [{"name": name, **resources[name].fields()} for name in sorted(resources)]
     return {"name": zone_name(number), "type": NODE, "costs": costs, "resources": amounts}

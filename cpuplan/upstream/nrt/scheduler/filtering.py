@@ -45,8 +45,8 @@ def judge_node(
         return PASSED
     nodes = read_numa_nodes(nrt["zones"])
     if manager.scope == POD:
-        found = _suitable(nodes, allocatable, qos, effective_requests(pod))
-        return _refused("cannot align pod") if found is None else PASSED
+        number = _suitable(nodes, allocatable, qos, effective_requests(pod))
+        return _refused("cannot align pod") if number is None else PASSED
     return _judge_containers(nodes, allocatable, pod, qos)
 
 

@@ -36,10 +36,10 @@ def score(nodes: list[NumaNode], pod: Pod, qos: str, manager: TopologyManager) -
     for requests in parts:
         if not any(resource in node.available for node in nodes for resource in requests):
             continue
-        found = _required(nodes, requests, qos)
-        if found is None:
+        required = _required(nodes, requests, qos)
+        if required is None:
             return 0
-        numbers, is_closest = found
+        numbers, is_closest = required
         all_closest = all_closest and is_closest
         most = max(most, len(numbers))
         if manager.scope != POD:
@@ -84,7 +84,7 @@ def _distances(nodes: Sequence[NumaNode], size: int) -> Iterator[int]:
 
 def _distance(group: Sequence[NumaNode]) -> int:
     """The sum over all pairs, which ranks groups of one size as their average does."""
-    return sum(one.costs.get(other.number, _FAR) for one in group for other in group)
+    return sum(node.costs.get(other.number, _FAR) for node in group for other in group)
 
 
 def _holds(group: Sequence[NumaNode], requests: Resources, qos: str) -> bool:

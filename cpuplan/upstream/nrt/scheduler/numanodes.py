@@ -43,7 +43,7 @@ def read_numa_nodes(zones: Iterable[Mapping[str, Any]]) -> list[NumaNode]:
     PanicError for the number 64. Of two zones of one name, both get the distances of the second.
     """
     costs: dict[int, Mapping[int, int]] = {}
-    found: list[tuple[int, dict[str, Quantity]]] = []
+    nodes: list[tuple[int, dict[str, Quantity]]] = []
     for zone in zones:
         number = _number(zone["name"]) if zone["type"] == NODE else None
         if number is None:
@@ -53,8 +53,8 @@ def read_numa_nodes(zones: Iterable[Mapping[str, Any]]) -> list[NumaNode]:
         costs[number] = _costs(zone)
         resources = zone.get("resources") or ()
         amounts = {resource["name"]: resource["available"] for resource in resources}
-        found.append((number, read_resources(amounts)))
-    return [NumaNode(number, available, costs[number]) for number, available in found]
+        nodes.append((number, read_resources(amounts)))
+    return [NumaNode(number, available, costs[number]) for number, available in nodes]
 
 
 def _number(name: str) -> int | None:

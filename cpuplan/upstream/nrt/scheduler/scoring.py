@@ -52,9 +52,9 @@ def _lowest(
     """The lowest score of a NUMA node; 0 stands for one that does not fit and is left out."""
     lowest = 0
     for node in nodes:
-        found = score(requests, node.available, weights)
-        if lowest == 0 or 0 != found < lowest:
-            lowest = found
+        current = score(requests, node.available, weights)
+        if lowest == 0 or 0 != current < lowest:
+            lowest = current
         if node.number >= len(nodes):  # the plugin's slice of scores is as long as the list
             raise out_of_range(node.number, len(nodes))
     return lowest

@@ -39,10 +39,10 @@ def read_topology_manager(nrt: Mapping[str, Any]) -> TopologyManager:
     """
     first = next(iter(nrt.get("topologyPolicies") or ()), "")
     policy, scope = LEGACY.get(first, (NONE, CONTAINER))
-    found = TopologyManager(policy, scope)
+    manager = TopologyManager(policy, scope)
     for attribute in nrt.get("attributes") or ():
-        found = _with_attribute(found, attribute["name"], attribute["value"])
-    return found
+        manager = _with_attribute(manager, attribute["name"], attribute["value"])
+    return manager
 
 
 def _with_attribute(known: TopologyManager, name: str, value: str) -> TopologyManager:

@@ -51,11 +51,11 @@ def test_siblings_are_neighbours_and_numbers_are_not_those_of_cpus() -> None:
 
 def test_mapped_to_what_the_node_can_give() -> None:
     config = Config(publish_node_allocatable_resource_mapping=True)
-    found = [
+    mappings = [
         build(DUAL, config._replace(cpu_device_mode=mode))[0].fields()["nodeAllocatableResources"]
         for mode in ("grouped", "individual")
     ]
-    assert found == [
+    assert mappings == [
         {"cpu": {"mapping": {"capacityKey": "dra.cpu/cpu", "capacityMultiplier": "1"}}},
         {"cpu": {"mapping": {"deviceMultiplier": "1"}}},
     ]

@@ -28,13 +28,13 @@ def claim(uid: str, *results: tuple[str, str | None], cpus: str = "") -> Claim:
     return Claim(uid, uid, requests, (opaque.Config((), parameters),) if cpus else ())
 
 
-def prepared(driver: Driver, one: Claim) -> str:
-    return to_text(driver.prepare(one).cpus or 0)
+def prepared(driver: Driver, claimed: Claim) -> str:
+    return to_text(driver.prepare(claimed).cpus or 0)
 
 
-def refused(driver: Driver, one: Claim) -> str:
+def refused(driver: Driver, claimed: Claim) -> str:
     with pytest.raises(DraError) as caught:
-        driver.prepare(one)
+        driver.prepare(claimed)
     return str(caught.value)
 
 

@@ -38,14 +38,14 @@ def _compute(
 def test_a_nodes_reservation_leaves_both_pools(
     reservation: object, reserved: str, first_pool: str
 ) -> None:
-    found = _compute(annotations={keys.RESERVATION: json.dumps(reservation)})
-    assert found.reservation.reserved_cpus == reserved
-    assert found.ls_pools[0].cpuset == found.be_pools[0].cpuset == first_pool
+    topology = _compute(annotations={keys.RESERVATION: json.dumps(reservation)})
+    assert topology.reservation.reserved_cpus == reserved
+    assert topology.ls_pools[0].cpuset == topology.be_pools[0].cpuset == first_pool
 
 
 def test_a_pool_that_a_reservation_empties_stays_without_cpus() -> None:
-    found = _compute(annotations={keys.RESERVATION: '{"reservedCPUs": "0-7"}'})
-    assert found.annotations()[keys.CPU_SHARED_POOLS] == [
+    topology = _compute(annotations={keys.RESERVATION: '{"reservedCPUs": "0-7"}'})
+    assert topology.annotations()[keys.CPU_SHARED_POOLS] == [
         {"socket": 0, "node": 0},
         {"socket": 1, "node": 1, "cpuset": "8-15"},
     ]
@@ -54,36 +54,36 @@ def test_a_pool_that_a_reservation_empties_stays_without_cpus() -> None:
 @pytest.mark.parametrize(("exclusive", "pool"), [(True, "2-7"), (False, "0-7")])
 def test_system_pods_have_their_cpus_alone_unless_they_share(exclusive: bool, pool: str) -> None:
     text = json.dumps({"cpuset": "0-1", "cpusetExclusive": exclusive})
-    found = _compute(annotations={keys.SYSTEM_QOS_RESOURCE: text})
-    assert found.ls_pools[0].cpuset == pool
+    topology = _compute(annotations={keys.SYSTEM_QOS_RESOURCE: text})
+    assert topology.ls_pools[0].cpuset == pool
     system = pod("system", "SYSTEM", requests="1")
-    assert cpusets.pod_cpus(system, found) == ("0-1", cpusets.POOL)
+    assert cpusets.pod_cpus(system, topology) == ("0-1", cpusets.POOL)
 
 
 def test_a_bad_list_of_system_cpus_stops_the_hook_and_a_bad_annotation_the_report() -> None:
-    found = _compute(annotations={keys.SYSTEM_QOS_RESOURCE: '{"cpuset": "x"}'})
-    assert cpusets.pod_cpus(pod("ls", "LS"), found) == (None, cpusets.LEFT)
+    topology = _compute(annotations={keys.SYSTEM_QOS_RESOURCE: '{"cpuset": "x"}'})
+    assert cpusets.pod_cpus(pod("ls", "LS"), topology) == (None, cpusets.LEFT)
     with pytest.raises(KubeletError, match="failed to get system qos resource"):
         _compute(annotations={keys.SYSTEM_QOS_RESOURCE: "{"})
 
 
 def test_the_kubelets_reserved_cpus_are_reported_rounded_up() -> None:
-    found = _compute(kubelet=STATIC)
-    assert found.annotations()[keys.CPU_MANAGER_POLICY] == {
+    topology = _compute(kubelet=STATIC)
+    assert topology.annotations()[keys.CPU_MANAGER_POLICY] == {
         "policy": "static",
         "reservedCPUs": "0-1",
     }
 
 
 def test_cpus_that_are_reserved_but_not_there_are_not_reported() -> None:
-    found = _compute(kubelet=STATIC._replace(reserved_system_cpus="0-99"))
-    assert found.manager.reserved_cpus == ""
+    topology = _compute(kubelet=STATIC._replace(reserved_system_cpus="0-99"))
+    assert topology.manager.reserved_cpus == ""
 
 
 def test_without_asking_the_kubelet_nothing_of_it_is_known() -> None:
-    found = nodetopology.compute(machine(), Node(), (), None, '{"entries": {"u": {"c": "0"}}}')
-    assert found.annotations()[keys.CPU_MANAGER_POLICY] == {}
-    assert found.allocs == ()
+    topology = nodetopology.compute(machine(), Node(), (), None, '{"entries": {"u": {"c": "0"}}}')
+    assert topology.annotations()[keys.CPU_MANAGER_POLICY] == {}
+    assert topology.allocs == ()
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_koordinators_own_pods_do_not_count_as_the_kubelets() -> None:
     pods = [pod("ls", "LS"), pod("lsr", "LSR", "4-5"), pod("g", requests="2", limits="2")]
     entries = {f"uid-{name}": {"main": "2-3"} for name in ("ls", "lsr", "g")}
     state = json.dumps({"entries": {**entries, "gone": {"main": "x", "side": "6"}}})
-    found = nodetopology.compute(machine(), Node(), pods, STATIC, state)
-    assert [(alloc.uid, alloc.name, alloc.cpuset) for alloc in found.allocs] == [
+    topology = nodetopology.compute(machine(), Node(), pods, STATIC, state)
+    assert [(alloc.uid, alloc.name, alloc.cpuset) for alloc in topology.allocs] == [
         ("gone", "", "6"),
         ("uid-g", "g", "2-3"),
     ]
@@ -119,8 +119,8 @@ def test_a_state_file_that_cannot_be_read_stops_the_report() -> None:
 def test_any_pod_with_a_status_is_bound_to_it() -> None:
     """A set written by hand into a template takes the CPUs of others."""
     squatter = pod("squatter", cpus="4-5")
-    found = _compute(pod("lse", "LSE", "4-5"), squatter)
-    assert cpusets.pod_cpus(squatter, found) == ("4-5", cpusets.RESOURCE_STATUS)
+    topology = _compute(pod("lse", "LSE", "4-5"), squatter)
+    assert cpusets.pod_cpus(squatter, topology) == ("4-5", cpusets.RESOURCE_STATUS)
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,9 @@ def test_pool_principle_2_3_best_effort_has_all_but_guaranteed_and_lse_cpus() ->
 
 def test_koordlet_gives_the_cpus_of_guaranteed_pods_to_the_cgroup_of_best_effort_pods() -> None:
     """Unlike 2.3: only its pool leaves them out."""
-    found = _koordlet(GUARANTEED, static=True)
-    assert to_text(sum(parse_cpus(pool.cpuset) for pool in found.be_pools)) == "0-1,4-15"
-    assert to_text(cpusets.be_cgroup(machine(), found, [GUARANTEED])) == ALL
+    topology = _koordlet(GUARANTEED, static=True)
+    assert to_text(sum(parse_cpus(pool.cpuset) for pool in topology.be_pools)) == "0-1,4-15"
+    assert to_text(cpusets.be_cgroup(machine(), topology, [GUARANTEED])) == ALL
 
 
 @pytest.mark.parametrize(
@@ -124,16 +124,16 @@ def test_principle_8_new_guaranteed_pods_are_ls_pods() -> None:
 
 def test_koordlet_leaves_new_guaranteed_pods_to_a_static_kubelet() -> None:
     """Unlike 8."""
-    found = _koordlet(GUARANTEED, static=True)
-    assert cpusets.pod_cpus(GUARANTEED, found) == (None, cpusets.LEFT)
+    topology = _koordlet(GUARANTEED, static=True)
+    assert cpusets.pod_cpus(GUARANTEED, topology) == (None, cpusets.LEFT)
 
 
 def test_takeover_1_2_the_kubelets_reserved_cpus_stay_in_the_pool() -> None:
     pools = _divided(pod("ls", "LS"), static=True)
     assert _cpus_of(pools, "ls") == ALL
-    found = nodetopology.compute(machine(), Node(), (), STATIC)
-    assert found.manager.reserved_cpus == "0-1"
-    assert found.ls_pools[0].cpuset == "0-7"
+    topology = nodetopology.compute(machine(), Node(), (), STATIC)
+    assert topology.manager.reserved_cpus == "0-1"
+    assert topology.ls_pools[0].cpuset == "0-7"
 
 
 def test_takeover_4_2_ls_pods_are_tied_to_the_pool_of_their_numa_nodes() -> None:

@@ -178,22 +178,22 @@ def _network(**values: Any) -> dict[str, Any]:
 )
 def test_shares_of_the_network(values: Any, bandwidth: str, text: str) -> None:
     system = {"clusterStrategy": {"totalNetworkBandwidth": bandwidth}} if bandwidth else {}
-    found = _refusal(
+    refusal = _refusal(
         "resource-qos-config", _network(**values), **{"system-config": json.dumps(system)}
     )
-    assert text.replace('\\"', '"') in found
+    assert text.replace('\\"', '"') in refusal
 
 
 def test_shares_of_groups_of_nodes() -> None:
     selector = {"matchLabels": {"x": "1"}}
     group = _group("a", selector, lsClass={"networkQOS": {"ingressRequest": 60}})
     system = {"nodeStrategies": [_group("b", selector, totalNetworkBandwidth="50")]}
-    found = _refusal(
+    refusal = _refusal(
         "resource-qos-config",
         {"nodeStrategies": [group]},
         **{"system-config": json.dumps(system)},
     )
-    assert found.endswith("already over total network bandwidth in cfg.NodeStrategies[0]")
+    assert refusal.endswith("already over total network bandwidth in cfg.NodeStrategies[0]")
     with pytest.raises(PanicError):
         check(
             {

@@ -19,9 +19,9 @@ from tests.unit.upstream.koordinator.machines import pod
     ],
 )
 def test_classes_that_do_not_go_together(label: str, priority: int, problem: str) -> None:
-    found = refusals(pod("p", label, requests="2", limits="2", priority=priority))
-    assert len(found) == 1
-    assert found[0].startswith(problem)
+    problems = refusals(pod("p", label, requests="2", limits="2", priority=priority))
+    assert len(problems) == 1
+    assert problems[0].startswith(problem)
 
 
 def test_lse_with_batch_priority_passes() -> None:
@@ -37,8 +37,8 @@ def test_lse_with_batch_priority_passes() -> None:
     ],
 )
 def test_whole_cpus(requests: str, problem: str) -> None:
-    found = refusals(pod("p", "LSR", requests=requests, priority=9500))
-    assert found == [f"pod.spec.containers[*].resources.requests: {problem}"]
+    problems = refusals(pod("p", "LSR", requests=requests, priority=9500))
+    assert problems == [f"pod.spec.containers[*].resources.requests: {problem}"]
 
 
 def test_batch_resources_need_the_class_be() -> None:

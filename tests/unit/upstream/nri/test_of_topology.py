@@ -8,6 +8,7 @@ from cpuplan.upstream.kubelet.bits import to_text
 from cpuplan.upstream.nri.balloons.cputree import build
 from cpuplan.upstream.nri.sysfs.discovery import discover
 from cpuplan.upstream.nri.sysfs.of_topology import files_of
+from cpuplan.upstream.nri.sysfs.system import System
 from tests.conformance import nri
 from tests.conformance.round_trip import read_machine
 from tests.machines.plans import regular
@@ -19,13 +20,13 @@ DUAL = regular(sockets=2, cores=4, threads=2)
 
 def test_a_regular_machine() -> None:
     system = discover(files_of(DUAL, CpuSet.parse("3,11"), NOTHING))
-    assert {node: to_text(one.cpus) for node, one in system.nodes.items()} == {
+    assert {node.node: to_text(node.cpus) for node in system.nodes.values()} == {
         0: "0-3,8-11",
         1: "4-7,12-15",
     }
     assert to_text(system.cpus[5].threads) == "5,13"
     assert to_text(system.isolated) == "3,11"
-    assert [(one.level, to_text(one.cpus)) for one in system.cpus[5].caches] == [
+    assert [(cache.level, to_text(cache.cpus)) for cache in system.cpus[5].caches] == [
         (1, "5,13"),
         (1, "5,13"),
         (2, "5,13"),
@@ -59,11 +60,14 @@ def test_an_imported_machine_is_the_recorded_one(name: str) -> None:
     recorded = discover(nri.machines()[name])
     isolated = CpuSet.from_bits(recorded.isolated)
     made = discover(files_of(topology, isolated, NOTHING))
-    assert {one.cpu: one.threads for one in made.cpus.values()} == {
-        one.cpu: one.threads for one in recorded.cpus.values()
-    }
+    assert _threads(made) == _threads(recorded)
     assert made.kinds == recorded.kinds
-    places = [
-        sorted((node.level, node.cpus) for node in build(one).walk()) for one in (made, recorded)
-    ]
-    assert places[0] == places[1]
+    assert _places(made) == _places(recorded)
+
+
+def _threads(system: System) -> dict[int, int]:
+    return {cpu.cpu: cpu.threads for cpu in system.cpus.values()}
+
+
+def _places(system: System) -> list[tuple[str, int]]:
+    return sorted((node.level, node.cpus) for node in build(system).walk())

@@ -38,8 +38,8 @@ def zone(name: str, kind: str = "Node", costs: tuple[int, ...] = (), **available
 def pod(*containers: Json, init: tuple[Json, ...] = ()) -> Pod:
     """A pod whose containers have these requests, and limits like them."""
     spec = {
-        "containers": [_container(index, one) for index, one in enumerate(containers)],
-        "initContainers": [_container(index, one) for index, one in enumerate(init)],
+        "containers": [_container(index, requests) for index, requests in enumerate(containers)],
+        "initContainers": [_container(index, requests) for index, requests in enumerate(init)],
     }
     return read_pod({"metadata": {"name": "p"}, "spec": spec})
 

@@ -24,8 +24,8 @@ BOTH = DEFINITIONS["noderesourcetopology-api"]
 )
 def test_what_is_served(name: str, version: str, is_served: bool) -> None:
     given = nrt() | {"apiVersion": f"topology.node.k8s.io/{version}", "topologyPolicies": []}
-    found = admit(given, DEFINITIONS[name])
-    assert found.errors == (() if is_served else ("no match for kind/version",))
+    admission = admit(given, DEFINITIONS[name])
+    assert admission.errors == (() if is_served else ("no match for kind/version",))
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def test_fields(change: Json, errors: tuple[str, ...], pruned: tuple[str, ...]) 
 
 def test_v1alpha1_has_no_attributes() -> None:
     given = nrt() | {"apiVersion": "topology.node.k8s.io/v1alpha1"}
-    found = admit(given, BOTH)
-    assert found == Admission(("Required value: topologyPolicies",), ("attributes",))
+    admission = admit(given, BOTH)
+    assert admission == Admission(("Required value: topologyPolicies",), ("attributes",))
 
 
 _PLACE = "Invalid value: zones[0].resources[0].available"
@@ -78,5 +78,5 @@ def test_amounts(amount: Any, errors: tuple[str, ...]) -> None:
     ("cost", "errors"), [(10.0, 0), ("10", 1), (True, 1), (None, 1), (10.5, 2), (1 << 63, 2)]
 )
 def test_costs(cost: Any, errors: int) -> None:
-    found = admit(nrt(zone("node-0", costs=(cost,))), BOTH).errors
-    assert found == (_NOWHERE, "Invalid value: zones[0].costs[0].value")[2 - errors :]
+    reported = admit(nrt(zone("node-0", costs=(cost,))), BOTH).errors
+    assert reported == (_NOWHERE, "Invalid value: zones[0].costs[0].value")[2 - errors :]

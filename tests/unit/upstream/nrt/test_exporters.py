@@ -1,9 +1,11 @@
 """What the exporters publish of one node."""
 
+from collections.abc import Callable
+
 import pytest
 
 from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.nrt.exporters import nfd, rte
+from cpuplan.upstream.nrt.exporters.nfd import zones as nfd_zones
 from cpuplan.upstream.nrt.exporters.podresources import (
     Devices,
     Machine,
@@ -13,6 +15,7 @@ from cpuplan.upstream.nrt.exporters.podresources import (
     Resources,
     Zone,
 )
+from cpuplan.upstream.nrt.exporters.rte import zones as rte_zones
 
 GIB = 1 << 30
 NODES = (NumaNode(0, (0, 1, 2, 3), (10, 21)), NumaNode(1, (4, 5, 6, 7), (21, 10)))
@@ -22,20 +25,24 @@ FREE = Resources(
     devices=(Devices("vendor.com/nic", ("a", "b"), (1,)),),
     memory=(Memory("memory", 6 * GIB, (0,)), Memory("memory", 8 * GIB, (1,))),
 )
+#: What makes the zones of a node.
+Exporter = Callable[..., list[Zone]]
+EXPORTERS: tuple[Exporter, ...] = (rte_zones, nfd_zones)
 
 
 def _available(zones: list[Zone], resource: str) -> list[int | None]:
     """What of a resource is available in each zone, in units or GiB."""
     unit = GIB if resource == "memory" else 1
-    amounts = [
-        {one["name"]: int(one["available"]) // unit for one in zone["resources"]} for zone in zones
-    ]
-    return [amount.get(resource) for amount in amounts]
+    amounts: list[int | None] = []
+    for zone in zones:
+        available = {row["name"]: int(row["available"]) // unit for row in zone["resources"]}
+        amounts.append(available.get(resource))
+    return amounts
 
 
 def test_an_empty_node_is_the_same_for_both() -> None:
-    zones = rte.zones(MACHINE, FREE, ())
-    assert nfd.zones(MACHINE, FREE, ()) == zones
+    zones = rte_zones(MACHINE, FREE, ())
+    assert nfd_zones(MACHINE, FREE, ()) == zones
     assert zones[0] == {
         "name": "node-0",
         "type": "Node",
@@ -52,10 +59,9 @@ def test_an_empty_node_is_the_same_for_both() -> None:
     }
 
 
-@pytest.mark.parametrize("exporter", [rte, nfd])
-def test_a_zone_with_nothing_to_give_is_kept(exporter: object) -> None:
-    free = Resources(cpus=(4, 5, 6, 7))
-    zones = {rte: rte.zones, nfd: nfd.zones}[exporter](MACHINE, free, ())  # type: ignore[index]
+@pytest.mark.parametrize("export", EXPORTERS)
+def test_a_zone_with_nothing_to_give_is_kept(export: Exporter) -> None:
+    zones = export(MACHINE, Resources(cpus=(4, 5, 6, 7)), ())
     cpu = {"name": "cpu", "capacity": "4", "allocatable": "0", "available": "0"}
     assert zones[0]["resources"] == [cpu]
 
@@ -66,26 +72,26 @@ def test_a_zone_with_nothing_to_give_is_kept(exporter: object) -> None:
 )
 def test_cpus_of_a_pod(guaranteed: bool, whole: bool, left: tuple[int, int]) -> None:
     pod = Pod("default", "p", guaranteed, whole, (Resources(cpus=(1,)),))
-    found = [exporter.zones(MACHINE, FREE, [pod]) for exporter in (rte, nfd)]
-    assert [_available(zones, "cpu")[0] for zones in found] == list(left)
+    exported = [export(MACHINE, FREE, [pod]) for export in EXPORTERS]
+    assert [_available(zones, "cpu")[0] for zones in exported] == list(left)
 
 
 def test_memory_on_two_numa_nodes() -> None:
     pod = Pod("default", "p", True, True, (Resources(memory=(Memory("memory", 7 * GIB, (0, 1)),)),))
-    assert _available(rte.zones(MACHINE, FREE, [pod]), "memory") == [0, 1]
-    assert _available(nfd.zones(MACHINE, FREE, [pod]), "memory") == [0, 7]
+    assert _available(rte_zones(MACHINE, FREE, [pod]), "memory") == [0, 1]
+    assert _available(nfd_zones(MACHINE, FREE, [pod]), "memory") == [0, 7]
 
 
 def test_devices_of_a_pod_that_is_not_guaranteed() -> None:
     taken = Resources(devices=(Devices("vendor.com/nic", ("a",), (1,)),))
     pod = Pod("default", "p", False, False, (taken,))
-    for exporter in (rte, nfd):
-        assert _available(exporter.zones(MACHINE, FREE, [pod]), "vendor.com/nic") == [None, 1]
+    for export in EXPORTERS:
+        assert _available(export(MACHINE, FREE, [pod]), "vendor.com/nic") == [None, 1]
 
 
 def test_excluded_resources() -> None:
-    for exporter in (rte, nfd):
-        zones = exporter.zones(MACHINE, FREE, (), ["memory"])
+    for export in EXPORTERS:
+        zones = export(MACHINE, FREE, (), ["memory"])
         assert _available(zones, "memory") == [None, None]
 
 
@@ -93,11 +99,11 @@ def test_bug_numbers_with_gaps() -> None:
     """Both take places in their list for numbers: one crashes, the other has a zone too few."""
     machine = Machine((NODES[0], NODES[1]._replace(number=2)), MACHINE.memory)
     with pytest.raises(PanicError, match="nil pointer"):
-        rte.zones(machine, FREE, ())
-    assert [zone["name"] for zone in nfd.zones(machine, FREE, ())] == ["node-0", "node-1"]
+        rte_zones(machine, FREE, ())
+    assert [zone["name"] for zone in nfd_zones(machine, FREE, ())] == ["node-0", "node-1"]
 
 
 def test_bug_an_excluded_resource_that_is_taken_crashes() -> None:
     pod = Pod("default", "p", True, True, (Resources(cpus=(1,)),))
     with pytest.raises(PanicError, match="nil pointer"):
-        nfd.zones(MACHINE, FREE, [pod], ["cpu"])
+        nfd_zones(MACHINE, FREE, [pod], ["cpu"])

@@ -16,7 +16,7 @@ TWO = (zone("node-0", cpu="4", memory="8Gi"), zone("node-1", cpu="8", memory="8G
 
 
 @pytest.mark.parametrize(
-    ("policies", "attributes", "found"),
+    ("policies", "attributes", "manager"),
     [
         ([], {}, TopologyManager("none", "container", 8)),
         (["SingleNUMANodePodLevel"], {}, TopologyManager("single-numa-node", "pod")),
@@ -30,10 +30,10 @@ TWO = (zone("node-0", cpu="4", memory="8Gi"), zone("node-1", cpu="8", memory="8G
     ],
 )
 def test_topology_manager(
-    policies: list[str], attributes: dict[str, str], found: TopologyManager
+    policies: list[str], attributes: dict[str, str], manager: TopologyManager
 ) -> None:
     given = [{"name": f"topologyManager{key}", "value": text} for key, text in attributes.items()]
-    assert read_topology_manager({"topologyPolicies": policies, "attributes": given}) == found
+    assert read_topology_manager({"topologyPolicies": policies, "attributes": given}) == manager
 
 
 @pytest.mark.parametrize(
@@ -65,11 +65,11 @@ def test_filter(requests: list[Json], qos: str, reason: str | None) -> None:
 
 
 def test_init_containers_are_looked_at_alone() -> None:
-    found = [
-        judge_node(nrt(*TWO), NODE, pod(SMALL, init=(one,)), GUARANTEED).reasons
-        for one in ({"cpu": "8"}, {"cpu": "9"})
+    reasons = [
+        judge_node(nrt(*TWO), NODE, pod(SMALL, init=(requests,)), GUARANTEED).reasons
+        for requests in ({"cpu": "8"}, {"cpu": "9"})
     ]
-    assert found == [(), ("cannot align init container",)]
+    assert reasons == [(), ("cannot align init container",)]
 
 
 def test_pods_scope_wants_one_numa_node_for_all() -> None:

@@ -76,14 +76,14 @@ def check(data: Data, old: Data | None = None, nodes: Mapping[str, Labels] | Non
             read.append(_read(key, data))
         except SloConfigError as error:
             refused[key] = error
-    checked = {found.key: found for found in read}
+    checked = {content.key: content for content in read}
     for key in changed:
         if key in refused:
             raise refused[key]
         _check_content(checked[key])
     for name, labels in (nodes or {}).items():
-        for found in read:
-            _check_node(found, name, labels)
+        for content in read:
+            _check_node(content, name, labels)
 
 
 def _json_error(key: str, reason: str, message: Any) -> SloConfigError:
@@ -129,26 +129,26 @@ def _selector(key: str, name: str, given: Mapping[str, Any]) -> Selector:
         raise _json_error(key, _INVALID, message) from None
 
 
-def _check_content(found: _Checked) -> None:
-    wrong = problems(_KINDS[found.key].struct, found.value)
+def _check_content(checked: _Checked) -> None:
+    wrong = problems(_KINDS[checked.key].struct, checked.value)
     if wrong:
         texts = {path: wrong[path] for path in sorted(wrong)}
-        raise _json_error(found.key, _INVALID, texts)
-    if found.key == _RESOURCE_QOS:
+        raise _json_error(checked.key, _INVALID, texts)
+    if checked.key == _RESOURCE_QOS:
         try:
-            check_network(found.value, found.system)
+            check_network(checked.value, checked.system)
         except KubeletError as error:
-            raise SloConfigError(found.key, str(error)) from None
-    for selector in found.selectors:
+            raise SloConfigError(checked.key, str(error)) from None
+    for selector in checked.selectors:
         for labels in selector.examples():
-            both = overlapping(found.names, found.selectors, labels)
+            both = overlapping(checked.names, checked.selectors, labels)
             if both:
-                message = {"config": found.key, "strategies": both}
-                raise _json_error(found.key, "NodeStrategiesOverlap", message)
+                message = {"config": checked.key, "strategies": both}
+                raise _json_error(checked.key, "NodeStrategiesOverlap", message)
 
 
-def _check_node(found: _Checked, name: str, labels: Labels) -> None:
-    both = overlapping(found.names, found.selectors, labels) if len(found.names) > 1 else []
+def _check_node(checked: _Checked, name: str, labels: Labels) -> None:
+    both = overlapping(checked.names, checked.selectors, labels) if len(checked.names) > 1 else []
     if both:
-        message = {"config": found.key, "strategies": both, "exampleNodes": [name]}
-        raise _json_error(found.key, "ExistNodeConfict", message)
+        message = {"config": checked.key, "strategies": both, "exampleNodes": [name]}
+        raise _json_error(checked.key, "ExistNodeConfict", message)

@@ -105,12 +105,12 @@ def _check_quantities(cluster: Json | None, nodes: list[Json], system: Json) -> 
 def _bandwidth(node: Json, system: Json) -> Quantity:
     """What a group of nodes has: of the group with the same selector, else nothing."""
     groups, cluster = system.get("nodeStrategies") or [], system.get("clusterStrategy")
-    found: Quantity = ZERO
+    bandwidth: Quantity = ZERO
     if not groups and cluster is not None:
-        found = cluster.get("totalNetworkBandwidth", ZERO)
+        bandwidth = cluster.get("totalNetworkBandwidth", ZERO)
     for group in groups:
         if group.get("nodeSelector") == node.get("nodeSelector"):
             if not group.keys() - {"name", "nodeSelector"}:
                 raise PanicError(NIL_DEREFERENCE)
             return group.get("totalNetworkBandwidth", ZERO)  # type: ignore[no-any-return]
-    return found
+    return bandwidth

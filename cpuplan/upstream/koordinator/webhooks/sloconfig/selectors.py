@@ -63,17 +63,19 @@ class Selector(NamedTuple):
 def read_selector(given: Mapping[str, Any]) -> Selector:
     """LabelSelectorAsSelector; KubeletError with its text."""
     labels = given.get("matchLabels") or {}
-    found = [Requirement(key, "In", (value,)) for key, value in labels.items()]
+    requirements = [Requirement(key, "In", (value,)) for key, value in labels.items()]
     for row in given.get("matchExpressions") or ():
         operator = row.get("operator", "")
         if operator not in _OPERATORS:
             raise KubeletError(f"{quote(operator)} is not a valid label selector operator")
-        found.append(Requirement(row.get("key", ""), operator, tuple(row.get("values") or ())))
-    for requirement in found:
+        requirements.append(
+            Requirement(row.get("key", ""), operator, tuple(row.get("values") or ()))
+        )
+    for requirement in requirements:
         problems = _problems(requirement)
         if problems:
             raise AggregateError(problems)
-    return Selector(tuple(found), given)
+    return Selector(tuple(requirements), given)
 
 
 def _problems(requirement: Requirement) -> list[str]:
@@ -132,7 +134,7 @@ def selector_text(given: Mapping[str, Any]) -> str:
 
 def overlapping(names: Sequence[str], selectors: Sequence[Selector], labels: Labels) -> list[str]:
     """The groups that a node with these labels is in, if they are several."""
-    found = [
+    groups = [
         name for name, selector in zip(names, selectors, strict=True) if selector.matches(labels)
     ]
-    return found if len(found) > 1 else []
+    return groups if len(groups) > 1 else []

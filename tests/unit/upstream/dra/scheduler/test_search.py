@@ -1,10 +1,12 @@
 """Which devices claims get."""
 
 import random
+from collections.abc import Iterable
 from itertools import combinations
 
 import pytest
 
+from cpuplan.upstream.dra.claims import Result
 from cpuplan.upstream.dra.config import Config
 from cpuplan.upstream.dra.devices import Device, build
 from cpuplan.upstream.dra.names import CAPACITY, CORE_ID, NUMA_NODE_ID, SOCKET_ID
@@ -25,36 +27,43 @@ def asked(name: str = "r", count: int | None = 1, cpus: str = "", *selectors: st
     return Request(name, "dra.cpu", selectors, count, capacity)
 
 
-def found(devices: list[Device], *specs: Spec, usage: Usage = Usage()) -> list[list[str]] | None:  # noqa: B008
+def allocated(
+    devices: list[Device],
+    *specs: Spec,
+    usage: Usage = Usage(),  # noqa: B008 - a value
+) -> list[list[str]] | None:
     results = Search(devices, usage, CLASSES).allocate(specs)
-    if results is None:
-        return None
-    return [[one.device.removeprefix("cpudev") for one in own] for own in results]
+    return None if results is None else [_short_names(own) for own in results]
+
+
+def _short_names(results: Iterable[Result]) -> list[str]:
+    return [result.device.removeprefix("cpudev") for result in results]
 
 
 def test_the_first_device_with_room_is_taken() -> None:
     six, four = Spec((asked(cpus="6"),)), Spec((asked(cpus="4"),))
-    assert found(GROUPED, six, four) == [["numa000"], ["numa001"]]
-    assert found(GROUPED, six, usage=Usage(consumed={"cpudevnuma000": 3 * 10**9})) == [["numa001"]]
-    assert found(GROUPED, Spec((asked(cpus="9"),))) is None
+    assert allocated(GROUPED, six, four) == [["numa000"], ["numa001"]]
+    usage = Usage(consumed={"cpudevnuma000": 3 * 10**9})
+    assert allocated(GROUPED, six, usage=usage) == [["numa001"]]
+    assert allocated(GROUPED, Spec((asked(cpus="9"),))) is None
 
 
 def test_without_an_amount_a_request_takes_all_of_a_device() -> None:
-    one, all_of_it = Spec((asked(cpus="1"),)), Spec((asked(),))
-    results = Search(GROUPED, Usage(), CLASSES).allocate([one, all_of_it])
+    of_one, of_all = Spec((asked(cpus="1"),)), Spec((asked(),))
+    results = Search(GROUPED, Usage(), CLASSES).allocate([of_one, of_all])
     assert results is not None
     assert results[1][0] == ("r", "cpudevnuma001", "8", "dra.cpu")
 
 
 def test_an_unknown_capacity_is_on_no_device() -> None:
     odd = Spec((Request("r", "dra.cpu", capacity=(("dra.cpu/cores", "1"),)),))
-    assert found(GROUPED, odd) is None
-    assert found(SINGLE, Spec((asked(cpus="1"),))) is None
+    assert allocated(GROUPED, odd) is None
+    assert allocated(SINGLE, Spec((asked(cpus="1"),))) is None
 
 
 def test_a_request_takes_no_device_twice() -> None:
-    assert found(GROUPED, Spec((asked("r", 2, "1"),))) == [["numa000", "numa001"]]
-    assert found(GROUPED, Spec((asked("r", 3, "1"),))) is None
+    assert allocated(GROUPED, Spec((asked("r", 2, "1"),))) == [["numa000", "numa001"]]
+    assert allocated(GROUPED, Spec((asked("r", 3, "1"),))) is None
 
 
 def test_whole_cores_on_one_node() -> None:
@@ -63,23 +72,23 @@ def test_whole_cores_on_one_node() -> None:
     own = [Constraint(key, (request.name,)) for request in requests for key in (CORE_ID, SOCKET_ID)]
     spec = Spec(requests, (*own, Constraint(NUMA_NODE_ID)))
     used = Usage(frozenset({"cpudev000"}))
-    assert found(SINGLE, spec, usage=used) == [[f"{at:03d}" for at in range(8, 16)]]
+    assert allocated(SINGLE, spec, usage=used) == [[f"{at:03d}" for at in range(8, 16)]]
     both = Usage(frozenset({"cpudev000", "cpudev015"}))
-    assert found(SINGLE, spec, usage=both) is None
+    assert allocated(SINGLE, spec, usage=both) is None
 
 
 def test_attributes_that_differ() -> None:
     spec = Spec((asked("r", 2),), (Constraint(SOCKET_ID, is_distinct=True),))
-    assert found(SINGLE, spec) == [["000", "008"]]
-    assert found(GROUPED, Spec((asked("r", 1),), (Constraint(CORE_ID),))) is None
+    assert allocated(SINGLE, spec) == [["000", "008"]]
+    assert allocated(GROUPED, Spec((asked("r", 1),), (Constraint(CORE_ID),))) is None
 
 
 def test_selectors_of_class_and_request() -> None:
     odd = 'device.attributes["dra.cpu"].cpuID in [3, 9]'
-    assert found(SINGLE, Spec((asked("r", 2, "", odd),))) == [["003", "006"]]
-    assert found(SINGLE, Spec((asked("r", None, "", odd),))) == [["003", "006"]]
+    assert allocated(SINGLE, Spec((asked("r", 2, "", odd),))) == [["003", "006"]]
+    assert allocated(SINGLE, Spec((asked("r", None, "", odd),))) == [["003", "006"]]
     used = Usage(frozenset({"cpudev003"}))
-    assert found(SINGLE, Spec((asked("r", None, "", odd),)), usage=used) is None
+    assert allocated(SINGLE, Spec((asked("r", None, "", odd),)), usage=used) is None
 
 
 def test_the_first_alternative_that_can_be_had() -> None:
@@ -108,7 +117,7 @@ def test_the_first_alternative_that_can_be_had() -> None:
 )
 def test_errors(request_: Request, message: str) -> None:
     with pytest.raises(SchedulerError) as caught:
-        found(SINGLE, Spec((request_,)))
+        allocated(SINGLE, Spec((request_,)))
     assert str(caught.value) == message
 
 
@@ -117,12 +126,12 @@ def test_a_search_that_takes_too_long_is_stopped() -> None:
     many = build(discover(regular(2, 32)), Config(cpu_device_mode="individual"))
     requests = (asked("a", 14), asked("b", 16), asked("c", 1, "", "false"))
     with pytest.raises(StoppedError):
-        found(many, Spec(requests))
+        allocated(many, Spec(requests))
 
 
 def _naive(devices: list[Device], specs: list[Spec], taken: set[int]) -> list[list[int]] | None:
     """The first solution by trying all: devices of a request ascend, others are free to choose."""
-    wanted = [(at, one) for at, spec in enumerate(specs) for one in spec.requests]
+    wanted = [(at, request) for at, spec in enumerate(specs) for request in spec.requests]
 
     def keeps(spec: Spec, chosen: list[tuple[str, int]]) -> bool:
         for constraint in spec.constraints:
@@ -142,15 +151,18 @@ def _naive(devices: list[Device], specs: list[Spec], taken: set[int]) -> list[li
             made = [*chosen, *((claim, request.name, at) for at in group)]
             own = [(name, at) for of, name, at in made if of == claim]
             if not used & set(group) and keeps(specs[claim], own):
-                found = search(position + 1, made)
-                if found is not None:
-                    return found
+                solution = search(position + 1, made)
+                if solution is not None:
+                    return solution
         return None
 
-    found = search(0, [])
-    if found is None:
+    solution = search(0, [])
+    if solution is None:
         return None
-    return [[at for of, _, at in found if of == claim] for claim in range(len(specs))]
+    devices_of: list[list[int]] = [[] for _ in specs]
+    for claim, _, at in solution:
+        devices_of[claim].append(at)
+    return devices_of
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -173,6 +185,8 @@ def test_the_first_solution_is_that_of_trying_all(seed: int) -> None:
     results = Search(devices, usage, CLASSES).allocate(specs)
     naive = _naive(devices, specs, taken)
     numbers = {device.name: at for at, device in enumerate(devices)}
-    assert naive == (
-        results if results is None else [[numbers[one.device] for one in own] for own in results]
-    )
+
+    def numbered(own: Iterable[Result]) -> list[int]:
+        return [numbers[result.device] for result in own]
+
+    assert naive == (None if results is None else list(map(numbered, results)))

@@ -40,12 +40,12 @@ def _request(
     return Request("p", needed, needed, cpus, binds, wish, required, "", ZONES, hint=hint)
 
 
-def _given(found: PodAllocation) -> tuple[str, list[tuple[int, str, str]]]:
+def _given(allocation: PodAllocation) -> tuple[str, list[tuple[int, str, str]]]:
     zones = [
         (zone.node, str(zone.resources.get("cpu", "-")), str(zone.resources.get("memory", "-")))
-        for zone in found.numa_nodes
+        for zone in allocation.numa_nodes
     ]
-    return to_text(found.cpus), zones
+    return to_text(allocation.cpus), zones
 
 
 def test_reserved_cpus_and_those_of_pods_are_not_given() -> None:
@@ -62,13 +62,13 @@ def test_numa_nodes_of_the_hint() -> None:
 
 
 def test_unbound_cpus_are_divided_in_thousandths() -> None:
-    found = allocate(_node(), _request(5, 0, 1, binds=False))
-    assert _given(found) == ("", [(0, "2500m", "512Mi"), (1, "2500m", "512Mi")])
+    divided = allocate(_node(), _request(5, 0, 1, binds=False))
+    assert _given(divided) == ("", [(0, "2500m", "512Mi"), (1, "2500m", "512Mi")])
 
 
 def test_whole_cores_are_divided_where_they_are_required() -> None:
-    found = allocate(_node(), _request(6, 0, 1, required=True))
-    assert _given(found)[1] == [(0, "2", "512Mi"), (1, "4", "512Mi")]
+    divided = allocate(_node(), _request(6, 0, 1, required=True))
+    assert _given(divided)[1] == [(0, "2", "512Mi"), (1, "4", "512Mi")]
 
 
 def test_a_required_spread_leaves_the_siblings_of_its_own() -> None:

@@ -47,10 +47,10 @@ def test_exact_cpus_by_devices_and_a_composite() -> None:
 def test_idle_cpus_are_shared_except_isolated_ones() -> None:
     types = f"balloonTypes: [{_FIXED}, {{name: default, shareIdleCPUsInSame: numa}}]"
     running = policy(isolated(DUAL, "3,11"), f"{_RESERVED}, {types}")
-    one = arriving("a", 1000)
-    running.create(one)
+    container = arriving("a", 1000)
+    running.create(container)
     assert cpus(running) == {"reserved[0]": "0,8", "default[0]": "1"}
-    assert one.cpus == "1-2,9-10"
+    assert container.cpus == "1-2,9-10"
 
 
 def test_an_unknown_annotated_type_is_refused() -> None:
@@ -60,23 +60,23 @@ def test_an_unknown_annotated_type_is_refused() -> None:
 
 def test_containers_come_again_in_order_of_their_pods() -> None:
     running = policy(DUAL, "reservedResources: {cpu: '1'}, balloonTypes: [{name: a}]")
-    ones = [arriving(name, 1000, balloon="a") for name in ("first", "second")]
-    for one in ones:
-        running.create(one)
+    containers = [arriving(name, 1000, balloon="a") for name in ("first", "second")]
+    for container in containers:
+        running.create(container)
     running.restart()
-    assert [one.cpus for one in ones] == ["1,8", "1,8"]
+    assert [container.cpus for container in containers] == ["1,8", "1,8"]
     running.reconfigure(decode("spec: {reservedResources: {cpu: '2'}, balloonTypes: [{name: a}]}"))
-    assert [one.cpus for one in ones] == ["1,9", "1,9"]
+    assert [container.cpus for container in containers] == ["1,9", "1,9"]
 
 
 def test_after_a_wrong_configuration_the_old_one_holds() -> None:
     running = policy(DUAL, f"{_RESERVED}, balloonTypes: [{_FIXED}]")
-    one = arriving("a", 1000)
-    running.create(one)
+    container = arriving("a", 1000)
+    running.create(container)
     with pytest.raises(NriError, match=r"MinCpus \(4\) > MaxCpus \(2\)"):
         running.reconfigure(decode("spec: {balloonTypes: [{name: a, minCPUs: 4, maxCPUs: 2}]}"))
     assert cpus(running) == {"reserved[0]": "0,8", "default[0]": "1"}
-    assert one.cpus == "1"
+    assert container.cpus == "1"
 
 
 def test_bug_a_reserved_set_without_a_maximum_starts_empty() -> None:
@@ -116,11 +116,11 @@ def test_bug_cpus_of_a_deleted_balloon_are_not_shared() -> None:
     share = "{name: b, minBalloons: 1, minCPUs: 2, shareIdleCPUsInSame: system}"
     types = f"balloonTypes: [{share}, {{name: a, minCPUs: 2}}]"
     running = policy(DUAL, f"reservedResources: {{cpu: '1'}}, {types}")
-    sharing = next(one for one in running.state.balloons if one.type.name == "b")
+    sharing = next(known for known in running.state.balloons if known.type.name == "b")
     before = sharing.shared_idle
-    one = arriving("a", 1000, balloon="a")
-    running.create(one)
-    running.remove(one)
+    container = arriving("a", 1000, balloon="a")
+    running.create(container)
+    running.remove(container)
     assert running.state.free == before
     assert sharing.shared_idle.bit_count() == before.bit_count() - 2
 

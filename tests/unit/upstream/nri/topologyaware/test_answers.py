@@ -55,30 +55,31 @@ def _answer(case: Json) -> Json:
 
 
 def _step(policy: Policy, pods: Json, step: Json) -> Json:
-    found: Json = {}
+    error_of: Json = {}
     try:
         if step["do"] == "create":
             policy.create(_container(pods[step["pod"]], step["container"]))
         elif step["do"] == "reconfigure":
             policy.reconfigure(decode(step["config"]))
         else:
-            for one in [one for one in policy.containers if _is(one, step)]:
-                policy.remove(one)
+            for container in [known for known in policy.containers if _is(known, step)]:
+                policy.remove(container)
     except NriError as error:
-        found["error"] = str(error)
+        error_of["error"] = str(error)
     told = {
-        f"{one.pod.name}/{one.name}": [one.cpus, one.mems, one.shares] for one in policy.containers
+        f"{known.pod.name}/{known.name}": [known.cpus, known.mems, known.shares]
+        for known in policy.containers
     }
-    return {"containers": told, **found}
+    return {"containers": told, **error_of}
 
 
-def _is(one: Container, step: Json) -> bool:
-    return (one.pod.name, one.name) == (step["pod"], step["container"])
+def _is(known: Container, step: Json) -> bool:
+    return (known.pod.name, known.name) == (step["pod"], step["container"])
 
 
 def _container(pod: Json, name: str) -> Container:
     known = Pod(pod["name"], pod["namespace"], pod["qos"], {}, pod.get("annotations", {}))
-    given = next(one for one in pod["containers"] if one["name"] == name)
+    given = next(row for row in pod["containers"] if row["name"] == name)
     resources = Resources(
         given["cpuShares"], given.get("cpuQuota", 0), given.get("cpuPeriod", 0), given["memory"]
     )

@@ -64,13 +64,13 @@ def test_a_class_of_a_container_without_exclusive_cpus() -> None:
 def test_a_restart_allocates_in_order_of_creation() -> None:
     """The program's own order is chance: this is one of its answers."""
     running = _policy("reservedResources: {cpu: 'cpuset:0,8'}")
-    one, two = arriving("a", 2000, qos="Guaranteed"), arriving("b", 2000, qos="Guaranteed")
-    running.create(one)
-    running.create(two)
-    running.remove(one)
-    assert two.cpus == "1,9"
+    first, second = (arriving(name, 2000, qos="Guaranteed") for name in ("a", "b"))
+    running.create(first)
+    running.create(second)
+    running.remove(first)
+    assert second.cpus == "1,9"
     running.restart()
-    assert two.cpus == "4,12"
+    assert second.cpus == "4,12"
 
 
 def test_reserved_containers_lose_their_shares_with_a_new_configuration() -> None:
