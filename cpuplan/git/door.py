@@ -191,13 +191,14 @@ def _settings(repository: Repository, git_dir: str) -> dict[str, str]:
     """What the repository says of itself and of one work tree; nothing is included."""
     settings = _parsed(repository, f"{repository.place.common}/config")
     of_one = f"{git_dir}/config.worktree"
-    if settings.get("extensions.worktreeconfig") in TRUE and os.path.lexists(of_one):
+    if settings.get("extensions.worktreeconfig") in TRUE:
         settings |= _parsed(repository, of_one)
     return settings
 
 
 def _parsed(repository: Repository, path: str) -> dict[str, str]:
-    data = _read(path, _MAX_CONFIG)
+    """The settings in a file; Git takes a repository without one for one of plain form."""
+    data = _read(path, _MAX_CONFIG) if os.path.lexists(path) else b""
     told = ask(repository, "config", "--file", "-", "--no-includes", "--list", "-z", data=data)
     settings = {}
     for part in told.parts:

@@ -223,6 +223,11 @@ def test_forms_that_are_not_known(top: Path, text: str, told: str) -> None:
     assert told in _refused(top)
 
 
+def test_a_repository_without_configuration_is_one_of_plain_form(top: Path) -> None:
+    (top / ".git/config").unlink()
+    assert _reads(top / "sites/lab")
+
+
 def test_what_is_made_for_a_question_goes_away(top: Path) -> None:
     before = sorted(path.name for path in (top / ".git").rglob("*"))
     with opened(top) as repository:
