@@ -28,7 +28,7 @@ from cpuplan.solve import effort
 from cpuplan.upstream.kubelet import checkpoint
 from cpuplan.upstream.kubelet.cpu import state
 from cpuplan.workers import Workers
-from tests import arrange_git, arrange_pods
+from tests import arrange_git, arrange_pods, arrange_values
 from tests.hosts import CPU, make_root
 from tests.unit.change.impact import by_cost
 
@@ -636,8 +636,6 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _node,
         _replace("node/etc/cpuplan/irqbalance", "1-3,5-7,9-11,13-15", "1-3"),
     ),
-    "CP872-later-file": (_node, _write("node/proc/sys/vm/stat_interval", "1\n")),
-    "CP872-no-packet-steering": (_node, _write("node/proc/sys/net/core/somaxconn", "4096\n")),
     "CP873-hints-of-a-driver": (
         _node,
         _write("node/run/cpuplan-unmovable-interrupts", "26\n"),
@@ -679,6 +677,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
         _write("node/etc/kubelet.yaml", KUBELET_HEAD),
     ),
     **{name: (_node, *steps) for name, steps in arrange_pods.CASES.items()},
+    **{name: (_node, *steps) for name, steps in arrange_values.CASES.items()},
     **arrange_git.BEFORE,
     **{name: (_compiled, *steps) for name, steps in arrange_git.AFTER.items()},
 }

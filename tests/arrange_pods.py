@@ -102,12 +102,6 @@ CASES: dict[str, tuple[Step, ...]] = {
         _root("0-5,8-13", ""),
         _group("dpdk.slice", "6-7,14-15", "6-7,14-15", cpuset_cpus_partition="root"),
     ),
-    "CP894-no-controller": (
-        _root("0-15", ""),
-        lambda work: (work / "node/sys/fs/cgroup/cgroup.controllers").write_text(
-            "cpu memory pids\n"
-        ),
-    ),
     "CP839-leaked": (_root("0-13", "14-15"),),
     "CP857-moved": (_pods("2-3"),),
     "CP857-pod-is-gone": (_pods(OWN, {POD: {"app": OWN}, OTHER_POD: {"sim": "2,10"}}),),

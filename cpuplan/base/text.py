@@ -35,6 +35,12 @@ def listed(words: Sequence[str], most: int) -> str:
     return ", ".join(words) if more <= 1 else f"{', '.join(words[:most])} and {more} more"
 
 
+def at_most(words: Sequence[str], most: int) -> str:
+    """`a, b, c`; of more than `most` words the first ones, and a number: `a, b and 1 more`."""
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more
+
+
 def clip(text: str, longest: int = SHOWN) -> str:
     """`text`, shortened to what a message has room for."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -1,6 +1,7 @@
-"""What no file of the plan sets and the plan needs: CP894."""
+"""What no file of the plan sets and the plan needs: CP8220 to CP8223."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from cpuplan.check.kernel import effects, line
 from cpuplan.check.kernel.said import CMDLINE, said
@@ -28,15 +29,21 @@ def control_groups(subject: Subject) -> Iterator[Answer]:
         return
     found = "v1" if tree.is_v1 else "v2"
     if wanted and found != wanted:
-        problem = f"control groups are of version {found[1:]}, and the plan is for {wanted[1:]}"
-        yield _differs(subject, GROUPS, tree.folder(""), found, wanted, problem)
+        yield _differs(subject, GROUPS, "CP8220", tree.folder(""), found, wanted)
         return
     needed = [*_NEEDED, *(["hugetlb"] if subject.expected.facts.get(HUGE_PAGES) else [])]
     listed = (subject.root.read(_CONTROLLERS) or "").split()
     lost = [name for name in needed if listed and name not in listed]
     if lost:
-        problem = f"the control groups have no controller {', '.join(lost)}"
-        yield _differs(subject, GROUPS, _CONTROLLERS, " ".join(listed), ", ".join(needed), problem)
+        yield _differs(
+            subject,
+            GROUPS,
+            "CP8221",
+            _CONTROLLERS,
+            " ".join(listed),
+            ", ".join(needed),
+            missing=", ".join(lost),
+        )
     else:
         yield subject.held(GROUPS, tree.folder(""))
 
@@ -60,8 +67,7 @@ def complaints(subject: Subject) -> Iterator[Answer]:
         yield subject.unverifiable(COMPLAINTS, found.path, reason)
     else:
         words = found.log.dropped[0]
-        problem = f"the kernel said: {words}"
-        yield _differs(subject, COMPLAINTS, found.path, words, "no complaint", problem)
+        yield _differs(subject, COMPLAINTS, "CP8222", found.path, words, "no complaint")
 
 
 def pinning(subject: Subject) -> Iterator[Answer]:
@@ -70,19 +76,25 @@ def pinning(subject: Subject) -> Iterator[Answer]:
     if not subject.expected.platform.forks_kubelet or path in subject.expected.files:
         return
     if subject.root.is_file(path.lstrip("/")):
-        problem = f"{path} is there, so that the kubelet keeps reserved CPUs from its static policy"
-        yield _differs(subject, _PINNING, path.lstrip("/"), "a file", "no file", problem)
+        where = path.lstrip("/")
+        yield _differs(subject, _PINNING, "CP8223", where, "a file", "no file", path=path)
 
 
 def _differs(
-    subject: Subject, fact: str, where: str, observed: str, expected: str, problem: str
+    subject: Subject,
+    fact: str,
+    code: str,
+    where: str,
+    observed: str,
+    expected: str,
+    **values: Any,
 ) -> Answer:
     return subject.differs(
         fact,
-        "CP894",
+        code,
         where,
         observed=observed,
         expected=expected,
         heals=Heals.REBOOT,
-        problem=problem,
+        **values,
     )

@@ -8,6 +8,7 @@ from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.check.subject import Subject
 from cpuplan.check.values import shown
 from cpuplan.components import kernel
+from cpuplan.components.host import sysctl
 from cpuplan.plan.expected.answer import Answer
 from cpuplan.plan.setting import Evidence, Form, Setting, Value
 
@@ -41,8 +42,9 @@ def _answer(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
     if found == evidence.value:
         return subject.held(setting, path)
     observed, expected = shown(found) or "empty", shown(evidence.value) or "empty"
+    code = "CP8200" if path.startswith(sysctl.SHOWN_BELOW) else "CP8201"
     return subject.differs(
-        setting, "CP872", path, observed=observed, expected=expected, key=setting.key
+        setting, code, path, observed=observed, expected=expected, key=setting.key
     )
 
 
@@ -60,7 +62,7 @@ def _missing(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
     expected = shown(evidence.value)
     return subject.differs(
         setting,
-        "CP872",
+        "CP8202",
         path,
         observed="unknown to this kernel",
         expected=expected,

@@ -1,7 +1,7 @@
 """docs/diagnostics.md: the table of diagnostic codes."""
 
-from cpuplan.diagnostics.codes import CODES, Code
-from cpuplan.render.explain.codes import wording
+from cpuplan.diagnostics.codes import CODES, DIVIDED, Code, successors
+from cpuplan.render.explain.codes import about, divided, wording
 
 STAGES = {
     "1": "Reading",
@@ -24,11 +24,11 @@ def page() -> str:
         "`cpuplan explain CP102` prints an entry of this page. `<name>` stands for a value.",
     ]
     stage = ""
-    for code in sorted(CODES, key=in_order):
+    for code in sorted({*CODES, *DIVIDED}, key=in_order):
         if code[2] != stage:
             stage = code[2]
             parts.append(f"## {STAGES[stage]}")
-        parts.append(_entry(code, CODES[code]))
+        parts.append(_entry(code, CODES[code]) if code in CODES else _divided(code))
     return "\n\n".join(parts) + "\n"
 
 
@@ -41,4 +41,9 @@ def _entry(code: str, entry: Code) -> str:
     message = f"{entry.severity}[{code}]: {wording(entry.message)}"
     text = f"{message}\n  help: {wording(entry.remedy)}"
     head = f"### {code}\n\n**{entry.title}** ({entry.severity})"
-    return f"{head}\n\n```text\n{text}\n```\n\n{entry.about}"
+    return f"{head}\n\n```text\n{text}\n```\n\n{about(entry)}"
+
+
+def _divided(code: str) -> str:
+    rows = (f"- [{name}](#{name.lower()}): {CODES[name].title}" for name in successors(code))
+    return "\n".join((f"### {code}\n\n**divided**\n\n{divided(code)}\n", *rows))

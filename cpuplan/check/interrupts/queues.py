@@ -24,7 +24,7 @@ class _Card(NamedTuple):
 
 
 def counted(subject: Subject) -> Iterator[Answer]:
-    """CP872 for cards with more queues than wanted; one with fewer has no more of them."""
+    """CP8206 for cards with more queues than wanted; one with fewer has no more of them."""
     settings = {setting.key: setting for setting in subject.expected.settings.of(tuned.NAME)}
     wanted = [(key, each) for key, each in settings.items() if key.endswith(f".{_CHANNELS}")]
     cards = list(_cards(subject)) if wanted else []
@@ -44,7 +44,7 @@ def _answer(subject: Subject, setting: Setting, cards: list[_Card], pattern: str
         return subject.held(setting, FOLDER)
     return subject.differs(
         setting,
-        "CP872",
+        "CP8206",
         FOLDER,
         observed=named(strays),
         expected=str(setting.value),

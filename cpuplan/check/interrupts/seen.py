@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.files import Unreadable
+from cpuplan.base.text import at_most
 from cpuplan.check.interrupts import counts, managed
 from cpuplan.check.interrupts.managed import Files
 from cpuplan.check.roots.root import Root
@@ -106,6 +107,4 @@ def mask(text: str | None) -> CpuSet | None:
 
 def named(found: Iterable[str], most: int = 5) -> str:
     """The first of several, for a message."""
-    items = list(found)
-    more = f" and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(items[:most]) + more
+    return at_most(list(found), most)

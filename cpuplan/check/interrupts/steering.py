@@ -43,9 +43,12 @@ def _default(subject: Subject, setting: Setting) -> Answer:
     cpus = _mask(text)
     if cpus is not None and cpus == setting.value:
         return subject.held(setting, path)
-    found = "unknown to this kernel" if text is None else text.strip()
+    if text is None:
+        code, observed = "CP8202", "unknown to this kernel"
+    else:
+        code, observed = "CP8200", text.strip()
     wanted = str(setting.value)
-    return subject.differs(setting, "CP872", path, observed=found, expected=wanted, key=setting.key)
+    return subject.differs(setting, code, path, observed=observed, expected=wanted, key=setting.key)
 
 
 def _mask(text: str | None) -> CpuSet | None:
@@ -71,13 +74,12 @@ def _queues(subject: Subject, setting: Setting) -> Iterator[Answer]:
     if strays:
         yield subject.differs(
             fact,
-            "CP872",
+            "CP8205",
             _NET,
             observed=listed(strays, _MOST),
             expected=f"no CPU of {isolated}",
             labels=subject.labels(setting.reasons),
             heals=Heals.LIVE,
-            key="packet steering (rps_cpus)",
         )
     elif read_any:
         yield subject.held(fact, _NET)

@@ -32,6 +32,4 @@ def kernel_type(subject: Subject) -> Iterator[Answer]:
         elif found == wanted:
             yield subject.held(setting, _VERSION)
         else:
-            yield subject.differs(
-                setting, "CP872", _VERSION, observed=found, expected=wanted, key=setting.key
-            )
+            yield subject.differs(setting, "CP8207", _VERSION, observed=found, expected=wanted)

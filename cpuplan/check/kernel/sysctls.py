@@ -58,7 +58,9 @@ def _in_force(subject: Subject, setting: Setting, path: str) -> Answer:
     found, wanted = " ".join(text.split()), " ".join(str(setting.value).split())
     if found == wanted:
         return subject.held(setting, path)
-    return subject.differs(setting, "CP872", path, observed=found, expected=wanted, key=setting.key)
+    return subject.differs(
+        setting, "CP8200", path, observed=found, expected=wanted, key=setting.key
+    )
 
 
 def _files(subject: Subject) -> Iterator[Answer]:

@@ -43,7 +43,7 @@ def _answer(subject: Subject, about: Setting | str, path: str, wanted: CpuSet) -
         return answer._replace(expected=str(wanted), observed=str(cpus))
     return subject.differs(
         about,
-        "CP872",
+        "CP8203",
         path,
         observed=shown(cpus) or "empty",
         expected=str(wanted),
@@ -76,7 +76,7 @@ def _single(subject: Subject) -> Iterator[Answer]:
     for name, cpus in chosen.items():
         yield subject.differs(
             f"workqueue {name}",
-            "CP872",
+            "CP8204",
             f"{_FOLDER}/{name}/cpumask",
             observed=cpus_text(cpus),
             expected=str(online - isolated),

@@ -81,15 +81,14 @@ def _answer(subject: Subject, known: Starter, file: _File) -> Answer:
     fact, path = file.fact, sources(subject).state(file.name)
     text = subject.root.read(path)
     if text is None and _runs_without(subject, path):
-        problem = f"the kubelet runs without /{path}"
         return subject.differs(
             fact,
-            "CP894",
+            "CP8225",
             path,
             observed="no such file",
             expected="the file that each kubelet writes when it starts",
             heals=Heals.RESTART,
-            problem=problem,
+            file=f"/{path}",
         )
     if text is None:
         return subject.unread(fact, path, "the kubelet has not written it, or it is not here")

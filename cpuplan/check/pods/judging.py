@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 
 from cpuplan.base.cpuset import cpus_text, union
+from cpuplan.base.text import at_most
 from cpuplan.check.pods import alignment, placement, quotas
 from cpuplan.check.pods.placement import Lost, Misplaced
 from cpuplan.check.pods.statefile import PATH
@@ -105,7 +106,7 @@ def throttling(subject: Subject) -> Iterator[Answer]:
         quota = f"{each.quota.quota} of {each.quota.period} µs"
         stopped = f", and has stopped it in {each.periods} periods" if each.periods else ""
         need = max(len(pair.wanted) for pair in each.pairs)
-        who = placement.listed([pair.described for pair in each.pairs])
+        who = at_most([pair.described for pair in each.pairs], placement.FEW)
         yield subject.differs(
             QUOTAS,
             "CP858",

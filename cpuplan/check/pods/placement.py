@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.base.text import at_most, counted, plural
 from cpuplan.check.pods.pairing import Pair
 from cpuplan.check.pods.running import Running
 from cpuplan.check.pods.statefile import Assigned
 from cpuplan.check.pods.tree import Tree, above
 
 #: Names in a sentence.
-_FEW = 3
+FEW = 3
 
 
 class Misplaced(NamedTuple):
@@ -43,7 +44,7 @@ def exclusive(tree: Tree, pairs: Iterable[Pair], lost: Lost) -> Iterator[Misplac
             continue
         strays = [task for task in one.tasks if not task.allowed & lost.online <= pair.wanted]
         if strays:
-            who = f"{_count(len(strays), 'thread')} of {pair.described}"
+            who = f"{counted(len(strays), 'thread')} of {pair.described}"
             found = union(task.allowed & lost.online for task in strays)
             where = f"proc/{strays[0].pid}/task/{strays[0].tid}/status"
             yield Misplaced(who, cpus_text(found), cpus_text(pair.wanted), where)
@@ -73,7 +74,7 @@ def gone(state: Assigned, pods: Set[str], path: str) -> Iterator[Misplaced]:
     """Entries of pods that have no control group any more."""
     for pod in sorted(state.entries.keys() - pods):
         entries = state.entries[pod]
-        who = f"{_plural(sorted(entries), 'container')} of pod {pod}"
+        who = f"{_containers(sorted(entries))} of pod {pod}"
         yield Misplaced(who, "no control group", cpus_text(union(entries.values())), path)
 
 
@@ -98,22 +99,12 @@ def pooled(
     for cpus, ones in found.items():
         path = f"{tree.folder(ones[0].container.path)}/cpuset.cpus"
         names = [f"{one.name} {one.container.short}".strip() for one in ones]
-        yield Misplaced(_plural(names, "container"), cpus_text(cpus), cpus_text(wanted), path)
+        yield Misplaced(_containers(names), cpus_text(cpus), cpus_text(wanted), path)
 
 
-def _plural(names: Sequence[str], noun: str) -> str:
+def _containers(names: Sequence[str]) -> str:
     """`container a`, `containers a, b, c and 4 more`."""
-    return f"{noun}{'s' if len(names) > 1 else ''} {listed(names)}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """`a, b, c and 4 more`."""
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    return ", ".join(names[:_FEW]) + more
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' if number > 1 else ''}"
+    return f"{plural('container', len(names))} {at_most(names, FEW)}"
 
 
 def by_pod(containers: Iterable[Running]) -> Mapping[str, list[Running]]:

@@ -201,14 +201,13 @@ def _driver(subject: Subject, read: Sources, files: Mapping[str, File]) -> Itera
     wanted = str(subject.expected.facts.get(derived.CGROUP_DRIVER, found))
     if found != wanted:
         named = [path for path, file in files.items() if _DRIVER in crio.flat(file.tables)]
-        problem = f"{_DRIVER} of CRI-O is {found}, and the plan is for {wanted}"
         yield subject.differs(
             "crio cgroup_manager",
-            "CP894",
+            "CP8224",
             line_of(subject, (named or [*read.paths.values()])[-1], _DRIVER),
             observed=found,
             expected=wanted,
-            problem=problem,
+            key=_DRIVER,
         )
 
 

@@ -31,7 +31,7 @@ _POLICIES = {"o": 0, "f": 1, "r": 2, "b": 3, "i": 5}
 
 
 def options(subject: Subject) -> Iterator[Answer]:
-    """CP872 for options that are not in force."""
+    """CP8208 to CP8210 for options that are not in force."""
     frequencies = []
     for setting in subject.expected.settings.of(tuned.NAME):
         if setting.key in _PER_CPU:
@@ -70,7 +70,7 @@ def _per_cpu(
         return subject.held(setting, path)
     observed = named(f"{text} on {cpus_text(CpuSet(cpus))}" for text, cpus in others.items())
     return subject.differs(
-        setting, "CP872", path, observed=observed, expected=value, key=setting.key
+        setting, "CP8208", path, observed=observed, expected=value, key=setting.key
     )
 
 
@@ -103,7 +103,7 @@ def _threads(subject: Subject, setting: Setting) -> Answer:
         return subject.held(setting, "proc")
     text = f"policy {wanted[0]} with priority {priority}"
     return subject.differs(
-        setting, "CP872", "proc", observed=named(strays, 2), expected=text, key=setting.key
+        setting, "CP8209", "proc", observed=named(strays, 2), expected=text, key=setting.key
     )
 
 
@@ -133,5 +133,5 @@ def _service(subject: Subject, setting: Setting) -> Answer:
 
 def _other(subject: Subject, setting: Setting, path: str, observed: str) -> Answer:
     return subject.differs(
-        setting, "CP872", path, observed=observed, expected=str(setting.value), key=setting.key
+        setting, "CP8210", path, observed=observed, expected=str(setting.value), key=setting.key
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from cpuplan.base.cpuset import CpuSet, cpus_text, union
+from cpuplan.base.text import at_most, plural
 from cpuplan.check.kernel import line
 from cpuplan.check.kernel.said import CMDLINE
 from cpuplan.check.subject import Subject
@@ -86,8 +87,7 @@ def _is_of_pod(subject: Subject, task: Task) -> bool:
 
 def _named(tasks: Sequence[Task]) -> str:
     names = list(dict.fromkeys(task.name for task in tasks))
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    return f"kernel thread{'s' if len(tasks) > 1 else ''} {', '.join(names[:_FEW])}{more}"
+    return f"{plural('kernel thread', len(tasks))} {at_most(names, _FEW)}"
 
 
 def callbacks(subject: Subject) -> Iterator[Answer]:

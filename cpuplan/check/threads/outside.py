@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from cpuplan.base.cpuset import EMPTY, cpus_text, union
+from cpuplan.base.text import at_most, counted
 from cpuplan.check import reported
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads import promise, users
@@ -77,8 +78,7 @@ def _differs(
 ) -> Answer:
     """What the first process has, all others inherit, until the next boot."""
     count = sum(each.threads for each in strays)
-    named = [f"{each.program} ({each.unit or 'of no unit'})" for each in strays[:_FEW]]
-    more = f" and {len(strays) - _FEW} more" if len(strays) > _FEW else ""
+    named = [f"{each.program} ({each.unit or 'of no unit'})" for each in strays]
     return subject.differs(
         about,
         "CP836",
@@ -87,6 +87,6 @@ def _differs(
         expected=cpus_text(promised.online - promised.forbidden),
         labels=subject.labels(setting.reasons),
         heals=Heals.REBOOT if strays[0].is_init else Heals.RESTART,
-        threads=f"{count} thread{'s' if count > 1 else ''}",
-        programs=", ".join(named) + more,
+        threads=counted(count, "thread"),
+        programs=at_most(named, _FEW),
     )

@@ -59,10 +59,10 @@ def command(subject: str, what: str | None, only_why: bool) -> int:
 
 
 def _explain_code(code: str) -> int:
-    from cpuplan.diagnostics.codes import CODES
+    from cpuplan.diagnostics.codes import successors
     from cpuplan.render.explain.codes import explain_code
 
-    if code not in CODES:
+    if not successors(code):
         raise click.UsageError(f"unknown code {code}; docs/diagnostics.md lists all codes")
     echo(explain_code(code), nl=False)
     return 0

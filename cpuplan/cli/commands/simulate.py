@@ -29,7 +29,7 @@ from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.pipeline import Project
 from cpuplan.simulate import findings
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET, PLANNED, SCHEDULERS
-from cpuplan.simulate.fleet import Result
+from cpuplan.simulate.fleet import Result, number_of_nodes
 from cpuplan.simulate.manifests import Item
 from cpuplan.solve import effort
 
@@ -171,7 +171,7 @@ def command(
     else:
         _print(project, shown, svg=svg)
         print_diagnostics(shown.diagnostics)
-    if rest := _count(outcome.result) - _count(shown.result):
+    if rest := number_of_nodes(outcome.result.nodes) - number_of_nodes(shown.result.nodes):
         note(f"note: {counted(rest, 'node')} more, excluded by --cluster or --node")
     print_remarks(remarks(run))
     return outcome.exit_code
@@ -188,10 +188,6 @@ def _items(
         has_claims = has_claims or sidebyside.has_claims(wanted.beside)
         return manifests.read_pods(files, with_claims=has_claims)
     return manifests.pods_of_workloads([plan for plan, _ in chosen]), []
-
-
-def _count(result: Result) -> int:
-    return sum(len(node.nodes) for node in result.nodes)
 
 
 def _print(project: Project, shown: Outcome, *, svg: Path | None) -> None:

@@ -17,6 +17,8 @@ NAME = "sysctl"
 EFFECT: Effect | None = Effect("/proc/sys", Cost.NOTHING)
 #: Files count in the order of their names, whatever folder they are in.
 PATH = "/etc/sysctl.d/99-zz-cpuplan.conf"
+#: Where the kernel shows the values in force, below the root.
+SHOWN_BELOW = "proc/sys/"
 #: (default, key, value): those of TuneD's profiles network-latency and cpu-partitioning, corrected
 #: as the node tuning operator does.
 DEFAULTS: tuple[tuple[str, str, str], ...] = (
@@ -52,7 +54,7 @@ def _setting(key: str, value: str, reason: Reason) -> Setting:
 
 def shown_in(key: str) -> str:
     """The file that has the value in force, below the root."""
-    return f"proc/sys/{key.replace('.', '/')}"
+    return SHOWN_BELOW + key.replace(".", "/")
 
 
 def files(settings: Sequence[Setting]) -> dict[str, str]:

@@ -281,13 +281,6 @@ CODES = {
         "The finding is at the first line that differs. Files of other names can add to a compiled one; they are not "
         "compared.",
     ),
-    "CP872": Code(
-        "other value in force",
-        "{key} is {found} on the running node; it should be {wanted}",
-        "run `sysctl --system`, `systemctl daemon-reexec` or `systemd-tmpfiles --create`, or reboot; if it remains, look for another file or program that sets it",
-        "The compiled files take effect when the node boots, or with these commands. Programs that manage the node, "
-        "such as a TuneD profile, may set the value again.",
-    ),
     "CP873": Code(
         "interrupts on isolated CPUs",
         "interrupts may come to isolated CPUs: {interrupts}",
@@ -368,15 +361,6 @@ CODES = {
         "nfd-topology-updater asks once how much can be allocated, and resource-topology-exporter once unless it watches its "
         "Node: after a change of reserved CPUs or huge pages, both tell of the old amounts until they are restarted. What "
         "is available, which pods change, and the size of memory are not compared.",
-    ),
-    "CP894": Code(
-        "missing basis of the plan",
-        "what the plan builds on is otherwise: {problem}",
-        "take the cause back, and start the kubelet or the node again; or state in the intent what the node has",
-        "No file of the plan is wrong, and yet it does not do what it should: control groups have another version or lack "
-        "a controller, the kernel complained about a list of CPUs, a file that nobody compiled switches the "
-        "kubelet to other rules, or the kubelet's state is gone while it runs, so that its next start forgets which CPUs "
-        "containers have.",
     ),
     "CP898": Code(
         "TuneD that does not tune",

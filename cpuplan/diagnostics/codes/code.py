@@ -6,7 +6,8 @@ from typing import NamedTuple
 class Code(NamedTuple):
     """A kind of diagnostic. `diagnostics.diagnose` fills the gaps of its message and remedy.
 
-    `about` is the paragraph that the documentation gives it.
+    `about` is the paragraph that the documentation gives it. `was` is the code that its findings
+    had before that was divided: waivers and `explain` still take it.
     """
 
     title: str
@@ -14,3 +15,4 @@ class Code(NamedTuple):
     remedy: str
     about: str
     severity: str = "error"
+    was: str = ""

@@ -1,8 +1,9 @@
-"""Writing output: the CP6xx."""
+"""Writing output, what a change costs, work that is divided, and bugs: CP6xx and the CP9xx."""
 
 from cpuplan.diagnostics.codes.code import Code
 
 CODES = {
+    # Writing output: the CP6xx.
     "CP601": Code(
         "invalid output path",
         "{path} is {kind}, but cpuplan writes {wanted} there",
@@ -99,5 +100,91 @@ CODES = {
         "{hint}",
         "`init` never overwrites a file. `import` updates Hardware and Nodes documents, and does not add a new "
         "document to a file that contains something else.",
+    ),
+    # Work that is divided among processes and machines, and kept: CP622 to CP625, CP6120.
+    "CP622": Code(
+        "workers ended",
+        "processes ended before their part of the work: {number} of {of} parts are not done",
+        "look in the kernel's log (`dmesg`) whether memory was short, then use fewer processes: `--jobs 1` does all the "
+        "work in one",
+        "The parts were given to new processes once, and some of these ended too. Nothing was written.",
+    ),
+    "CP623": Code(
+        "work not done by a scheduler",
+        "{what}: {problem}",
+        "look at the logs of the scheduler and its workers, or leave out `--dask`: the result is the same on this machine",
+        "The scheduler of `--dask` cannot be reached, or its workers end again and again while they do a part of the "
+        "work. Nothing was written.",
+    ),
+    "CP624": Code(
+        "another cpuplan on a worker",
+        "a worker has {other}, and this is cpuplan {own}",
+        "install the same cpuplan and the same Python on the scheduler's workers and here, with the same releases of its "
+        "packages (constraints/run.txt)",
+        "Two versions may differ in layouts and files. The parts of one result must come from one version. The digits in "
+        "brackets are a digest of cpuplan's files and of the packages that results depend on.",
+    ),
+    "CP625": Code(
+        "no Dask",
+        "--dask needs the package distributed, which cannot be imported: {problem}",
+        "install cpuplan with the extra: `pip install 'cpuplan[dask]'`",
+        "The package is not part of an ordinary installation, because only fleets beyond one machine need it.",
+    ),
+    "CP6120": Code(
+        "cache folder not used",
+        "the cache folder {path} is not used: {problem}",
+        "let `XDG_CACHE_HOME` and `XDG_STATE_HOME` name folders of this user alone, outside of the repository, or set "
+        "`CPUPLAN_NO_CACHE=1`; nothing but time is lost",
+        "Whoever can write the cache folder or its key could say that a project is valid. So neither is used where others "
+        "may write it or a folder above it, where it belongs to somebody else, where a link leads to it, or where it is in "
+        "the project's repository. Everything is made anew then. This is said on standard error and is in no report.",
+        severity="note",
+    ),
+    # What a change costs: the CP68x of `cpuplan plan`.
+    "CP680": Code(
+        "nothing to compare with",
+        "{what} has no compiled classes (.cpuplan/classes/)",
+        "name a commit (`--against`) or a folder (`--against-folder`) with the result of `cpuplan compile`; for a "
+        "first compilation, compare with an empty folder",
+        "`cpuplan plan` compares the project with what was compiled before. A commit or a folder without it could be "
+        "the wrong one, and a plan that compares with nothing calls every node new, so you must ask for that.",
+    ),
+    "CP681": Code(
+        "damaged class",
+        "{path} of {what} is not a class that cpuplan compiled: {problem}",
+        "compare with a commit whose out/ is whole, or compile it again there",
+        "The plan of each class (`.cpuplan/classes/`) is what `cpuplan plan` compares. A file that cannot be read "
+        "could hide any change, so nothing is compared.",
+    ),
+    "CP682": Code(
+        "damaged object",
+        "{path} of {what} is not a Kubernetes object that cpuplan compiled: {problem}",
+        "compare with a commit whose out/ is whole, or compile it again there",
+        "A manifest that differs from the present one, or an object that an operator makes of it, is read to show which "
+        "fields change and what that costs. This one cannot be read: it is no YAML, or a field is of another type than "
+        "the API server takes.",
+    ),
+    "CP683": Code(
+        "impact above the limit",
+        "the impact on {nodes} is {impact}, and {limit} allows at most {allowed}",
+        "leave out of the change what causes it (`cpuplan plan` shows the statements), or raise {limit}",
+        "`cpuplan plan` fails with exit code 4 if a node would need more than the option `--max-impact`, or the rollout "
+        "of its intent, allows: nothing, live, restart, drain, reboot, reinstall, from the least to the worst.",
+    ),
+    "CP628": Code(
+        "pod that loses CPUs of its own",
+        "pod {pod} has CPUs of its own with {before}, and shared ones with {after}",
+        "give the pod {wanted}, or let these nodes keep {before}",
+        "Each mechanism goes by something else: the kubelet's static policy and the NRI policies by the shape of a pod "
+        "(Guaranteed, whole CPUs), the DRA CPU driver by resource claims, Koordinator by the label of a QoS class. A pod "
+        "without it runs, and nothing says that its CPUs are shared now.",
+        "warning",
+    ),
+    # A mistake in cpuplan itself: the CP9xx.
+    "CP901": Code(
+        "bug in cpuplan",
+        "cpuplan failed: {problem}",
+        "report this with {path}; files are written completely or not at all, so none is damaged",
+        "This is a mistake in cpuplan and not in its input. The file contains the traceback.",
     ),
 }

@@ -68,23 +68,22 @@ def _rules(documents: Documents) -> Iterator[tuple[Document, int, WaiverSpec]]:
 
 def _unwaivable(code: str) -> tuple[str, str] | None:
     """Why findings of a code cannot be waived, and what to do."""
-    from cpuplan.diagnostics.codes import CODES
+    from cpuplan.diagnostics.codes import CODES, successors
 
-    entry = CODES.get(code)
-    if entry is None:
+    severities = {CODES[name].severity for name in successors(code)}
+    if not severities:
         return "there is no such code", did_you_mean(code, CODES)
     if code in _OWN:
         return "it reports on waivers", "correct or remove the waiver that it reports"
-    if entry.severity != "warning":
-        return (
-            f"it is {'an error' if entry.severity == 'error' else 'a note'}",
-            "remove the waiver",
-        )
+    if "warning" not in severities:
+        return f"it is {'an error' if 'error' in severities else 'a note'}", "remove the waiver"
     return None
 
 
 def _fits(rule: WaiverSpec, finding: Diagnostic) -> bool:
-    if rule.code != finding.code or finding.position is None:
+    from cpuplan.diagnostics.codes import CODES
+
+    if rule.code not in (finding.code, CODES[finding.code].was) or finding.position is None:
         return False
     if rule.files:
         return fnmatchcase(finding.position.path, rule.files)

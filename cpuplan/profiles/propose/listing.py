@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from cpuplan.base.emit import to_json as data_to_json
+from cpuplan.base.text import counted
 from cpuplan.importers.machine import Machine, NumaFacts
 from cpuplan.profiles.propose.dump import Dump
 from cpuplan.profiles.propose.members import members, pool_names
@@ -52,7 +53,7 @@ def to_text(listing: Listing) -> str:
 
 def _lines(listing: Listing) -> Iterator[str]:
     for pool, nodes in listing.items():
-        yield f"pool {pool}: {len(nodes)} node{'' if len(nodes) == 1 else 's'}"
+        yield f"pool {pool}: {counted(len(nodes), 'node')}"
         for name, machine in nodes.items():
             if machine is None:
                 yield f"  {name}: not readable"

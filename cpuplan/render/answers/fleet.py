@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cpuplan.base.name_ranges import fold_names
-from cpuplan.base.text import counted
+from cpuplan.base.text import at_most, counted
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan.expected import evidence
 from cpuplan.plan.expected.answer import Answer, Heals, Verdict
@@ -165,9 +165,7 @@ def told(nodes: Sequence[str], every: Sequence[str], *, verbose: bool = False) -
     if 0 < len(others) <= _MAX_OTHERS < len(nodes):
         return f"all but {', '.join(fold_names(others))}"
     folded = fold_names(nodes)
-    if verbose or len(folded) <= _MAX_NAMES:
-        return ", ".join(folded)
-    return f"{', '.join(folded[:_MAX_NAMES])} and {len(folded) - _MAX_NAMES} more"
+    return at_most(folded, len(folded) if verbose else _MAX_NAMES)
 
 
 def sentence(checked: Sequence[Checked], threshold: Threshold = SOMETHING) -> str:

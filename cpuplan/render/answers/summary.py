@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from cpuplan.base.printable import printable
+from cpuplan.base.text import counted
 from cpuplan.plan.expected import evidence
 from cpuplan.plan.expected.answer import Answer, Verdict
 from cpuplan.plan.expected.evidence import SOMETHING, Threshold
@@ -42,9 +43,8 @@ def sentence(node: str, answers: Sequence[Answer], threshold: Threshold = SOMETH
     """`worker-0 holds what was compiled for it (45 facts held, 7 not verifiable here)`."""
     number = counts(answers)
     held, differ, unknown = (number[verdict] for verdict in Verdict)
-    noun = "fact" if held == 1 else "facts"
     verb = "differs" if differ == 1 else "differ"
-    parts = [f"{held} {noun} held"]
+    parts = [f"{counted(held, 'fact')} held"]
     parts += [f"{differ} {verb}"] if differ else []
     parts += [f"{unknown} not verifiable here"] if unknown else []
     where = evidence.standing(answers, threshold)

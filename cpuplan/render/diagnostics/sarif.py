@@ -79,7 +79,7 @@ def _invocation(report: Report) -> dict[str, Any]:
 
 def _rule(code: str) -> dict[str, Any]:
     entry = CODES[code]
-    return {
+    rule: dict[str, Any] = {
         "id": code,
         "name": "".join(word.capitalize() for word in entry.title.replace("-", " ").split()),
         "shortDescription": {"text": entry.title},
@@ -87,6 +87,8 @@ def _rule(code: str) -> dict[str, Any]:
         "help": {"text": f"{entry.about}\n\nMore: cpuplan explain {code}"},
         "defaultConfiguration": {"level": entry.severity},
     }
+    # A viewer knows the findings of earlier runs by it.
+    return {**rule, "deprecatedIds": [entry.was]} if entry.was else rule
 
 
 def _result(finding: Diagnostic, rule: int, fingerprint: str, report: Report) -> dict[str, Any]:

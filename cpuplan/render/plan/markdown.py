@@ -50,7 +50,7 @@ def _title(report: PlanReport) -> str:
         return f"## cpuplan: {nothing.partition(',')[0].partition(':')[0].lower()}"
     numbers = counts(comparison.changes)
     fates = [f"{each.nodes} {each.fate}" for each in numbers if each.fate != Kind.UNCHANGED.value]
-    total = words.counted_nodes(sum(each.nodes for each in numbers))
+    total = counted(sum(each.nodes for each in numbers), "node")
     return f"## cpuplan: {total}: {', '.join(fates)}" if fates else "## cpuplan: no node changes"
 
 
@@ -102,7 +102,7 @@ def _capacity(report: PlanReport) -> str:
         rows[_MOST_ROWS:] = [(f"and {len(rows) - _MOST_ROWS} rows more", "", "", "")]
     fleet = report.comparison.fleet
     if fleet.before != fleet.after:
-        unknown = f", without {words.counted_nodes(fleet.unknown)}" if fleet.unknown else ""
+        unknown = f", without {counted(fleet.unknown, 'node')}" if fleet.unknown else ""
         difference = f"{fleet.after} ({fleet.after - fleet.before:+d}{unknown})"
         rows.append(("**all nodes**", "exclusive CPUs", str(fleet.before), difference))
     head = ("Each node of", "", "Before", "After")
@@ -120,7 +120,7 @@ def _classes(report: PlanReport) -> Iterator[str]:
         room -= len(part)
         if room < 0 and not report.verbose:
             rest = every[index:]
-            nodes = words.counted_nodes(sum(each.nodes for each in rest))
+            nodes = counted(sum(each.nodes for each in rest), "node")
             yield f"And {nodes} in {counted(len(rest), 'group')} of classes more."
             return
         yield part
@@ -130,7 +130,7 @@ def _class(group: Group, report: PlanReport) -> Iterator[str]:
     first = group.first
     many = len(group.changes) > 1
     name = f"{counted(len(group.changes), 'class')} alike" if many else _title_of(first)
-    yield f"#### {name}: {words.counted_nodes(group.nodes)}, {fate(first)}"
+    yield f"#### {name}: {counted(group.nodes, 'node')}, {fate(first)}"
     if many:
         lines = [
             f"{words.title(change)}: {words.nodes(change.pair.nodes)}" for change in group.changes

@@ -54,9 +54,7 @@ def _classes(report: PlanReport) -> Iterator[str]:
     lines = [f"    {_heading(group)}\n" for group in rest[:_MOST_LINES]]
     if left := rest[_MOST_LINES:]:
         nodes = sum(group.nodes for group in left)
-        lines.append(
-            f"    and {words.counted_nodes(nodes)} in {len(left)} more groups of classes\n"
-        )
+        lines.append(f"    and {counted(nodes, 'node')} in {len(left)} more groups of classes\n")
     if rest:
         yield "".join([f"{len(rest)} more groups of classes (-v shows each class)\n", *lines])
 
@@ -65,14 +63,14 @@ def _heading(group: Group) -> str:
     """`lab/du and 19 classes alike: 340 nodes: reboot`."""
     more = len(group.changes) - 1
     alike = f" and {counted(more, 'class')} alike" if more else ""
-    number = words.counted_nodes(group.nodes)
+    number = counted(group.nodes, "node")
     return f"{words.title(group.first)}{alike}: {number}: {fate(group.first)}"
 
 
 def _group(group: Group, report: PlanReport) -> str:
     of, first = fate(group.first), group.first
     body = "".join(_body(first, report))
-    number = words.counted_nodes(group.nodes)
+    number = counted(group.nodes, "node")
     if len(group.changes) == 1:
         names = words.nodes(first.pair.nodes, verbose=report.verbose)
         return f"{words.title(first)}: {number}: {of}\n  nodes: {names}\n{body}"
@@ -206,7 +204,7 @@ def _rounds(report: PlanReport) -> Iterator[str]:
         time = minutes(each, report.minutes)
         rounds = f"{each.at_once} at a time: {counted(each.number, 'round')}"
         ends = f", {duration(time)}" if time is not None else ""
-        nodes = words.counted_nodes(each.nodes)
+        nodes = counted(each.nodes, "node")
         lines.append(f"  {each.cluster}, {group}: {nodes} ({each.impact.word}), {rounds}{ends}\n")
     if lines:
         yield "rollout\n" + "".join(lines)
@@ -221,7 +219,7 @@ def _summary(report: PlanReport) -> Iterator[str]:
     total = sum(count.nodes for count in numbers)
     clusters = len({change.pair.cluster for change in comparison.changes})
     fates = ", ".join(f"{count.nodes} {count.fate}" for count in numbers)
-    where = f"{counted(clusters, 'cluster')}, {words.counted_nodes(total)}"
+    where = f"{counted(clusters, 'cluster')}, {counted(total, 'node')}"
     yield f"Plan against {report.against}: {where}: {fates or 'nothing'}.\n"
     yield from _fleet(report)
     if longest := longest_rollout(report):
@@ -231,7 +229,7 @@ def _summary(report: PlanReport) -> Iterator[str]:
 def _fleet(report: PlanReport) -> Iterator[str]:
     fleet = report.comparison.fleet
     if fleet.before != fleet.after:
-        unknown = f", without {words.counted_nodes(fleet.unknown)}" if fleet.unknown else ""
+        unknown = f", without {counted(fleet.unknown, 'node')}" if fleet.unknown else ""
         difference = f"{fleet.after - fleet.before:+d}"
         numbers = f"{fleet.before} -> {fleet.after} ({difference}{unknown})"
         yield f"Exclusive CPUs of all nodes: {numbers}.\n"

@@ -193,11 +193,6 @@ def room(each: Room) -> tuple[str, str, str]:
     return f"pods of workload {each.workload} ({each.wanted} wanted)", was, now
 
 
-def counted_nodes(number: int) -> str:
-    """`1 node`, `12 nodes`."""
-    return counted(number, "node")
-
-
 def came_from(change: Change, of: Comparison) -> str:
     """The clusters that new nodes have left."""
     cluster, names = change.pair.cluster, change.pair.nodes

@@ -9,7 +9,7 @@ from cpuplan.base.text import counted, listed
 from cpuplan.render.columns import table
 from cpuplan.render.together import MOST, Line, Member, interval, together
 from cpuplan.simulate.alike import alike, workload
-from cpuplan.simulate.fleet import Result, Simulated
+from cpuplan.simulate.fleet import Result, Simulated, number_of_nodes
 
 _HEAD = ("CLASS", "NODES", "PODS", "REFUSED", "CPUS LEFT", "LARGEST REQUEST")
 _NUMBER = re.compile(r"\d+")
@@ -32,7 +32,7 @@ def by_class(result: Result) -> str:
     head = _HEAD if len(classes) == len(found) else ("CLASSES", *_HEAD[1:])
     lines = [table([head, *(_row(line.title, nodes) for line, nodes in shown)]).rstrip("\n")]
     if rest := [node for nodes in list(found.values())[MOST:] for node in nodes]:
-        lines.append(f"and {counted(_count(rest), 'node')} more")
+        lines.append(f"and {counted(number_of_nodes(rest), 'node')} more")
     outliers = [text for line, nodes in found.items() for text in _told(line, nodes)]
     lines += outliers[:_MOST_OUTLIERS]
     if len(outliers) > _MOST_OUTLIERS:
@@ -55,7 +55,7 @@ def _row(name: str, nodes: Sequence[Simulated]) -> tuple[str, ...]:
     left = [node.outcome.remainder.left for node in nodes]
     return (
         name,
-        str(_count(nodes)),
+        str(number_of_nodes(nodes)),
         interval(_admitted(node) for node in nodes),
         str(sum(_refused(node) * len(node.nodes) for node in nodes)),
         interval(each.cpus.bit_count() for each in left if each),
@@ -75,10 +75,6 @@ def _told(line: Line, nodes: Sequence[Simulated]) -> Iterator[str]:
         yield f"{which} in {line.title}: {listed(few, _MOST_RANGES)}"
     for name, own in by_class.items():
         yield from _outliers(name, own)
-
-
-def _count(nodes: Iterable[Simulated]) -> int:
-    return sum(len(node.nodes) for node in nodes)
 
 
 def _refused(node: Simulated) -> int:

@@ -10,7 +10,7 @@ from cpuplan.render.simulation.data import to_data
 from cpuplan.simulate import alike
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import Left
-from cpuplan.simulate.fleet import Result, Simulated
+from cpuplan.simulate.fleet import Result, Simulated, number_of_nodes
 from cpuplan.simulate.mechanisms import adapted
 from cpuplan.simulate.mechanisms.compared import Under
 from cpuplan.simulate.mechanisms.promises import KUBELET, PROMISES, RELEASES, Promise
@@ -76,7 +76,7 @@ def _cells(result: Result | None, *, whole: bool) -> Iterator[tuple[str, str]]:
     """(pod, its CPUs or why it is refused), with its nodes where there are several."""
     if result is None:
         return
-    several = sum(len(node.nodes) for node in result.nodes) > 1
+    several = number_of_nodes(result.nodes) > 1
     cells: dict[str, list[str]] = {}
     for node in alike.alike(result.nodes, across_classes=False):
         where = f"{listed(node.nodes)}: " if several else ""
@@ -124,12 +124,9 @@ def _lefts(result: Result | None) -> Iterator[tuple[str, str]]:
         classes.setdefault(node.plan.node_class.full_name, []).append(node)
     for name, nodes in classes.items():
         node = min(nodes, key=_room)
-        more = f" (the fullest of {counted(_count(nodes), 'node')})" if _count(nodes) > 1 else ""
+        number = number_of_nodes(nodes)
+        more = f" (the fullest of {counted(number, 'node')})" if number > 1 else ""
         yield name, f"{_left_text(node.outcome.remainder.left)}{more}"
-
-
-def _count(nodes: Iterable[Simulated]) -> int:
-    return sum(len(node.nodes) for node in nodes)
 
 
 def _room(node: Simulated) -> int:

@@ -9,7 +9,7 @@ from cpuplan.render.simulation import classes, runtime
 from cpuplan.simulate import alike, runtimes
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import Left, Move, Placed, Refusal
-from cpuplan.simulate.fleet import Nowhere, Result, Simulated
+from cpuplan.simulate.fleet import Nowhere, Result, Simulated, number_of_nodes
 from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.orders import Answer
 from cpuplan.upstream.kubelet.bits import to_text
@@ -32,12 +32,12 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
     limit = _limit_text(result)
     shown = nodes if one_by_one else _most_telling(nodes, _FEW_BLOCKS if overview else _MOST_BLOCKS)
     told = set(map(id, result.nodes))
-    is_fleet = _count(nodes) > 1 and not one_by_one
+    is_fleet = number_of_nodes(nodes) > 1 and not one_by_one
     blocks = [
         "\n".join(_node(node, is_example=id(node) not in told, is_one_of_many=is_fleet)) + "\n"
         for node in shown
     ]
-    if rest := _count(nodes) - _count(shown):
+    if rest := number_of_nodes(nodes) - number_of_nodes(shown):
         blocks.append(
             f"and {counted(rest, 'node')} in {len(nodes) - len(shown)} other states; -v shows "
             "them\n"
@@ -49,7 +49,7 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
         blocks.append("\n".join(_nowhere(refused, len(result.nowhere), is_known=is_known)) + "\n")
     if overview:
         blocks.append(overview)
-    if _count(nodes) > 1:
+    if number_of_nodes(nodes) > 1:
         blocks.append(_sum(result))
     if limit:
         blocks.append(limit)
@@ -69,10 +69,6 @@ def _limit_text(result: Result) -> str:
         return ""
     pods = f"{known} of {counted(came, 'pod')} simulated"
     return f"not proven: {pods} within the limit of work; --time-limit gives it longer\n"
-
-
-def _count(nodes: Iterable[Simulated]) -> int:
-    return sum(len(node.nodes) for node in nodes)
 
 
 def _most_telling(nodes: Sequence[Simulated], most: int) -> Sequence[Simulated]:

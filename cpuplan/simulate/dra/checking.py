@@ -1,4 +1,4 @@
-"""Pods whose claims are not what they request: CP718 and CP719."""
+"""Pods whose claims are not what they request: CP719, and CP7200 to CP7202."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -68,12 +68,11 @@ def _counting(given: Given, inputs: Inputs, gates: Gates) -> Iterator[Diagnostic
     claimed, requested = sum(known.values()), pod_requests(given.pod, gates).get(CPU, ZERO)
     if requested.milli < claimed * 1000:
         yield diagnose(
-            "CP718",
+            "CP7200",
             given.place,
-            who=given.name,
-            problem=f"claims {counted(claimed, 'CPU')} but requests {requested}: the scheduler and "
-            "the kubelet count only what it requests",
-            remedy="let its containers, or the pod (spec.resources), request and limit as many",
+            pod=given.name,
+            claimed=counted(claimed, "CPU"),
+            requested=requested,
         )
     yield from _throttled(given, known)
 
@@ -101,12 +100,12 @@ def _throttled(given: Given, sizes: Mapping[str, int]) -> Iterator[Diagnostic]:
         claimed, limit = _claimed(container, sizes), container.limits.get(CPU)
         if limit and limit.milli < claimed * 1000:
             yield diagnose(
-                "CP718",
+                "CP7201",
                 given.place,
-                who=f"container {container.name} of {given.name}",
-                problem=f"claims {counted(claimed, 'CPU')} but has a limit of {limit}: its quota "
-                "throttles it",
-                remedy="let its limit be as large as its claims, or omit it",
+                container=container.name,
+                pod=given.name,
+                claimed=counted(claimed, "CPU"),
+                limit=limit,
             )
 
 
@@ -115,10 +114,10 @@ def _twice(given: Given, sizes: Mapping[str, int]) -> Iterator[Diagnostic]:
         claimed, requested = _claimed(container, sizes), container.requests.get(CPU, ZERO)
         if claimed and requested.milli >= claimed * 1000:
             yield diagnose(
-                "CP718",
+                "CP7202",
                 given.place,
-                who=f"container {container.name} of {given.name}",
-                problem=f"claims {counted(claimed, 'CPU')} and requests {requested} as well: with "
-                "the driver's mapping both are counted",
-                remedy="request only what it needs beside its claims",
+                container=container.name,
+                pod=given.name,
+                claimed=counted(claimed, "CPU"),
+                requested=requested,
             )

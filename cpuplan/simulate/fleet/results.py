@@ -15,6 +15,11 @@ class Simulated(NamedTuple):
     outcome: NodeOutcome
 
 
+def number_of_nodes(simulated: Iterable[Simulated]) -> int:
+    """The nodes of several classes."""
+    return sum(len(same.nodes) for same in simulated)
+
+
 class Nowhere(NamedTuple):
     """A pod that no node admits: the last node of each class, and how it refuses the pod."""
 

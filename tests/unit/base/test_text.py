@@ -2,7 +2,16 @@
 
 import pytest
 
-from cpuplan.base.text import counted, did_you_mean, first_of, joined, listed, nearest, plural
+from cpuplan.base.text import (
+    at_most,
+    counted,
+    did_you_mean,
+    first_of,
+    joined,
+    listed,
+    nearest,
+    plural,
+)
 
 
 def test_numbers_and_nouns() -> None:
@@ -43,3 +52,9 @@ def test_a_name_that_the_word_begins_comes_before_a_similar_one() -> None:
     assert nearest("worker1", ["worker-1", "worker100", "worker10"]) == "worker10"
     assert nearest("is", ["isolated"]) is None
     assert nearest("", ["isolated"]) is None
+
+
+def test_no_more_words_than_there_is_room_for() -> None:
+    """`listed` shows one word more where that is as short as to count it."""
+    shown = [at_most(names, 2) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])]
+    assert shown == ["", "a", "a, b", "a, b and 1 more"]

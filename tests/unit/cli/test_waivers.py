@@ -223,3 +223,30 @@ def test_fingerprints_hold_when_lines_move_and_files_are_renamed(
     intent.write_text(f"# a comment\n{intent.read_text()}")
     intent.rename(project / "intents/other.yaml")
     assert prints() == before
+
+
+CLAIMS = REJECTED / "CP7201-limit-below-the-claim"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_waived"), [("CP718", True), ("CP7201", True), ("CP7200", False)]
+)
+def test_a_waiver_of_a_code_that_was_divided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, code: str, *, is_waived: bool
+) -> None:
+    """It waives all that the code stood for; one of a new code waives that alone."""
+    plain_environment(monkeypatch)
+    on(monkeypatch, "2031-01-01")
+    project = make_project(tmp_path / "project", CLAIMS)
+    waive(project, (code, "files:claims.yaml"))
+    _, _, err = run_in(project, ["simulate", "worker-0", "claims.yaml"], capsys)
+    assert ("warning[CP7201]" in err, "1 waived" in err) == (not is_waived, is_waived)
+
+
+def test_errors_of_a_divided_code_cannot_be_waived(project: Path, capsys: Capture) -> None:
+    waive(project, *BOTH, ("CP872", "Intent/main"))
+    code, _, err = run_in(project, ["validate"], capsys)
+    assert code == 1
+    assert "error[CP294]" in err
+    assert "CP872" in err
+    assert "it is an error" in err

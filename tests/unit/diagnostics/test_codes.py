@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from cpuplan.diagnostics.codes import CODES
+from cpuplan.diagnostics.codes import CODES, DIVIDED, successors
 
 #: What can be removed without a loss: a part of an intent or of another document.
 _PART = (
@@ -47,3 +47,26 @@ def test_a_lock_is_never_given_up(code: str) -> None:
 
 def test_a_compiled_file_keeps_its_name() -> None:
     assert "the compiled file keeps its name" in CODES["CP833"].remedy
+
+
+def test_a_divided_code_is_the_code_of_no_finding_and_names_several() -> None:
+    assert {"CP638", "CP718", "CP872", "CP894"} <= DIVIDED
+    assert not DIVIDED & CODES.keys()
+    for code in DIVIDED:
+        names = successors(code)
+        assert len(names) > 1
+        assert {CODES[name].was for name in names} == {code}
+        # What can be waived by the old code can be by each of the new ones, and it is of one stage.
+        assert len({(name[2], CODES[name].severity) for name in names}) == 1
+
+
+def test_codes_that_nobody_divided() -> None:
+    assert successors("CP871") == ("CP871",)
+    assert successors("CP100") == successors("") == ()
+
+
+@pytest.mark.parametrize("stage", "123456789")
+def test_every_stage_has_numbers_left(stage: str) -> None:
+    """Four digits are taken where three are used up."""
+    free = {f"CP{stage}{number:03}" for number in range(100, 1000)} - CODES.keys()
+    assert len(free) > 300

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from cpuplan.base.text import at_most
 from cpuplan.change.impact.earlier import Object, ObjectId
 from cpuplan.change.impact.sides import Pair, Side
 from cpuplan.fleet.before import Key
@@ -140,10 +141,7 @@ def unequal(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, .
 
 def listed(names: Iterable[str]) -> str:
     """Names in words; of many the first ones."""
-    every = list(dict.fromkeys(names))
-    if len(every) <= _MOST:
-        return ", ".join(every)
-    return f"{', '.join(every[:_MOST])} and {len(every) - _MOST} more"
+    return at_most(list(dict.fromkeys(names)), _MOST)
 
 
 def told(changes: Iterable[Changed]) -> str:

@@ -15,7 +15,7 @@ _NUMA_SCORING = Span((1, 4))
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP632 for what the release lacks, CP638 for what it does otherwise."""
+    """CP632 for what the release lacks, CP6200 to CP6202 for what it does otherwise."""
     target = plan.node_class.target
     for field, since in _lacking(plan):
         yield diagnose(
@@ -92,20 +92,10 @@ def _doing_less(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     given = plan.spec.koordinator.numa_topology_policy
     if names.release(node_class.target) is None and given not in (None, "None"):
         label = names.name(node_class.target, keys.NUMA_TOPOLOGY_POLICY)
-        problem = f"no release of Koordinator reads the label {label} of its proposal"
-        hint = f"name a release: from 1.4 on, the label is {keys.NUMA_TOPOLOGY_POLICY}"
-        yield diagnose("CP638", position, problem=problem, hint=hint)
+        yield diagnose("CP6200", position, named=label, known=keys.NUMA_TOPOLOGY_POLICY)
     if plan.spec.koordinator.cpu_amplification_ratio and kubelet.reserved_cpus(plan):
         place = node_class.place("koordinator.cpuAmplificationRatio")
-        problem = (
-            "no release counts reserved CPUs of amplified nodes well (koordinator#2158 is open)"
-        )
-        hint = "leave cpuAmplificationRatio out, or waive this where nodes have few reserved CPUs"
-        yield diagnose("CP638", locate(place), problem=problem, hint=hint)
+        yield diagnose("CP6201", locate(place))
     is_subtracted = names.knows(node_class.target, keys.RESERVATION)
     if is_subtracted and kubelet.reserved_cpus(plan) and not node.has_apply_policy(plan):
-        problem = (
-            "release 1.2 subtracts the reserved CPUs from the allocatable ones of "
-            f"{node_class.name} twice"
-        )
-        yield diagnose("CP638", position, problem=problem, hint="use release 1.3 or later")
+        yield diagnose("CP6202", position, name=node_class.name)

@@ -90,5 +90,5 @@ def test_file_that_a_running_kubelet_has_lost(tmp_path: Path) -> None:
     other = {"var/lib/kubelet/memory_manager_state": "{}"}
     answer = of(answers(tmp_path, planned(), {**running("--v=2"), **other}), FACT)
     assert answer.finding is not None
-    assert answer.finding.code == "CP894"
+    assert answer.finding.code == "CP8225"
     assert of(answers(tmp_path / "down", planned(), other), FACT).verdict is Verdict.UNVERIFIABLE

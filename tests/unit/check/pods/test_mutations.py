@@ -202,7 +202,7 @@ BROKEN: dict[str, tuple[Change, str]] = {
         "CP862",
     ),
     "memory of another NUMA node": (_group(_FAST, "cpuset.mems", "1"), "CP859"),
-    "no controller": (_file(f"{MOUNT}/cgroup.controllers", "cpu memory pids"), "CP894"),
+    "no controller": (_file(f"{MOUNT}/cgroup.controllers", "cpu memory pids"), "CP8221"),
     "throttling": (
         _several(
             _group(_FAST, "cpu.max", "200000 100000"),

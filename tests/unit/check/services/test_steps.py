@@ -313,18 +313,18 @@ KUBERNETES: list[tuple[str, str, Change]] = [
     ("CP874", "is balanced", text("etc/tuned/active_profile", "balanced\n")),
     ("CP898", "does not run", stop("tuned")),
     ("CP898", "verification", text(VERDICT, "Verification failed, current settings differ\n")),
-    ("CP872", "not running", stop("stalld")),
-    ("CP872", "powersave on CPU 4", text(f"{CPU}/cpu4/{GOVERNOR}", "powersave\n")),
-    ("CP872", "15 on CPU 4", text(f"{CPU}/cpu4/power/energy_perf_bias", "15\n")),
-    ("CP872", "3500000 on CPU 4", text(f"{CPU}/cpu4/cpufreq/scaling_max_freq", "3500000\n")),
+    ("CP8210", "not running", stop("stalld")),
+    ("CP8208", "powersave on CPU 4", text(f"{CPU}/cpu4/{GOVERNOR}", "powersave\n")),
+    ("CP8208", "15 on CPU 4", text(f"{CPU}/cpu4/power/energy_perf_bias", "15\n")),
+    ("CP8208", "3500000 on CPU 4", text(f"{CPU}/cpu4/cpufreq/scaling_max_freq", "3500000\n")),
     (
-        "CP872",
+        "CP8201",
         "madvise",
         text("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
     ),
-    ("CP872", "eth0 has 3", text("sys/class/net/eth0/queues/rx-2/rps_cpus", "00\n")),
-    ("CP872", "enabled", text(f"{UNITS}/timers.target.wants/fwupd-refresh.timer", "")),
-    ("CP872", "with priority 12", replace(f"proc/{node.SOFT}/stat", " 11 1 0 0", " 12 1 0 0")),
+    ("CP8206", "eth0 has 3", text("sys/class/net/eth0/queues/rx-2/rps_cpus", "00\n")),
+    ("CP8210", "enabled", text(f"{UNITS}/timers.target.wants/fwupd-refresh.timer", "")),
+    ("CP8209", "with priority 12", replace(f"proc/{node.SOFT}/stat", " 11 1 0 0", " 12 1 0 0")),
 ]
 
 
@@ -370,7 +370,7 @@ OPENSHIFT: list[tuple[str, str, Change]] = [
     ),
     ("CP871", "vm.swappiness=10", replace(PROFILE, "vm.swappiness=10", "vm.swappiness=60")),
     ("CP871", "scheduler.runtime=0", replace(PROFILE, "runtime=0\n", "")),
-    ("CP872", "vm.swappiness", text("proc/sys/vm/swappiness", "60\n")),
+    ("CP8200", "vm.swappiness", text("proc/sys/vm/swappiness", "60\n")),
     ("CP875", "2-7 or more", environment("IRQBALANCE_BANNED_CPUS=7c\0")),
     ("CP898", "plugins: scheduler", lambda root: add(root, LOG, LOST)),
 ]

@@ -32,6 +32,8 @@ def test_sarif() -> None:
         "help": {"text": f"{CODES['CP102'].about}\n\nMore: cpuplan explain CP102"},
         "defaultConfiguration": {"level": "error"},
     }
+    divided = sarif_run(Diagnostic("CP8203", "m", ""))["tool"]["driver"]["rules"][0]
+    assert (divided["id"], divided["deprecatedIds"]) == ("CP8203", ["CP872"])
     assert [rule["id"] for rule in run["tool"]["driver"].pop("rules")] == ["CP102", "CP109"]
     assert run == {
         "tool": {"driver": {"name": "cpuplan", "version": __version__}},

@@ -36,6 +36,23 @@ refused by cpuplan.
     )
 
 
+def test_explain_a_divided_code_and_one_of_its_codes() -> None:
+    assert (
+        explain_code("cp718")
+        == """\
+CP718: divided
+
+CP718 stood for unlike findings, and each has a code of its own now. A waiver of CP718
+is one of all of them.
+
+  CP7200  pod that requests less than it claims
+  CP7201  limit below a claim
+  CP7202  claim that is counted twice
+"""
+    )
+    assert explain_code("CP7201").endswith("It was a part of CP718, which was divided.\n")
+
+
 @pytest.mark.parametrize("name", [*EXPERT_RULES, *FIXED_RULES, *GOALS])
 def test_explain_rule(name: str) -> None:
     sort, _, rest = explain_rule(name).partition(" ")

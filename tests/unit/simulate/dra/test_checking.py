@@ -39,7 +39,7 @@ PART = Request("r", "dra.cpu", capacity=((CAPACITY, "2"),))
 
 
 @pytest.mark.parametrize(
-    ("given", "facts", "messages"),
+    ("given", "facts", "findings"),
     [
         (claiming(same("2"), TWO), node(), []),
         (claiming(same("2"), PART), node("grouped"), []),
@@ -47,28 +47,34 @@ PART = Request("r", "dra.cpu", capacity=((CAPACITY, "2"),))
         (
             claiming({}, TWO),
             node(),
-            ["p claims 2 CPUs but requests 0: the scheduler and the kubelet count only"],
+            [
+                (
+                    "CP7200",
+                    "p claims 2 CPUs but requests 0: the scheduler and the kubelet count only",
+                )
+            ],
         ),
         (
             claiming(same("1"), PART, own=same("2")),
             node("grouped"),
-            ["container main of p claims 2 CPUs but has a limit of 1: its quota throttles it"],
+            [("CP7201", "container main of p claims 2 CPUs but has a limit of 1: its quota")],
         ),
         (claiming(same("1m"), TWO), node("individual", "mapping"), []),
         (
             claiming(same("2"), TWO),
             node("individual", "mapping"),
-            ["container main of p claims 2 CPUs and requests 2 as well: with the driver's"],
+            [("CP7202", "container main of p claims 2 CPUs and requests 2 as well: with the")],
         ),
         (claiming({}, Request("r", "dra.cpu")), node("grouped"), []),  # all of a device
         (claiming({}, TWO._replace(number=None)), node(), []),
         (claiming({}, Request("r", alternatives=(TWO,))), node(), []),
     ],
 )
-def test_claims_and_requests(given: Pod, facts: Any, messages: list[str]) -> None:
-    found = list(check([Given(given, "p", None)], facts, Gates()))
-    assert [one.code for one in found] == ["CP718"] * len(messages)
-    assert all(one.message.startswith(text) for one, text in zip(found, messages, strict=True))
+def test_claims_and_requests(given: Pod, facts: Any, findings: list[tuple[str, str]]) -> None:
+    made = list(check([Given(given, "p", None)], facts, Gates()))
+    assert [finding.code for finding in made] == [code for code, _ in findings]
+    for finding, (_, text) in zip(made, findings, strict=True):
+        assert finding.message.startswith(text)
 
 
 def test_pods_of_the_static_policy_share_cpus() -> None:
