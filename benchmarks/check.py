@@ -120,6 +120,11 @@ def _archive(root: Path, file: Path) -> Path:
     return file
 
 
+def _times(words: Sequence[str | Path], runs: int) -> list[float]:
+    """Of runs after a first one, which fills caches."""
+    return [seconds(words) for _ in range(runs + 1)][1:]
+
+
 def main() -> None:
     """Print a table."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 7
@@ -135,12 +140,10 @@ def main() -> None:
             "read each file": [sys.executable, "-c", PEER, root],
             "start of Python": [sys.executable, "-c", ""],
         }
-        times = {
-            name: [seconds(words) for _ in range(runs + 1)][1:] for name, words in rows.items()
-        }
+        times = {name: _times(words, runs) for name, words in rows.items()}
         print(f"{'256 CPUs, ' + format(threads, ',') + ' threads':<32}{'CPU ms':>10}")
-        for name, found in times.items():
-            print(f"{name:<32}{statistics.median(found) * 1000:>10.0f}")
+        for name, took in times.items():
+            print(f"{name:<32}{statistics.median(took) * 1000:>10.0f}")
 
 
 if __name__ == "__main__":

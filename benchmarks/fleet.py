@@ -140,8 +140,8 @@ class Version:
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise SystemExit(f"{' '.join(command)}: {said[-2000:]}")
-        found = Measured(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
-        self.measured.setdefault(what, []).append(found)
+        run = Measured(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+        self.measured.setdefault(what, []).append(run)
 
     def edit(self, old: str, new: str) -> None:
         """Change one intent."""
@@ -177,8 +177,8 @@ def tell(versions: list[Version], *, is_default: bool) -> None:
     for what in versions[0].measured:
         parts = []
         for version in versions:
-            cpu = statistics.median(found.cpu for found in version.measured[what])
-            memory = statistics.median(found.memory for found in version.measured[what])
+            cpu = statistics.median(run.cpu for run in version.measured[what])
+            memory = statistics.median(run.memory for run in version.measured[what])
             parts.append(f"{cpu:6.2f} s {memory:5.0f} MiB")
         limit = f"  at most {LIMITS[what]} s, {MEMORY} MiB" if what in LIMITS and is_default else ""
         print(f"{what:16} {'   '.join(parts)}{limit}")

@@ -1,5 +1,4 @@
-"""`cpuplan import` as a whole process, side by side with what it is measured against, and in
-bounded memory.
+"""`cpuplan import` as a whole process, beside what it is measured against, in bounded memory.
 
 `python -m benchmarks.import [RUNS]`: medians of interleaved runs. Recorded machines are looked for
 in `../shared`, and what needs one is skipped with the reason where it is not there; the largest
@@ -29,9 +28,7 @@ PROGRAM = (sys.executable, "-c", "from cpuplan.__main__ import main; main()", "i
 
 
 class Row(NamedTuple):
-    """A command, its peer or None, and how many times as long as that, or how many seconds, it may
-    take.
-    """
+    """A command, its peer or None, and how many times as long, or how many seconds, it may take."""
 
     name: str
     words: Sequence[str]
@@ -54,8 +51,9 @@ def unpacked(folder: Path) -> Row:
 
 
 def largest(folder: Path) -> Row:
-    """A machine of 1,920 CPUs beside lscpu, which reads less: it prints no distances, memory, huge
-    pages or devices.
+    """A machine of 1,920 CPUs beside lscpu, which reads less.
+
+    It prints no distances, memory, huge pages or devices.
     """
     if not shutil.which("lscpu"):
         raise SkipError("there is no lscpu")
@@ -69,9 +67,7 @@ def largest(folder: Path) -> Row:
 
 
 def fleet(folder: Path) -> Row:
-    """A must-gather of 100 nodes whose snapshots have up to 19,000 members; seconds, not a
-    ratio.
-    """
+    """Seconds for a must-gather of 100 nodes whose snapshots have up to 19,000 members."""
     samples = sorted((SHARED / "vectors/nto/must-gather").glob("real-*/*/nodes/*/sysinfo.tgz"))
     if not samples:
         raise SkipError(f"there is no must-gather in {SHARED / 'vectors/nto/must-gather'}")
@@ -110,9 +106,9 @@ def measure(row: Row, runs: int, environment: dict[str, str]) -> None:
         mine.append(run(row.words, environment))
         if row.peer:
             theirs.append(run(row.peer, environment))
-    median = statistics.median(each.seconds for each in mine[1:])
-    peak = max(each.memory for each in mine)
-    other = statistics.median(each.seconds for each in theirs[1:]) if theirs else 0
+    median = statistics.median(run.seconds for run in mine[1:])
+    peak = max(run.memory for run in mine)
+    other = statistics.median(run.seconds for run in theirs[1:]) if theirs else 0
     ratio, limit = (f"{median / other:.2f}", f"{row.limit}") if other else ("", f"{row.limit} s")
     peer = f"{other * 1000:.0f}" if other else ""
     print(

@@ -1,6 +1,4 @@
-"""Made-up machines to measure with: a copy of /sys and /proc of many sockets, and a must-gather of
-many nodes.
-"""
+"""Made-up machines to measure with: /sys and /proc of many sockets, a must-gather of many nodes."""
 
 import shutil
 from collections.abc import Iterator
@@ -36,11 +34,11 @@ flags\t\t: fpu vme de pse tsc msr ht lm constant_tsc nopl xtopology
 
 
 def make_root(root: Path, sockets: int) -> int:
-    """Write /sys and /proc of a machine of `sockets` sockets, a NUMA node each, below `root`;
-    return its CPUs.
+    """Write /sys and /proc of a machine below `root`, and return the number of its CPUs.
 
-    The files are those of a live kernel 6.x that a reader may want, with the links between CPUs and
-    NUMA nodes. First threads are numbered before second ones, as most x86 firmware does.
+    It has `sockets` sockets, a NUMA node each. The files are those of a live kernel 6.x that a
+    reader may want, with the links between CPUs and NUMA nodes. First threads are numbered before
+    second ones, as most x86 firmware does.
     """
     cores = sockets * _CORES
     cpus = 2 * cores
@@ -106,11 +104,14 @@ def _cache(
     }
 
 
+def _distance(node: int, other: int) -> str:
+    if other == node:
+        return "10"
+    return "21" if other // 4 == node // 4 else "31"
+
+
 def _make_node(folder: Path, members: CpuSet, node: int, nodes: int, cpus: int) -> None:
-    distances = " ".join(
-        "10" if other == node else "21" if other // 4 == node // 4 else "31"
-        for other in range(nodes)
-    )
+    distances = " ".join(_distance(node, other) for other in range(nodes))
     memory = f"Node {node} MemTotal:      268435456 kB\nNode {node} MemFree:      241591910 kB"
     _write(
         folder,
@@ -165,9 +166,7 @@ def _write(folder: Path, files: dict[str, str]) -> None:
 
 
 def make_must_gather(folder: Path, samples: list[Path], nodes: int) -> None:
-    """Write a must-gather of `nodes` nodes to `folder`: snapshots are those of `samples` in turn,
-    with Node objects.
-    """
+    """Write a must-gather of `nodes` nodes, whose snapshots are `samples` in turn, to `folder`."""
     objects = folder / "image/cluster-scoped-resources/core/nodes"
     objects.mkdir(parents=True)
     for number in range(nodes):

@@ -263,21 +263,21 @@ def measured(node: NodeClass, most: float) -> Case | None:
 
 def survey(most: float, word: str = "") -> dict[str, list[Case]]:
     """The cases of each kind of mistake, on every recorded machine that does not bear it."""
-    found: dict[str, list[Case]] = {}
+    cases: dict[str, list[Case]] = {}
     for hardware, topology in recorded():
         for name, node in wrong(topology, hardware):
             case = measured(node, most) if word in name else None
             if case:
-                found.setdefault(name, []).append(case)
-    return found
+                cases.setdefault(name, []).append(case)
+    return cases
 
 
-def print_survey(found: dict[str, list[Case]]) -> None:
+def print_survey(by_kind: dict[str, list[Case]]) -> None:
     """A line for each kind of mistake, and one for all."""
     print(f"{'CPU milliseconds':<56}{'cases':>6}{'median':>8}{'slowest':>9}{'late':>6}")
     for name, cases in (
-        *found.items(),
-        ("all", [case for some in found.values() for case in some]),
+        *by_kind.items(),
+        ("all", [case for some in by_kind.values() for case in some]),
     ):
         slowest, late = max(cases), sorted(case for case in cases if case.seconds > LIMIT)
         middle = statistics.median(case.seconds for case in cases)

@@ -78,9 +78,7 @@ def cpu_seconds(words: Sequence[str], folder: Path) -> float:
 
 
 def make_project(folder: Path, profiles: int) -> Path:
-    """A project of `profiles` PerformanceProfiles as they are, each for a node; compiled, so that
-    it has a lock.
-    """
+    """A project, compiled and so with a lock, of `profiles` PerformanceProfiles for a node each."""
     numbers = [{"number": number} for number in range(1, profiles + 1)]
     for name, text in (
         ("inventories/site.yaml", INVENTORY + "".join(NODES % number for number in numbers)),
@@ -138,15 +136,17 @@ def compare(name: str, own: Sequence[float], peer: str, theirs: Sequence[float])
 
 def measure_profiles(folder: Path, runs: int) -> None:
     """Compile one profile and many, each run beside those of its peers."""
-    one, many = (make_project(folder / str(count), count) for count in (1, MANY))
+    single_project, project_of_many = (
+        make_project(folder / str(count), count) for count in (1, MANY)
+    )
     has_operator = shutil.which(OPERATOR) is not None
     inputs = [operator_input(folder / f"operator-{count}", count) for count in (1, MANY)]
     singles, readers, shares, operators = [], [], [], []
     for _ in range(runs):
-        single, all_of_them = compile_anew(one), compile_anew(many)
+        single, all_of_them = compile_anew(single_project), compile_anew(project_of_many)
         singles.append(single)
         shares.append((all_of_them - single) / (MANY - 1))
-        readers.append(cpu_seconds(READERS, one))
+        readers.append(cpu_seconds(READERS, single_project))
         if has_operator:
             first, rest = map(render, inputs)
             operators.append((rest - first) / (MANY - 1))

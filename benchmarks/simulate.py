@@ -1,9 +1,9 @@
-"""The simulator's inner loops against the Go code of the kubelet and of Koordinator:
-`python -m benchmarks.simulate [RUNS]`.
+"""The simulator's inner loops against the Go code of the kubelet and of Koordinator.
 
-Go's CPU times are those of a machine on which `sum(i * i for i in range(1000000))` took 60 ms: they
-are scaled by what this takes here. The faster of Go's two runs counts (of Koordinator's 200 the
-fastest), and the median of ours. Hints and merges include decoding JSON.
+`python -m benchmarks.simulate [RUNS]`. Go's CPU times are those of a machine on which `sum(i * i
+for i in range(1000000))` took 60 ms: they are scaled by what this takes here. The faster of Go's
+two runs counts (of Koordinator's 200 the fastest), and the median of ours. Hints and merges include
+decoding JSON.
 """
 
 import json
@@ -34,9 +34,7 @@ FLEET_NODES, FLEET_PODS, FLEET_LIMIT = 1000, 10, 20
 
 
 class Machine(NamedTuple):
-    """A regular machine with two threads a core, all first threads numbered before the second
-    ones.
-    """
+    """A regular machine with two threads a core; first threads are numbered before second ones."""
 
     cpus: int
     sockets: int
@@ -108,25 +106,24 @@ def hints_case(machine: Machine, count: int) -> Callable[[], object]:
     return call
 
 
+def _hint(data: dict[str, Any]) -> TopologyHint:
+    return TopologyHint(sum([1 << node for node in data["numa"]]), data["preferred"])
+
+
+def _hints(provider: dict[str, list[dict[str, Any]]]) -> ProviderHints:
+    return {name: list(map(_hint, listed)) for name, listed in provider.items()}
+
+
 def merge_case(policy: str, nodes: int, providers: int) -> Callable[[], object]:
     machine = Machine(nodes * 4, 1, nodes, nodes).topology()
     hints = generate_cpu_topology_hints(machine, machine.all, 0, 1)
     # nothing ends the search early
-    one = [{"numa": members(hint.affinity or 0), "preferred": False} for hint in hints]
-    request = json.dumps([{f"resource{index}": one} for index in range(providers)])
+    listed = [{"numa": members(hint.affinity or 0), "preferred": False} for hint in hints]
+    request = json.dumps([{f"resource{index}": listed} for index in range(providers)])
     numa = NUMAInfo(tuple(range(nodes)), dict.fromkeys(range(nodes), (10,) * nodes))
 
     def call() -> object:
-        given: list[ProviderHints | None] = [
-            {
-                name: [
-                    TopologyHint(sum([1 << node for node in hint["numa"]]), hint["preferred"])
-                    for hint in listed
-                ]
-                for name, listed in provider.items()
-            }
-            for provider in json.loads(request)
-        ]
+        given: list[ProviderHints | None] = list(map(_hints, json.loads(request)))
         return new_policy(policy, numa, {}).merge(given)
 
     return call
@@ -185,9 +182,7 @@ ROWS = (
 
 
 def admit_fleet(nodes: int, pods: int) -> float:
-    """Seconds for `nodes` nodes with 128 CPUs in 8 NUMA nodes, to each of which `pods` pods
-    come.
-    """
+    """Seconds for `pods` pods on each of `nodes` nodes with 128 CPUs in 8 NUMA nodes."""
     gib = 1024**3
     memory = [NodeMemory(node, 32 * gib) for node in range(LARGE.numa_nodes)]
     distances = dict.fromkeys(range(LARGE.numa_nodes), (10,) * LARGE.numa_nodes)
@@ -224,13 +219,14 @@ def milliseconds(call: Callable[[], object], runs: int) -> float:
     return statistics.median(times) * 1000
 
 
+def _calibrate() -> int:
+    return sum(i * i for i in range(1000000))
+
+
 def main() -> None:
     """Print a table; 1 when a row is slower than its limit."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 30
-    scale = (
-        min(milliseconds(lambda: sum(i * i for i in range(1000000)), 1) for _ in range(10))
-        / CALIBRATION
-    )
+    scale = min(milliseconds(_calibrate, 1) for _ in range(10)) / CALIBRATION
     print(f"Go's times are scaled by {scale:.2f}")
     print(f"{'case':<42}{'Go ms':>8}{'ms':>8}{'times faster':>14}{'limit':>7}")
     slow = 0

@@ -56,12 +56,12 @@ COMMON: dict[str, Any] = {"reserved": {"percent": 10}, "shared": {"percent": 5}}
 
 def seconds(work: Callable[[], object], runs: int) -> tuple[float, float]:
     """Medians of processor time and wall time."""
-    found = []
+    times = []
     for _ in range(runs):
         wall, cpu = time.perf_counter(), time.process_time()
         work()
-        found.append((time.process_time() - cpu, time.perf_counter() - wall))
-    return statistics.median(cpu for cpu, _ in found), statistics.median(wall for _, wall in found)
+        times.append((time.process_time() - cpu, time.perf_counter() - wall))
+    return statistics.median(cpu for cpu, _ in times), statistics.median(wall for _, wall in times)
 
 
 def refused(node: NodeClass) -> None:
@@ -141,7 +141,7 @@ def unlike(cpus: int) -> list[NodeClass]:
 
 def explained() -> None:
     """Two lines: all kinds of mistakes on all recorded machines, and the slowest of them."""
-    cases = [case for found in mistakes.survey(MOST).values() for case in found]
+    cases = [case for of_kind in mistakes.survey(MOST).values() for case in of_kind]
     late = sum(case.seconds > mistakes.LIMIT for case in cases)
     slowest = max(cases, key=lambda case: case.seconds)
     middle = statistics.median(case.seconds for case in cases)
@@ -150,9 +150,9 @@ def explained() -> None:
     row(f"the slowest: {slowest.hardware}", seconds_of_it, mistakes.LIMIT)
 
 
-def row(name: str, found: tuple[float, float], limit: float) -> None:
+def row(name: str, times: tuple[float, float], limit: float) -> None:
     """One line of the table, in milliseconds."""
-    cpu, wall = (1000 * number for number in found)
+    cpu, wall = (1000 * number for number in times)
     print(f"{name:<58}{cpu:>8.1f}{wall:>9.1f}{1000 * limit:>7.0f}")
 
 
@@ -188,10 +188,10 @@ def main() -> None:
     nodes = [node_class(topology, COMMON) for _, topology in recorded()]
     if nodes:
         explained()
-        each = [seconds(partial(solver.solve, node, locate), 1) for node in nodes]
+        times = [seconds(partial(solver.solve, node, locate), 1) for node in nodes]
         middle = (
-            statistics.median(cpu for cpu, _ in each),
-            statistics.median(wall for _, wall in each),
+            statistics.median(cpu for cpu, _ in times),
+            statistics.median(wall for _, wall in times),
         )
         row(f"{len(nodes)} machines of the corpus, median", middle, 0.05)
 

@@ -48,8 +48,8 @@ class Api:
 
     def hostile_to(self, path: str) -> Hostile | None:
         """What answers in place of the API."""
-        found = (answer for start, answer in self.hostile.items() if path.startswith(start))
-        return next(found, None)
+        answers = (answer for start, answer in self.hostile.items() if path.startswith(start))
+        return next(answers, None)
 
     def answer(self, method: str, path: str, query: Mapping[str, list[str]]) -> tuple[int, Any]:
         """Status and body."""
@@ -70,25 +70,26 @@ class Api:
         namespace = ""
         if names[0] == "namespaces" and len(names) > 2:
             namespace, names = names[1], names[2:]
-        listed = [each for each in self.objects if _is_of(each, group, names[0])]
+        listed = [item for item in self.objects if _is_of(item, group, names[0])]
         if not listed and names[0] not in {kind.plural for kind in KINDS.values()}:
             return 404, "404 page not found\n"
         if len(names) == 1:
             return 200, self._page(listed, int(query.get("continue", ["0"])[0]), version)
-        for each in listed:
-            metadata = each["metadata"]
+        for item in listed:
+            metadata = item["metadata"]
             if (metadata["name"], metadata.get("namespace", "")) == (names[1], namespace):
-                return 200, each
+                return 200, item
         return 404, _status(404, f"{names[0]} {names[1]} not found", name=names[1])
 
     def _page(self, listed: Sequence[Any], start: int, version: str) -> dict[str, Any]:
         end = start + self.page
         metadata = {"continue": str(end)} if end < len(listed) else {}
-        bare = [
-            {key: value for key, value in each.items() if key not in ("kind", "apiVersion")}
-            for each in listed[start:end]
-        ]
+        bare = [_without_kind(item) for item in listed[start:end]]
         return {"kind": "List", "apiVersion": version, "metadata": metadata, "items": bare}
+
+
+def _without_kind(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if key not in ("kind", "apiVersion")}
 
 
 def _parts(path: str) -> list[str]:
@@ -97,8 +98,8 @@ def _parts(path: str) -> list[str]:
     return [first, "", *rest] if first == "api" else [first, *rest]
 
 
-def _is_of(each: Mapping[str, Any], group: str, plural: str) -> bool:
-    kind = KINDS.get(each["kind"])
+def _is_of(item: Mapping[str, Any], group: str, plural: str) -> bool:
+    kind = KINDS.get(item["kind"])
     return kind is not None and (kind.group, kind.plural) == (group, plural)
 
 

@@ -1,5 +1,4 @@
-"""What an API server does with the emitted admission policies, as far as they need it: CEL with
-Kubernetes' functions.
+"""What an API server does with the emitted admission policies, as far as they need it.
 
 The expressions are evaluated by cel-python, which knows the language; `quantity`, `join` and
 `jsonpatch.escapeKey` are Kubernetes' own (k8s.io/apiserver/pkg/cel/library) and are given here. The
@@ -53,24 +52,24 @@ class Request(NamedTuple):
 
 def admit(objects: Sequence[Mapping[str, Any]], request: Request) -> Answer:
     """Run a request past all bound policies among `objects`."""
-    found = {(each["kind"], each["metadata"]["name"]): each for each in objects}
+    by_name = {(item["kind"], item["metadata"]["name"]): item for item in objects}
     pod = _with_defaults(request.pod)
-    for _, policy in _bound(found, "MutatingAdmissionPolicy", request):
+    for _, policy in _bound(by_name, "MutatingAdmissionPolicy", request):
         pod = _with_defaults(_mutated(policy, request._replace(pod=pod)))
     said: dict[str, list[str]] = {"Deny": [], "Warn": []}
-    for binding, policy in _bound(found, "ValidatingAdmissionPolicy", request):
+    for binding, policy in _bound(by_name, "ValidatingAdmissionPolicy", request):
         for action in binding["spec"]["validationActions"]:
             said[action] += _problems(policy, request._replace(pod=pod))
     return Answer(said["Deny"], said["Warn"], pod)
 
 
 def _bound(
-    found: Mapping[tuple[str, str], Mapping[str, Any]], kind: str, request: Request
+    by_name: Mapping[tuple[str, str], Mapping[str, Any]], kind: str, request: Request
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """(binding, policy) whose constraints take the request."""
     pairs = [
-        (each, found[kind, each["spec"]["policyName"]])
-        for (its_kind, _), each in sorted(found.items())
+        (binding, by_name[kind, binding["spec"]["policyName"]])
+        for (its_kind, _), binding in sorted(by_name.items())
         if its_kind == f"{kind}Binding"
     ]
     return [pair for pair in pairs if _is_for(pair[1], request)]
@@ -154,8 +153,8 @@ def _program(expression: str) -> Any:
     functions = {
         "dyn": lambda value: value,
         "quantity": _quantity,
-        "compareTo": lambda one, other: celtypes.IntType(
-            (one.amount > other.amount) - (one.amount < other.amount)
+        "compareTo": lambda left, right: celtypes.IntType(
+            (left.amount > right.amount) - (left.amount < right.amount)
         ),
         "isInteger": lambda quantity: celtypes.BoolType(quantity.amount.denominator == 1),
         "join": lambda texts, between: celtypes.StringType(str(between).join(map(str, texts))),

@@ -1,5 +1,4 @@
-"""What a case of `tests/rejected/` needs beside its files: compiled output, a node's root,
-archives, another run.
+"""What a case of `tests/rejected/` needs beside its files: output, roots, archives, other runs.
 
 Most of it is a row of steps, in order, on the project's folder. What must last while the command
 runs is a context.

@@ -34,5 +34,5 @@ def answers(root: Path, plan: ConfiguredPlan, locate: Locate = nowhere) -> list[
 
 def findings(root: Path, plan: ConfiguredPlan, locate: Locate = nowhere) -> list[Diagnostic]:
     """What differs on a node; settings with one cause have one finding."""
-    found = (answer.finding for answer in answers(root, plan, locate) if answer.finding)
-    return list(dict.fromkeys(found))
+    differing = (answer.finding for answer in answers(root, plan, locate) if answer.finding)
+    return list(dict.fromkeys(differing))

@@ -47,9 +47,7 @@ def _switched() -> Iterator[tuple[str, Any]]:
 
 
 def pairs() -> Iterator[Row]:
-    """Every word by itself and every two words of different subjects, all else as it is by
-    default.
-    """
+    """Every word, and every two words of different subjects; all else is as it is by default."""
     known = [(subject, word) for subject, words in subjects().items() for word in words]
     yield from ({subject: word} for subject, word in known)
     for first, second in combinations(known, 2):
@@ -72,8 +70,8 @@ def grown(random: Random, folder: Path) -> dict[str, str]:
 def is_valid(folder: Path, row: Row) -> bool:
     """Whether cpuplan finds no error in the project of a row."""
     write(folder, row)
-    _, found = pipeline.judge(pipeline.load(folder))
-    return not errors(found)
+    _, diagnostics = pipeline.judge(pipeline.load(folder))
+    return not errors(diagnostics)
 
 
 def compiled(folder: Path, row: Row) -> tuple[bool, list[Diagnostic]]:

@@ -1,6 +1,4 @@
-"""Lets every test import `tests.…`: pytest puts the folder of this file's package, the repository,
-on the path.
-"""
+"""Lets every test import `tests.…`: pytest puts the parent of this folder on the path."""
 
 from collections.abc import Iterator
 

@@ -78,10 +78,10 @@ def _on_openshift(plan: ConfiguredPlan, release: str) -> ConfiguredPlan:
 
 def recorded() -> Iterator[tuple[Path, list[nto_render.Compiled]]]:
     """(case, plans) of recorded profiles that the node tuning operator and cpuplan both take."""
-    for found in sorted(nto_render.VECTORS.rglob("case.yaml")):
-        if nto_render._load(found)[0]["exit_code"] == 0:
+    for case in sorted(nto_render.VECTORS.rglob("case.yaml")):
+        if nto_render._load(case)[0]["exit_code"] == 0:
             try:
-                yield found.parent, nto_render._compile_all(found.parent)
+                yield case.parent, nto_render._compile_all(case.parent)
             except nto_render.RefusedError:
                 continue
 
@@ -89,7 +89,7 @@ def recorded() -> Iterator[tuple[Path, list[nto_render.Compiled]]]:
 def machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     """The MachineConfigs of a plan."""
     yield from (
-        each.data for each in openshift.manifests(plan) if each.data["kind"] == "MachineConfig"
+        item.data for item in openshift.manifests(plan) if item.data["kind"] == "MachineConfig"
     )
 
 
@@ -104,18 +104,19 @@ def recorded_machine_configs() -> Iterator[tuple[str, dict[str, Any]]]:
 def ignition_files(machine_config: dict[str, Any]) -> dict[str, File]:
     """The files that a MachineConfig lays down, by absolute path, its units among them."""
     config = machine_config["spec"]["config"]
-    found = {}
+    files = {}
     for file in config["storage"]["files"]:
         header, _, text = file["contents"]["source"].partition(",")
         assert header == "data:text/plain;charset=utf-8;base64"
-        found[file["path"]] = File(file["mode"], b64decode(text, validate=True))
+        files[file["path"]] = File(file["mode"], b64decode(text, validate=True))
     for unit in config.get("systemd", {}).get("units", ()):
-        found[f"{UNITS}/{unit['name']}"] = File(0o644, unit["contents"].encode())
-    return found
+        files[f"{UNITS}/{unit['name']}"] = File(0o644, unit["contents"].encode())
+    return files
 
 
 def node_files(plan: ConfiguredPlan) -> dict[str, File]:
-    """The same of a plan for Kubernetes, where an administrator copies them; scripts are started by
-    their shell.
+    """The same of a plan for Kubernetes, where an administrator copies them.
+
+    Scripts are started by their shell.
     """
     return {f"/{path}": File(0o644, data) for path, data in kubernetes.node_files(plan).items()}

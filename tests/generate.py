@@ -1,8 +1,8 @@
-"""Writes what is made from the code: schemas, references, `tests/expected/`, messages of
-`tests/rejected/`, plans of `tests/plans/`.
+"""Writes what is made from the code: schemas, pages and expectations of tests.
 
-`python -m tests.generate`, then read the difference. `tests/test_generated.py` says when something
-is stale.
+`python -m tests.generate` writes `schemas/`, references of `docs/`, `tests/expected/`, messages of
+`tests/rejected/` and plans of `tests/plans/`; then read the difference. `tests/test_generated.py`
+says when something is stale.
 """
 
 import tempfile

@@ -63,10 +63,11 @@ def write_state(
     root: Path, default: str, entries: Mapping[str, Mapping[str, str]], policy: str = "static"
 ) -> None:
     """The kubelet's state file."""
-    sets = {
-        pod: {name: CpuSet.parse(cpus).bits for name, cpus in containers.items()}
-        for pod, containers in entries.items()
-    }
+    sets = {pod: _masks(containers) for pod, containers in entries.items()}
     path = root / STATE
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dump(CPUState(CpuSet.parse(default).bits, sets), policy, Gates()))
+
+
+def _masks(containers: Mapping[str, str]) -> dict[str, int]:
+    return {name: CpuSet.parse(cpus).bits for name, cpus in containers.items()}

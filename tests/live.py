@@ -1,6 +1,4 @@
-"""A cluster that has taken what was compiled for it: the objects of its API, with what servers and
-operators add.
-"""
+"""A cluster with what was compiled for it: its objects, and what servers and operators add."""
 
 import base64
 import json
@@ -39,7 +37,9 @@ class Cluster:
         self.plans = plans
         named = [(plan, backends.of(plan.node_class)) for plan in plans]
         facts = backends.of(plans[0].node_class).facts_of_cluster(plans)
-        states = [state.text(one, backend, facts.get(one.node_class.key)) for one, backend in named]
+        states = [
+            state.text(plan, backend, facts.get(plan.node_class.key)) for plan, backend in named
+        ]
         self.expected: list[Expected] = list(map(read, states))
         made = [compiled.of_class(plan, backend.manifests(plan)) for plan, backend in named]
         listed = compiled.files("lab", made, (), plans)
@@ -49,15 +49,15 @@ class Cluster:
 
     def objects(self) -> list[dict[str, Any]]:
         """What the API has."""
-        found: list[dict[str, Any]] = []
+        objects: list[dict[str, Any]] = []
         for plan, expected in zip(self.plans, self.expected, strict=True):
             for name in expected.nodes:
-                found.append(node(expected, name))
+                objects.append(node(expected, name))
                 if plan.settings.of(nrt.NAME):
-                    found.append(topologies.named(nrt.node_resource_topology(plan), name))
+                    objects.append(topologies.named(nrt.node_resource_topology(plan), name))
             if RENDERED in expected.facts:
-                found.append(rendered(plan))
-        return [*found, *(_live(each.data) for each in self.compiled)]
+                objects.append(rendered(plan))
+        return [*objects, *(_live(manifest.data) for manifest in self.compiled)]
 
 
 def node(expected: Expected, name: str) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def rendered(plan: ConfiguredPlan) -> dict[str, Any]:
     spec: dict[str, Any] = json.loads(to_json(pool.rendered.spec))
     spec["kernelArguments"] = ["psi=0", *spec["kernelArguments"], "console=ttyS0"]
     storage = spec["config"]["storage"]
-    storage["files"] = [each for each in storage["files"] if each["path"] not in GENERATED]
+    storage["files"] = [file for file in storage["files"] if file["path"] not in GENERATED]
     configuration = kubelet.configuration(plan.settings.of(kubelet.NAME))
     moved = configuration.pop("systemReserved", {})
     sizing = "".join(

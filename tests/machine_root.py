@@ -32,12 +32,12 @@ def _cpus(plan: ConfiguredPlan) -> Iterator[tuple[str, object]]:
     yield f"{CPU}/offline", offlined
     yield f"{CPU}/smt/active", int(topology.threads_per_core > 1)
     for cpu in online:
-        each, folder = topology[cpu], f"{CPU}/cpu{cpu}"
-        yield f"{folder}/topology/core_id", each.core_id
-        yield f"{folder}/topology/physical_package_id", each.socket
-        yield f"{folder}/topology/die_id", each.die
+        core, folder = topology[cpu], f"{CPU}/cpu{cpu}"
+        yield f"{folder}/topology/core_id", core.core_id
+        yield f"{folder}/topology/physical_package_id", core.socket
+        yield f"{folder}/topology/die_id", core.die
         yield f"{folder}/cache/index3/level", 3
-        shared = topology.uncore_caches[each.uncore_cache] & online
+        shared = topology.uncore_caches[core.uncore_cache] & online
         yield f"{folder}/cache/index3/shared_cpu_list", shared
 
 

@@ -86,7 +86,9 @@ def _other(leaf: Any) -> Any:
         return leaf + 1
     if isinstance(leaf, str):
         return other_text(leaf)
-    return {"x": "x"} if isinstance(leaf, dict) else ["x"] if isinstance(leaf, list) else "x"
+    if isinstance(leaf, dict):
+        return {"x": "x"}
+    return ["x"] if isinstance(leaf, list) else "x"
 
 
 def other_text(text: str) -> str:

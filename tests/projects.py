@@ -20,8 +20,9 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"recorded data is
 
 
 def make_project(target: Path, *layers: Path) -> Path:
-    """A project from the base project and, over it, the files of each layer. An empty file takes a
-    file away.
+    """A project from the base project and, over it, the files of each layer.
+
+    An empty file takes a file away.
     """
     for layer in (BASE, *layers):
         for path in sorted(layer.rglob("*")):
@@ -43,8 +44,8 @@ def run_in(
     capture.readouterr()
     with chdir(folder):
         code = run(list(arguments))
-    found = capture.readouterr()
-    return code, found.out, found.err
+    printed = capture.readouterr()
+    return code, printed.out, printed.err
 
 
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,9 +28,7 @@ _DUMP = "must-gather.local.4711"
 
 
 class Block(NamedTuple):
-    """A block of the text: its language, its text, and the file that the sentence before it names
-    first.
-    """
+    """A block: its language, its text, and the file that the sentence before it names first."""
 
     language: str
     text: str
@@ -40,12 +38,12 @@ class Block(NamedTuple):
 def blocks(page: str, section: str) -> list[Block]:
     """The blocks of a section, by its heading."""
     text = (REPOSITORY / page).read_text().partition(f"{section}\n")[2].partition("\n## ")[0]
-    found = []
+    parts = []
     for match in re.finditer(r"^```(\w+)(?: \w+)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         before = text[: match.start()].rstrip().rpartition("\n\n")[2]
         named = re.search(r"`([\w./-]+\.yaml)`", before)
-        found.append(Block(match[1], match[2], named[1] if named else ""))
-    return found
+        parts.append(Block(match[1], match[2], named[1] if named else ""))
+    return parts
 
 
 def commands(block: Block) -> list[str]:

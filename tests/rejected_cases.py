@@ -1,5 +1,4 @@
-"""The cases of `tests/rejected/`: a project that is wrong in one way, a command, and everything
-that it prints.
+"""The cases of `tests/rejected/`: a project that is wrong in one way, and what a command prints.
 
 A folder `CPnnn-<slug>` holds the files that differ from `base`, `case.yaml` (arguments, and the
 exit code) and `expected.txt`. What no file can say, such as a folder without permission, is
@@ -32,11 +31,11 @@ class Case(NamedTuple):
 
 def cases() -> list[Case]:
     """All cases, by name."""
-    found = []
+    result = []
     for folder in sorted(REJECTED.glob("CP*")):
         data: dict[str, Any] = yaml.safe_load((folder / "case.yaml").read_text())
-        found.append(Case(folder, data["arguments"].split(), data["exit"]))
-    return found
+        result.append(Case(folder, data["arguments"].split(), data["exit"]))
+    return result
 
 
 def compile_first(case: Case, target: Path) -> None:

@@ -1,6 +1,4 @@
-"""The emitted playbook, judged by ansible-lint, and played by Ansible on a folder that stands for a
-node's root.
-"""
+"""The emitted playbook, judged by ansible-lint, and played on a folder in place of a root."""
 
 import shutil
 import subprocess

@@ -2,15 +2,11 @@
 
 import re
 import tomllib
-from pathlib import Path
-
-import pytest
 
 from tests.projects import REPOSITORY
 
 PACKAGE = REPOSITORY / "cpuplan"
 PAGE = (REPOSITORY / "docs/architecture.md").read_text()
-ROOMS = sorted({path.parent for path in PACKAGE.rglob("*.py")})
 
 
 def floors_of_the_page() -> list[list[str]]:
@@ -62,9 +58,3 @@ def test_every_place_on_the_page_exists() -> None:
         if not ((PACKAGE / place).exists() or (REPOSITORY / place).exists())
     ]
     assert not sorted(missing)
-
-
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.relative_to(REPOSITORY).as_posix())
-def test_no_module_is_too_long_to_be_one_subject(room: Path) -> None:
-    lengths = {path.stem: path.read_text().count("\n") for path in room.glob("*.py")}
-    assert not {name: lines for name, lines in lengths.items() if lines > 800}

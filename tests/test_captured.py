@@ -18,7 +18,7 @@ HELD = {"every-pool": 81, "flat-domain": 79, "flat-partition": 68, "plain": 86, 
 
 @pytest.mark.parametrize("name", captured.names())
 def test_no_fewer_facts_are_held(name: str) -> None:
-    held = [each for each in cases.case(name).clean if each.verdict is Verdict.HELD]
+    held = [answer for answer in cases.case(name).clean if answer.verdict is Verdict.HELD]
     assert len(held) >= HELD[name]
 
 
@@ -38,11 +38,11 @@ def unverifiable(answers: Sequence[Answer]) -> set[str]:
 def test_what_no_node_shows_raises_no_alert(name: str) -> None:
     clean = cases.case(name).clean
     assert [fact for fact in unverifiable(clean) if not re.match(LACKING, fact)] == []
-    found = counted(clean).facts
+    facts = counted(clean).facts
     number = counts(clean)
-    assert found["unshown"] > 0
-    assert found["held"] == number[Verdict.HELD]
-    assert found["unverifiable"] + found["unshown"] == number[Verdict.UNVERIFIABLE]
+    assert facts["unshown"] > 0
+    assert facts["held"] == number[Verdict.HELD]
+    assert facts["unverifiable"] + facts["unshown"] == number[Verdict.UNVERIFIABLE]
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,13 @@ def test_case(name: str) -> None:
     assert not errors(made.diagnostics)
     for node in made.plan.nodes:
         assert solver.verify(
-            node.node_class, {each.name: each.cpus for each in (*node.pools, *node.sets)}
+            node.node_class, {pool.name: pool.cpus for pool in (*node.pools, *node.sets)}
         )
         given = sorted(cpu for pool in node.pools for cpu in pool.cpus)
         assert given == list(node.topology.online)
         assert {pool.name for pool in node.pools} <= set(POOLS)
         hidden = [node.pool(pool).cpus for pool in HIDDEN]
-        assert not any(cpus & each.cpus for cpus in hidden for each in node.sets), (
+        assert not any(cpus & pool.cpus for cpus in hidden for pool in node.sets), (
             "pods would run on hidden CPUs"
         )
         assert node.pool("reserved").cpus != EMPTY

@@ -1,7 +1,7 @@
-"""Every suite notices an expectation that is not what cpuplan does: each kind of value of a few of
-them is changed and taken away, and the suite must fail.
+"""Every suite notices an expectation that is not what cpuplan does.
 
-What a suite does not compare is listed here, with the reason.
+Each kind of value of a few of them is changed and taken away, and the suite must fail. What a suite
+does not compare is listed here, with the reason.
 """
 
 import base64
@@ -252,6 +252,10 @@ _NOT_OF_PPC = (
 )
 
 
+def _only(case: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: case[key] for key in keys}
+
+
 @pytest.mark.parametrize("name", ["syn-2s64-block", "syn-hosted-2nodepools"])
 def test_nto_ppc(name: str, tmp_path: Path) -> None:
     folder = nto_ppc.FOLDER / "ppc" / name
@@ -261,7 +265,7 @@ def test_nto_ppc(name: str, tmp_path: Path) -> None:
     copies = [
         {"args": case["args"], **mutant.value, "id": f"{case['id']} {mutant.kind}"}
         for case in answered
-        for mutant in mutants({key: case[key] for key in compared}, _text_of_lines)
+        for mutant in mutants(_only(case, compared), _text_of_lines)
     ]
     _answers(folder, tmp_path, "cases.yaml", copies)
     results = list(nto_ppc.run([tmp_path]))
@@ -405,7 +409,7 @@ def test_nto_releases(tmp_path: Path) -> None:
             mutated.append(json.dumps({**line, key: mutant.value}))
     file = tmp_path / "render" / "4.15.jsonl"
     file.write_text("\n".join(mutated))
-    failures = [failure for _, found in nto_releases.run([file]) for failure in found]
+    failures = [failure for _, of_case in nto_releases.run([file]) for failure in of_case]
     noticed = {int(failure.split(":")[1]) for failure in failures}
     results = [(kind, ["."] if at in noticed else []) for at, kind in enumerate(kinds, start=1)]
     assert len(results) > 200

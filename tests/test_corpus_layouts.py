@@ -1,6 +1,4 @@
-"""A standard intent on every recorded machine: a reserved core on each NUMA node, the rest
-isolated.
-"""
+"""Every recorded machine with a reserved core on each NUMA node, and the rest isolated."""
 
 import json
 from pathlib import Path
@@ -60,9 +58,9 @@ def check(plan: NodePlan) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_layout(machine: str) -> None:
-    found = topologies(machine)
-    assert found
-    for topology in found:
+    known = topologies(machine)
+    assert known
+    for topology in known:
         node = node_class(topology, INTENT)
         plan = solver.solve(node, locate)
         check(plan)

@@ -88,8 +88,8 @@ def _ends(folder: Path, words: list[str], capfd: pytest.CaptureFixture[str]) -> 
 
 def _imported(folder: Path, source: Path, capfd: pytest.CaptureFixture[str]) -> str:
     """The name of the machine's node, which has the label that the intents select."""
-    found = run_in(folder, ["import", str(source), "--cluster", "lab", "--force"], capfd)
-    assert found[0] == 0, found
+    outcome = run_in(folder, ["import", str(source), "--cluster", "lab", "--force"], capfd)
+    assert outcome[0] == 0, outcome
     name = ""
     for path in (folder / "inventories").glob("*.yaml"):
         documents = list(yaml.safe_load_all(path.read_text()))

@@ -26,7 +26,7 @@ _UNSERVED = (404, 405)
 
 def kinds() -> set[str]:
     """All kinds that are emitted."""
-    return {each["kind"] for _, found in objects.every() for each in found}
+    return {item["kind"] for _, members in objects.every() for item in members}
 
 
 def test_every_kind_is_known() -> None:
@@ -37,11 +37,11 @@ def test_every_kind_is_known() -> None:
 def test_no_default_changes_an_object() -> None:
     """What a server adds is listed, with the reason why it is no difference."""
     added: dict[str, set[str]] = {}
-    for where, found in objects.every():
-        for each in found:
-            if more := crds.additions(each):
-                added.setdefault(each["kind"], set()).update(more)
-                assert more <= crds.ADDED.get(each["kind"], set()), where
+    for where, members in objects.every():
+        for item in members:
+            if more := crds.additions(item):
+                added.setdefault(item["kind"], set()).update(more)
+                assert more <= crds.ADDED.get(item["kind"], set()), where
     assert added == crds.ADDED
 
 
@@ -70,15 +70,15 @@ def test_what_is_written_is_not_defaulted(field: tuple[str, str], value: Any) ->
 def test_a_real_server_keeps_every_object(tmp_path: Path) -> None:
     with server.running(tmp_path) as client:
         clusters = list(objects.every())
-        found = [each for _, members in clusters for each in members]
-        _define(client, found)
+        everything = [item for _, members in clusters for item in members]
+        _define(client, everything)
         refused = [wrong for _, members in clusters for wrong in _applied(client, members)]
     assert refused == []
 
 
-def _define(client: Client, found: list[dict[str, Any]]) -> None:
+def _define(client: Client, everything: list[dict[str, Any]]) -> None:
     """The CRDs and namespaces of all objects."""
-    custom = {crds.kind_of(each) for each in found if each["kind"] in crds.CUSTOM}
+    custom = {crds.kind_of(item) for item in everything if item["kind"] in crds.CUSTOM}
     base = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     apply = "fieldManager=cpuplan-test&force=true"
     for kind in sorted(custom):
@@ -87,7 +87,7 @@ def _define(client: Client, found: list[dict[str, Any]]) -> None:
         answer = client.ask("PATCH", f"{base}/{name}?{apply}", data)
         assert answer.status in (200, 201), answer.body
     server.until(lambda: all(_is_served(client, kind) for kind in custom))
-    for namespace in sorted({each["metadata"].get("namespace", "") for each in found} - {""}):
+    for namespace in sorted({item["metadata"].get("namespace", "") for item in everything} - {""}):
         made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
         assert client.apply(made).status in (200, 201)
 
@@ -98,16 +98,16 @@ def _is_served(client: Client, kind: crds.Kind) -> bool:
 
 def _applied(client: Client, members: list[dict[str, Any]]) -> Iterator[str]:
     """What is wrong with the objects of one cluster; they are gone afterwards."""
-    for each in members:
+    for item in members:
         # APIs behind a gate that is off, or that a newer server does not serve any more.
-        kind = crds.kind_of(each)
+        kind = crds.kind_of(item)
         if client.ask("GET", f"/apis/{kind.api}").status in _UNSERVED and kind.group:
             assert kind.version != "v1", kind
             continue
-        yield from problems(client, each)
-    for each in reversed(members):
-        if each["kind"] != "Namespace":
-            client.delete(each)
+        yield from problems(client, item)
+    for item in reversed(members):
+        if item["kind"] != "Namespace":
+            client.delete(item)
 
 
 class Store:

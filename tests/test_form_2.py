@@ -1,5 +1,6 @@
-"""`out/` of form 2, with one manifest for all clusters and a file for each node's
-NodeResourceTopology: taken over by `compile`, and merged.
+"""`out/` of form 2 is taken over by `compile`, and merged.
+
+It has one manifest for all clusters, and a file for each node's NodeResourceTopology.
 """
 
 import shutil
@@ -47,9 +48,9 @@ def _as_form_2(project: Path) -> None:
 
 def _pools(project: Path) -> dict[tuple[str, str], Mapping[str, CpuSet]]:
     """The layouts in the lock."""
-    found, problems = lock.read((project / LOCK).read_bytes(), LOCK)
+    layouts, problems = lock.read((project / LOCK).read_bytes(), LOCK)
     assert not problems
-    return {key: entry.pools for key, entry in found.items()}
+    return {key: entry.pools for key, entry in layouts.items()}
 
 
 def test_form_2_is_taken_over(team: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -125,8 +126,8 @@ def test_a_branch_of_form_2_merges(
         commit(team, "merged")
     code, _, said = run_in(team, ["compile"], capsys)
     assert code == 0, said
-    found = _pools(team)
-    assert [len(found["lab", f"{name}-{name}-hw"]["reserved"]) for name in ("hft", "core")] == [
+    pools = _pools(team)
+    assert [len(pools["lab", f"{name}-{name}-hw"]["reserved"]) for name in ("hft", "core")] == [
         6,
         6,
     ]

@@ -3,11 +3,13 @@
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from cpuplan import pipeline
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.fleet import lock
 from cpuplan.fleet.before import is_manifest
 from cpuplan.write import record
@@ -28,11 +30,13 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 def layouts(project: Path) -> dict[tuple[str, str], dict[str, str]]:
     """The pools of each class, as the lock has them."""
-    found, problems = lock.read((project / LOCK).read_bytes(), LOCK)
+    entries, problems = lock.read((project / LOCK).read_bytes(), LOCK)
     assert not problems
-    return {
-        key: {name: str(cpus) for name, cpus in entry.pools.items()} for key, entry in found.items()
-    }
+    return {key: _texts(entry.pools) for key, entry in entries.items()}
+
+
+def _texts(pools: Mapping[str, CpuSet]) -> dict[str, str]:
+    return {name: str(cpus) for name, cpus in pools.items()}
 
 
 @pytest.fixture(autouse=True)
@@ -264,13 +268,9 @@ def test_nodes_that_are_not_compiled_any_more_are_named(fleet: Path, capsys: Cap
 @pytest.mark.parametrize("cut", [0, 1, 50, 0.3, 0.5, 0.8, 0.97, -1, -4])
 def test_a_lock_that_was_cut_is_no_first_lock(fleet: Path, capsys: Capture, cut: float) -> None:
     text = (fleet / LOCK).read_text()
-    length = (
-        int(cut * len(text))
-        if isinstance(cut, float)
-        else cut
-        if cut >= 0
-        else len(text.rstrip()) + cut
-    )
+    length = int(cut * len(text)) if isinstance(cut, float) else cut
+    if length < 0:
+        length += len(text.rstrip())
     before = tree(fleet / "out")
     (fleet / LOCK).write_text(text[:length])
     for command in (["validate"], ["compile"], ["compile", "--check"]):
@@ -298,9 +298,9 @@ def _with_odd_layout(project: Path, capsys: Capture) -> dict[tuple[str, str], di
     edit(project, LOCK, f"{start}{{{as_solved}", f"{start}{{{odd}")
     code, _, said = run_in(project, ["compile"], capsys)
     assert code == 0, said
-    found = layouts(project)
-    assert found["lab", "core-core-hw"]["reserved"] == "0,5,16,21"
-    return found
+    changed = layouts(project)
+    assert changed["lab", "core-core-hw"]["reserved"] == "0,5,16,21"
+    return changed
 
 
 # A layout belongs to its nodes.
@@ -432,9 +432,7 @@ def test_init_tells_git_what_it_must_know(tmp_path: Path, capsys: Capture) -> No
 
 
 def test_every_phase_is_told_at_once(fleet: Path, capsys: Capture) -> None:
-    """A misspelt key, a fact, a layout, and what a target lacks, in the class without a layout
-    too.
-    """
+    """A misspelt key, a fact, a layout, and what a target lacks, also without a layout."""
     edit(fleet, "intents/core.yaml", "reserved:", "reserverd:")
     edit(fleet, "inventories/upf.yaml", "sockets: 2", "sockets: 0")
     edit(fleet, "intents/hft.yaml", "reserved: {cores: 2}", "reserved: {cores: 200}")
@@ -447,12 +445,12 @@ def test_every_phase_is_told_at_once(fleet: Path, capsys: Capture) -> None:
     for command in (["validate"], ["compile"], ["compile", "--check"]):
         code, _, said = run_in(fleet, command, capsys)
         assert code == 1
-        found = [
+        unsaid = [
             word
             for word in ("CP201", "CP203", "CP401", "CP504", "intents/du.yaml")
             if word not in said
         ]
-        assert not found, said
+        assert not unsaid, said
 
 
 @pytest.mark.parametrize("text", ["", "a\n", "# cpuplan manifest 99\n"])

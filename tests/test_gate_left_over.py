@@ -1,6 +1,4 @@
-"""What merges, links, hands and releases of before leave in `out/` and the lock: mended by
-`compile`, or said.
-"""
+"""`compile` mends or tells what merges, links, hands and old releases left in `out/` and lock."""
 
 import json
 import os
@@ -158,9 +156,9 @@ def test_exchanged_names_move_no_cpu(team: Path, capsys: Capture) -> None:
     entry = next(
         line for line in (team / LOCK).read_text().splitlines() if "class: core-core-hw" in line
     )
-    found, _ = lock.read((team / LOCK).read_bytes(), LOCK)
-    pools = {name: str(cpus) for name, cpus in found["lab", "core-core-hw"].pools.items()}
-    swapped = _swap_shared(found["lab", "core-core-hw"].pools)
+    locked, _ = lock.read((team / LOCK).read_bytes(), LOCK)
+    pools = {name: str(cpus) for name, cpus in locked["lab", "core-core-hw"].pools.items()}
+    swapped = _swap_shared(locked["lab", "core-core-hw"].pools)
     other = entry
     for name, cpus in swapped.items():
         other = other.replace(f'{name}: "{pools[name]}"', f'{name}: "{cpus}"')
@@ -203,9 +201,9 @@ def _as_before(project: Path) -> None:
     (folder / "inputs.json").write_text(json.dumps({"inputs": {}}))
     files |= {".cpuplan/plan.json": "0" * 64, ".cpuplan/inputs.json": "0" * 64}
     (folder / "manifest.json").write_text(json.dumps({"files": files}, indent=2) + "\n")
-    found, _ = lock.read((project / LOCK).read_bytes(), LOCK)
+    locked, _ = lock.read((project / LOCK).read_bytes(), LOCK)
     entries = []
-    for (cluster, name), entry in sorted(found.items()):
+    for (cluster, name), entry in sorted(locked.items()):
         pools = "".join(f'    {pool}: "{cpus}"\n' for pool, cpus in entry.pools.items())
         entries.append(
             f'- cluster: {cluster}\n  class: {name}\n  solvedFrom: "{entry.solved_from}"\n'
@@ -228,8 +226,8 @@ def test_layouts_of_the_release_before_are_found_in_out(
         entries = re.split(r"^(?=- cluster)", text, flags=re.MULTILINE)
         (team / LOCK).write_text("".join(entries[:2]))
     assert run_in(team, ["compile"], capsys)[0] == 0
-    found, _ = lock.read((team / LOCK).read_bytes(), LOCK)
-    assert {key: entry.pools for key, entry in found.items()} == {
+    taken, _ = lock.read((team / LOCK).read_bytes(), LOCK)
+    assert {key: entry.pools for key, entry in taken.items()} == {
         key: entry.pools for key, entry in good.items()
     }
     edit(team, "intents/upf.yaml", "role: upf", "role: upg")

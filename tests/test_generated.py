@@ -21,12 +21,8 @@ from tests.generate import generated
 from tests.projects import DOCUMENTS, REPOSITORY, run_in
 
 GENERATED = generated()
-SCHEMAS: dict[str, Any] = {
-    text["title"]: text
-    for text in (
-        json.loads(content) for path, content in GENERATED.items() if path.startswith("schemas/")
-    )
-}
+_PARSED = [json.loads(text) for path, text in GENERATED.items() if path.startswith("schemas/")]
+SCHEMAS: dict[str, Any] = {schema["title"]: schema for schema in _PARSED}
 
 
 @pytest.mark.parametrize("path", sorted(GENERATED))
@@ -85,19 +81,19 @@ def test_every_field_is_described(kind: str) -> None:
 
 
 def documents(folder: str) -> list[tuple[str, dict[str, Any]]]:
-    found = []
+    result = []
     for path in sorted((REPOSITORY / folder).rglob("*.yaml")):
         for document in yaml.safe_load_all(path.read_text()):
             if document["kind"] in SCHEMAS:
-                found += [(path.name, document)]
-    return found
+                result += [(path.name, document)]
+    return result
 
 
 @pytest.mark.parametrize("folder", ["inventories", "intents", "templates/init"])
 def test_sample_fits_the_schemas(folder: str) -> None:
-    found = documents(folder)
-    assert found
-    for name, document in found:
+    samples = documents(folder)
+    assert samples
+    for name, document in samples:
         errors = list(jsonschema.Draft7Validator(SCHEMAS[document["kind"]]).iter_errors(document))
         assert not errors, (name, errors[0].message)
 
@@ -129,13 +125,13 @@ def test_schemas_take_the_short_forms(pool: object) -> None:
 
 
 def yaml_blocks() -> list[tuple[str, str]]:
-    found = []
+    blocks = []
     for path in DOCUMENTS:
         for number, block in enumerate(
             re.findall(r"^```yaml\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
         ):
-            found.append((f"{path.name}-{number}", block))
-    return found
+            blocks.append((f"{path.name}-{number}", block))
+    return blocks
 
 
 @pytest.mark.parametrize(

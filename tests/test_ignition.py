@@ -1,8 +1,7 @@
-"""Every MachineConfig and delivery that is emitted, judged by Ignition's own validator, which the
-machine config operator links.
+"""Every MachineConfig and delivery that is emitted, judged by Ignition's own validator.
 
-A warning counts as a refusal: it tells of a key that Ignition does not know, or of a unit that
-nobody would start.
+The machine config operator links it. A warning counts as a refusal: it tells of a key that Ignition
+does not know, or of a unit that nobody would start.
 """
 
 import gzip
@@ -32,9 +31,9 @@ pytestmark = [
 def judge(config: dict[str, Any]) -> str:
     """What Ignition says of a config: nothing of one that is right."""
     text = json.dumps(config)
-    found = subprocess.run([PROGRAM, "-"], input=text, capture_output=True, text=True, check=False)
-    said = found.stdout + found.stderr
-    return said or f"exit code {found.returncode}" * bool(found.returncode)
+    run = subprocess.run([PROGRAM, "-"], input=text, capture_output=True, text=True, check=False)
+    said = run.stdout + run.stderr
+    return said or f"exit code {run.returncode}" * bool(run.returncode)
 
 
 def judge_all(objects: Iterable[tuple[str, dict[str, Any]]]) -> tuple[int, dict[str, str]]:

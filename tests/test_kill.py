@@ -51,9 +51,9 @@ def test_a_killed_compile_leaves_the_old_tree_or_the_new_one(tmp_path: Path) -> 
         _restore(project, old)
         (project / "intents/plan.lock.yaml").write_bytes(lock)
         compile_for(project, duration * (0.012 * step + 0.6 if step else 0.1))
-        found = tree(project / "out")
-        assert found in (old, new)
-        seen.add(found == new)
+        left = tree(project / "out")
+        assert left in (old, new)
+        seen.add(left == new)
     assert compile_for(project, None) == 0
     assert tree(project / "out") == new
     assert sorted(path.name for path in project.iterdir()) == ["intents", "inventories", "out"]

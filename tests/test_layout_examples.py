@@ -1,5 +1,6 @@
-"""Every example of docs/layout.md, and of the pages about mechanisms, is a layout: solved,
-verified, and without an error of any component.
+"""Every example of docs/layout.md, and of the pages about mechanisms, is a layout.
+
+It is solved and verified, and no component finds an error.
 """
 
 import re

@@ -1,6 +1,4 @@
-"""A team in Git: branches that were compiled are merged, in both ways, and what is mended passes on
-a fresh clone.
-"""
+"""A team in Git: compiled branches merge in both ways, and what is mended passes on a new clone."""
 
 import itertools
 from collections.abc import Callable
@@ -143,9 +141,7 @@ def test_a_conflict_is_mended_from_any_side(
 
 
 def test_two_intents_for_one_node_merge_to_no_valid_project(team: Path, tmp_path: Path) -> None:
-    """One branch adds a node, the other an intent that selects it too: each is valid, both together
-    are not.
-    """
+    """One branch adds a node, the other an intent that selects it too: each is valid alone."""
     git(team, "checkout", "-q", "main")
 
     def node(project: Path) -> None:

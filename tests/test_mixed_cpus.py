@@ -1,5 +1,4 @@
-"""Mixed CPUs as the proposal has them (mixed-cpu-node-plugin): each of its examples, through all of
-cpuplan.
+"""Each example of the proposal of mixed CPUs (mixed-cpu-node-plugin), through all of cpuplan.
 
 The numbers are those of the proposal: shared CPUs 3 and 4, a container with the exclusive CPUs 5
 and 6, and its quota of 200,000 µs that becomes one of 400,000.
@@ -95,8 +94,8 @@ def edit(project: Path, name: str, old: str, new: str) -> None:
 
 
 def simulated(project: Path, capsys: Capture, code: int = 0) -> str:
-    found, out, err = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
-    assert found == code, err
+    ended, out, err = run_in(project, ["simulate", "worker-0", "pods.yaml"], capsys)
+    assert ended == code, err
     return out
 
 
@@ -177,7 +176,7 @@ def test_partitioning_keeps_management_off_the_shared_cpus(project: Path, capsys
     assert compiled(project, capsys)
     (of_class,) = (project / "out/.cpuplan/classes/lab").glob("*.json")
     settings = json.loads(of_class.read_text())["settings"]
-    pinned = [one["value"] for one in settings if "management" in one["key"]]
+    pinned = [setting["value"] for setting in settings if "management" in setting["key"]]
     assert pinned
     assert all("0-2" in str(value) and "3" not in str(value) for value in pinned)
 

@@ -13,9 +13,9 @@ PAGE, SECTION = "docs/mixed-cpus.md", "## From a node to a running pod"
 
 
 def test_every_block_is_known() -> None:
-    found = blocks(PAGE, SECTION)
-    assert {block.language for block in found} == {"console", "yaml", "sh"}
-    assert all(block.file for block in found if block.language == "yaml")
+    known = blocks(PAGE, SECTION)
+    assert {block.language for block in known} == {"console", "yaml", "sh"}
+    assert all(block.file for block in known if block.language == "yaml")
 
 
 @pytest.mark.skipif(not os.path.exists("/bin/bash"), reason="the commands are for a shell")

@@ -43,10 +43,8 @@ def test_each_change_is_found_and_nothing_else(outcomes: list[Outcome]) -> None:
 @pytest.mark.slow
 def test_what_is_accepted_is_missed_somewhere() -> None:
     missed = [name for case in QUICK for name in _missed(table.outcomes(cases.case(case)))]
-    unused = [
-        pattern for pattern in ACCEPTED if not any(re.match(pattern, each) for each in missed)
-    ]
-    assert unused == []
+    for pattern in ACCEPTED:
+        assert any(re.match(pattern, name) for name in missed), pattern
 
 
 def _missed(outcomes: Iterator[Outcome] | list[Outcome]) -> list[str]:

@@ -1,6 +1,4 @@
-"""Paused intents: what was compiled of them stays byte for byte, on every platform, until they go
-on.
-"""
+"""Paused intents: what was compiled of them stays byte for byte until they go on."""
 
 from pathlib import Path
 from typing import Any
@@ -56,9 +54,7 @@ def pause(project: Path) -> None:
 
 
 def test_everything_stays(site: Path, capsys: Capture) -> None:
-    """Whatever else changes in the intent, in the inventory and beside it, here and on a fresh
-    clone.
-    """
+    """Whatever else changes in the intent, the inventory and beside it, here and on a new clone."""
     before = objects(site)
     pause(site)
     edit(site, "intents/du.yaml", "shared: {cores: 1}", "shared: {cores: 2}")

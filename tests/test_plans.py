@@ -37,7 +37,7 @@ def test_json_says_what_the_text_says(tmp_path: Path) -> None:
     (change,) = data["changes"]
     assert (change["cluster"], change["impact"], len(change["nodes"])) == ("edge", "reboot", 12)
     assert change["moves"] == [{"cpus": "4,36", "before": ["isolated"], "after": ["shared"]}]
-    settings = {(each["component"], each["key"]): each for each in change["settings"]}
+    settings = {(setting["component"], setting["key"]): setting for setting in change["settings"]}
     added, gone = settings["kernel", "mitigations"], settings["kernel", "audit"]
     assert (added["before"], added["after"]) == ([], ["off"])
     assert (gone["before"], gone["after"]) == (["0"], [])

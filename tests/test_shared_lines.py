@@ -52,9 +52,9 @@ TEXTS = st.lists(LINES).map("\n".join)
 
 @given(st.lists(TEXTS, min_size=2, max_size=5, unique=True))
 def test_unlike_files_are_listed_unlike(texts: list[str]) -> None:
-    found = [File("", text, {}) for text in texts]
-    for layout in shared_lines.layout([file.short for file in found]), []:
-        assert len({tuple(differences(file, layout)) for file in found}) == len(texts)
+    unlike = [File("", text, {}) for text in texts]
+    for layout in shared_lines.layout([file.short for file in unlike]), []:
+        assert len({tuple(differences(file, layout)) for file in unlike}) == len(texts)
 
 
 @pytest.mark.parametrize("name", ["hft", "performance-profile"])

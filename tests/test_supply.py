@@ -1,6 +1,4 @@
-"""The supply chain: pyproject.toml and constraints/ agree, and the gate's tools say what they did
-not do.
-"""
+"""pyproject.toml and constraints/ agree, and the gate's tools say what they did not do."""
 
 import json
 import os
@@ -29,7 +27,7 @@ def test_the_lock_is_of_what_pyproject_says(name: str) -> None:
     for pin in lock.pins(name):
         locked.setdefault(pin.name, []).append(pin.version)
         assert pin.hashes, f"{pin.name} has no hash"
-        assert all(re.fullmatch("sha256:[0-9a-f]{64}", each) for each in pin.hashes)
+        assert all(re.fullmatch("sha256:[0-9a-f]{64}", digest) for digest in pin.hashes)
     for requirement in map(Requirement, lock.wanted(name)):
         versions = locked.get(canonicalize_name(requirement.name), [])
         assert versions, f"{requirement.name} is not locked: {REFRESH}"
@@ -53,15 +51,15 @@ def test_everything_below_is_locked() -> None:
 
 def below(requirements: Iterable[str]) -> set[str]:
     """The names of requirements and of all that they require."""
-    left, seen = [Requirement(each) for each in requirements], set[str]()
+    left, seen = [Requirement(text) for text in requirements], set[str]()
     while left:
-        each = left.pop()
-        name = canonicalize_name(each.name)
-        if name in seen or (each.marker and not each.marker.evaluate({"extra": ""})):
+        requirement = left.pop()
+        name = canonicalize_name(requirement.name)
+        if name in seen or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
             continue
         seen.add(name)
         try:
-            left += map(Requirement, requires(each.name) or ())
+            left += map(Requirement, requires(requirement.name) or ())
         except PackageNotFoundError:
             continue
     return seen
@@ -90,9 +88,9 @@ def test_the_image_imports_nothing_of_the_folder_that_it_runs_in(tmp_path: Path)
     program, *options = json.loads(words)
     assert program == "python3"
     command = [sys.executable, *options, "--version"]
-    given = dict(each.split("=") for each in variables.split())
+    given = dict(variable.split("=") for variable in variables.split())
     environments: list[dict[str, str]] = [given, {}]  # each of both is enough
-    commands = [[each for each in command if each != "-P"], command]
+    commands = [[word for word in command if word != "-P"], command]
     for words_, environment in zip(commands, environments, strict=True):
         done = subprocess.run(
             words_,
@@ -126,7 +124,7 @@ def test_the_image_has_what_its_commands_load() -> None:
 
 def test_ranges_have_an_end() -> None:
     for requirement in map(Requirement, lock.project()["project"]["dependencies"]):
-        signs = {each.operator for each in requirement.specifier}
+        signs = {bound.operator for bound in requirement.specifier}
         assert {">=", "<"} <= signs, (
             f"{requirement} has no {'lower' if '<' in signs else 'upper'} bound"
         )
@@ -210,7 +208,9 @@ def bom(**changes: str) -> dict[str, Any]:
         "specVersion": "1.6",
         "metadata": {"component": {"name": "cpuplan", "bom-ref": "root"}},
         "components": components,
-        "dependencies": [{"ref": "root", "dependsOn": [each["bom-ref"] for each in components]}],
+        "dependencies": [
+            {"ref": "root", "dependsOn": [component["bom-ref"] for component in components]}
+        ],
     }
 
 
@@ -221,7 +221,9 @@ def test_an_sbom_of_the_lock() -> None:
     ]
     assert list(sbom.problems(bom(pip="23.0"))) == ["pip is not in the lock"]
     wrong = bom()
-    wrong["components"] = [each for each in wrong["components"] if each["name"] != "ortools"]
+    wrong["components"] = [
+        component for component in wrong["components"] if component["name"] != "ortools"
+    ]
     wrong["dependencies"] = []
     assert list(sbom.problems(wrong)) == [
         f"ortools is missing, and {sbom.expected()['ortools']} in the lock",

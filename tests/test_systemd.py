@@ -1,9 +1,8 @@
-"""Every unit and drop-in that is emitted, judged by systemd itself: `systemctl enable` and
-`systemd-analyze verify`.
+"""Every unit and drop-in that is emitted, judged by systemd itself.
 
-They work on a root of their own, in which what the platform brings (the kubelet, CRI-O, Open
-vSwitch and their programs) is there by name only. All that the two say counts, since systemd passes
-over a line that it does not know.
+`systemctl enable` and `systemd-analyze verify` work on a root of their own, in which what the
+platform brings (the kubelet, CRI-O, Open vSwitch and their programs) is there by name only. All
+that the two say counts, since systemd passes over a line that it does not know.
 """
 
 import re
@@ -94,8 +93,9 @@ def _write(path: Path, text: str, mode: int) -> None:
 
 
 def judge(root: Path, files: Files) -> list[str]:
-    """What systemd says of the units of `files`, started with all that is enabled; nothing of those
-    that are right.
+    """What systemd says of the units of `files`, started with all that is enabled.
+
+    It says nothing of those that are right.
     """
     lay_down(root, files)
     own = sorted(path for path in files if Path(path).parent == Path(UNITS))
@@ -111,9 +111,9 @@ def judge(root: Path, files: Files) -> list[str]:
 
 
 def _run(*command: str) -> list[str]:
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    said = (found.stdout + found.stderr).splitlines()
-    return said or [f"exit code {found.returncode}"] * bool(found.returncode)
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = (run.stdout + run.stderr).splitlines()
+    return said or [f"exit code {run.returncode}"] * bool(run.returncode)
 
 
 def judge_all(folder: Path, nodes: Iterable[tuple[str, Files]]) -> tuple[int, dict[str, list[str]]]:
@@ -138,10 +138,10 @@ def judge_all(folder: Path, nodes: Iterable[tuple[str, Files]]) -> tuple[int, di
 
 def on_openshift(plans: Iterable[tuple[str, ConfiguredPlan]]) -> Iterator[tuple[str, Files]]:
     for where, plan in plans:
-        found: dict[str, File] = {}
+        written: dict[str, File] = {}
         for data in emitted.machine_configs(plan):
-            found |= emitted.ignition_files(data)
-        yield where, found
+            written |= emitted.ignition_files(data)
+        yield where, written
 
 
 def test_the_sample(tmp_path: Path) -> None:
@@ -170,7 +170,9 @@ def test_cases_on_kubernetes(tmp_path: Path) -> None:
 
 @needs_shared
 def test_recorded_profiles(tmp_path: Path) -> None:
-    plans = ((case.name, one.plan) for case, compiled in emitted.recorded() for one in compiled)
+    plans = (
+        (case.name, profile.plan) for case, compiled in emitted.recorded() for profile in compiled
+    )
     count, wrong = judge_all(tmp_path, on_openshift(plans))
     assert not wrong
     assert count >= 20
@@ -206,5 +208,5 @@ SERVICE = "[Service]\nType=oneshot\nExecStart=/usr/bin/true\n"
     ],
 )
 def test_a_wrong_unit_is_refused(tmp_path: Path, path: str, text: str, said: str) -> None:
-    found = judge(tmp_path, {f"{UNITS}/{path}": File(0o644, text.encode())})
-    assert any(said in line for line in found), found
+    told = judge(tmp_path, {f"{UNITS}/{path}": File(0o644, text.encode())})
+    assert any(said in line for line in told), told

@@ -42,17 +42,16 @@ pytestmark = [
 
 
 class Answer(NamedTuple):
-    """What TuneD would do: its sections with the options that hold, and the boot arguments that it
-    asks for.
-    """
+    """What TuneD would do: sections with the options that hold, and boot arguments."""
 
     units: dict[str, Any]
     cmdline: str
 
 
 def load(folder: Path, requests: list[dict[str, Any]]) -> list[Answer]:
-    """TuneD's answers (see tuned_profile); its messages are in the failure where it cannot load a
-    profile.
+    """TuneD's answers (see tuned_profile).
+
+    Where it cannot load a profile, its messages are in the failure.
     """
     for number in range(len(requests)):
         (folder / str(number)).mkdir()
@@ -60,11 +59,11 @@ def load(folder: Path, requests: list[dict[str, Any]]) -> list[Answer]:
     # a parent makes a folder whenever it is loaded
     environment = {**os.environ, "TMPDIR": str(folder)}
     text = json.dumps(requests)
-    found = subprocess.run(
+    run = subprocess.run(
         command, input=text, capture_output=True, text=True, check=False, env=environment
     )
-    assert found.returncode == 0, found.stderr
-    return [Answer(each["units"], each["cmdline"]) for each in json.loads(found.stdout)]
+    assert run.returncode == 0, run.stderr
+    return [Answer(answer["units"], answer["cmdline"]) for answer in json.loads(run.stdout)]
 
 
 def request(plan: ConfiguredPlan, texts: dict[str, str]) -> dict[str, Any]:
@@ -89,11 +88,12 @@ def isolating(plans: Iterable[tuple[str, ConfiguredPlan]]) -> Iterator[tuple[str
 
 
 def recorded() -> Iterator[tuple[str, ConfiguredPlan, dict[str, str]]]:
-    """(case, plan, texts of the operator's profiles) of recorded ones, with the parents of an Intel
-    machine.
+    """(case, plan, texts of the operator's profiles) of recorded ones.
+
+    The profiles have the parents that they have on an Intel machine.
     """
     for case, compiled in emitted.recorded():
-        for name, plan in ((one.name, one.plan) for one in compiled):
+        for name, plan in ((profile.name, profile.plan) for profile in compiled):
             path = nto_render._expected_folder(case) / f"{name}_tuned.yaml"
             if path.exists() and plan.pool("isolated").cpus:
                 texts = _texts(nto_render._load(path)[0])
@@ -139,8 +139,8 @@ def test_sections_override_the_parents_as_the_operators_own(tmp_path: Path) -> N
 
 def test_profiles_of_nodes_without_an_operator(tmp_path: Path) -> None:
     """They have no parents, and TuneD reads of them what was written."""
-    found = {**PLANS, **dict(emitted.case_plans())}
-    plans = [node for node in found.values() if node.settings.of(plain.NAME) and _is_plain(node)]
+    nodes = {**PLANS, **dict(emitted.case_plans())}
+    plans = [node for node in nodes.values() if node.settings.of(plain.NAME) and _is_plain(node)]
     answers = load(tmp_path, [_plain_request(node) for node in plans])
     for node, answer in zip(plans, answers, strict=True):
         read = {

@@ -1,11 +1,11 @@
-"""TuneD's own code, run on profiles: `python3 tests/tuned_profile.py ROOT FOLDER`, with requests as
-JSON on stdin.
+"""TuneD's own code, run on profiles: `python3 tests/tuned_profile.py ROOT FOLDER`.
 
-ROOT has the files of the package tuned (`/`, or where they were unpacked), FOLDER is for temporary
-files. A request is {"profile": NAME, "texts": {NAME: TEXT}, "online": CPU LIST}; its answer is
-{"units": {NAME: what TuneD would do}, "cmdline": what the bootloader plugin leaves in
-/etc/tuned/bootcmdline, after an earlier profile's}. For this script alone is replaced what TuneD
-would read from and write to the machine: the online CPUs, and the plugin's files.
+Requests are JSON on stdin. ROOT has the files of the package tuned (`/`, or where they were
+unpacked), FOLDER is for temporary files. A request is {"profile": NAME, "texts": {NAME: TEXT},
+"online": CPU LIST}; its answer is {"units": {NAME: what TuneD would do}, "cmdline": what the
+bootloader plugin leaves in /etc/tuned/bootcmdline, after an earlier profile's}. For this script
+alone is replaced what TuneD would read from and write to the machine: the online CPUs, and the
+plugin's files.
 """
 
 import json
@@ -47,9 +47,7 @@ def _unit(unit: Any, variables: Any) -> dict[str, Any]:
 
 
 def _cmdline(unit: Any, variables: Any, folder: Path) -> str:
-    """The file's last value after the plugin has been started, as the node tuning operator reads
-    it.
-    """
+    """The file's last value after the plugin's start, as the node tuning operator reads it."""
     consts: Any = import_module("tuned.consts")
     written = folder / "bootcmdline"
     written.write_text(f'TUNED_BOOT_CMDLINE="{EARLIER}"\nTUNED_BOOT_INITRD_ADD=""\n')
@@ -100,7 +98,7 @@ def main(root: Path, folder: Path) -> None:
     sys.path.insert(0, str(root / "usr/lib/python3/dist-packages"))
     requests = json.load(sys.stdin)
     json.dump(
-        [_answer(root, folder / str(number), each) for number, each in enumerate(requests)],
+        [_answer(root, folder / str(number), request) for number, request in enumerate(requests)],
         sys.stdout,
     )
 

@@ -10,15 +10,16 @@ _NOBODY = 65534
 
 @contextmanager
 def unprivileged(folder: Path) -> Iterator[None]:
-    """Run with the rights of a user who may look into `folder`; the user who runs the tests, if
-    that is not root.
+    """Run without root's rights, as a user who may look into `folder`.
+
+    That is the user who runs the tests, if they are not run by root.
     """
     if os.geteuid() != 0:
         yield
         return
     for above in (folder, *folder.parents):
         if above.name.startswith("pytest-") or any(
-            each.name.startswith("pytest-") for each in above.parents
+            parent.name.startswith("pytest-") for parent in above.parents
         ):
             above.chmod(0o755)
     os.seteuid(_NOBODY)

@@ -143,8 +143,9 @@ def _object(kind: str, item: Mapping[str, Any], spec: Mapping[str, Any]) -> Obje
 
 
 def gets(member: Member, objects: Sequence[Object]) -> dict[str, Any]:
-    """What the node of a class gets: boot arguments as the kernel reads them, kernel, files, units,
-    and TuneD's profile.
+    """What the node of a class gets: boot arguments, kernel, files, units, and TuneD's profile.
+
+    Boot arguments are as the kernel reads them.
     """
     release = versions.from_text(member.target["version"])
     pools = [_built_in("master"), _built_in("worker"), *_of_kind(objects, "MachineConfigPool")]
@@ -155,17 +156,17 @@ def gets(member: Member, objects: Sequence[Object]) -> dict[str, Any]:
     generated = [item.as_object() for item in kubelet_configs.machine_configs.values()]
     configs = [*_of_kind(objects, "MachineConfig"), *generated]
     node = {"metadata": {"name": member.name, "labels": member.labels}}
-    found = effective(node, pools, configs, release)
-    assert found.rendered
-    config = found.rendered.config
+    of_node = effective(node, pools, configs, release)
+    assert of_node.rendered
+    config = of_node.rendered.config
     files = config.get("storage", {}).get("files") or ()
     units = config.get("systemd", {}).get("units") or ()
     return {
-        _KERNEL_ARGUMENTS: cmdline.keyed(" ".join(found.rendered.kernel_arguments)),
-        "kernelType": found.rendered.kernel_type,
+        _KERNEL_ARGUMENTS: cmdline.keyed(" ".join(of_node.rendered.kernel_arguments)),
+        "kernelType": of_node.rendered.kernel_type,
         _FILES: {file["path"]: file["contents"] for file in files},
         _UNITS: {unit["name"]: unit for unit in units},
-        "tuned": _tuned(found, objects),
+        "tuned": _tuned(of_node, objects),
     }
 
 
@@ -181,10 +182,10 @@ def _built_in(name: str) -> Object:
     return {"metadata": {"name": name, "labels": built_in_labels(name)}, "spec": spec}
 
 
-def _tuned(found: Effective, objects: Sequence[Object]) -> set[str]:
+def _tuned(of_node: Effective, objects: Sequence[Object]) -> set[str]:
     """The texts of the profiles with the lowest priority among those for the node's pools."""
     selectors = [
-        read_selector(pool["spec"]["machineConfigSelector"]) for pool in found.membership.pools
+        read_selector(pool["spec"]["machineConfigSelector"]) for pool in of_node.membership.pools
     ]
     by_priority: dict[int, set[str]] = {}
     for item in _of_kind(objects, "Tuned"):

@@ -1,3 +1,1 @@
-"""Whether an API server keeps emitted objects as they are: schemas with their defaults, and a real
-server where there is one.
-"""
+"""Whether an API server keeps emitted objects as they are: by schemas, and by a real server."""

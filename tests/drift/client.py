@@ -99,8 +99,8 @@ def problems(client: Client, data: Mapping[str, Any]) -> Iterator[str]:
         return
     yield from (f"{name}: {warning}" for warning in first.warnings)
     live = client.get(data)
-    yield from (f"{name}{each}" for each in differences(data, live.body))
+    yield from (f"{name}{difference}" for difference in differences(data, live.body))
     second = client.apply(data)
-    versions = [each.body["metadata"].get("resourceVersion") for each in (live, second)]
+    versions = [answer.body["metadata"].get("resourceVersion") for answer in (live, second)]
     if versions[0] != versions[1]:
         yield f"{name} is changed by a second apply"

@@ -121,11 +121,11 @@ def kind_of(data: Mapping[str, Any]) -> Kind:
 @cache
 def schemas() -> dict[tuple[str, str], dict[str, Any]]:
     """The schemas of recorded CRDs, by API version and kind."""
-    found = {}
+    by_kind = {}
     for path in sorted(RECORDED.glob("*.schema.json")):
         data = json.loads(path.read_text())
-        found[f"{data['group']}/{data['version']}", str(data["kind"])] = data["openAPIV3Schema"]
-    return found
+        by_kind[f"{data['group']}/{data['version']}", str(data["kind"])] = data["openAPIV3Schema"]
+    return by_kind
 
 
 def defaults(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -91,12 +91,12 @@ def _world(made: ConfiguredPlan) -> World:
             (project / "out" / path).parent.mkdir(parents=True, exist_ok=True)
             (project / "out" / path).write_bytes(data)
     listed = [*_of_mechanism(made), *Cluster(made).objects(), *_compiled(project)]
-    return World(project, tuple({_identity(each): each for each in reversed(listed)}.values()))
+    return World(project, tuple({_identity(item): item for item in reversed(listed)}.values()))
 
 
-def _identity(each: Mapping[str, Any]) -> tuple[str, str, str]:
-    metadata = each["metadata"]
-    return each["kind"], metadata.get("namespace", ""), metadata["name"]
+def _identity(item: Mapping[str, Any]) -> tuple[str, str, str]:
+    metadata = item["metadata"]
+    return item["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
 def _compiled(project: Path) -> list[dict[str, Any]]:
@@ -108,17 +108,17 @@ def _of_mechanism(made: ConfiguredPlan) -> list[dict[str, Any]]:
     """What the programs of a mechanism publish of the nodes."""
     from tests.unit.check.cluster.test_devices import published
 
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     if given := made.settings.of(koordinator.NAME):
         metadata = koordinator.metadata(given)
-        nodes = [each for each in Cluster(made).objects() if each["kind"] == "Node"]
-        found += [{**each, "metadata": {**each["metadata"], **metadata}} for each in nodes]
-        found += [_pod("a", "4-5"), _pod("b", "6"), _pod("c", "x")]
+        nodes = [node for node in Cluster(made).objects() if node["kind"] == "Node"]
+        objects += [{**node, "metadata": {**node["metadata"], **metadata}} for node in nodes]
+        objects += [_pod("a", "4-5"), _pod("b", "6"), _pod("c", "x")]
     if made.node_class.target.has_dra:
-        for each in published(made):
-            text = json.dumps(each)
-            found += [json.loads(text.replace("worker-0", name)) for name in _NODES]
-    return found
+        for item in published(made):
+            text = json.dumps(item)
+            objects += [json.loads(text.replace("worker-0", name)) for name in _NODES]
+    return objects
 
 
 def _pod(name: str, cpus: str) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def check_cluster(data: bytes, ends: Callable[..., int], more: ExitStack) -> Non
     api.page, api.refusals, api.hostile, api.unserved = random.choice(_PAGES), {}, {}, ()
     is_mute = random.random() < 1 / 20
     if is_mute:
-        status = random.choice([one for one in _STATUSES if one != 200])
+        status = random.choice([status for status in _STATUSES if status != 200])
         api.hostile["/"] = answer(random.choice((b"", b"{}", b"[" * 3000)), status)
     else:
         for change in random.sample(_CHANGES, random.choice((1, 1, 2))):
@@ -188,7 +188,7 @@ def _edited(random: Random, world: World, more: ExitStack) -> Path:
 
 def _values(random: Random, api: Api) -> None:
     rate = random.choice((0.003, 0.03))
-    changed = [disturbed(random, each, rate=rate) for each in api.objects]
+    changed = [disturbed(random, item, rate=rate) for item in api.objects]
     # What finds objects needs these; the hostile answers below do without.
     kept = zip(api.objects, changed, strict=True)
     api.objects = [
@@ -198,22 +198,22 @@ def _values(random: Random, api: Api) -> None:
     ]
 
 
-def _typed(each: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: each[name] for name in ("apiVersion", "kind")}
+def _typed(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: item[name] for name in ("apiVersion", "kind")}
 
 
 def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _named(each: Mapping[str, Any]) -> dict[str, Any]:
+def _named(item: Mapping[str, Any]) -> dict[str, Any]:
     names = ("name", "namespace")
-    return {name: each["metadata"][name] for name in names if name in each["metadata"]}
+    return {name: item["metadata"][name] for name in names if name in item["metadata"]}
 
 
 def _texts(random: Random, api: Api) -> None:
     """Texts in values: JSON in annotations, lists of CPUs, files of a MachineConfig."""
-    api.objects = [_respelled(random, each, random.choice((0.02, 0.2))) for each in api.objects]
+    api.objects = [_respelled(random, item, random.choice((0.02, 0.2))) for item in api.objects]
 
 
 def _respelled(random: Random, value: Any, rate: float, key: str = "") -> Any:
@@ -290,13 +290,13 @@ def _paths(api: Api) -> list[str]:
     from cpuplan.check.cluster.kinds import KINDS
     from cpuplan.check.cluster.reading import Path as Where
 
-    found = ["/"]
-    for each in api.objects:
-        version = each["apiVersion"].rpartition("/")[2]
-        where = Where(KINDS[each["kind"]], version, each["metadata"].get("namespace", ""))
-        found.append(where.text(each["metadata"]["name"]))
-        found.append(where._replace(namespace="").text())
-    return sorted(set(found))[1:]
+    paths = ["/"]
+    for item in api.objects:
+        version = item["apiVersion"].rpartition("/")[2]
+        where = Where(KINDS[item["kind"]], version, item["metadata"].get("namespace", ""))
+        paths.append(where.text(item["metadata"]["name"]))
+        paths.append(where._replace(namespace="").text())
+    return sorted(set(paths))[1:]
 
 
 _CHANGES: tuple[Callable[[Random, Api], None], ...] = (

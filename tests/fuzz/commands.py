@@ -333,8 +333,8 @@ def simulate(data: bytes) -> None:
         folder = Path(name)
         rate = random.choice((0.003, 0.03))
         texts = [
-            json.dumps(disturbed(random, each, rate=rate))
-            for each in random.sample(seeds.PODS, random.randint(1, 3))
+            json.dumps(disturbed(random, pod, rate=rate))
+            for pod in random.sample(seeds.PODS, random.randint(1, 3))
         ]
         text = "\n---\n".join(texts).encode()
         (folder / "pods.yaml").write_bytes(
@@ -358,8 +358,8 @@ def simulate(data: bytes) -> None:
 
 
 def disturbed_mapping(random: Random, value: dict[str, Any], rate: float) -> dict[str, Any]:
-    found = disturbed(random, value, rate=rate)
-    return found if isinstance(found, dict) else value
+    changed = disturbed(random, value, rate=rate)
+    return changed if isinstance(changed, dict) else value
 
 
 def fmt(data: bytes) -> None:
@@ -375,7 +375,7 @@ def fmt(data: bytes) -> None:
             return  # nothing is lost; tests of `write.format` say that it takes what people write
         after, problems = yaml.parse("a.yaml", once)
         assert not problems, (text, once, problems)
-        assert [each.data for each in before] == [each.data for each in after], (text, once)
+        assert [source.data for source in before] == [source.data for source in after], (text, once)
         assert canonical(once) == once, (text, once, canonical(once))
 
 
@@ -469,7 +469,9 @@ def _kept() -> _Kept:
                 if place == classes:
                     content = zlib.decompress(content)
                 contents.append((place, head[65:].decode().split(), content))
-    return _Kept(made, environment, {each: Sealed(each) for each in (records, classes)}, contents)
+    return _Kept(
+        made, environment, {folder: Sealed(folder) for folder in (records, classes)}, contents
+    )
 
 
 @contextmanager

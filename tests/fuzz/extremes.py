@@ -69,7 +69,8 @@ def written(random: Random, documents: Sequence[Any], changed: int) -> bytes:
     """Documents as JSON, or as YAML, of which so many are extreme."""
     chosen = set(random.sample(range(len(documents)), min(changed, len(documents))))
     made = [
-        extreme(random, each) if index in chosen else each for index, each in enumerate(documents)
+        extreme(random, document) if index in chosen else document
+        for index, document in enumerate(documents)
     ]
     if random.random() < 1 / 2:
         return yaml.safe_dump_all(made, allow_unicode=True).encode()
@@ -99,7 +100,7 @@ def _write(folder: Path, files: Files) -> None:
 def profile_files(data: bytes) -> None:
     """PerformanceProfiles alone, with their snippet as text, and among objects of a cluster."""
     random = Random(data)  # noqa: S311 - no secret
-    objects = [json.loads(json.dumps(each)) for each in seeds.PROFILE]
+    objects = [json.loads(json.dumps(item)) for item in seeds.PROFILE]
     if random.random() < 1 / 3:
         objects = objects[:1]
     notes = objects[0]["metadata"]["annotations"]
@@ -160,7 +161,7 @@ def runtime_files(data: bytes) -> None:
             _within(files, "validate", "--containerd", "c")
         case _:
             known = [yaml.safe_load(seeds.KUBELET_HEAD + text) for text in seeds.KUBELET]
-            whole = [each for each in known if isinstance(each, dict)]
+            whole = [mapping for mapping in known if isinstance(mapping, dict)]
             files = {"config.yaml": written(random, [random.choice(whole)], 1)}
             files["d/10-a.conf"] = written(random, [random.choice(whole)], 1)
             more = ("--config-dir", "d") if random.random() < 1 / 2 else ()
@@ -196,7 +197,7 @@ def objects(data: bytes) -> None:
     random = Random(data)  # noqa: S311 - no secret
     known = [*_objects(), *_objects(), *seeds.PODS_OF_MECHANISMS, *seeds.PODS]
     chosen = json.loads(json.dumps(random.sample(known, random.randint(1, 4))))
-    changed = [_with_json(random, each) for each in chosen]
+    changed = [_with_json(random, item) for item in chosen]
     files = {"a.yaml": written(random, changed, random.choice((0, 1, 2)))}
     if random.random() < 2 / 3:
         _within(files, "validate", "a.yaml")

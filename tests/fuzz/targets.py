@@ -127,9 +127,9 @@ def _check_import(format_name: str | None, path: Path, folder: str) -> None:
         assert imported.diagnostics
         return
     sources = [source for name, text in texts.items() for source in _parsed(name, text)]
-    found, problems = read_documents.from_sources(sources)
+    read, problems = read_documents.from_sources(sources)
     assert not problems, problems
-    for document in found.of_kind("Hardware"):
+    for document in read.of_kind("Hardware"):
         topology, wrong = hardware.build(document.spec)
         assert topology is not None, wrong
 
@@ -163,9 +163,9 @@ def detect(data: bytes) -> None:
 def project_yaml(data: bytes) -> None:
     """The reader of documents, and their models."""
     sources, problems = yaml.parse("a.yaml", data.decode("utf-8", "replace"))
-    found, more = read_documents.from_sources(sources)
+    read, more = read_documents.from_sources(sources)
     _tell([*problems, *more], data.decode("utf-8", "replace").splitlines())
-    for document in found.of_kind("Hardware"):
+    for document in read.of_kind("Hardware"):
         hardware.build(document.spec)
 
 
@@ -174,11 +174,11 @@ def cpu_lists(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     for parse in (CpuSet.parse, CpuSet.parse_kernel, CpuSet.parse_mask):
         with suppress(CpuSetError):
-            found = parse(text)
-            assert found.last <= MAX_CPU
-            assert CpuSet.parse(str(found)) == found
-            assert CpuSet.parse_kernel(found.kernel_list()) == found
-            assert CpuSet.parse_mask(found.mask()) == found
+            cpus = parse(text)
+            assert cpus.last <= MAX_CPU
+            assert CpuSet.parse(str(cpus)) == cpus
+            assert CpuSet.parse_kernel(cpus.kernel_list()) == cpus
+            assert CpuSet.parse_mask(cpus.mask()) == cpus
 
 
 def profiles(data: bytes) -> None:
@@ -186,12 +186,12 @@ def profiles(data: bytes) -> None:
     choose.
     """
     random = Random(data)  # noqa: S311 - no secret
-    objects = [disturbed(random, each) for each in seeds.PROFILE]
-    texts = [json.dumps(each) for each in objects if isinstance(each, dict)]
+    objects = [disturbed(random, item) for item in seeds.PROFILE]
+    texts = [json.dumps(item) for item in objects if isinstance(item, dict)]
     sources, problems = yaml.parse("a.yaml", "\n---\n".join(texts))
-    found = openshift_profiles.read(sources)
-    problems += found.diagnostics
-    for document in found.intents:
+    read = openshift_profiles.read(sources)
+    problems += read.diagnostics
+    for document in read.intents:
         parsed, again = read_documents.from_sources(
             _parsed("b.yaml", to_yaml(document.source.data))
         )

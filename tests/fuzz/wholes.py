@@ -97,7 +97,7 @@ def _changed(random: Random, path: str, data: bytes) -> bytes:
         documents = [json.loads(data)] if path.endswith(".json") else list(yaml.safe_load_all(data))
     except (ValueError, yaml.YAMLError):
         return mutate(random, data)
-    made = [altered(random, each, random.choice((1, 1, 2, 4))) for each in documents]
+    made = [altered(random, document, random.choice((1, 1, 2, 4))) for document in documents]
     if path.endswith(".json"):
         return (
             to_json(made[0]).encode() if isinstance(made[0], dict) else json.dumps(made[0]).encode()
@@ -234,8 +234,8 @@ def with_digest(data: Any) -> str:
                 "release": [data["release"]["platform"], data["release"]["version"]],
                 "pools": {name: pool["cpus"] for name, pool in data["pools"].items()},
                 "settings": [
-                    [each["component"], each["key"], _plain(each["value"])]
-                    for each in data["settings"]
+                    [setting["component"], setting["key"], _plain(setting["value"])]
+                    for setting in data["settings"]
                 ],
                 "files": {
                     file: [content["text"], content["executable"]]

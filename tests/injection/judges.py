@@ -82,8 +82,8 @@ def differences(hostile: Any, benign: Any, payload: str, where: str = "") -> lis
         return [] if hostile == benign else [f"{where}: {hostile!r}, not {benign!r}"]
     return [
         problem
-        for place, one, other in pairs
-        for problem in differences(one, other, payload, place)
+        for place, own, other in pairs
+        for problem in differences(own, other, payload, place)
     ]
 
 
@@ -95,12 +95,12 @@ def _of_texts(hostile: str, benign: str, payload: str, where: str) -> list[str]:
     inner = _decoded(hostile), _decoded(benign)
     if inner[0] is not None and inner[1] is not None:
         return differences(inner[0], inner[1], payload, f"{where}>")
-    one, other = hostile.split("\n"), benign.split("\n")
-    if len(one) != len(other):
-        return [f"{where}: {len(one)} lines, not {len(other)}"]
+    lines, other = hostile.split("\n"), benign.split("\n")
+    if len(lines) != len(other):
+        return [f"{where}: {len(lines)} lines, not {len(other)}"]
     return [
         f"{where}:{number}: {line!r}, not {expected!r}"
-        for number, (line, expected) in enumerate(zip(one, other, strict=True), 1)
+        for number, (line, expected) in enumerate(zip(lines, other, strict=True), 1)
         if _masked(line, payload) != _masked(expected, BENIGN)
     ]
 

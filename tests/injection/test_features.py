@@ -123,11 +123,11 @@ def judge(name: str, payload: str, files: dict[str, str], harmless: dict[str, st
         assert not RAW.search(text.replace("\t", "")), (name, path, payload)
         plain = harmless[path]
         if path.endswith(".conf") and "kubelet.conf.d" in path:
-            structures = [parsed("a.yaml", each) for each in (text, plain)]
+            structures = [parsed("a.yaml", source) for source in (text, plain)]
         else:
-            structures = [parsed(path, each) for each in (text, plain)]
-        found = differences(structures[0], structures[1], payload)
-        assert not found, (name, path, payload, found[:3])
+            structures = [parsed(path, source) for source in (text, plain)]
+        differing = differences(structures[0], structures[1], payload)
+        assert not differing, (name, path, payload, differing[:3])
         keys = set(arrivals(structures[1], BENIGN))
         assert keys <= VALUES, (name, path, keys - VALUES)
         assert set(arrivals(structures[0], payload)) <= VALUES, (name, path, payload)

@@ -154,8 +154,8 @@ def judge(files: dict[str, str], harmless: dict[str, str], payload: str) -> None
         if path.endswith(".svg"):
             assert kinds_of_picture(text, payload) <= kinds_of_picture(harmless[path], BENIGN)
         elif text != harmless[path] and not path.endswith(".txt"):
-            found = differences(parsed(path, text), parsed(path, harmless[path]), payload)
-            assert not found, (path, payload, found[:3])
+            differing = differences(parsed(path, text), parsed(path, harmless[path]), payload)
+            assert not differing, (path, payload, differing[:3])
         if path.endswith(".sh"):
             subprocess.run(["bash", "-n"], input=text, text=True, check=True)
 
@@ -226,10 +226,10 @@ def test_reports_of_all(tmp_path: Path, capsys: Capture) -> None:
 
 
 def _tokens(text: str) -> list[Any]:
-    found = []
+    tokens = []
     for block in MarkdownIt("gfm-like", {"linkify": False}).parse(text):
-        found += [block, *(block.children or [])]
-    return found
+        tokens += [block, *(block.children or [])]
+    return tokens
 
 
 #: What a comment of a merge request must not do for others.

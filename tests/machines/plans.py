@@ -24,10 +24,10 @@ def regular(
     memory: int | None = 64 * GIB,
     offline: CpuSet = EMPTY,
 ) -> Topology:
-    """A machine of `sockets` with `numa_nodes` and `cores` each; first threads of all cores come
-    before second ones.
+    """A machine of `sockets` with `numa_nodes` and `cores` each.
 
-    `memory` is in bytes for each NUMA node. Distances are 10, 12 within a socket and 21 beyond.
+    First threads of all cores come before second ones. `memory` is in bytes for each NUMA node.
+    Distances are 10, 12 within a socket and 21 beyond.
     """
     total, nodes = sockets * cores, sockets * numa_nodes
     cpus = [
@@ -59,10 +59,10 @@ def distances(node: int, nodes: int, per_socket: int) -> tuple[int, ...]:
 
 
 def class_of(topology: Topology, intent: str, spec: Mapping[str, Any], **facts: Any) -> NodeClass:
-    """The class of an intent with this spec, as it is in YAML; `facts` are further fields of the
-    class.
+    """The class of an intent with this spec, as it is in YAML.
 
-    Unless given otherwise, it is `<intent>-<hardware>` on site-a.
+    `facts` are further fields of the class. Unless given otherwise, it is `<intent>-<hardware>` on
+    site-a.
     """
     read = IntentSpec.model_validate({"selector": {}, **spec})
     facts = {"name": f"{intent}-{facts['hardware']}", "cluster": "site-a", **facts}
@@ -89,12 +89,11 @@ def plan(
     spec: Mapping[str, Any] | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> ConfiguredPlan:
-    """A plan of intent `ran`, class `ran-server`, with these pools; `isolated` is the rest unless
-    given.
+    """A plan of intent `ran`, class `ran-server`, with these pools.
 
-    `spec` holds further keys of the intent's spec, `target` of its target, and `facts` those of a
-    Cluster document, as they are in YAML.
-    `sets` are the CPUs of partitions and QoS sets.
+    `isolated` is the rest unless given. `spec` holds further keys of the intent's spec, `target` of
+    its target, and `facts` those of a Cluster document, as they are in YAML. `sets` are the CPUs of
+    partitions and QoS sets.
     """
     topology = topology or regular()
     pools = {

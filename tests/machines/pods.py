@@ -28,11 +28,11 @@ def pod(*containers: Manifest, init: tuple[Manifest, ...] = (), own: Manifest | 
 def named(uid: str, given: Pod, names: str = "abcdef") -> Pod:
     """The pod, with a name for each of its containers."""
     fresh = iter(names)
-    init = tuple(one._replace(name=next(fresh)) for one in given.init_containers)
+    init = tuple(container._replace(name=next(fresh)) for container in given.init_containers)
     return given._replace(
         uid=uid,
         init_containers=init,
-        containers=tuple(one._replace(name=next(fresh)) for one in given.containers),
+        containers=tuple(container._replace(name=next(fresh)) for container in given.containers),
     )
 
 

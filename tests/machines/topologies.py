@@ -1,6 +1,4 @@
-"""XML as hwloc writes it, of small made-up machines: elements are written by functions and put into
-each other.
-"""
+"""XML as hwloc writes it, of small made-up machines: elements that functions put together."""
 
 from cpuplan.base.cpuset import CpuSet
 
@@ -48,13 +46,13 @@ def topology(inside: str, after: str = "", version: str = "2.0") -> str:
 
 
 def server(version: str = "2.0", after: str = "") -> str:
-    """Two packages of two cores with two threads each; a NUMA node, an L3 and a network port in
-    each.
-    """
+    """Two packages, each of two cores with two threads, a NUMA node, an L3 and a network port."""
     port = "16" if version == "3.0" else "2"
     packages = ""
     for number, cpus in enumerate(("0,2,4,6", "1,3,5,7")):
-        cores = "".join(core(each, 2 * each + number, 2 * each + number + 4) for each in range(2))
+        cores = "".join(
+            core(index, 2 * index + number, 2 * index + number + 4) for index in range(2)
+        )
         interface = thing(
             "OSDev",
             name=f"ens{number}f0",

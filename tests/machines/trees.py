@@ -1,6 +1,4 @@
-"""Files of /sys and /proc of small made-up machines, as {path: text}, and how to put them into
-folders and archives.
-"""
+"""Files of /sys and /proc of small made-up machines, as {path: text}, in folders and archives."""
 
 import io
 import re
@@ -21,8 +19,9 @@ flags\t\t: fpu lm
 
 
 def server(cores: int = 4, memory_kb: int = 1024 * 1024) -> dict[str, str]:
-    """Two sockets with a NUMA node and an L3 each, `cores` cores in all that alternate, siblings
-    apart by `cores`.
+    """Two sockets with a NUMA node and an L3 each, and `cores` cores in all.
+
+    The cores alternate, and siblings are apart by `cores`.
     """
     files = {
         "proc/cpuinfo": CPUINFO,
@@ -90,16 +89,17 @@ def link(path: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarIn
 
 
 def switched_off(files: Mapping[str, str], off: CpuSet) -> dict[str, str]:
-    """The files of a machine of which the CPUs `off` are offline: as the kernel takes them out of
-    lists and folders.
+    """The files of a machine of which the CPUs `off` are offline.
+
+    The kernel takes them out of lists and folders.
     """
-    found = {}
+    left = {}
     for path, text in files.items():
         cpu = re.match(r"sys/devices/system/cpu/cpu([0-9]+)/(topology|cache)/", path)
         if cpu and int(cpu[1]) in off:
             continue
         if path.endswith(("_list", "/cpulist", "cpu/online")):
             text = f"{CpuSet.parse_kernel(text) - off}\n"  # noqa: PLW2901
-        found[path] = text
-    found["sys/devices/system/cpu/offline"] = f"{off}\n"
-    return found
+        left[path] = text
+    left["sys/devices/system/cpu/offline"] = f"{off}\n"
+    return left

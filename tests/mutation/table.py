@@ -20,17 +20,18 @@ def render(outcomes: Sequence[Outcome]) -> str:
     """A line for each family, and one for all."""
     families = list(dict.fromkeys(outcome.mutation.family for outcome in outcomes))
     head = _line("changes of", "changed", "found", "missed", "wrongly")
-    lines = [
-        _counted(family, [each for each in outcomes if each.mutation.family == family])
-        for family in families
-    ]
+    lines = [_counted(family, _of(family, outcomes)) for family in families]
     return "\n".join([head, *lines, _counted("all", outcomes)])
 
 
+def _of(family: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    return [outcome for outcome in outcomes if outcome.mutation.family == family]
+
+
 def _counted(name: str, outcomes: Sequence[Outcome]) -> str:
-    found = sum(outcome.is_found for outcome in outcomes)
+    seen = sum(outcome.is_found for outcome in outcomes)
     wrongly = sum(bool(outcome.wrongly) for outcome in outcomes)
-    return _line(name, len(outcomes), found, len(outcomes) - found, wrongly)
+    return _line(name, len(outcomes), seen, len(outcomes) - seen, wrongly)
 
 
 def _line(name: str, *columns: object) -> str:

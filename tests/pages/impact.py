@@ -62,7 +62,9 @@ files cost.
 
 def page() -> str:
     """A table for each group of rules."""
-    return "\n".join([_HEAD, *chain.from_iterable(_section(*each) for each in SECTIONS.items())])
+    return "\n".join(
+        [_HEAD, *chain.from_iterable(_section(*section) for section in SECTIONS.items())]
+    )
 
 
 def _section(title: str, rules: Sequence[Rule]) -> Iterator[str]:

@@ -84,8 +84,8 @@ def _mapping_of(field: Schema, definitions: Schema) -> Schema | None:
     if "$ref" in field:
         return _mapping_of(definitions[field["$ref"].rsplit("/", 1)[1]], definitions)
     for form in field.get("anyOf", ()):
-        if found := _mapping_of(form, definitions):
-            return found
+        if mapping := _mapping_of(form, definitions):
+            return mapping
     if field.get("type") == "array":
         return _mapping_of(field.get("items", {}), definitions)
     return field if field.get("properties") else None

@@ -1,9 +1,8 @@
-"""Ask an advisory service for known holes in the locked releases (`python -m tests.supply.audit`);
-part of `.ci/run`.
+"""Ask an advisory service for known holes in the locked releases (`python -m tests.supply.audit`).
 
-Exit code 1: a release has a known hole, or was withdrawn (yanked) from its registry. Where no
-service answers, it says what was not audited, never that all is well; with CPUPLAN_AUDIT=required
-that is an error (2).
+It is part of `.ci/run`. Exit code 1: a release has a known hole, or was withdrawn (yanked) from its
+registry. Where no service answers, it says what was not audited, never that all is well; with
+CPUPLAN_AUDIT=required that is an error (2).
 """
 
 import json
@@ -22,9 +21,7 @@ _YANKED = "is a yanked version"
 
 
 class Result(NamedTuple):
-    """What a service said: holes in words, the releases that it knows, and those that it does not,
-    with the reason.
-    """
+    """What a service said: holes, the releases that it knows, and why it does not know others."""
 
     holes: tuple[str, ...]
     audited: frozenset[str]
@@ -34,15 +31,17 @@ class Result(NamedTuple):
 def read(report: str) -> Result:
     """The result in pip-audit's JSON."""
     holes, audited, skipped = [], set(), {}
-    found: list[dict[str, Any]] = json.loads(report)["dependencies"]
-    for each in found:
-        if reason := each.get("skip_reason"):
-            skipped[each["name"]] = str(reason)
+    dependencies: list[dict[str, Any]] = json.loads(report)["dependencies"]
+    for dependency in dependencies:
+        if reason := dependency.get("skip_reason"):
+            skipped[dependency["name"]] = str(reason)
             continue
-        audited.add(each["name"])
-        for hole in each["vulns"]:
+        audited.add(dependency["name"])
+        for hole in dependency["vulns"]:
             fixed = ", ".join(hole["fix_versions"]) or "no release"
-            holes.append(f"{each['name']} {each['version']}: {hole['id']}, fixed in {fixed}")
+            holes.append(
+                f"{dependency['name']} {dependency['version']}: {hole['id']}, fixed in {fixed}"
+            )
     return Result(tuple(holes), frozenset(audited), skipped)
 
 
@@ -86,15 +85,17 @@ def withdrawn(file: Path) -> list[str]:
 
 def together(results: Iterable[Result | None], names: Iterable[str]) -> Result:
     """All that the services said of the releases `names`; what one of them knows is audited."""
-    told = [each for each in results if each is not None]
-    audited = frozenset().union(*(each.audited for each in told))
-    reasons = {name: reason for each in told for name, reason in each.not_audited.items()}
+    told = [result for result in results if result is not None]
+    audited = frozenset().union(*(result.audited for result in told))
+    reasons = {name: reason for result in told for name, reason in result.not_audited.items()}
     left = {
         name: reasons.get(name, "no advisory service answered")
         for name in names
         if name not in audited
     }
-    return Result(tuple(dict.fromkeys(hole for each in told for hole in each.holes)), audited, left)
+    return Result(
+        tuple(dict.fromkeys(hole for result in told for hole in result.holes)), audited, left
+    )
 
 
 def sentences(result: Result) -> Iterator[str]:

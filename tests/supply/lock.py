@@ -1,8 +1,8 @@
-"""Write constraints/: each release that CI installs, with the hashes of all its files (`python -m
-tests.supply.lock`).
+"""Write constraints/: each release that CI installs, with the hashes of all its files.
 
-It takes the newest releases that pyproject.toml allows, for every Python and platform at once, so
-that a wheel for aarch64 or Python 3.13 is in it as well. uv resolves; the extra `supply` brings it.
+`python -m tests.supply.lock` takes the newest releases that pyproject.toml allows, for every Python
+and platform at once, so that a wheel for aarch64 or Python 3.13 is in it as well. uv resolves; the
+extra `supply` brings it.
 """
 
 import re
@@ -39,22 +39,22 @@ def wanted(name: str) -> list[str]:
     """The requirements that the file `name` locks, as pyproject.toml has them, sorted."""
     extra, build = FILES[name]
     data = project()
-    found = [*data["project"]["dependencies"]] if extra in ("", "dev") else []
-    found += data["project"]["optional-dependencies"][extra] if extra else []
-    return sorted([*found, *(data["build-system"]["requires"] if build else ())])
+    requirements = [*data["project"]["dependencies"]] if extra in ("", "dev") else []
+    requirements += data["project"]["optional-dependencies"][extra] if extra else []
+    return sorted([*requirements, *(data["build-system"]["requires"] if build else ())])
 
 
 def pins(name: str) -> list[Pin]:
     """What the file `name` locks."""
-    found: list[Pin] = []
+    listed: list[Pin] = []
     for line in (FOLDER / name).read_text().splitlines():
         if match := _PIN.match(line):
-            found.append(Pin(match[1], match[2], match[3] or "", ()))
+            listed.append(Pin(match[1], match[2], match[3] or "", ()))
         elif line.startswith("    --hash="):
-            found[-1] = found[-1]._replace(
-                hashes=(*found[-1].hashes, line.strip(" \\").removeprefix("--hash="))
+            listed[-1] = listed[-1]._replace(
+                hashes=(*listed[-1].hashes, line.strip(" \\").removeprefix("--hash="))
             )
-    return found
+    return listed
 
 
 def recorded(name: str) -> list[str]:
@@ -89,11 +89,11 @@ def write(name: str) -> None:
         command, input="\n".join(wanted(name)), text=True, check=True, stdout=subprocess.PIPE
     )
     head = "# Written by `python -m tests.supply.lock` from these requirements of pyproject.toml:\n"
-    head += "".join(f"#   {each}\n" for each in wanted(name))
+    head += "".join(f"#   {requirement}\n" for requirement in wanted(name))
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / name).write_text(head + done.stdout)
 
 
 if __name__ == "__main__":
-    for each in sys.argv[1:] or FILES:
-        write(each)
+    for file in sys.argv[1:] or FILES:
+        write(file)

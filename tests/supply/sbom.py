@@ -1,5 +1,6 @@
-"""Complete the SBOM of the installed wheel, and compare it with the lock (`python -m
-tests.supply.sbom FILE WHEEL`).
+"""Complete the SBOM of the installed wheel, and compare it with the lock.
+
+`python -m tests.supply.sbom FILE WHEEL`
 """
 
 import hashlib
@@ -32,24 +33,26 @@ def problems(bom: dict[str, Any]) -> Iterator[str]:
     if root.get("name") != "cpuplan":
         yield "it is not of cpuplan"
     listed = {
-        str(canonicalize_name(each["name"])): each["version"] for each in bom.get("components", ())
+        str(canonicalize_name(entry["name"])): entry["version"]
+        for entry in bom.get("components", ())
     }
     for name, version in sorted(expected().items()):
         if listed.get(name) != version:
             yield f"{name} is {listed.get(name, 'missing')}, and {version} in the lock"
     for name in sorted(listed.keys() - expected().keys()):
         yield f"{name} is not in the lock"
-    for each in bom.get("components", ()):
-        if not str(each.get("purl", "")).startswith("pkg:pypi/"):
-            yield f"{each['name']} has no package URL"
-    direct = [each for each in bom.get("dependencies", ()) if each["ref"] == root.get("bom-ref")]
-    if not any(each.get("dependsOn") for each in direct):
+    for entry in bom.get("components", ()):
+        if not str(entry.get("purl", "")).startswith("pkg:pypi/"):
+            yield f"{entry['name']} has no package URL"
+    direct = [entry for entry in bom.get("dependencies", ()) if entry["ref"] == root.get("bom-ref")]
+    if not any(entry.get("dependsOn") for entry in direct):
         yield "what cpuplan depends on is not told"
 
 
 def completed(bom: dict[str, Any], wheel: Path) -> dict[str, Any]:
-    """The document with what only the wheel tells: its version, which is no part of pyproject.toml,
-    and its SHA-256.
+    """The document with what only the wheel tells: its SHA-256 and its version.
+
+    The version is no part of pyproject.toml.
     """
     version = wheel.name.split("-")[1]
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
@@ -72,9 +75,9 @@ def main(path: Path, wheel: Path) -> int:
     bom = completed(json.loads(path.read_text()), wheel)
     text = json.dumps(bom, indent=2, sort_keys=True) + "\n"
     path.write_text(text)
-    found = [*problems(bom), *filter(None, [schema_problem(text)])]
-    print("\n".join(found) or f"{len(bom['components'])} components, those of the lock")
-    return 1 if found else 0
+    wrong = [*problems(bom), *filter(None, [schema_problem(text)])]
+    print("\n".join(wrong) or f"{len(bom['components'])} components, those of the lock")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -49,10 +49,10 @@ def mutations(case: Case) -> Iterator[Mutation]:
 
 def _without_number(line: str) -> Iterator[Mutation]:
     """A size of pages that no number follows sets none aside."""
-    found = re.search(r"(hugepagesz=\S+) hugepages=\d+", line)
-    if found:
-        lone = _line(line.replace(found[0], found[1]))
-        yield Mutation("arguments", f"{found[1]} without a number", lone, named("hugepagesz"))
+    number = re.search(r"(hugepagesz=\S+) hugepages=\d+", line)
+    if number:
+        lone = _line(line.replace(number[0], number[1]))
+        yield Mutation("arguments", f"{number[1]} without a number", lone, named("hugepagesz"))
 
 
 def _settings(case: Case) -> list[Setting]:

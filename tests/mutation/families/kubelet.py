@@ -43,7 +43,7 @@ def _drop_ins(case: Case) -> Iterator[Mutation]:
             "cpuManagerPolicyOptions: {distribute-cpus-across-numa: 'true'}\n",
         ),
     ):
-        if any(each.key.startswith(key) for each in case.expected.settings.of("kubelet")):
+        if any(setting.key.startswith(key) for setting in case.expected.settings.of("kubelet")):
             changes: dict[str, Content] = {f"{folder}/99-zzz-site.conf": head + line}
             yield Mutation("kubelet", f"a later drop-in sets {key}", changes, key, "kubelet")
     for what, text in (

@@ -1,0 +1,1 @@
+"""The habits of this project that no other tool checks (`python -m tests.habits`)."""
