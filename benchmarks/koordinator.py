@@ -2,13 +2,20 @@
 
 from collections.abc import Callable, Sequence
 
-from cpuplan.upstream.koordinator.annotations.pod import FULL_PCPUS, PCPU_LEVEL, SPREAD_BY_PCPUS
-from cpuplan.upstream.koordinator.scheduler.cpus.allocated import Allocated
-from cpuplan.upstream.koordinator.scheduler.cpus.cpu_accumulator import Wish, take_cpus
-from cpuplan.upstream.koordinator.scheduler.cpus.ordering import Ordering
-from cpuplan.upstream.koordinator.scheduler.cpus.topology import CPUTopology
-from cpuplan.upstream.koordinator.scheduler.names import LEAST_ALLOCATED, MOST_ALLOCATED
-from cpuplan.upstream.kubelet.bits import parse_cpus
+from cpuplan.upstream.koordinator.extension.numa_aware import (
+    FULL_PCPUS,
+    PCPU_LEVEL,
+    SPREAD_BY_PCPUS,
+)
+from cpuplan.upstream.koordinator.nodenumaresource.cpu_accumulator import (
+    Allocated,
+    Ordering,
+    Wish,
+    take_cpus,
+)
+from cpuplan.upstream.koordinator.nodenumaresource.cpu_topology import CPUTopology
+from cpuplan.upstream.koordinator.nodenumaresource.scoring import LEAST_ALLOCATED, MOST_ALLOCATED
+from cpuplan.upstream.kubernetes.bits import parse_cpus
 
 FULL, SPREAD = Wish(FULL_PCPUS), Wish(SPREAD_BY_PCPUS)
 APART = Wish(SPREAD_BY_PCPUS, PCPU_LEVEL)

@@ -15,16 +15,22 @@ from typing import Any, NamedTuple
 
 from benchmarks import koordinator as k
 from benchmarks.koordinator import choice, sequence
-from cpuplan.upstream.kubelet.bits import members, parse_cpus
-from cpuplan.upstream.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed
-from cpuplan.upstream.kubelet.cpu.distributed import take_by_topology_numa_distributed
-from cpuplan.upstream.kubelet.cpu.hints import generate_cpu_topology_hints
-from cpuplan.upstream.kubelet.cpu.topology import CPUTopology
+from cpuplan.upstream.kubelet.cpumanager.cpu_assignment import (
+    take_by_topology_numa_distributed,
+    take_by_topology_numa_packed,
+)
+from cpuplan.upstream.kubelet.cpumanager.policy_static import generate_cpu_topology_hints
+from cpuplan.upstream.kubelet.cpumanager.topology import CPUTopology
+from cpuplan.upstream.kubelet.kubelet import Kubelet
 from cpuplan.upstream.kubelet.machine import NodeMemory
-from cpuplan.upstream.kubelet.node import Kubelet
-from cpuplan.upstream.kubelet.pods.pod import read_pod
-from cpuplan.upstream.kubelet.topology.hints import ProviderHints, TopologyHint
-from cpuplan.upstream.kubelet.topology.policy import NUMAInfo, new_policy
+from cpuplan.upstream.kubelet.topologymanager.policy import (
+    NUMAInfo,
+    ProviderHints,
+    TopologyHint,
+    new_policy,
+)
+from cpuplan.upstream.kubernetes.bits import members, parse_cpus
+from cpuplan.upstream.kubernetes.pod import read_pod
 from tests.conformance.kubelet import shapes
 
 CALIBRATION = 60.0

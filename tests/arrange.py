@@ -24,8 +24,8 @@ from urllib.parse import quote
 from cpuplan import pipeline
 from cpuplan.cli.main import run
 from cpuplan.solve import effort
-from cpuplan.upstream.kubelet import checkpoint
-from cpuplan.upstream.kubelet.cpu import state
+from cpuplan.upstream.kubelet import manager
+from cpuplan.upstream.kubelet.cpumanager import state
 from cpuplan.workers import Workers
 from tests import arrange_git, arrange_pods, arrange_values
 from tests.hosts import CPU, make_root
@@ -274,7 +274,7 @@ def _cpu_state(default: str, *containers: str) -> str:
     """A state file of the CPU manager, of pods with a container each, with its checksum."""
     pods = {f"pod-{number}": {"app": cpus} for number, cpus in enumerate(containers, 1)}
     content = {"policyName": "static", "defaultCpuSet": default, "entries": pods}
-    return checkpoint.write(content, checkpoint.checksum(state.hash_input(content)))
+    return manager.write_checkpoint(content, manager.checksum(state.hash_input(content)))
 
 
 UNITS = "node/etc/systemd/system"

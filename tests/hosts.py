@@ -10,7 +10,7 @@ from cpuplan.components.host import tuned
 from cpuplan.components.openshift import units
 from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.upstream.runtime.containerd.names import cri_table, highest
+from cpuplan.upstream.containerd.cri_config import cri_table, highest
 
 CPU = "sys/devices/system/cpu"
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.upstream.kubelet.cpu.state import CPUState, dump
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.cpumanager.state import CPUState, dump
+from cpuplan.upstream.kubernetes.kube_features import Gates
 
 MOUNT = "sys/fs/cgroup"
 PODS = "kubepods.slice"

@@ -21,7 +21,7 @@ from cpuplan.plan.expected import topologies
 from cpuplan.plan.expected.objects import Compiled
 from cpuplan.plan.expected.state import Expected, read
 from cpuplan.simulate.koordinatorfiles.objects import objects as read_objects
-from cpuplan.upstream.kubelet.quantity import parse
+from cpuplan.upstream.kubernetes.quantity import parse
 
 RENDERED_NAME = "rendered-worker-cnf-0123456789abcdef0123456789abcdef"
 _OWN = "machineconfiguration.openshift.io/"

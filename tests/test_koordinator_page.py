@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.platforms import versions
-from cpuplan.upstream.koordinator import releases
+from cpuplan.upstream.koordinator.extension import releases
 from tests import named_cases
 from tests.projects import REPOSITORY
 from tests.reader import Reader, blocks, commands, shown

@@ -15,9 +15,9 @@ from cpuplan.components import cmdline
 from cpuplan.components.openshift.pool import built_in_labels
 from cpuplan.diagnostics import errors
 from cpuplan.platforms import versions
-from cpuplan.upstream.mco.effective import Effective, effective
-from cpuplan.upstream.mco.generated.kubelet import KubeletConfigs
-from cpuplan.upstream.mco.labels import read_selector
+from cpuplan.upstream.mco.helpers import read_selector
+from cpuplan.upstream.mco.kubelet_config_controller import KubeletConfigs
+from cpuplan.upstream.mco.render_controller import Effective, effective
 
 ROLE = "machineconfiguration.openshift.io/role"
 NODE_ROLE = "node-role.kubernetes.io/"

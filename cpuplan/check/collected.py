@@ -7,12 +7,12 @@ writes it; `cpuplan snapshot --list` and docs/checking.md tell it.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from cpuplan.upstream.kubelet.config.fields import STRUCTS
-from cpuplan.upstream.kubelet.config.flagnames import FIELDS, SWITCHES
-from cpuplan.upstream.linux.undoing import ARGUMENTS
-from cpuplan.upstream.runtime.configuration import keys as crio
-from cpuplan.upstream.runtime.configuration.flags import NAMES as CRIO_FLAGS
-from cpuplan.upstream.runtime.containerd import keys as containerd
+from cpuplan.upstream.containerd import cri_config as containerd
+from cpuplan.upstream.crio import config_keys as crio
+from cpuplan.upstream.crio.criocli import NAMES as CRIO_FLAGS
+from cpuplan.upstream.kubelet.config.options import FLAG_FIELDS, SWITCHES
+from cpuplan.upstream.kubelet.config.types import STRUCTS
+from cpuplan.upstream.linux.kernel_parameters import ARGUMENTS
 
 #: Between these lines the script has what is made here.
 BEGIN = "# What may leave the node: made from cpuplan/check/collected.py."
@@ -184,9 +184,9 @@ def tables() -> Mapping[str, str]:
     """The names of each form: shell variables of the script."""
     known_crio = [key for table in (*crio.TABLES.values(), *crio.ENTRIES.values()) for key in table]
     known = [containerd.TOP, containerd.RUNTIME, containerd.CONTAINERD, containerd.HANDLER]
-    known += [containerd.OPTIONS, containerd.NRI, containerd.VALIDATOR]
+    known += [containerd.OPTIONS, containerd.NRI_KEYS, containerd.VALIDATOR]
     return {
-        "FLAGS": _words([*FIELDS, *SWITCHES, *_OTHER_FLAGS.split(), *CRIO_FLAGS]),
+        "FLAGS": _words([*FLAG_FIELDS, *SWITCHES, *_OTHER_FLAGS.split(), *CRIO_FLAGS]),
         "KERNEL": _words([*ARGUMENTS, *_KERNEL.split()]),
         "DIRECTIVES": _words(_DIRECTIVES.split()),
         "VARIABLES": _words(_VARIABLES.split()),

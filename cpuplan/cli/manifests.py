@@ -14,10 +14,10 @@ from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import admission, manifests
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.workloads import pods_of
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.node import Node
-from cpuplan.upstream.kubelet.quantity import Quantity
+from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.quantity import Quantity
 
 #: Bytes of a state file: with 110 pods they have some 20 kB.
 _MAX_STATE = 16 * 1024 * 1024

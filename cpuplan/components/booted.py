@@ -4,9 +4,8 @@ from cpuplan.components import kernel
 from cpuplan.components.host import bootarguments
 from cpuplan.components.host.bootarguments import machine_of
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.upstream.linux import remarks
-from cpuplan.upstream.linux.boot import Booted
-from cpuplan.upstream.linux.remarks import Remark
+from cpuplan.upstream.linux import isolation
+from cpuplan.upstream.linux.isolation import Booted, Remark
 
 #: The kernel whose rules these are.
 LINUX = "Linux 6.12"
@@ -19,7 +18,7 @@ def booted(plan: ConfiguredPlan) -> Booted:
 
 def remarks_of(plan: ConfiguredPlan) -> list[Remark]:
     """What should be known of the plan's boot arguments."""
-    return remarks.remarks(_line(plan), machine_of(plan.topology))
+    return isolation.remarks(_line(plan), machine_of(plan.topology))
 
 
 def _line(plan: ConfiguredPlan) -> str:

@@ -18,8 +18,8 @@ from cpuplan.components.reasons import is_written, of_mechanism, stated
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
 from cpuplan.platforms import versions
-from cpuplan.upstream.nri.names import TOLERATION
-from cpuplan.upstream.runtime.containerd.names import CRI, NRI, OLD_CRI
+from cpuplan.upstream.containerd.cri_config import CRI, NRI, OLD_CRI
+from cpuplan.upstream.nri.api import TOLERATION
 
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target

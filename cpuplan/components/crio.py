@@ -16,9 +16,9 @@ from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value, plain
 from cpuplan.platforms import versions
 from cpuplan.platforms.features import Feature
-from cpuplan.upstream.koordinator.releases import Span
-from cpuplan.upstream.nri.names import TOLERATION
-from cpuplan.upstream.runtime.configuration.reading import decode
+from cpuplan.upstream.crio.config import decode
+from cpuplan.upstream.koordinator.extension.releases import Span
+from cpuplan.upstream.nri.api import TOLERATION
 
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target

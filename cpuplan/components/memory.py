@@ -3,9 +3,9 @@
 from cpuplan.base import quantity
 from cpuplan.components import chosen, hugepages
 from cpuplan.plan import NodePlan
-from cpuplan.upstream.kubelet.errors import KubeletError
 from cpuplan.upstream.kubelet.eviction import DEFAULT_HARD, MEMORY_AVAILABLE
-from cpuplan.upstream.kubelet.quantity import parse
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.quantity import parse
 
 
 def uses_memory_manager(plan: NodePlan) -> bool:

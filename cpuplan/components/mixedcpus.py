@@ -11,9 +11,9 @@ from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
 from cpuplan.platforms import versions
 from cpuplan.platforms.features import Feature
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.go.durations import MICROSECOND, parse_duration
-from cpuplan.upstream.runtime.cgroups import DEFAULT_PERIOD
+from cpuplan.upstream.crio.cgmgr import DEFAULT_PERIOD
+from cpuplan.upstream.kubernetes.durations import MICROSECOND, parse_duration
+from cpuplan.upstream.kubernetes.errors import KubeletError
 
 _GATE = "MixedCPUsAllocation"
 #: Feature sets with the gate.

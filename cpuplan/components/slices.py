@@ -15,9 +15,9 @@ from cpuplan.components.texts import template
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value
-from cpuplan.upstream.kubelet.pods.qos import BEST_EFFORT, BURSTABLE
-from cpuplan.upstream.linux import systemd
-from cpuplan.upstream.runtime.qossets import ALL_PODS, SLICES
+from cpuplan.upstream.kubelet.qossets import ALL_PODS, SLICES
+from cpuplan.upstream.kubernetes.qos import BEST_EFFORT, BURSTABLE
+from cpuplan.upstream.linux import cpu_set_util
 
 NAME = "slices"
 EFFECT: Effect | None = Effect("systemctl show --property=AllowedCPUs", Cost.SYSTEMD_RELOAD)
@@ -136,4 +136,4 @@ def parse(text: str) -> dict[str, Value]:
 def allowed(texts: Sequence[str]) -> CpuSet:
     """What the drop-ins of a slice add up to, in their order."""
     lines = [line for text in texts for line in _ALLOWED.findall(text)]
-    return CpuSet.from_bits(systemd.allowed_cpus(lines))
+    return CpuSet.from_bits(cpu_set_util.allowed_cpus(lines))

@@ -14,10 +14,7 @@ from cpuplan.language.model.words import ALIGNING
 from cpuplan.profiles.draft import IntentDraft
 from cpuplan.profiles.model import PerformanceProfileSpec
 from cpuplan.profiles.snippet import Snippet
-from cpuplan.upstream.kubelet.releases.policy_options import (
-    DISTRIBUTE_ACROSS_CORES,
-    FULL_PCPUS_ONLY,
-)
+from cpuplan.upstream.kubelet.policy_options import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
 
 _FIELD = f"metadata.annotations.{SNIPPET}"
 _LEFT_TO_DRIVERS = dict.fromkeys(

@@ -9,7 +9,7 @@ from cpuplan.diagnostics.source import Position
 from cpuplan.language.model.base import attributes
 from cpuplan.language.model.tuning import Kubelet
 from cpuplan.plan.defaults import AMOUNTS
-from cpuplan.upstream.kubelet.go.durations import is_duration
+from cpuplan.upstream.kubernetes.durations import is_duration
 
 _HEAD = ("apiVersion", "kind")
 #: Go types of the fields that an Intent has itself; the operator decodes also those that it

@@ -16,10 +16,10 @@ from cpuplan.simulate.allocators.base import (
 )
 from cpuplan.solve import effort
 from cpuplan.solve.effort import UndecidedError
-from cpuplan.upstream.kubelet.cpu import state as cpustate
-from cpuplan.upstream.kubelet.memory import state as memorystate
-from cpuplan.upstream.kubelet.node import Node
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubelet.cpumanager import state as cpustate
+from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubelet.memorymanager import state as memorystate
+from cpuplan.upstream.kubernetes.pod import Pod
 
 #: The names of the state files, by field of `Node`.
 FILES = {"cpu_state": cpustate.FILE, "memory_state": memorystate.FILE}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.fleet import Nowhere, Result, Simulated
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubernetes.pod import Pod
 
 #: What distinguishes the pods of one workload.
 _ORDINAL = re.compile(r"-\d+\Z")

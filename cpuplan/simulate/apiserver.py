@@ -1,8 +1,7 @@
 """Pods as the API server stores them, before any node sees them."""
 
-from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
-from cpuplan.upstream.kubelet.pods.pod import Pod
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import Pod, apply_defaults
 
 
 def store(pod: Pod, gates: Gates) -> Pod:

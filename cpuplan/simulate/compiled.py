@@ -12,10 +12,10 @@ from cpuplan.components.nri import balloons, policies, topologyaware
 from cpuplan.components.openshift import pinning
 from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate.planned import Planned
-from cpuplan.upstream.kubelet.cpu.policy_static import Fork
-from cpuplan.upstream.kubelet.machineinfo import machine_of, without
-from cpuplan.upstream.kubelet.releases.features import LATEST
-from cpuplan.upstream.kubelet.releases.policy_options import with_gates
+from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
+from cpuplan.upstream.kubelet.policy_options import with_gates
+from cpuplan.upstream.kubelet.sysinfo import machine_of, without
+from cpuplan.upstream.kubernetes.kube_features import LATEST
 
 if TYPE_CHECKING:
     from cpuplan.simulate.dra.inputs import Inputs as DraInputs

@@ -9,16 +9,22 @@ from typing import Any
 
 from cpuplan.simulate.koordinator.inputs import Inputs
 from cpuplan.simulate.planned import Planned
-from cpuplan.upstream.koordinator.annotations.node import RESERVED_CPUS_ONLY
-from cpuplan.upstream.koordinator.annotations.pod import BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE
-from cpuplan.upstream.koordinator.annotations.topology import (
+from cpuplan.upstream.koordinator.extension.constants import (
+    CPU_BIND_POLICY,
+    NUMA_TOPOLOGY_POLICY,
+    RESERVATION,
+)
+from cpuplan.upstream.koordinator.extension.node import RESERVED_CPUS_ONLY
+from cpuplan.upstream.koordinator.extension.numa_aware import (
+    BEST_EFFORT,
     FULL_PCPUS_ONLY,
     FULL_PCPUS_OPTION,
+    RESTRICTED,
+    SINGLE_NUMA_NODE,
     STATIC,
 )
-from cpuplan.upstream.koordinator.annotations.values import dump
-from cpuplan.upstream.koordinator.keys import CPU_BIND_POLICY, NUMA_TOPOLOGY_POLICY, RESERVATION
-from cpuplan.upstream.kubelet.topology import policy
+from cpuplan.upstream.koordinator.util import dump
+from cpuplan.upstream.kubelet.topologymanager import policy
 
 _NUMA_POLICIES = MappingProxyType(
     {

@@ -10,7 +10,7 @@ from cpuplan.simulate.fleet import Simulated
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.planned import planned
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubernetes.kube_features import Gates
 
 #: No pod can come where the kubelet does not start.
 NOT_STARTED = {"CP701", "CP702", "CP703"}

@@ -15,17 +15,17 @@ from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.platforms.versions import Version
 from cpuplan.simulate import managers
 from cpuplan.simulate.managers import Finding, field_of
-from cpuplan.upstream.kubelet.config import files
-from cpuplan.upstream.kubelet.config.decoding import (
+from cpuplan.upstream.kubelet import server
+from cpuplan.upstream.kubelet.config.codec import (
     DUPLICATES,
     DecodeError,
     merge,
     raw_fields,
     unread_fields,
 )
-from cpuplan.upstream.kubelet.config.fields import API_VERSION, KIND
-from cpuplan.upstream.kubelet.config.flags import override
-from cpuplan.upstream.kubelet.errors import PanicError
+from cpuplan.upstream.kubelet.config.options import override
+from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND
+from cpuplan.upstream.kubernetes.errors import PanicError
 
 _KIND = re.compile(rf"""^\s*["']?kind["']?\s*:\s*["']?{KIND}\b""", re.MULTILINE)
 #: A KubeletConfig of OpenShift holds one: the file itself is none.
@@ -124,10 +124,10 @@ def findings(
     main, *drop_ins = texts
     raw = override(reduce(merge, map(raw_fields, texts)), flags)
     try:
-        loaded = files.load(
+        loaded = server.load(
             main, drop_ins, version, is_openshift=openshift, cgroup_v1=cgroup_v1, flags=flags
         )
-    except files.StageError as error:
+    except server.StageError as error:
         yield from _unreadable(error)
         return
     except PanicError as error:
@@ -142,7 +142,7 @@ def findings(
     yield from managers.check(loaded.config, version)
 
 
-def _unreadable(error: files.StageError) -> Iterator[Finding]:
+def _unreadable(error: server.StageError) -> Iterator[Finding]:
     """A file that cannot be read, or a value of the wrong type in the merged ones."""
     cause = error.__cause__
     yield from _dropped(cause.strict_errors if isinstance(cause, DecodeError) else (), 0)

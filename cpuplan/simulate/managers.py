@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 from cpuplan.diagnostics.source import Field
 from cpuplan.platforms.versions import Version
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.go.text import quote
-from cpuplan.upstream.kubelet.pods.pod import HUGEPAGES
-from cpuplan.upstream.kubelet.releases.features import Gates
-from cpuplan.upstream.kubelet.releases.policy_options import static_policy_options, topology_options
-from cpuplan.upstream.kubelet.sysctls import check_allowlist
+from cpuplan.upstream.kubelet.allowlist import check_allowlist
+from cpuplan.upstream.kubelet.policy_options import static_policy_options, topology_options
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import HUGEPAGES
+from cpuplan.upstream.kubernetes.strconv import quote
 
 _WORD = re.compile("[A-Za-z][A-Za-z0-9-]*")
 #: Fields that have other names in the kubelet's texts.

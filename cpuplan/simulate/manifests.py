@@ -14,7 +14,7 @@ from cpuplan.language.read.pods import (
 )
 from cpuplan.simulate.dra import objects
 from cpuplan.simulate.dra.objects import Objects
-from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
+from cpuplan.upstream.kubernetes.pod import Pod, read_pod
 
 #: Most pods of all manifests together.
 MOST = 100_000

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from cpuplan.base import text
 from cpuplan.base.name_ranges import fold_names
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubernetes.pod import Pod
 
 #: Names in a line before the others are only counted.
 _MOST_NAMES = 4

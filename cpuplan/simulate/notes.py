@@ -9,12 +9,12 @@ from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import apiserver
 from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.planned import planned
-from cpuplan.upstream.kubelet.machineinfo import assumes_memory
-from cpuplan.upstream.kubelet.pods.nodefit import pod_requests
-from cpuplan.upstream.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY, Pod, Resources, is_pod_level
-from cpuplan.upstream.kubelet.pods.qos import guaranteed_cpus
-from cpuplan.upstream.kubelet.releases.features import Gates
-from cpuplan.upstream.nri.names import PREFER_ISOLATED, SCOPE
+from cpuplan.upstream.kubelet.sysinfo import assumes_memory
+from cpuplan.upstream.kubernetes.fit import pod_requests
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import CPU, HUGEPAGES, MEMORY, Pod, Resources, is_pod_level
+from cpuplan.upstream.kubernetes.qos import guaranteed_cpus
+from cpuplan.upstream.nri.api import PREFER_ISOLATED, SCOPE
 
 #: Annotations by which the topology-aware policy chooses pools and memory, and which have no port.
 _NOT_SIMULATED = (

@@ -9,7 +9,7 @@ from cpuplan.simulate import admission, apiserver
 from cpuplan.simulate.allocators.base import Allocator, Refusal
 from cpuplan.solve import effort
 from cpuplan.solve.effort import UndecidedError
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubernetes.pod import Pod
 
 #: Larger numbers of orders are not written out.
 _ABOUT = 10**15

@@ -13,15 +13,15 @@ from cpuplan.plan import ConfiguredPlan
 from cpuplan.platforms import versions
 from cpuplan.simulate.koordinator.inputs import Inputs, inputs
 from cpuplan.simulate.runtimes import Runtime, runtime_of
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.cpu.policy_static import Fork
+from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
+from cpuplan.upstream.kubelet.kubelet import Configuration, Kubelet, Node, configure
 from cpuplan.upstream.kubelet.machine import Machine
-from cpuplan.upstream.kubelet.machineinfo import machine_of, without
-from cpuplan.upstream.kubelet.node import Configuration, Kubelet, Node, configure
-from cpuplan.upstream.kubelet.pods.nodefit import EPHEMERAL_STORAGE
-from cpuplan.upstream.kubelet.pods.pod import Resources
-from cpuplan.upstream.kubelet.releases.features import LATEST
-from cpuplan.upstream.kubelet.releases.policy_options import with_gates
+from cpuplan.upstream.kubelet.policy_options import with_gates
+from cpuplan.upstream.kubelet.sysinfo import machine_of, without
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.fit import EPHEMERAL_STORAGE
+from cpuplan.upstream.kubernetes.kube_features import LATEST
+from cpuplan.upstream.kubernetes.pod import Resources
 
 if TYPE_CHECKING:
     from cpuplan.simulate.dra.inputs import Inputs as DraInputs

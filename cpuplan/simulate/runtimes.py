@@ -12,19 +12,26 @@ from cpuplan.components import crio as component
 from cpuplan.components.host import partitions
 from cpuplan.components.openshift import mixedcpus as limits
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.cpu.state import CPUState
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.go.durations import MICROSECOND
-from cpuplan.upstream.kubelet.pods.pod import Pod, Resources
-from cpuplan.upstream.kubelet.pods.qos import pod_qos
-from cpuplan.upstream.kubelet.releases.features import Gates
-from cpuplan.upstream.kubelet.releases.policy_options import STRICT_RESERVATION
-from cpuplan.upstream.runtime import crio, handlers, mixedcpus, qossets
-from cpuplan.upstream.runtime.annotations import ENABLE, OFF, QUOTA, SHARED
-from cpuplan.upstream.runtime.cgroups import UNLIMITED, Layout
-from cpuplan.upstream.runtime.spec import Effects, Settings
+from cpuplan.upstream.crio import high_performance_hooks, mixedcpus
+from cpuplan.upstream.crio.cgmgr import UNLIMITED, Layout
+from cpuplan.upstream.crio.high_performance_hooks import (
+    ENABLE,
+    OFF,
+    QUOTA,
+    SHARED,
+    Effects,
+    Settings,
+)
+from cpuplan.upstream.kubelet import qossets
+from cpuplan.upstream.kubelet.cpumanager.state import CPUState
+from cpuplan.upstream.kubelet.policy_options import STRICT_RESERVATION
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.durations import MICROSECOND
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import Pod, Resources
+from cpuplan.upstream.kubernetes.qos import pod_qos
 
 
 class Cgroup(NamedTuple):
@@ -169,8 +176,8 @@ def start(
     """How the containers of an admitted pod start, by name, with the shared pool of `state`."""
     pod = runtime.admit(pod)
     handler = runtime.handler if pod.runtime_class else ""
-    annotations = handlers.allowed(pod.annotations, runtime.hooks if handler else ())
-    has_hooks = handlers.runs_hooks(handler, annotations)
+    annotations = high_performance_hooks.allowed(pod.annotations, runtime.hooks if handler else ())
+    has_hooks = high_performance_hooks.runs_hooks(handler, annotations)
     is_static = config.get("cpuManagerPolicy") == "static"
     node = mixedcpus.Node(
         runtime.settings if has_hooks else Settings(),
@@ -211,7 +218,7 @@ def start(
 def _updated(cpus: str, env: list[str]) -> str:
     """The cpuset after an update; the runtime refuses one if the environment is malformed."""
     try:
-        return crio.update_cpus(cpus, env)
+        return high_performance_hooks.update_cpus(cpus, env)
     except KubeletError:
         return cpus
 
@@ -223,10 +230,10 @@ def _gomaxprocs(
     env: tuple[str, ...],
     annotations: Mapping[str, str],
 ) -> tuple[str, ...]:
-    number = handlers.gomaxprocs(
+    number = high_performance_hooks.gomaxprocs(
         qos, container.shares, container.quota, env, annotations, runtime.gomaxprocs
     )
-    return () if number is None else (f"{handlers.GOMAXPROCS}={number}",)
+    return () if number is None else (f"{high_performance_hooks.GOMAXPROCS}={number}",)
 
 
 def _enforcement(runtime: Runtime, config: Mapping[str, Any]) -> qossets.Enforcement:

@@ -3,11 +3,11 @@
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cpuplan.upstream.kubelet.errors import AdmissionError
-from cpuplan.upstream.kubelet.pods.nodefit import check_requests, pod_requests
-from cpuplan.upstream.kubelet.pods.pod import HUGEPAGES, Pod, Resources, sum_of
-from cpuplan.upstream.kubelet.quantity import ZERO
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubernetes.errors import AdmissionError
+from cpuplan.upstream.kubernetes.fit import check_requests, pod_requests
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import HUGEPAGES, Pod, Resources, sum_of
+from cpuplan.upstream.kubernetes.quantity import ZERO
 
 
 class Load(NamedTuple):

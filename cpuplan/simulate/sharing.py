@@ -14,14 +14,13 @@ from cpuplan.simulate import apiserver
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.names import full_name
 from cpuplan.simulate.planned import Planned, planned
-from cpuplan.upstream.kubelet.errors import AdmissionError
-from cpuplan.upstream.kubelet.pods.pod import CPU, Container, Pod
-from cpuplan.upstream.kubelet.pods.qos import GUARANTEED, pod_qos
-from cpuplan.upstream.kubelet.quantity import ZERO
-from cpuplan.upstream.kubelet.releases.features import Gates
-from cpuplan.upstream.runtime.annotations import ENABLE, OFF, QUOTA, SHARED
-from cpuplan.upstream.runtime.crio import SHARED_ENV
-from cpuplan.upstream.runtime.mixedcpus import ALLOWED, RESOURCE, asking
+from cpuplan.upstream.crio.high_performance_hooks import ENABLE, OFF, QUOTA, SHARED, SHARED_ENV
+from cpuplan.upstream.crio.mixedcpus import ALLOWED, RESOURCE, asking
+from cpuplan.upstream.kubernetes.errors import AdmissionError
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import CPU, Container, Pod
+from cpuplan.upstream.kubernetes.qos import GUARANTEED, pod_qos
+from cpuplan.upstream.kubernetes.quantity import ZERO
 
 _MILLI = 1000
 

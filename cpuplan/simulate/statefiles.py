@@ -102,8 +102,8 @@ class Refusal(NamedTuple):
 
 def _refusals(plan: ConfiguredPlan, before: Config, offlined: CpuSet) -> Iterator[Refusal]:
     from cpuplan.simulate.planned import planned
-    from cpuplan.upstream.kubelet.machineinfo import machine_of, without
-    from cpuplan.upstream.kubelet.releases.policy_options import with_gates
+    from cpuplan.upstream.kubelet.policy_options import with_gates
+    from cpuplan.upstream.kubelet.sysinfo import machine_of, without
 
     new = planned(plan)
     machine = machine_of(without(plan.topology, offlined))._replace(memory=new.machine.memory)
@@ -112,9 +112,9 @@ def _refusals(plan: ConfiguredPlan, before: Config, offlined: CpuSet) -> Iterato
 
 def refusals(old: Planned, new: Planned) -> Iterator[Refusal]:
     """The state files of the kubelet `old` that `new` refuses."""
-    from cpuplan.upstream.kubelet.bits import to_text
-    from cpuplan.upstream.kubelet.errors import HangError, KubeletError, PanicError
-    from cpuplan.upstream.kubelet.node import Kubelet, Node
+    from cpuplan.upstream.kubelet.kubelet import Kubelet, Node
+    from cpuplan.upstream.kubernetes.bits import to_text
+    from cpuplan.upstream.kubernetes.errors import HangError, KubeletError, PanicError
 
     def refusal(state: Node) -> str:
         try:

@@ -19,13 +19,10 @@ from cpuplan.simulate.managers import field_of
 from cpuplan.simulate.planned import Planned, planned
 from cpuplan.solve import effort
 from cpuplan.solve.effort import UndecidedError
-from cpuplan.upstream.kubelet.cpu.policy_static import StaticPolicy
-from cpuplan.upstream.kubelet.errors import HangError, PanicError
-from cpuplan.upstream.kubelet.node import StartError
-from cpuplan.upstream.kubelet.releases.policy_options import (
-    DEFAULT_MAX_NUMA_NODES,
-    DISTRIBUTE_ACROSS_NUMA,
-)
+from cpuplan.upstream.kubelet.cpumanager.policy_static import StaticPolicy
+from cpuplan.upstream.kubelet.kubelet import StartError
+from cpuplan.upstream.kubelet.policy_options import DEFAULT_MAX_NUMA_NODES, DISTRIBUTE_ACROSS_NUMA
+from cpuplan.upstream.kubernetes.errors import HangError, PanicError
 
 #: Stages of a start that look at the configuration alone.
 _CONFIGURATION = ("decode", "featureGates", "validate", "allowedUnsafeSysctls")

@@ -27,10 +27,10 @@ from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules import demand
 from cpuplan.solve.rules.rule import Statements
-from cpuplan.upstream.koordinator import qos
-from cpuplan.upstream.koordinator.keys import QOS
-from cpuplan.upstream.kubelet.bits import MOST_NODES
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.koordinator.extension import qos
+from cpuplan.upstream.koordinator.extension.constants import QOS
+from cpuplan.upstream.kubernetes.bits import MOST_NODES
+from cpuplan.upstream.kubernetes.pod import Pod
 
 #: Seconds of work that `validate` spends on the orders of a class, of its limit.
 _ORDERS = 0.5

@@ -15,7 +15,7 @@ from cpuplan.base.fits import Check, compiled
 from cpuplan.base.progress import follow
 from cpuplan.base.resources import resource
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.upstream.kubelet.config import schema as kubelet_schema
+from cpuplan.upstream.kubelet.config import types as kubelet_schema
 from cpuplan.write.readers import Reader, inside, reader_of
 
 #: Where what lays down files has them, and in each its content.

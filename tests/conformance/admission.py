@@ -14,12 +14,11 @@ from cpuplan.backends import admission, configure
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components.admission import ALLOWED
 from cpuplan.plan import NodePlan, Pool
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
-from cpuplan.upstream.kubelet.pods.pod import read_pod
-from cpuplan.upstream.kubelet.pods.qos import pod_qos
-from cpuplan.upstream.kubelet.releases.features import Gates
-from cpuplan.upstream.runtime import mixedcpus
+from cpuplan.upstream.crio import mixedcpus
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import apply_defaults, read_pod
+from cpuplan.upstream.kubernetes.qos import pod_qos
 from tests.api_server import Request, admit
 from tests.conformance.comparing import judge_lines
 from tests.machines.plans import class_of, regular

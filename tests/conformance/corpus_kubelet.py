@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from cpuplan.base.topology import Topology
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.machineinfo import cpu_topology
+from cpuplan.upstream.kubelet.sysinfo import cpu_topology
+from cpuplan.upstream.kubernetes.errors import KubeletError
 
 _COUNTS = {
     "num_cpus": "num_cpus",

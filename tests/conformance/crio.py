@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.upstream.kubelet.bits import parse_cpus
-from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
-from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
-from cpuplan.upstream.kubelet.pods.pod import read_pod
-from cpuplan.upstream.kubelet.releases.features import Gates
-from cpuplan.upstream.runtime import annotations, crio, handlers, mixedcpus
-from cpuplan.upstream.runtime.cgroups import Cgroups, Layout
-from cpuplan.upstream.runtime.spec import Settings, Spec
+from cpuplan.upstream.crio import high_performance_hooks, mixedcpus
+from cpuplan.upstream.crio.cgmgr import Cgroups, Layout
+from cpuplan.upstream.crio.high_performance_hooks import Settings, Spec
+from cpuplan.upstream.kubernetes.bits import parse_cpus
+from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import apply_defaults, read_pod
 from tests.conformance import crio_config, kernel
 from tests.conformance.comparing import judge_lines
 from tests.conformance.kubelet import differ
@@ -54,7 +53,7 @@ def _check(case: Json) -> list[str] | None:
 
 def _mixed(given: Json, expected: Json) -> str | None:
     """None where it depends on the governors that a machine has."""
-    if annotations.GOVERNOR in given["annotations"]:
+    if high_performance_hooks.GOVERNOR in given["annotations"]:
         return None
     layout = Layout(
         int(given["cgroup"][1:]),
@@ -68,7 +67,9 @@ def _mixed(given: Json, expected: Json) -> str | None:
     settings = Settings(given["shared_cpuset"], given.get("exec_cpu_affinity", ""))
     siblings = {int(cpu): text for cpu, text in given.get("siblings", {}).items()}
     mask = given.get("irq", {}).get("default_smp_affinity")
-    sandbox = crio.Sandbox(settings, cgroups, given["annotations"], siblings, mask)
+    sandbox = high_performance_hooks.Sandbox(
+        settings, cgroups, given["annotations"], siblings, mask
+    )
     specs: dict[str, Spec] = {}
     steps = []
     for step in given["steps"]:
@@ -86,7 +87,7 @@ def _mixed(given: Json, expected: Json) -> str | None:
     return differ([_compared(step) for step in expected["steps"]], steps, "")
 
 
-def _step(sandbox: crio.Sandbox, action: str, spec: Spec) -> Json:
+def _step(sandbox: high_performance_hooks.Sandbox, action: str, spec: Spec) -> Json:
     found: Json = {}
     before = dict(sandbox.cgroups.files)
     try:
@@ -131,7 +132,7 @@ def _compared(step: Json) -> Json:
 
 def _update(given: Json, expected: Json) -> str:
     try:
-        found: Json = {"cpus": crio.update_cpus(given["cpus"], given["env"])}
+        found: Json = {"cpus": high_performance_hooks.update_cpus(given["cpus"], given["env"])}
     except (KubeletError, PanicError) as error:
         text = f"panic: {error}" if isinstance(error, PanicError) else str(error)
         found = {"cpus": given["cpus"], "error": text}
@@ -169,14 +170,16 @@ def _config(given: Json, expected: Json) -> str:
 
 def _latency(given: Json, expected: Json) -> str:
     try:
-        found = {"latency": annotations.resume_latency(given["value"])}
+        found = {"latency": high_performance_hooks.resume_latency(given["value"])}
     except KubeletError as error:
         found = {"error": str(error)}
     return differ(expected, found, "")
 
 
 def _gomaxprocs(given: Json, expected: Json) -> str:
-    number = handlers.gomaxprocs("Burstable", given["shares"], -1, (), {}, given["floor"])
+    number = high_performance_hooks.gomaxprocs(
+        "Burstable", given["shares"], -1, (), {}, given["floor"]
+    )
     return differ(expected, {"gomaxprocs": number}, "")
 
 

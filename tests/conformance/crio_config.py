@@ -1,4 +1,4 @@
-"""CRI-O's configuration (vectors/crio, config.jsonl) against `cpuplan.upstream.runtime.configuration`.
+"""CRI-O's configuration (vectors/crio, config.jsonl) against `cpuplan.upstream.crio`.
 
 Texts of errors are compared as to whether there is one. Time zones are not looked up, and what pods
 get by a configuration (`query`) is not asked.
@@ -8,10 +8,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cpuplan.upstream.kubelet.bits import parse_cpus
-from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
-from cpuplan.upstream.runtime.configuration.reading import RefusedError, decode, order
-from cpuplan.upstream.runtime.configuration.validating import Loaded, Machine, NotStartedError, load
+from cpuplan.upstream.crio.config import (
+    Loaded,
+    Machine,
+    NotStartedError,
+    RefusedError,
+    decode,
+    load,
+    order,
+)
+from cpuplan.upstream.kubernetes.bits import parse_cpus
+from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
 from tests.conformance.kubelet import differ
 
 Json = dict[str, Any]

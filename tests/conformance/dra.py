@@ -7,15 +7,13 @@ from typing import Any
 
 import yaml
 
-from cpuplan.upstream.dra import opaque
-from cpuplan.upstream.dra.claims import Claim, Result
-from cpuplan.upstream.dra.config import Config, resolve
-from cpuplan.upstream.dra.devices import Device, build, shared_pool, slices
-from cpuplan.upstream.dra.driver import Container, Driver
-from cpuplan.upstream.dra.errors import DraError
-from cpuplan.upstream.dra.names import DRIVER
-from cpuplan.upstream.dra.topology import Topology, discover
-from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.dra import opaque_config
+from cpuplan.upstream.dra.api import DRIVER, DraError
+from cpuplan.upstream.dra.builder import Device, build, shared_pool, slices
+from cpuplan.upstream.dra.cpuinfo import Topology, discover
+from cpuplan.upstream.dra.driver import Claim, Container, Driver, Result
+from cpuplan.upstream.dra.driverconfig import Config, resolve
+from cpuplan.upstream.kubernetes.bits import to_text
 from tests.conformance.nri import VECTORS, machines
 from tests.conformance.operations import run_lines
 
@@ -105,10 +103,10 @@ def _prepare(driver: Driver, step: Json) -> Json:
         for row in step.get("results", ())
     )
     configs = tuple(
-        opaque.Config(
+        opaque_config.Config(
             tuple(row.get("requests", ())),
             row["parameters"],
-            row.get("source", opaque.FROM_CLAIM),
+            row.get("source", opaque_config.FROM_CLAIM),
             row.get("driver", DRIVER),
         )
         for row in step.get("config", ())

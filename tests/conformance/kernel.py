@@ -3,12 +3,10 @@
 from typing import Any
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.upstream.linux import cpulist, systemd
-from cpuplan.upstream.linux.boot import Booted, boot
-from cpuplan.upstream.linux.commandline import Line
-from cpuplan.upstream.linux.cpusets.state import Refused
-from cpuplan.upstream.linux.cpusets.tree import Tree
-from cpuplan.upstream.linux.threads import Hardware
+from cpuplan.upstream.linux import bitmap_str, cpu_set_util
+from cpuplan.upstream.linux.cpuset import Refused
+from cpuplan.upstream.linux.cpuset_files import Tree
+from cpuplan.upstream.linux.isolation import Booted, Hardware, Line, boot
 from tests.conformance.kubelet import differ
 
 Json = dict[str, Any]
@@ -68,7 +66,7 @@ def _mask(bits: int, booted: Booted) -> str:
 
 def cpusets(given: Json, expected: Json) -> str:
     """Operations on an empty tree, each whether the one before it was refused or not."""
-    tree = Tree(cpulist.parse(given["online"], 8).bits)
+    tree = Tree(bitmap_str.parse(given["online"], 8).bits)
     errors = [_do(tree, operation) for operation in given["ops"]]
     found: Json = {
         # That of the boot: partitions do not show in sysfs.
@@ -99,7 +97,7 @@ def _do(tree: Tree, operation: Json) -> str:
             case "move":
                 tree.move(path, task)
             case "affinity":
-                tree.affinity(task, cpulist.parse(operation["value"], 8).bits)
+                tree.affinity(task, bitmap_str.parse(operation["value"], 8).bits)
             case "cpu":
                 tree.switch(int(path.removeprefix("cpu")), online=operation["value"] == "1")
     except Refused as refused:
@@ -127,7 +125,7 @@ def systemd_lists(given: Json, expected: Json) -> str:
     lines = fragments.pop("unit")
     for name in sorted(fragments):
         lines += fragments[name] if name.endswith(".conf") else []
-    cpus = systemd.allowed_cpus(lines)
+    cpus = cpu_set_util.allowed_cpus(lines)
     has_all = cpus < 1 << given["cpus"]
     found = {
         "allowed_cpus": _list(cpus).replace(",", " "),

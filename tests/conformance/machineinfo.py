@@ -10,7 +10,7 @@ from typing import Any
 
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.upstream.kubelet.machine import Machine, MachineNode
-from cpuplan.upstream.kubelet.machineinfo import cpu_topology, machine_of, number_of_cpus
+from cpuplan.upstream.kubelet.sysinfo import cpu_topology, machine_of, number_of_cpus
 from tests.conformance.comparing import judge_lines
 from tests.conformance.kubelet import differ
 from tests.conformance.kubelet.shapes import topology_json

@@ -6,19 +6,26 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
-from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.nri.balloons.balloon import Balloon
+from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.nri import cpuallocator
+from cpuplan.upstream.nri.api import NriError
+from cpuplan.upstream.nri.balloons.balloons_policy import Policy
 from cpuplan.upstream.nri.balloons.config import BalloonType
-from cpuplan.upstream.nri.balloons.decoding import decode
-from cpuplan.upstream.nri.balloons.policy import Policy
-from cpuplan.upstream.nri.common.pods import Container, Pod, Resources, container
-from cpuplan.upstream.nri.cpuallocator import allocator, priorities
-from cpuplan.upstream.nri.cpuallocator.request import Topology
-from cpuplan.upstream.nri.errors import NriError
-from cpuplan.upstream.nri.sysfs.discovery import discover
-from cpuplan.upstream.nri.sysfs.files import CacheFiles, CpuFiles, Files, NodeFiles
-from cpuplan.upstream.nri.sysfs.system import Cpu, Node, System
+from cpuplan.upstream.nri.balloons.instances import Balloon
+from cpuplan.upstream.nri.balloons.setup import decode
+from cpuplan.upstream.nri.cpuallocator import Topology
+from cpuplan.upstream.nri.pods import Container, Pod, Resources, container
+from cpuplan.upstream.nri.system import (
+    CacheFiles,
+    Cpu,
+    CpuFiles,
+    Files,
+    Node,
+    NodeFiles,
+    System,
+    discover,
+)
 from tests.conformance.comparing import judge_lines
 from tests.conformance.operations import differences
 
@@ -98,7 +105,7 @@ def _system(machine: str) -> System:
 
 @cache
 def _allocator(machine: str) -> Topology:
-    return allocator.topology_of(_system(machine))
+    return cpuallocator.topology_of(_system(machine))
 
 
 def _topology(given: Json) -> Json:
@@ -176,11 +183,11 @@ def _allocate(given: Json) -> Json:
 
 def _step(known: Topology, step: Json) -> Json:
     do, names = (
-        (allocator.allocate, ("cpus", "rest"))
+        (cpuallocator.allocate, ("cpus", "rest"))
         if step["do"] == "allocate"
-        else (allocator.release, ("kept", "released"))
+        else (cpuallocator.release, ("kept", "released"))
     )
-    wish = priorities.NAMES.index(step["priority"])
+    wish = cpuallocator.PRIORITY_NAMES.index(step["priority"])
     try:
         sets = do(known, parse_cpus(step["from"]), step["count"], wish)
     except NriError as error:
@@ -221,7 +228,7 @@ def _balloons(given: Json) -> Json:
 
 def _type(known: BalloonType) -> Json:
     return {
-        "allocatorPriority": priorities.NAMES[known.priority],
+        "allocatorPriority": cpuallocator.PRIORITY_NAMES[known.priority],
         "closeTo": known.close_to,
         "farFrom": known.far_from,
         "maxBalloons": known.max_balloons,

@@ -4,28 +4,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.kubelet.pods.pod import Container, Pod, read_resources
-from cpuplan.upstream.kubelet.pods.qos import compute_pod_qos
-from cpuplan.upstream.kubelet.releases.features import Gates
-from cpuplan.upstream.nrt import crd
-from cpuplan.upstream.nrt.errors import NrtError
-from cpuplan.upstream.nrt.exporters import podresources
-from cpuplan.upstream.nrt.exporters.nfd import zones as nfd_zones
-from cpuplan.upstream.nrt.exporters.podresources import (
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import Container, Pod, read_resources
+from cpuplan.upstream.kubernetes.qos import compute_pod_qos
+from cpuplan.upstream.nrt import crd, resourcemonitor
+from cpuplan.upstream.nrt.api import NrtError, zone_id
+from cpuplan.upstream.nrt.filter import judge_node
+from cpuplan.upstream.nrt.pluginhelpers import read_numa_nodes, read_topology_manager
+from cpuplan.upstream.nrt.podfingerprint import pod_fingerprint
+from cpuplan.upstream.nrt.resourcemonitor import (
     Devices,
     Machine,
     Memory,
     NumaNode,
     Resources,
+    nfd_zones,
+    rte_zones,
 )
-from cpuplan.upstream.nrt.exporters.rte import zones as rte_zones
-from cpuplan.upstream.nrt.fingerprint import pod_fingerprint
-from cpuplan.upstream.nrt.names import zone_id
-from cpuplan.upstream.nrt.scheduler.filtering import judge_node
-from cpuplan.upstream.nrt.scheduler.numanodes import read_numa_nodes
-from cpuplan.upstream.nrt.scheduler.scoring import score_node
-from cpuplan.upstream.nrt.scheduler.topologymanager import read_topology_manager
+from cpuplan.upstream.nrt.score import score_node
 from tests.conformance.operations import Judge, run_lines
 
 Json = dict[str, Any]
@@ -109,7 +106,7 @@ def _exporters(given: Json) -> Json:
     }
 
 
-def _by_name(zones: list[podresources.Zone]) -> list[Json]:
+def _by_name(zones: list[resourcemonitor.Zone]) -> list[Json]:
     """The recording sorts zones by their names."""
     return sorted(zones, key=lambda zone: str(zone["name"]))
 
@@ -129,14 +126,14 @@ def _memory(given: Iterable[Json] | None) -> tuple[Memory, ...]:
     return tuple(Memory(row["type"], row["size"], tuple(row["numa"] or ())) for row in given or ())
 
 
-def _exported_pod(given: Json) -> podresources.Pod:
+def _exported_pod(given: Json) -> resourcemonitor.Pod:
     containers = tuple(
         Resources(
             tuple(row.get("cpus") or ()), _devices(row.get("devices")), _memory(row.get("memory"))
         )
         for row in given["containers"]
     )
-    return podresources.Pod(
+    return resourcemonitor.Pod(
         given["namespace"],
         given["name"],
         given["guaranteed"],

@@ -24,7 +24,7 @@ from cpuplan.language.read import yaml
 from cpuplan.language.read.inputs import LOCK_PATH
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import planned
-from cpuplan.upstream.kubelet.pods.pod import read_pod
+from cpuplan.upstream.kubernetes.pod import read_pod
 from cpuplan.write.format import NotFormattable, canonical
 from cpuplan.write.manifest import OLD_MANIFEST
 from tests.fuzz import clusters, seeds

@@ -1,7 +1,7 @@
 """Machines as the CPU manager sees them."""
 
-from cpuplan.upstream.kubelet.bits import bits_of
-from cpuplan.upstream.kubelet.cpu.topology import CPUTopology
+from cpuplan.upstream.kubelet.cpumanager.topology import CPUTopology
+from cpuplan.upstream.kubernetes.bits import bits_of
 
 
 def regular(

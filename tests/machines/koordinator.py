@@ -1,6 +1,6 @@
 """Machines as Koordinator's scheduler knows them."""
 
-from cpuplan.upstream.koordinator.scheduler.cpus.topology import CPUTopology
+from cpuplan.upstream.koordinator.nodenumaresource.cpu_topology import CPUTopology
 
 
 def machine(sockets: int, nodes: int, cores: int, threads: int = 2) -> CPUTopology:

@@ -1,10 +1,10 @@
 """Small machines as the NRI plugins read them, and policies on them."""
 
-from cpuplan.upstream.kubelet.bits import bits_of, parse_cpus
-from cpuplan.upstream.nri.balloons.decoding import decode
-from cpuplan.upstream.nri.balloons.policy import Policy
-from cpuplan.upstream.nri.common.pods import Container, Pod, Resources, container
-from cpuplan.upstream.nri.sysfs.files import (
+from cpuplan.upstream.kubernetes.bits import bits_of, parse_cpus
+from cpuplan.upstream.nri.balloons.balloons_policy import Policy
+from cpuplan.upstream.nri.balloons.setup import decode
+from cpuplan.upstream.nri.pods import Container, Pod, Resources, container
+from cpuplan.upstream.nri.system import (
     DATA,
     INSTRUCTION,
     UNIFIED,

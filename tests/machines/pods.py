@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
+from cpuplan.upstream.kubernetes.pod import Pod, read_pod
 
 Manifest = dict[str, Any]
 

@@ -12,7 +12,7 @@ from cpuplan.backends.base import POLICY_WAVE, Manifest, metadata
 from cpuplan.components.dra import classes, names
 from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.upstream.dra.names import GROUPED
+from cpuplan.upstream.dra.api import GROUPED
 
 GROUP = "admissionregistration.k8s.io"
 KIND = "ValidatingAdmissionPolicy"

@@ -10,7 +10,7 @@ from typing import Any
 from cpuplan.backends.base import Files, to_file
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.koordinator import chart
-from cpuplan.upstream.koordinator import keys
+from cpuplan.upstream.koordinator.extension import constants
 
 #: Kinds that the programs alone write.
 _THEIRS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -20,9 +20,9 @@ _THEIRS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 #: Annotations of nodes that koord-manager and its webhook write.
 _THEIR_ANNOTATIONS = (
-    keys.AMPLIFICATION_RATIO,
-    keys.RAW_ALLOCATABLE,
-    keys.NORMALIZATION_RATIO,
+    constants.AMPLIFICATION_RATIO,
+    constants.RAW_ALLOCATABLE,
+    constants.NORMALIZATION_RATIO,
 )
 _HELM_RELEASE = "helm.toolkit.fluxcd.io/v2"
 

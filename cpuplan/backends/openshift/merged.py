@@ -15,12 +15,11 @@ from cpuplan.components.openshift.machineconfig import ROLE, WORKER
 from cpuplan.language.model.base import Model
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.platforms import versions
-from cpuplan.upstream.mco.errors import RenderError
-from cpuplan.upstream.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
-from cpuplan.upstream.mco.generated.objects import Generated
-from cpuplan.upstream.mco.machineconfig import MachineConfig, read_machine_config
-from cpuplan.upstream.mco.machineconfigs import MachineConfigs
-from cpuplan.upstream.mco.render import Rendered, render
+from cpuplan.upstream.mco.common import RenderError
+from cpuplan.upstream.mco.controller_helpers import Generated
+from cpuplan.upstream.mco.kubelet_config_controller import KUBELET_CONF, NODE_SIZING
+from cpuplan.upstream.mco.machineconfig import MachineConfig, MachineConfigs, read_machine_config
+from cpuplan.upstream.mco.render_controller import Rendered, render
 
 
 class Source(NamedTuple):

@@ -10,8 +10,8 @@ from cpuplan.components.openshift.machineconfig import WORKER
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.plan import ConfiguredPlan, NodeClass
-from cpuplan.upstream.mco.errors import RenderError
-from cpuplan.upstream.mco.generated.kubelet import NODE_SIZING
+from cpuplan.upstream.mco.common import RenderError
+from cpuplan.upstream.mco.kubelet_config_controller import NODE_SIZING
 
 #: Of what a pool inherits, so much is shown.
 _SHOWN = 3

@@ -15,7 +15,7 @@ from cpuplan.components.openshift import tuned
 from cpuplan.components.units import BIN
 from cpuplan.fleet import cluster_facts
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.upstream.kubelet.config import durations
+from cpuplan.upstream.kubelet.config import codec
 
 HEADER = (
     "What the node tuning operator will make of PerformanceProfile {name}. Its scripts "
@@ -65,7 +65,7 @@ def _bare(data: dict[str, Any]) -> dict[str, Any]:
 def _kubelet_config(plan: ConfiguredPlan) -> dict[str, Any]:
     """The operator reads durations, and writes them in Go's form."""
     made = _bare(objects.kubelet_config(plan))
-    configuration = durations.normal(made["spec"]["kubeletConfig"])
+    configuration = codec.normal_durations(made["spec"]["kubeletConfig"])
     return {**made, "spec": {**made["spec"], "kubeletConfig": configuration}}
 
 

@@ -11,7 +11,7 @@ from cpuplan.backends.openshift.merged import Pool, Source
 from cpuplan.components.derived import RENDERED
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Value
-from cpuplan.upstream.mco.errors import RenderError
+from cpuplan.upstream.mco.common import RenderError
 
 
 def facts(plans: Sequence[ConfiguredPlan]) -> dict[tuple[str, str], dict[str, Value]]:

@@ -7,8 +7,8 @@ from cpuplan.components.openshift import pinning
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.upstream.mco.labels import read_selector
-from cpuplan.upstream.runtime.configuration.traps import is_left_over
+from cpuplan.upstream.crio.traps import is_left_over
+from cpuplan.upstream.mco.helpers import read_selector
 
 _FOLDER, _, _OWN = objects.CRIO_DROP_IN.rpartition("/")
 _PINNING = pinning.CRIO_PATH.rpartition("/")[2]

@@ -7,7 +7,7 @@ from cpuplan.components.openshift import machineconfig, pool
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.plan import ConfiguredPlan, NodeClass
-from cpuplan.upstream.mco.labels import read_selector
+from cpuplan.upstream.mco.helpers import read_selector
 
 #: What a foreign pool has to say so that it does not select the MachineConfig of workers.
 _LEAVE_OUT = (

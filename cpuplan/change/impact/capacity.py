@@ -11,8 +11,8 @@ from cpuplan.simulate.allocators.base import Allocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.allocators.registry import start_planned
 from cpuplan.simulate.compiled import given_out_by, planned
-from cpuplan.upstream.kubelet.errors import HangError, KubeletError, PanicError
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubernetes.errors import HangError, KubeletError, PanicError
+from cpuplan.upstream.kubernetes.pod import Pod
 
 #: More pods of one workload are not tried.
 _MOST_PODS = 200

@@ -5,9 +5,9 @@ from typing import Any
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics.source import Field
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.go.durations import is_duration, parse_duration
-from cpuplan.upstream.kubelet.quantity import parse
+from cpuplan.upstream.kubernetes.durations import is_duration, parse_duration
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.quantity import parse
 
 
 def is_alike(found: Any, wanted: Any) -> bool:

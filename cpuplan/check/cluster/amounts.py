@@ -12,10 +12,10 @@ from cpuplan.diagnostics import Reason
 from cpuplan.language.read.pods import value_of
 from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.upstream.koordinator import keys
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY
-from cpuplan.upstream.kubelet.quantity import Quantity, parse
+from cpuplan.upstream.koordinator.extension import constants
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.pod import CPU, HUGEPAGES, MEMORY
+from cpuplan.upstream.kubernetes.quantity import Quantity, parse
 
 #: What is left of a sum or difference for the finding: one resource, one fact.
 _NOTHING = "nothing"
@@ -36,7 +36,7 @@ def amounts(subject: Subject) -> Iterator[Answer]:
 
 def _compare(subject: Subject, node: Object, resource: str, column: str, wanted: str) -> Answer:
     fact = f"node {resource} {column}"
-    if node.annotations.get(keys.RAW_ALLOCATABLE) and column == ALLOCATABLE:
+    if node.annotations.get(constants.RAW_ALLOCATABLE) and column == ALLOCATABLE:
         return subject.unverifiable(fact, "koord-manager amplifies what can be allocated", node)
     text = _difference(node, resource) if column == KEPT else _given(node, column, resource)
     if text is None and value_of(node.data, ("status", CAPACITY)) is None:

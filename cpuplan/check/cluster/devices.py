@@ -15,9 +15,9 @@ from cpuplan.diagnostics.source import Field
 from cpuplan.language.read.pods import value_of
 from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.upstream.dra.names import CAPACITY, CPU_ID, DRIVER
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.quantity import parse
+from cpuplan.upstream.dra.api import CAPACITY, CPU_ID, DRIVER
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.quantity import parse
 
 KIND = "ResourceSlice"
 _POOL: Field = ("spec", "pool")

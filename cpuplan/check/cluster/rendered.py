@@ -21,9 +21,9 @@ from cpuplan.diagnostics.source import Field
 from cpuplan.language.read.pods import value_of
 from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
-from cpuplan.upstream.mco.ignition.contents import contents
+from cpuplan.upstream.mco.common import McoError
+from cpuplan.upstream.mco.ignition.url import contents
+from cpuplan.upstream.mco.kubelet_config_controller import KUBELET_CONF, NODE_SIZING
 
 _CONFIG: Field = ("spec", "config")
 _NOTHING = "nothing"

@@ -20,7 +20,7 @@ from cpuplan.diagnostics.source import Field
 from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.plan.setting import Setting, Value, plain
 from cpuplan.simulate.koordinatorfiles.objects import NRT, Object
-from cpuplan.upstream.kubelet.pods.pod import MEMORY
+from cpuplan.upstream.kubernetes.pod import MEMORY
 from cpuplan.upstream.nrt.crd import DEFINITIONS, admit
 
 _COMPARED = (ATTRIBUTES, POLICIES, ZONES)

@@ -11,8 +11,8 @@ from cpuplan.diagnostics.source import Position
 from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.plan.expected.situation import NEXT_BOOT
 from cpuplan.plan.setting import Setting
-from cpuplan.upstream.linux.loaders import bls, grub
-from cpuplan.upstream.linux.loaders.entry import Entry, in_order, is_rescue
+from cpuplan.upstream.linux import loaders
+from cpuplan.upstream.linux.loaders import Entry, in_order, is_rescue
 
 _FACT = NEXT_BOOT
 _UNREAD = "files of the next boot that cannot be read"
@@ -124,17 +124,17 @@ def _sources(subject: Subject) -> Iterator[Source]:
         yield source
 
 
-def _menu(subject: Subject) -> tuple[str, grub.Menu]:
+def _menu(subject: Subject) -> tuple[str, loaders.Menu]:
     """GRUB's menu and its file; one without entries where there is none."""
     for path in _MENUS:
         if text := subject.root.read(path):
-            return path, grub.menu(text, _environment(subject))
-    return "", grub.Menu((), "", has_bls=False)
+            return path, loaders.grub_menu(text, _environment(subject))
+    return "", loaders.Menu((), "", has_bls=False)
 
 
 def _environment(subject: Subject) -> dict[str, str]:
     texts = (subject.root.read(path) for path in _BLOCKS)
-    return next((bls.environment(text) for text in texts if text), {})
+    return next((loaders.grub_environment(text) for text in texts if text), {})
 
 
 def _loader_entries(subject: Subject) -> dict[Entry, str]:
@@ -143,7 +143,7 @@ def _loader_entries(subject: Subject) -> dict[Entry, str]:
     for folder in _ENTRIES:
         names = [name for name in subject.root.names(folder) if name.endswith(".conf")]
         found = {
-            bls.entry(name.removesuffix(".conf"), text, variables): f"{folder}/{name}"
+            loaders.bls_entry(name.removesuffix(".conf"), text, variables): f"{folder}/{name}"
             for name in names
             if (text := subject.root.read(f"{folder}/{name}"))
         }
@@ -174,7 +174,7 @@ def _is_named(entry: Entry, wanted: str) -> bool:
 
 def _of_systemd_boot(subject: Subject) -> str:
     texts = (subject.root.read(path) for path in _CONFS)
-    return next((bls.default_of_systemd_boot(text) for text in texts if text), "")
+    return next((loaders.default_of_systemd_boot(text) for text in texts if text), "")
 
 
 def _made_from(subject: Subject) -> Source | None:
@@ -182,12 +182,12 @@ def _made_from(subject: Subject) -> Source | None:
     folder = [f"{_FOLDER}/{name}" for name in subject.root.names(_FOLDER) if name.endswith(".cfg")]
     read = ((path, subject.root.read(path)) for path in (_DEFAULTS, *folder))
     files = [(path, text) for path, text in read if text]
-    values = grub.defaults([text for _, text in files])
-    line = " ".join(values[name] for name in grub.ARGUMENTS if values.get(name))
+    values = loaders.grub_defaults([text for _, text in files])
+    line = " ".join(values[name] for name in loaders.ARGUMENTS if values.get(name))
     if not line and (text := subject.root.read(_CMDLINE)):
         return Source(_CMDLINE, 1, text.strip())
     if not line:
         # Debian's GRUB reads the folder, where a plan's file belongs.
         return Source(_DROP_IN, 1, "") if folder else None
-    last = [path for path, text in files if any(name in text for name in grub.ARGUMENTS)]
+    last = [path for path, text in files if any(name in text for name in loaders.ARGUMENTS)]
     return Source(last[-1], 1, line)

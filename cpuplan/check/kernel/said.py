@@ -4,7 +4,7 @@ import os
 from typing import NamedTuple
 
 from cpuplan.check.subject import Subject
-from cpuplan.upstream.linux.log import Log, parse
+from cpuplan.upstream.linux.evidence import Log, parse_log
 
 CMDLINE = "proc/cmdline"
 #: Of a snapshot, of a sosreport, and of distributions that keep it.
@@ -35,7 +35,7 @@ def said(subject: Subject) -> Said:
 def _find(subject: Subject) -> Said:
     problem = Said(_FILES[0], None, "the kernel's log is not here")
     for path, text in _texts(subject):
-        log = parse(text)
+        log = parse_log(text)
         if not log.is_whole:
             problem = Said(path, None, "the log lost its beginning")
         elif not _is_of_this_boot(subject, log):

@@ -12,7 +12,7 @@ from cpuplan.components.host import systemd
 from cpuplan.components.openshift import machineconfig
 from cpuplan.diagnostics.source import Position
 from cpuplan.plan.expected.answer import Answer, Heals
-from cpuplan.upstream.linux.undoing import Needs, undoing
+from cpuplan.upstream.linux.kernel_parameters import Needs, undoing
 
 _FACT = "boot arguments of others"
 

@@ -14,8 +14,8 @@ from cpuplan.components import derived, kubelet, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan.expected.answer import Answer
 from cpuplan.plan.setting import Setting, from_plain
-from cpuplan.upstream.kubelet.config.decoding import convert, encode
-from cpuplan.upstream.kubelet.config.fields import of_version
+from cpuplan.upstream.kubelet.config.codec import convert, encode
+from cpuplan.upstream.kubelet.config.types import of_version
 
 _PERIOD = "cpuCFSQuotaPeriod"
 #: Fields whose entries all come from the plan: another one changes what pods get.

@@ -13,10 +13,10 @@ from cpuplan.platforms.versions import Version
 from cpuplan.simulate import kubeletfile
 from cpuplan.simulate.kubeletfile import NO_FILE, Command, File
 from cpuplan.simulate.managers import Finding
-from cpuplan.upstream.kubelet.config import files
-from cpuplan.upstream.kubelet.config.decoding import raw_fields
-from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.kubelet.releases.features import LATEST
+from cpuplan.upstream.kubelet import server
+from cpuplan.upstream.kubelet.config.codec import raw_fields
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.kubernetes.kube_features import LATEST
 
 _CACHE = "configuration of the kubelet in force"
 #: Codes of files that stop the kubelet while it reads them.
@@ -117,7 +117,7 @@ def _config(
     subject: Subject, read: Sources, main: File, drop_ins: list[File]
 ) -> Mapping[str, Any] | None:
     try:
-        loaded = files.load(
+        loaded = server.load(
             main.text,
             [file.text for file in drop_ins],
             release(subject),
@@ -125,7 +125,7 @@ def _config(
             cgroup_v1=is_v1(subject),
             flags=read.flags.fields,
         )
-    except (files.StageError, PanicError):
+    except (server.StageError, PanicError):
         return None
     return loaded.config
 

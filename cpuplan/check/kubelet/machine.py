@@ -8,7 +8,7 @@ from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.components import derived
 from cpuplan.upstream.kubelet.machine import Machine, NodeMemory
-from cpuplan.upstream.kubelet.machineinfo import machine_of, without
+from cpuplan.upstream.kubelet.sysinfo import machine_of, without
 
 _NODES = "sys/devices/system/node"
 _TOTAL = re.compile(r"^(?:Node [0-9]+ )?MemTotal:[ \t]+([0-9]{1,15}) kB", re.MULTILINE)

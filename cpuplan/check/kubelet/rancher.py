@@ -7,7 +7,7 @@ adds to a list, then the command line, which is added too.
 from typing import Any
 
 from cpuplan.check.subject import Subject
-from cpuplan.upstream.kubelet.config.decoding import raw_fields
+from cpuplan.upstream.kubelet.config.codec import raw_fields
 
 _PLATFORMS = ("k3s", "rke2")
 _KEY = "kubelet-arg"

@@ -8,13 +8,13 @@ from cpuplan.check.kubelet.machine import machine
 from cpuplan.check.subject import Subject
 from cpuplan.components import kubelet
 from cpuplan.platforms.versions import Version
-from cpuplan.upstream.kubelet.config.decoding import encode, merge
-from cpuplan.upstream.kubelet.cpu.policy_static import Fork
-from cpuplan.upstream.kubelet.errors import HangError, KubeletError, PanicError
+from cpuplan.upstream.kubelet.config.codec import encode, merge
+from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
+from cpuplan.upstream.kubelet.kubelet import Configuration, Kubelet, Node, StartError
 from cpuplan.upstream.kubelet.machine import Machine
-from cpuplan.upstream.kubelet.node import Configuration, Kubelet, Node, StartError
-from cpuplan.upstream.kubelet.releases.features import Gates
-from cpuplan.upstream.kubelet.releases.policy_options import MANAGERS, with_gates
+from cpuplan.upstream.kubelet.policy_options import MANAGERS, with_gates
+from cpuplan.upstream.kubernetes.errors import HangError, KubeletError, PanicError
+from cpuplan.upstream.kubernetes.kube_features import Gates
 
 #: With it OpenShift's kubelet partitions workloads.
 _PINNING = "etc/kubernetes/openshift-workload-pinning"

@@ -9,9 +9,9 @@ from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.diagnostics.source import Position
 from cpuplan.simulate.kubeletfile import is_kubelet_configuration
-from cpuplan.upstream.kubelet.config import flags
-from cpuplan.upstream.kubelet.config.flags import Flags
-from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet.config import options
+from cpuplan.upstream.kubelet.config.options import Flags
+from cpuplan.upstream.kubernetes.errors import KubeletError
 
 #: Where installers put the file: kubeadm, the machine config operator (a kubeconfig elsewhere),
 #: Talos, Kubespray, Bottlerocket, EKS (twice), AKS, GKE.
@@ -81,7 +81,7 @@ def _sources(subject: Subject) -> Sources:
         folder = subject.expected.platform.kubelet_folder
         return Sources(_usual(root), _drop_ins(root, folder))
     try:
-        given = flags.parse(found.words)
+        given = options.parse_flags(found.words)
     except KubeletError as error:
         return Sources("", (), Flags(), found, str(error))
     return Sources(given.config.lstrip("/"), _drop_ins(root, given.config_dir), given, found)

@@ -9,10 +9,10 @@ from cpuplan.check.kubelet.sources import sources
 from cpuplan.check.subject import Subject
 from cpuplan.diagnostics import Severity, diagnose
 from cpuplan.plan.expected.answer import Answer, Heals
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.cpu import state as cpu_state
-from cpuplan.upstream.kubelet.memory import state as memory_state
-from cpuplan.upstream.kubelet.node import Kubelet, Node
+from cpuplan.upstream.kubelet.cpumanager import state as cpu_state
+from cpuplan.upstream.kubelet.kubelet import Kubelet, Node
+from cpuplan.upstream.kubelet.memorymanager import state as memory_state
+from cpuplan.upstream.kubernetes.bits import to_text
 
 
 class _File(NamedTuple):

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.bits import parse_cpus
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.go.text import parse_bool
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.bits import parse_cpus
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.strconv import parse_bool
 
 _CPUS = "reservedSystemCPUs"
 #: Of thresholds of eviction.

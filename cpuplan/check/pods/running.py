@@ -10,7 +10,7 @@ from cpuplan.check.roots.root import Root
 from cpuplan.check.threads.reading import Threads
 from cpuplan.check.threads.task import Task, cpu_list
 from cpuplan.check.threads.unit import path_of
-from cpuplan.upstream.runtime.crio import ISOLATED_ENV, SHARED_ENV
+from cpuplan.upstream.crio.high_performance_hooks import ISOLATED_ENV, SHARED_ENV
 
 LOGS = "var/log/containers"
 #: The program of a sandbox: Kubernetes' own, that of OpenShift, and that of Bottlerocket.

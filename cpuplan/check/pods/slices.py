@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.pods.tree import Tree
-from cpuplan.upstream.runtime.qossets import ALL_PODS
+from cpuplan.upstream.kubelet.qossets import ALL_PODS
 
 KEY = "AllowedCPUs"
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.check.roots.root import Root
-from cpuplan.upstream.kubelet.cpu.state import FILE, CPUState, load
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.cpumanager.state import FILE, CPUState, load
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.kube_features import Gates
 
 PATH = f"var/lib/kubelet/{FILE}"
 #: By which the file has the CPUs of whole pods too.

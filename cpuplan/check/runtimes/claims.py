@@ -12,7 +12,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.components.dra import driver, slices
 from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.plan.setting import Setting
-from cpuplan.upstream.dra.names import ENVIRONMENT
+from cpuplan.upstream.dra.api import ENVIRONMENT
 
 #: /var/run is a link to it; the driver writes a file for each claim.
 FOLDER = "run/cdi"

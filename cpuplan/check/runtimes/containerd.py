@@ -11,7 +11,7 @@ from cpuplan.components import containerd, derived
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan.expected.answer import Answer
 from cpuplan.plan.setting import Setting
-from cpuplan.upstream.runtime.containerd.reading import Loaded, RefusedError, load
+from cpuplan.upstream.containerd.config import Loaded, RefusedError, load
 
 PROGRAM = Program("containerd", "containerd.service", "containerd")
 _MAIN = "/etc/containerd/config.toml"

@@ -7,10 +7,10 @@ from cpuplan.check.lines import line_with
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
 from cpuplan.platforms.versions import Version, to_text
-from cpuplan.upstream.runtime.containerd import handlers, plugins, traps
-from cpuplan.upstream.runtime.containerd.reading import Loaded, RefusedError, load
-from cpuplan.upstream.runtime.containerd.tables import unknown
-from cpuplan.upstream.runtime.trap import Trap
+from cpuplan.upstream.containerd import cri, traps
+from cpuplan.upstream.containerd.config import Loaded, RefusedError, load
+from cpuplan.upstream.containerd.cri_config import unknown
+from cpuplan.upstream.kubernetes.errors import Trap
 
 
 class Files(NamedTuple):
@@ -40,7 +40,7 @@ def findings(
 
 def of_loaded(files: Files, loaded: Loaded, release: Version, driver: str) -> Iterator[Diagnostic]:
     """CP851 to CP854."""
-    refusals = list(plugins.refusals(loaded, release))
+    refusals = list(cri.refusals(loaded, release))
     for trap in refusals:
         yield _found("CP851", trap, files)
     for path, tables in loaded.files.items():
@@ -49,12 +49,12 @@ def of_loaded(files: Files, loaded: Loaded, release: Version, driver: str) -> It
             if not (is_of_plugin and traps.is_passed_over(path, way[1], loaded, release)):
                 place = files.place(path, way[-1])
                 yield diagnose("CP854", place, key=".".join(way), version=to_text(release))
-    for trap in traps.find(loaded, release, files.names):
+    for trap in traps.find_in_files(loaded, release, files.names):
         yield _found("CP852", trap, files)
     if not refusals:
-        for trap in handlers.find(loaded, release, driver):
+        for trap in traps.find_in_handlers(loaded, release, driver):
             yield _found("CP852", trap, files)
-        for trap in handlers.switched_off(loaded, release):
+        for trap in traps.switched_off(loaded, release):
             yield _found("CP853", trap, files)
 
 

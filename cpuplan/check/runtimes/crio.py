@@ -14,17 +14,17 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan.expected.answer import Answer
 from cpuplan.plan.setting import Setting, Value
 from cpuplan.platforms import versions
-from cpuplan.upstream.kubelet.bits import parse_cpus
-from cpuplan.upstream.runtime.configuration import defaults, flags
-from cpuplan.upstream.runtime.configuration.reading import (
+from cpuplan.upstream.crio import config, criocli
+from cpuplan.upstream.crio.config import (
     File,
+    Machine,
     NotTomlError,
     RefusedError,
     decode,
     merge,
     of_release,
 )
-from cpuplan.upstream.runtime.configuration.validating import Machine
+from cpuplan.upstream.kubernetes.bits import parse_cpus
 
 _FACT = "crio configuration"
 _FILES = "crio files"
@@ -96,7 +96,7 @@ def _files(subject: Subject, read: Sources) -> tuple[list[Diagnostic], dict[str,
 
 def _in_force(files: Mapping[str, File], release: versions.Version) -> dict[str, Value]:
     """The merged values over those of CRI-O itself."""
-    own = {"runtime": dict(defaults.RUNTIME), "nri": defaults.nri(release)}
+    own = {"runtime": dict(config.RUNTIME), "nri": config.default_nri(release)}
     known = {key: value for key, value in crio.flat(own).items() if value is not None}
     return {**known, **crio.flat(merge(files))}
 
@@ -164,11 +164,11 @@ def _missing(subject: Subject, read: Sources, missing: list[Setting]) -> Iterato
 def _unread(subject: Subject, read: Sources) -> Diagnostic | None:
     """CP835: the command line names another folder than that of the compiled file."""
     folder = read.flags.config_dir.rstrip("/")
-    if folder == flags.CONFIG_DIR:
+    if folder == criocli.CONFIG_DIR:
         return None
     problem = f"its folder of drop-ins is {folder or 'none'}"
     place = read.place(subject, folder)
-    return diagnose("CP835", place, path=flags.CONFIG_DIR, problem=problem)
+    return diagnose("CP835", place, path=criocli.CONFIG_DIR, problem=problem)
 
 
 def traps(subject: Subject) -> Iterator[Answer]:

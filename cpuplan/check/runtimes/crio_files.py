@@ -10,20 +10,21 @@ from cpuplan.check.subject import Subject
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
 from cpuplan.platforms.versions import Version, to_text
-from cpuplan.upstream.runtime import annotations
-from cpuplan.upstream.runtime.configuration import traps
-from cpuplan.upstream.runtime.configuration.defaults import RUNTIME
-from cpuplan.upstream.runtime.configuration.keys import LATEST
-from cpuplan.upstream.runtime.configuration.reading import (
+from cpuplan.upstream.crio import high_performance_hooks, traps
+from cpuplan.upstream.crio.config import (
     DROP_INS,
     MAIN,
+    RUNTIME,
     File,
+    Loaded,
+    Machine,
     RefusedError,
     decode,
+    load,
     of_release,
     order,
 )
-from cpuplan.upstream.runtime.configuration.validating import Loaded, Machine, load
+from cpuplan.upstream.crio.config_keys import LATEST
 
 #: Where CRI-O has them on a node.
 FOLDER = "etc/crio"
@@ -116,7 +117,9 @@ def are_toml(texts: Iterable[str]) -> bool:
 def _allow_irqs(loaded: Loaded) -> bool:
     """Whether pods of a handler or workload may ask for CPUs without interrupts."""
     tables = (*loaded.handlers.values(), *loaded.workloads.values())
-    return any(annotations.IRQ in table.get("allowed_annotations", ()) for table in tables)
+    return any(
+        high_performance_hooks.IRQ in table.get("allowed_annotations", ()) for table in tables
+    )
 
 
 def _all(

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from cpuplan.check.programs.command import Command, Program, command, place
 from cpuplan.check.subject import Subject
 from cpuplan.diagnostics.source import Position
-from cpuplan.upstream.runtime.configuration import flags
-from cpuplan.upstream.runtime.configuration.flags import Flags
-from cpuplan.upstream.runtime.configuration.reading import DROP_INS, MAIN, RefusedError
+from cpuplan.upstream.crio import criocli
+from cpuplan.upstream.crio.config import DROP_INS, MAIN, RefusedError
+from cpuplan.upstream.crio.criocli import Flags
 
 PROGRAM = Program("crio", "crio.service", "CRI-O")
 _CACHE = "sources of CRI-O"
@@ -28,7 +28,7 @@ class Sources(NamedTuple):
     def place(self, subject: Subject, flag: str = "") -> Position:
         """Where the command line, or one of its flags, stands."""
         if self.command is None:
-            return subject.place(flags.CONFIG.lstrip("/"))
+            return subject.place(criocli.CONFIG.lstrip("/"))
         return place(subject.root, self.command, flag)
 
 
@@ -45,7 +45,7 @@ def _sources(subject: Subject) -> Sources:
     if found is None:
         return Sources(_paths(subject, Flags()))
     try:
-        given = flags.parse(found.words, found.environment)
+        given = criocli.parse(found.words, found.environment)
     except RefusedError as error:
         return Sources({}, Flags(), found, str(error))
     return Sources(_paths(subject, given), given, found)

@@ -12,10 +12,9 @@ from cpuplan.components import crio
 from cpuplan.diagnostics.source import Position
 from cpuplan.plan.expected.answer import Answer
 from cpuplan.platforms.versions import Version
-from cpuplan.upstream.runtime.configuration.reading import RefusedError, Table
-from cpuplan.upstream.runtime.configuration.validating import Machine, load
-from cpuplan.upstream.runtime.containerd.plugins import handlers as containerd_handlers
-from cpuplan.upstream.runtime.containerd.reading import Loaded
+from cpuplan.upstream.containerd.config import Loaded
+from cpuplan.upstream.containerd.cri import handlers as containerd_handlers
+from cpuplan.upstream.crio.config import Machine, RefusedError, Table, load
 
 #: There where the programs of a root are: a snapshot has none.
 _A_PROGRAM = "usr/bin/env"

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from cpuplan.check.subject import Subject
 from cpuplan.components.units import UNIT_FOLDER
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.ignition.contents import contents
+from cpuplan.upstream.mco.common import McoError
+from cpuplan.upstream.mco.ignition.url import contents
 
 #: pkg/daemon/constants/constants.go: CurrentConfigPath.
 PATH = "etc/machine-config-daemon/currentconfig"

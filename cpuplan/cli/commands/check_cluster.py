@@ -31,8 +31,8 @@ _UNREACHABLE = (
 
 def _duration(_context: click.Context, _option: click.Parameter, text: str) -> float:
     """Seconds of a duration as Go writes them, at most a year."""
-    from cpuplan.upstream.kubelet.errors import KubeletError
-    from cpuplan.upstream.kubelet.go.durations import parse_duration
+    from cpuplan.upstream.kubernetes.durations import parse_duration
+    from cpuplan.upstream.kubernetes.errors import KubeletError
 
     try:
         seconds = parse_duration(text) / 1e9

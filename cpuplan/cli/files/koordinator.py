@@ -75,7 +75,7 @@ def check(
 def _release(wanted: str | None, targets: "Iterable[Target]") -> "Version":
     """The one that all targets with Koordinator share, or the newest, unless one is wanted."""
     from cpuplan.simulate.koordinatorfiles.checking import release_of
-    from cpuplan.upstream.koordinator.releases import RELEASES, name_of
+    from cpuplan.upstream.koordinator.extension.releases import RELEASES, name_of
 
     known = {name_of(release): release for release in RELEASES}
     if wanted and wanted not in known:

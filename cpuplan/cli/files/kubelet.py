@@ -98,7 +98,7 @@ def release_of(wanted: str | None, targets: "Iterable[Target]") -> tuple[version
 
     Without `wanted` it is the release that all targets share, or the newest one.
     """
-    from cpuplan.upstream.kubelet.releases.features import LATEST
+    from cpuplan.upstream.kubernetes.kube_features import LATEST
 
     releases = {f"{target.platform}/{target.version}" for target in targets}
     name = wanted or (releases.pop() if len(releases) == 1 else "")

@@ -90,7 +90,7 @@ def _release(wanted: str | None, targets: "Iterable[Target]") -> versions.Versio
 
 def _driver(kubelet: "Sequence[File]") -> str:
     """The cgroupDriver of a KubeletConfiguration that is given too; else kubeadm's."""
-    from cpuplan.upstream.kubelet.config.decoding import raw_fields
+    from cpuplan.upstream.kubelet.config.codec import raw_fields
 
     stated = (raw_fields(file.text).get("cgroupDriver") for file in kubelet)
     return str(next((driver for driver in stated if driver), "systemd"))

@@ -9,7 +9,7 @@ from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.platforms import versions
 from cpuplan.platforms.versions import Version
-from cpuplan.upstream.kubelet.releases.features import LATEST, Gates
+from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
 
 #: The gate by which containers with exclusive CPUs have no quota.
 _NO_QUOTA = "DisableCPUQuotaWithExclusiveCPUs"

@@ -9,7 +9,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Setting
-from cpuplan.upstream.linux.remarks import REDUNDANT, Remark
+from cpuplan.upstream.linux.isolation import REDUNDANT, Remark
 
 _FLAGS = re.compile(r"^(?:[a-z_]+,)+")
 

@@ -7,7 +7,7 @@ from cpuplan.components.crio import PLUGINS
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.upstream.runtime.containerd.names import OLD_CRI
+from cpuplan.upstream.containerd.cri_config import OLD_CRI
 
 #: The first release with CDI.
 _CDI = (1, 7)

@@ -13,20 +13,20 @@ from cpuplan.language.model.tuning import Kubelet
 from cpuplan.language.read.keys import remedy
 from cpuplan.plan import NodePlan
 from cpuplan.platforms import versions
-from cpuplan.upstream.kubelet.bits import MOST_NODES
-from cpuplan.upstream.kubelet.config import fields
-from cpuplan.upstream.kubelet.errors import ENDLESS, KubeletError
+from cpuplan.upstream.kubelet import policy_options
+from cpuplan.upstream.kubelet.config import types
 from cpuplan.upstream.kubelet.eviction import HARD, MEMORY_AVAILABLE
-from cpuplan.upstream.kubelet.nodeallocatable import parse_reservation
-from cpuplan.upstream.kubelet.releases import policy_options
-from cpuplan.upstream.kubelet.releases.features import LATEST, Gates
-from cpuplan.upstream.kubelet.releases.policy_options import (
+from cpuplan.upstream.kubelet.node_container_manager import parse_reservation
+from cpuplan.upstream.kubelet.policy_options import (
     ALIGN_BY_SOCKET,
     PREFER_CLOSEST,
     STRICT_RESERVATION,
     Cause,
 )
-from cpuplan.upstream.kubelet.topology.policy import NONE, has_distances
+from cpuplan.upstream.kubelet.topologymanager.policy import NONE, has_distances
+from cpuplan.upstream.kubernetes.bits import MOST_NODES
+from cpuplan.upstream.kubernetes.errors import ENDLESS, KubeletError
+from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
@@ -66,7 +66,7 @@ _FROM_ELSEWHERE = {kubelet.RESERVED_CPUS: "pools", "apiVersion": "the target", "
 def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     """Fields of `configuration`: known, of the right type, allowed, with no other field."""
     spec = plan.spec.kubelet
-    own = attributes(Kubelet).keys() & {*fields.NAMES}
+    own = attributes(Kubelet).keys() & {*types.NAMES}
     version = versions.kubernetes_version(plan.node_class.target) or LATEST
     for name, value in sorted(spec.configuration.items()):
         position = at(f"configuration.{name}:")
@@ -75,17 +75,17 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
             yield diagnose(
                 "CP544", position, field=name, place=_FROM_ELSEWHERE.get(name, f"kubelet.{name}")
             )
-        elif name not in fields.NAMES:
-            yield diagnose("CP545", position, field=name, hint=remedy(name, fields.NAMES))
-        elif version < fields.SINCE.get(name, version):
-            since = f"Kubernetes {versions.to_text(fields.SINCE[name])}"
+        elif name not in types.NAMES:
+            yield diagnose("CP545", position, field=name, hint=remedy(name, types.NAMES))
+        elif version < types.SINCE.get(name, version):
+            since = f"Kubernetes {versions.to_text(types.SINCE[name])}"
             hint = f"remove it, or target {since} or later"
             yield diagnose("CP545", position, field=f"{name} before {since}", hint=hint)
-        elif not fields.fits(name, value):
-            place, expected = at(f"configuration.{name}"), fields.expected(name)
+        elif not types.fits(name, value):
+            place, expected = at(f"configuration.{name}"), types.expected(name)
             yield diagnose("CP546", place, field=name, value=value, expected=expected)
         else:
-            for path in fields.unknown({name: value}, fields.KIND, ""):
+            for path in types.unknown({name: value}, types.KIND, ""):
                 yield diagnose("CP545", at(f"configuration.{name}"), field=path, hint="remove it")
 
 

@@ -9,9 +9,9 @@ from cpuplan.diagnostics.source import At
 from cpuplan.language.model.roles import node_selector
 from cpuplan.plan import NodePlan
 from cpuplan.platforms import versions
-from cpuplan.upstream.kubelet.config import fields
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.generated.kubelet import KubeletConfigs
+from cpuplan.upstream.kubelet.config import types
+from cpuplan.upstream.mco.common import McoError
+from cpuplan.upstream.mco.kubelet_config_controller import KubeletConfigs
 
 #: What `systemReservedCgroup` and `systemCgroups` are compared with, from 4.22 on.
 _SLICE = "/system.slice"
@@ -39,7 +39,7 @@ def check(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     config = kubelet.configuration(list(kubelet.settings(plan)))
     config |= given
     for name in list(config):
-        if name not in fields.NAMES or not fields.fits(name, config[name]):
+        if name not in types.NAMES or not types.fits(name, config[name]):
             del config[name]
     while error := _refusal(plan, config):
         name = str(error.facts.get("field", "")).partition(".")[0]

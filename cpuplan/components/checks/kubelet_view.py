@@ -9,8 +9,8 @@ from cpuplan.components import kubelet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.plan import NodePlan
-from cpuplan.upstream.kubelet.releases.policy_options import PREFER_UNCORE_CACHE
-from cpuplan.upstream.kubelet.view import Deviation, Kind, deviations, unseen_cpus
+from cpuplan.upstream.kubelet.policy_options import PREFER_UNCORE_CACHE
+from cpuplan.upstream.kubelet.sysinfo import Deviation, Kind, deviations, unseen_cpus
 
 #: The code of each kind, the name that its wording has for the kernel's groups, and the field of a
 #: Hardware document.

@@ -22,9 +22,9 @@ from cpuplan.diagnostics.source import Locate
 from cpuplan.language.model.base import has_key
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.nrt.crd import DEFINITIONS
-from cpuplan.upstream.nrt.exporters.podresources import Zone
-from cpuplan.upstream.nrt.scheduler.leastnuma import score_of
-from cpuplan.upstream.nrt.scheduler.topologymanager import SINGLE, TopologyManager
+from cpuplan.upstream.nrt.pluginhelpers import SINGLE, TopologyManager
+from cpuplan.upstream.nrt.resourcemonitor import Zone
+from cpuplan.upstream.nrt.score import normalize_score
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -121,7 +121,7 @@ def _without_amounts(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnosti
 def _beyond_count(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP654: a pod on all NUMA nodes has a score that the scheduler takes for a failure."""
     nodes, manager = len(plan.topology.numa_facts), TopologyManager()
-    scores = {count: score_of(count, manager) for count in range(1, nodes + 1)}
+    scores = {count: normalize_score(count, manager) for count in range(1, nodes + 1)}
     too_many = next((count for count, score in scores.items() if score < 0), None)
     if too_many is not None:
         yield diagnose(

@@ -10,12 +10,18 @@ from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Setting, plain
 from cpuplan.platforms import versions
-from cpuplan.upstream.runtime.configuration.defaults import RUNTIMES
-from cpuplan.upstream.runtime.configuration.keys import LATEST
-from cpuplan.upstream.runtime.configuration.reading import RefusedError, decode, of_release
-from cpuplan.upstream.runtime.configuration.validating import Loaded, Machine, load
-from cpuplan.upstream.runtime.containerd import reading as port
-from cpuplan.upstream.runtime.containerd.names import highest
+from cpuplan.upstream.containerd import config as port
+from cpuplan.upstream.containerd.cri_config import highest
+from cpuplan.upstream.crio.config import (
+    RUNTIMES,
+    Loaded,
+    Machine,
+    RefusedError,
+    decode,
+    load,
+    of_release,
+)
+from cpuplan.upstream.crio.config_keys import LATEST
 
 _MAIN = "/etc/containerd/config.toml"
 

@@ -11,7 +11,7 @@ from cpuplan.language.model.workloads import Workload
 from cpuplan.language.read.pods import template_of
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
-from cpuplan.upstream.dra.names import (
+from cpuplan.upstream.dra.api import (
     CACHE_L3_ID,
     CAPACITY,
     CORE_ID,
@@ -21,8 +21,8 @@ from cpuplan.upstream.dra.names import (
     SOCKET_ID,
     STANDARD_NUMA_NODE,
 )
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.pod import CPU, Container, read_pod
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.pod import CPU, Container, read_pod
 
 NAME = "resource-claims"
 EFFECT: Effect | None = Effect("kubectl get resourceclaims -A -o yaml", Cost.NOTHING)

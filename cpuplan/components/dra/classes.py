@@ -16,7 +16,7 @@ from cpuplan.components.reasons import of_mechanism
 from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.plan.setting import Cost, Effect, Setting, Value
-from cpuplan.upstream.dra.names import DRIVER, INDIVIDUAL
+from cpuplan.upstream.dra.api import DRIVER, INDIVIDUAL
 
 NAME = "device-classes"
 EFFECT: Effect | None = Effect("kubectl get deviceclasses -o yaml", Cost.NOTHING)

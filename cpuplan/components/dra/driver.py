@@ -12,9 +12,9 @@ from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
 from cpuplan.platforms import versions
-from cpuplan.upstream.dra.names import GROUPED, INDIVIDUAL
-from cpuplan.upstream.kubelet.releases.features import Gates
-from cpuplan.upstream.nri.names import TOLERATION
+from cpuplan.upstream.dra.api import GROUPED, INDIVIDUAL
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.nri.api import TOLERATION
 
 NAME = "dra-driver"
 EFFECT: Effect | None = Effect("kubectl get resourceslices -o yaml", Cost.NOTHING)

@@ -1,7 +1,7 @@
 """Names of claims and DeviceClasses, beside those that the driver publishes."""
 
 from cpuplan.plan import NodePlan
-from cpuplan.upstream.dra.names import DRIVER, GROUPED, INDIVIDUAL
+from cpuplan.upstream.dra.api import DRIVER, GROUPED, INDIVIDUAL
 
 #: The DeviceClass of the driver's chart: any CPU of any node.
 GENERAL = DRIVER

@@ -11,8 +11,8 @@ from cpuplan.components.dra import claims, driver, names
 from cpuplan.components.dra.claims import Demand
 from cpuplan.language.model.workloads import Workload
 from cpuplan.plan import NodePlan
-from cpuplan.upstream.dra.names import INDIVIDUAL
-from cpuplan.upstream.kubelet.pods.pod import CPU
+from cpuplan.upstream.dra.api import INDIVIDUAL
+from cpuplan.upstream.kubernetes.pod import CPU
 
 #: Only the QoS class: the claim counts as CPUs already.
 OF_CLASS = "1m"

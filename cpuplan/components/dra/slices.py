@@ -15,11 +15,11 @@ from cpuplan.components.dra import driver
 from cpuplan.components.reasons import of_hardware, of_mechanism
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
-from cpuplan.upstream.dra.names import CACHE_L3_ID, STANDARD_NUMA_NODE
+from cpuplan.upstream.dra.api import CACHE_L3_ID, STANDARD_NUMA_NODE
 
 if TYPE_CHECKING:
-    from cpuplan.upstream.dra.devices import Device
-    from cpuplan.upstream.dra.topology import Topology as Machine
+    from cpuplan.upstream.dra.builder import Device
+    from cpuplan.upstream.dra.cpuinfo import Topology as Machine
 
 NAME = "resource-slices"
 EFFECT: Effect | None = Effect("kubectl get resourceslices -o yaml", Cost.NOTHING)
@@ -64,8 +64,8 @@ def devices(topology: Topology, offlined: CpuSet, settings: Mapping[str, Value])
     An inventory may lack the kernel's ids of caches.
     """
     # For few plans, and it takes a while to load.
-    from cpuplan.upstream.dra.config import Config
-    from cpuplan.upstream.dra.devices import build
+    from cpuplan.upstream.dra.builder import build
+    from cpuplan.upstream.dra.driverconfig import Config
 
     config = Config(
         reserved_cpus=str(settings.get(driver.RESERVED, "")),
@@ -78,8 +78,8 @@ def devices(topology: Topology, offlined: CpuSet, settings: Mapping[str, Value])
 
 def machine(topology: Topology, offlined: CpuSet) -> "Machine":
     """The machine as the driver sees it when it starts."""
-    from cpuplan.upstream.dra.topology import discover
-    from cpuplan.upstream.nri.sysfs.of_topology import files_of
+    from cpuplan.upstream.dra.cpuinfo import discover
+    from cpuplan.upstream.nri.of_topology import files_of
 
     return discover(files_of(topology, CpuSet(), offlined))
 

@@ -8,10 +8,8 @@ from cpuplan.base.topology import Topology
 from cpuplan.components import cmdline
 from cpuplan.plan.setting import Cost, Effect, Evidence, Form, Setting
 from cpuplan.upstream.linux import evidence
-from cpuplan.upstream.linux.boot import Booted, boot
-from cpuplan.upstream.linux.commandline import Line
 from cpuplan.upstream.linux.evidence import Shown
-from cpuplan.upstream.linux.threads import Hardware
+from cpuplan.upstream.linux.isolation import Booted, Hardware, Line, boot
 
 _CMDLINE = "/proc/cmdline"
 

@@ -14,7 +14,7 @@ from cpuplan.components.koordinator import names
 from cpuplan.language.model.koordinator import KoordinatorWorkload
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
-from cpuplan.upstream.koordinator import keys, qos, releases
+from cpuplan.upstream.koordinator.extension import constants, qos, releases
 
 NAME = "colocation"
 API_VERSION, KIND = "config.koordinator.sh/v1alpha1", "ClusterColocationProfile"
@@ -57,7 +57,7 @@ def priority_class(workload: KoordinatorWorkload) -> str:
 def annotations(plan: NodePlan, workload: KoordinatorWorkload) -> dict[str, str]:
     """What pods of a workload ask of koord-scheduler, in the words of the release."""
     target = plan.node_class.target
-    known = releases.FIELDS[keys.RESOURCE_SPEC]
+    known = releases.FIELDS[constants.RESOURCE_SPEC]
     asked = {
         "requiredCPUBindPolicy": workload.required_cpu_bind_policy,
         "preferredCPUBindPolicy": workload.preferred_cpu_bind_policy,
@@ -68,10 +68,10 @@ def annotations(plan: NodePlan, workload: KoordinatorWorkload) -> dict[str, str]
         for field, value in asked.items()
         if value and (names.reads(target, known[field]) or _is_proposed(target.koordinator, field))
     }
-    made = {keys.RESOURCE_SPEC: _json(spec)} if spec else {}
+    made = {constants.RESOURCE_SPEC: _json(spec)} if spec else {}
     policy = workload.numa_topology_policy
-    if policy and names.reads(target, releases.POD_NAMES[keys.NUMA_TOPOLOGY_SPEC]):
-        made[keys.NUMA_TOPOLOGY_SPEC] = _json({"numaTopologyPolicy": policy})
+    if policy and names.reads(target, releases.POD_NAMES[constants.NUMA_TOPOLOGY_SPEC]):
+        made[constants.NUMA_TOPOLOGY_SPEC] = _json({"numaTopologyPolicy": policy})
     return made
 
 
@@ -86,7 +86,7 @@ def _json(data: Mapping[str, str]) -> str:
 def pod(workload: Setting) -> dict[str, Any]:
     """The same as what a pod's template must have, for who uses no profiles."""
     spec = plain(workload.value)
-    metadata: dict[str, Any] = {"name": workload.key, "labels": {keys.QOS: spec["qosClass"]}}
+    metadata: dict[str, Any] = {"name": workload.key, "labels": {constants.QOS: spec["qosClass"]}}
     if "annotations" in spec:
         metadata["annotations"] = spec["annotations"]
     fields = {key: spec[key] for key in ("priorityClassName", "schedulerName")}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from cpuplan.platforms import versions
 from cpuplan.platforms.versions import Version
-from cpuplan.upstream.koordinator import keys, releases
-from cpuplan.upstream.koordinator.releases import Span
+from cpuplan.upstream.koordinator.extension import constants, releases
+from cpuplan.upstream.koordinator.extension.releases import Span
 
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target
@@ -16,13 +16,13 @@ PROPOSAL = "proposal"
 #: What the proposal has of today's labels and annotations of nodes and NodeResourceTopologies.
 _IN_PROPOSAL = frozenset(
     {
-        keys.CPU_BIND_POLICY,
-        keys.NUMA_ALLOCATE_STRATEGY,
-        keys.NUMA_TOPOLOGY_POLICY,
-        keys.CPU_MANAGER_POLICY,
-        keys.CPU_TOPOLOGY,
-        keys.CPU_SHARED_POOLS,
-        keys.POD_CPU_ALLOCS,
+        constants.CPU_BIND_POLICY,
+        constants.NUMA_ALLOCATE_STRATEGY,
+        constants.NUMA_TOPOLOGY_POLICY,
+        constants.CPU_MANAGER_POLICY,
+        constants.CPU_TOPOLOGY,
+        constants.CPU_SHARED_POOLS,
+        constants.POD_CPU_ALLOCS,
     }
 )
 _TODAY_TO_PROPOSED = {today: proposed for proposed, today in releases.PROPOSED.items()}

@@ -13,7 +13,7 @@ from cpuplan.components.koordinator import names, slo
 from cpuplan.components.reasons import of_mechanism
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
-from cpuplan.upstream.koordinator import keys, releases
+from cpuplan.upstream.koordinator.extension import constants, releases
 
 NAME = "koordinator"
 EFFECT: Effect | None = Effect("kubectl get nodes -o yaml", Cost.NOTHING)
@@ -31,9 +31,9 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         return
     yield from _labels(plan)
     target = plan.node_class.target
-    if names.knows(target, keys.RESERVATION):
+    if names.knows(target, constants.RESERVATION):
         yield from _reservation(plan)
-    if plan.spec.koordinator.system_qos and names.knows(target, keys.SYSTEM_QOS_RESOURCE):
+    if plan.spec.koordinator.system_qos and names.knows(target, constants.SYSTEM_QOS_RESOURCE):
         yield from _system_qos(plan)
 
 
@@ -41,25 +41,25 @@ def _labels(plan: NodePlan) -> Iterator[Setting]:
     given, target = plan.spec.koordinator, plan.node_class.target
     rows: tuple[tuple[str, str, str | None, str], ...] = (
         (
-            keys.CPU_BIND_POLICY,
+            constants.CPU_BIND_POLICY,
             "cpuBindPolicy",
             given.cpu_bind_policy,
             "koord-scheduler binds every pod with CPU requests by it, whatever its class",
         ),
         (
-            keys.NUMA_ALLOCATE_STRATEGY,
+            constants.NUMA_ALLOCATE_STRATEGY,
             "numaAllocateStrategy",
             given.numa_allocate_strategy,
             "the NUMA node that koord-scheduler takes CPUs from first",
         ),
         (
-            keys.NUMA_TOPOLOGY_POLICY,
+            constants.NUMA_TOPOLOGY_POLICY,
             "numaTopologyPolicy",
             given.numa_topology_policy,
             "koord-scheduler aligns pods by it",
         ),
         (
-            keys.ENABLE_NUMA_RESERVATION,
+            constants.ENABLE_NUMA_RESERVATION,
             "numaReservation",
             "true" if given.numa_reservation else None,
             "NUMA nodes have less by what the kubelet reserves",
@@ -91,12 +91,12 @@ def _reservation(plan: NodePlan) -> Iterator[Setting]:
         value["applyPolicy"] = _ONLY_CPUS
         text = "the kubelet subtracts them from allocatable already"
         because = (*because, of_mechanism(plan, text))
-    yield Setting(NAME, keys.RESERVATION, value, because)
+    yield Setting(NAME, constants.RESERVATION, value, because)
 
 
 def has_apply_policy(plan: NodePlan) -> bool:
     """Whether a reservation may leave the node's allocatable amounts alone."""
-    span = releases.FIELDS[keys.RESERVATION]["applyPolicy"]
+    span = releases.FIELDS[constants.RESERVATION]["applyPolicy"]
     return names.reads(plan.node_class.target, span)
 
 
@@ -106,7 +106,7 @@ def _system_qos(plan: NodePlan) -> Iterator[Setting]:
         value: Value = {"cpuset": pool.cpus, "cpusetExclusive": True}
         reason = plan.node_class.reason("pods of the class SYSTEM", "koordinator.systemQos")
         because = (*pool.because, reason)
-        yield Setting(NAME, keys.SYSTEM_QOS_RESOURCE, value, because)
+        yield Setting(NAME, constants.SYSTEM_QOS_RESOURCE, value, because)
 
 
 def pods_text(plan: NodePlan, name: str) -> str:
@@ -155,7 +155,7 @@ def parse(text: str) -> dict[str, Value]:
 
 
 def _is_read(key: str) -> bool:
-    return key.startswith(keys.NODE) or key == INTENT_LABEL
+    return key.startswith(constants.NODE) or key == INTENT_LABEL
 
 
 def _annotation(text: str) -> Value:

@@ -7,7 +7,7 @@ from cpuplan.base.emit import to_yaml
 from cpuplan.components.koordinator import names
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
-from cpuplan.upstream.koordinator import releases
+from cpuplan.upstream.koordinator.extension import releases
 
 NAME = "slo-controller"
 CONFIG_MAP = "slo-controller-config"

@@ -15,8 +15,8 @@ from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain
-from cpuplan.upstream.kubelet.config.fields import fits, is_fraction
-from cpuplan.upstream.kubelet.releases.policy_options import (
+from cpuplan.upstream.kubelet.config.types import fits, is_fraction
+from cpuplan.upstream.kubelet.policy_options import (
     DISTRIBUTE_ACROSS_CORES,
     FULL_PCPUS_ONLY,
     STRICT_RESERVATION,

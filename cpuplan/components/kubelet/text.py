@@ -9,7 +9,7 @@ from cpuplan.base import yaml11
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.emit import to_yaml
 from cpuplan.plan.setting import Setting, Value, from_plain, plain
-from cpuplan.upstream.kubelet.config.fields import API_VERSION, KIND
+from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND
 
 HEAD = {"apiVersion": API_VERSION, "kind": KIND}
 RESERVED_CPUS = "reservedSystemCPUs"

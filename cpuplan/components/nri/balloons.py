@@ -11,11 +11,11 @@ from cpuplan.components.reasons import of_mechanism
 from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting
-from cpuplan.upstream.nri.names import BALLOON, RESERVED
+from cpuplan.upstream.nri.api import BALLOON, RESERVED
 
 if TYPE_CHECKING:
+    from cpuplan.upstream.nri.balloons.balloons_policy import Policy
     from cpuplan.upstream.nri.balloons.config import Config
-    from cpuplan.upstream.nri.balloons.policy import Policy
 
 NAME = "balloons"
 EFFECT: Effect | None = Effect("kubectl get balloonspolicies -A -o yaml", Cost.NOTHING)
@@ -58,14 +58,14 @@ def policy_inputs(plan: NodePlan) -> "PolicyInputs[Config]":
 
 def config_of(given: Sequence[Setting]) -> "Config":
     """What the policy reads in the object of these settings."""
-    from cpuplan.upstream.nri.balloons.decoding import decode_object
+    from cpuplan.upstream.nri.balloons.setup import decode_object
 
     return decode_object(document(given))
 
 
 def started(plan: NodePlan) -> "Policy":
     """The policy on the planned machine; NriError or PanicError where it does not start."""
-    from cpuplan.upstream.nri.balloons.policy import Policy  # for few plans
+    from cpuplan.upstream.nri.balloons.balloons_policy import Policy  # for few plans
 
     return Policy(*policy_inputs(plan))
 

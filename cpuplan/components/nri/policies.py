@@ -17,11 +17,11 @@ from cpuplan.components import isolation
 from cpuplan.components.reasons import of_mechanism
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value, from_plain, plain
-from cpuplan.upstream.nri.names import SYSTEM_NAMESPACE
-from cpuplan.upstream.nrt.names import NRI_POLICY
+from cpuplan.upstream.nri.api import SYSTEM_NAMESPACE
+from cpuplan.upstream.nrt.api import NRI_POLICY
 
 if TYPE_CHECKING:
-    from cpuplan.upstream.nri.sysfs.files import Files
+    from cpuplan.upstream.nri.system import Files
 
 API_VERSION = "config.nri/v1alpha1"
 #: Where the plugins' charts are installed by default, and where they read their configuration.
@@ -43,7 +43,7 @@ class PolicyInputs(NamedTuple, Generic[_Config]):
 
 def machine(topology: Topology, isolated: CpuSet, offlined: CpuSet) -> "Files":
     """The machine with kernel-isolated CPUs and without offlined ones, as the plugins read it."""
-    from cpuplan.upstream.nri.sysfs.of_topology import files_of  # for few plans
+    from cpuplan.upstream.nri.of_topology import files_of  # for few plans
 
     return files_of(topology, isolated, offlined)
 

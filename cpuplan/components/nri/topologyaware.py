@@ -12,11 +12,11 @@ from cpuplan.components.reasons import of_mechanism
 from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting
-from cpuplan.upstream.nri.names import RESERVED
+from cpuplan.upstream.nri.api import RESERVED
 
 if TYPE_CHECKING:
     from cpuplan.upstream.nri.topologyaware.config import Config
-    from cpuplan.upstream.nri.topologyaware.policy import Policy
+    from cpuplan.upstream.nri.topologyaware.topology_aware_policy import Policy
 
 NAME = "topology-aware"
 EFFECT: Effect | None = Effect("kubectl get topologyawarepolicies -A -o yaml", Cost.NOTHING)
@@ -75,7 +75,7 @@ def config_of(given: Sequence[Setting]) -> "Config":
 
 def started(plan: NodePlan) -> "Policy":
     """The policy on the planned machine; NriError or PanicError where it does not start."""
-    from cpuplan.upstream.nri.topologyaware.policy import Policy  # for few plans
+    from cpuplan.upstream.nri.topologyaware.topology_aware_policy import Policy  # for few plans
 
     return Policy(*policy_inputs(plan))
 

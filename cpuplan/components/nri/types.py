@@ -14,7 +14,7 @@ from cpuplan.diagnostics import Reason
 from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Value
-from cpuplan.upstream.nri.names import CPU_FOLDER, DEFAULT, NODE_FOLDER, RESERVED
+from cpuplan.upstream.nri.api import CPU_FOLDER, DEFAULT, NODE_FOLDER, RESERVED
 
 ISOLATED, BEST_EFFORT = "isolated", "bestEffort"
 

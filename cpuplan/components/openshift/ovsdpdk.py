@@ -15,7 +15,7 @@ from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value
-from cpuplan.upstream.kubelet.releases.policy_options import STRICT_RESERVATION
+from cpuplan.upstream.kubelet.policy_options import STRICT_RESERVATION
 
 NAME = "ovsdpdk"
 EFFECT: Effect | None = Effect("", Cost.REBOOT)

@@ -9,8 +9,8 @@ from cpuplan.components import chosen, hugepages, kubelet, memory, mixedcpus
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Value
 from cpuplan.upstream.kubelet.eviction import MEMORY_AVAILABLE
-from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY
-from cpuplan.upstream.kubelet.quantity import BINARY, of
+from cpuplan.upstream.kubernetes.pod import CPU, MEMORY
+from cpuplan.upstream.kubernetes.quantity import BINARY, of
 
 #: The fact of an expected state.
 AMOUNTS = "amounts of the node"

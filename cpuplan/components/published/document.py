@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cpuplan.plan.setting import Setting, Value
-from cpuplan.upstream.nrt.names import KIND, NODE
+from cpuplan.upstream.nrt.api import KIND, NODE
 
 LABELS, ANNOTATIONS, ATTRIBUTES = "labels.", "annotations.", "attributes."
 VERSION, POLICIES, ZONES = "apiVersion", "topologyPolicies", "zones."

@@ -10,10 +10,10 @@ from cpuplan.base.cpuset import EMPTY
 from cpuplan.components import hugepages, kubelet, memory
 from cpuplan.components.published import koordlet
 from cpuplan.plan import NodePlan
+from cpuplan.upstream.nrt import resourcemonitor
+from cpuplan.upstream.nrt.api import NRI_POLICY, V1ALPHA1, V1ALPHA2
 from cpuplan.upstream.nrt.crd import DEFINITIONS
-from cpuplan.upstream.nrt.exporters import nfd, rte
-from cpuplan.upstream.nrt.exporters.podresources import Machine, Memory, NumaNode, Resources, Zone
-from cpuplan.upstream.nrt.names import NRI_POLICY, V1ALPHA1, V1ALPHA2
+from cpuplan.upstream.nrt.resourcemonitor import Machine, Memory, NumaNode, Resources, Zone
 
 RTE, NFD, KOORDLET = "resource-topology-exporter", "node-feature-discovery", "koordlet"
 #: Its zones are pools or balloons, and none of type Node.
@@ -68,8 +68,8 @@ def zones(plan: NodePlan) -> list[Zone]:
         case "koordlet":
             return koordlet.zones(plan)
         case "resource-topology-exporter":
-            return rte.zones(_machine(plan), _allocatable(plan), ())
-    return nfd.zones(_machine(plan), _allocatable(plan), ())
+            return resourcemonitor.rte_zones(_machine(plan), _allocatable(plan), ())
+    return resourcemonitor.nfd_zones(_machine(plan), _allocatable(plan), ())
 
 
 def _nodes(plan: NodePlan) -> list[NumaNode]:

@@ -13,22 +13,26 @@ from cpuplan.components.koordinator import names, node
 from cpuplan.plan import NodePlan
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Value
-from cpuplan.upstream.koordinator import keys
-from cpuplan.upstream.koordinator.annotations.topology import CpuInfo
-from cpuplan.upstream.koordinator.annotations.values import dump, texts_of
-from cpuplan.upstream.koordinator.koordlet import nodetopology
-from cpuplan.upstream.koordinator.koordlet.node import Kubelet, Machine, Node
-from cpuplan.upstream.koordinator.koordlet.nodetopology import NodeTopology
-from cpuplan.upstream.koordinator.koordlet.zones import Zone as ComputedZone
-from cpuplan.upstream.koordinator.koordlet.zones import merge_zones
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.bits import parse_cpus
-from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.koordinator.extension import constants
+from cpuplan.upstream.koordinator.extension.numa_aware import CpuInfo
+from cpuplan.upstream.koordinator.koordlet import states_noderesourcetopology
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import (
+    Kubelet,
+    Machine,
+    Node,
+    NodeTopology,
+    merge_zones,
+)
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import Zone as ComputedZone
+from cpuplan.upstream.koordinator.util import dump, texts_of
 from cpuplan.upstream.kubelet.machine import NodeMemory
-from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Pod
-from cpuplan.upstream.kubelet.quantity import BINARY
-from cpuplan.upstream.nrt.exporters.podresources import Zone
-from cpuplan.upstream.nrt.names import NODE
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.bits import parse_cpus
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Pod
+from cpuplan.upstream.kubernetes.quantity import BINARY
+from cpuplan.upstream.nrt.api import NODE
+from cpuplan.upstream.nrt.resourcemonitor import Zone
 
 
 def annotations(plan: NodePlan) -> dict[str, str]:
@@ -39,7 +43,7 @@ def annotations(plan: NodePlan) -> dict[str, str]:
     machine = _machine(plan.topology, plan.pool("offlined").cpus)
     rows = [{**cpu._asdict()} for cpu in machine.cpus]
     values: dict[str, Any] = {
-        keys.CPU_TOPOLOGY: {"detail": rows},
+        constants.CPU_TOPOLOGY: {"detail": rows},
         **made.annotations(),
     }
     target = plan.node_class.target
@@ -109,7 +113,7 @@ def computed(expected: Expected, pods: Sequence[Pod]) -> NodeTopology:
     metadata = node.metadata(expected.settings.of(node.NAME))
     reserved = parse_cpus(its_kubelet.reserved_system_cpus).bit_count()
     given = _node(metadata, machine, reserved, known["kept memory"])
-    return nodetopology.compute(machine, given, pods, its_kubelet)
+    return states_noderesourcetopology.compute_node_topology(machine, given, pods, its_kubelet)
 
 
 def _reported(plan: NodePlan) -> NodeTopology | str:
@@ -119,7 +123,7 @@ def _reported(plan: NodePlan) -> NodeTopology | str:
     reserved = len(kubelet.reserved_cpus(plan))
     given = _node(metadata, machine, reserved, memory.reservation(plan))
     try:
-        return nodetopology.compute(machine, given, (), _kubelet(plan))
+        return states_noderesourcetopology.compute_node_topology(machine, given, (), _kubelet(plan))
     except KubeletError as error:
         return str(error)
 

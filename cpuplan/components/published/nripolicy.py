@@ -10,13 +10,13 @@ from typing import NamedTuple
 from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Value
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.nri.balloons.balloon import Balloon
-from cpuplan.upstream.nri.balloons.balloon import State as Balloons
-from cpuplan.upstream.nri.errors import NriError
-from cpuplan.upstream.nri.topologyaware.pool import Pool
-from cpuplan.upstream.nri.topologyaware.state import State as Pools
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.nri.api import NriError
+from cpuplan.upstream.nri.balloons.instances import Balloon
+from cpuplan.upstream.nri.balloons.instances import State as Balloons
+from cpuplan.upstream.nri.topologyaware.node import Pool
+from cpuplan.upstream.nri.topologyaware.resources import State as Pools
 
 _ALL_TYPES = 0b111
 #: Attributes that pods change.

@@ -28,10 +28,10 @@ from cpuplan.components.reasons import of_hardware, stated_or, unasked
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value
-from cpuplan.upstream.kubelet.pods.pod import CPU, HUGEPAGES, MEMORY
-from cpuplan.upstream.nrt.exporters.podresources import Zone
-from cpuplan.upstream.nrt.names import GROUP, POLICY, SCOPE, zone_id
-from cpuplan.upstream.nrt.scheduler.topologymanager import LEGACY
+from cpuplan.upstream.kubernetes.pod import CPU, HUGEPAGES, MEMORY
+from cpuplan.upstream.nrt.api import GROUP, POLICY, SCOPE, zone_id
+from cpuplan.upstream.nrt.pluginhelpers import LEGACY
+from cpuplan.upstream.nrt.resourcemonitor import Zone
 
 NAME = "nrt"
 EFFECT: Effect | None = Effect("kubectl get noderesourcetopologies -o yaml", Cost.NOTHING)

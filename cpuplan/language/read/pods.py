@@ -7,10 +7,10 @@ from cpuplan.base import naming
 from cpuplan.base.text import clip
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.nodefit import EPHEMERAL_STORAGE
-from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY
-from cpuplan.upstream.kubelet.quantity import parse
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.fit import EPHEMERAL_STORAGE
+from cpuplan.upstream.kubernetes.pod import CPU, MEMORY
+from cpuplan.upstream.kubernetes.quantity import parse
 
 #: The field with the pod's template, and the field that says how many pods (k8s.io/api apps/v1,
 #: batch/v1).

@@ -18,7 +18,7 @@ from cpuplan.profiles.propose.choice import Choice
 from cpuplan.profiles.propose.dump import Dump
 from cpuplan.profiles.propose.members import own_label
 from cpuplan.profiles.propose.request import Request
-from cpuplan.upstream.kubelet.releases.policy_options import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
+from cpuplan.upstream.kubelet.policy_options import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
 
 
 def intent(

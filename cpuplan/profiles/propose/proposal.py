@@ -12,7 +12,7 @@ from cpuplan.profiles.propose.choice import Choice, Wanted, choose
 from cpuplan.profiles.propose.dump import Dump
 from cpuplan.profiles.propose.members import members, own_label, pool_names
 from cpuplan.profiles.propose.request import Request
-from cpuplan.upstream.kubelet.releases.policy_options import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
+from cpuplan.upstream.kubelet.policy_options import DEFAULT_MAX_NUMA_NODES, MAX_NUMA_NODES
 
 
 class Proposal(NamedTuple):

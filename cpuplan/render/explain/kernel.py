@@ -6,7 +6,7 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import booted
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.render.explain.rows import table
-from cpuplan.upstream.linux.boot import Booted
+from cpuplan.upstream.linux.isolation import Booted
 
 
 def explain_kernel(plan: ConfiguredPlan, node: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cpuplan.base.cpuset import cpus_text
 from cpuplan.base.topology import Topology
 from cpuplan.components.checks import kubelet_view
-from cpuplan.upstream.kubelet.view import deviations, unseen_cpus
+from cpuplan.upstream.kubelet.sysinfo import deviations, unseen_cpus
 
 
 def kubelet_notes(topology: Topology) -> Iterator[str]:

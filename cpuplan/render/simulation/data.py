@@ -10,7 +10,7 @@ from cpuplan.simulate.allocators.base import Left, Move
 from cpuplan.simulate.fleet import Result, Simulated
 from cpuplan.simulate.names import full_name
 from cpuplan.simulate.orders import Answer
-from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubernetes.bits import to_text
 
 
 def to_data(

@@ -15,7 +15,7 @@ from cpuplan.simulate.mechanisms import adapted
 from cpuplan.simulate.mechanisms.compared import Under
 from cpuplan.simulate.mechanisms.promises import KUBELET, PROMISES, RELEASES, Promise
 from cpuplan.simulate.names import full_name, listed
-from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubernetes.bits import to_text
 
 #: The names of mechanisms for users who choose between them.
 TITLES = {KUBELET: "static"}

@@ -7,9 +7,9 @@ from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import Placed
 from cpuplan.simulate.names import full_name
 from cpuplan.simulate.runtimes import Started
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.runtime.cgroups import UNLIMITED
-from cpuplan.upstream.runtime.spec import Effects
+from cpuplan.upstream.crio.cgmgr import UNLIMITED
+from cpuplan.upstream.crio.high_performance_hooks import Effects
+from cpuplan.upstream.kubernetes.bits import to_text
 
 
 def lines(outcomes: Iterable[Outcome]) -> Iterator[str]:

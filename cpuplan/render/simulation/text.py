@@ -12,7 +12,7 @@ from cpuplan.simulate.allocators.base import Left, Move, Placed, Refusal
 from cpuplan.simulate.fleet import Nowhere, Result, Simulated, number_of_nodes
 from cpuplan.simulate.names import full_name, listed
 from cpuplan.simulate.orders import Answer
-from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubernetes.bits import to_text
 
 #: What became of pods.
 _ADMITTED, _REFUSED, _UNKNOWN = "admitted", "refused", "not simulated"

@@ -6,11 +6,11 @@ from typing import Any
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import Left, Remainder, UnfitError
 from cpuplan.simulate.allocators.nri import NOT_CREATED, NriAllocator
-from cpuplan.upstream.nri.balloons import snapshot
-from cpuplan.upstream.nri.balloons.balloon import Balloon
-from cpuplan.upstream.nri.balloons.policy import Policy
-from cpuplan.upstream.nri.common.pods import Container
-from cpuplan.upstream.nri.names import DEFAULT
+from cpuplan.upstream.nri.api import DEFAULT
+from cpuplan.upstream.nri.balloons import balloons_policy
+from cpuplan.upstream.nri.balloons.balloons_policy import Policy
+from cpuplan.upstream.nri.balloons.instances import Balloon
+from cpuplan.upstream.nri.pods import Container
 
 __all__ = ["NOT_CREATED", "BalloonsAllocator"]
 
@@ -51,11 +51,11 @@ class BalloonsAllocator(NriAllocator):
         size = probes.largest(self, state.free.bit_count(), state.free)
         return Remainder(shared, Left(state.free, size, {}))
 
-    def take_policy(self) -> snapshot.Snapshot:
-        return snapshot.take(self.policy)
+    def take_policy(self) -> balloons_policy.Snapshot:
+        return balloons_policy.take_snapshot(self.policy)
 
     def restore_policy(self, moment: Any) -> None:
-        snapshot.restore(self.policy, moment)
+        balloons_policy.restore_snapshot(self.policy, moment)
 
     def policy_key(self) -> Hashable:
-        return snapshot.key(self.policy)
+        return balloons_policy.snapshot_key(self.policy)

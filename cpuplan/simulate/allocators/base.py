@@ -4,9 +4,9 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from cpuplan.simulate.runtimes import Started
-from cpuplan.upstream.kubelet.node import Kubelet
-from cpuplan.upstream.kubelet.pods.pod import Pod
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.kubelet import Kubelet
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import Pod
 
 #: The reason of a refusal by the scheduler, not the kubelet.
 UNSCHEDULABLE = "Unschedulable"

@@ -16,18 +16,18 @@ from cpuplan.simulate.allocators.base import (
     UnfitError,
 )
 from cpuplan.simulate.allocators.kubelet import running
+from cpuplan.simulate.dynamic.policy import DynamicPolicy
+from cpuplan.simulate.dynamic.updates import Update
 from cpuplan.simulate.planned import Planned
 from cpuplan.simulate.runtimes import Started
 from cpuplan.solve.effort import admissions
-from cpuplan.upstream.kubelet.cpu.state import CPUState
-from cpuplan.upstream.kubelet.dynamic.policy import DynamicPolicy
-from cpuplan.upstream.kubelet.dynamic.updates import Update
-from cpuplan.upstream.kubelet.errors import KubeletError, TooManySetsError, refusal
-from cpuplan.upstream.kubelet.node import Node
-from cpuplan.upstream.kubelet.pods.nodefit import check_fit
-from cpuplan.upstream.kubelet.pods.pod import Container, Pod
-from cpuplan.upstream.kubelet.pods.qos import guaranteed_cpus, pod_qos
-from cpuplan.upstream.kubelet.topology.policy import SINGLE
+from cpuplan.upstream.kubelet.cpumanager.state import CPUState
+from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubelet.topologymanager.policy import SINGLE
+from cpuplan.upstream.kubernetes.errors import KubeletError, TooManySetsError, refusal
+from cpuplan.upstream.kubernetes.fit import check_fit
+from cpuplan.upstream.kubernetes.pod import Container, Pod
+from cpuplan.upstream.kubernetes.qos import guaranteed_cpus, pod_qos
 
 
 class _Moment(NamedTuple):

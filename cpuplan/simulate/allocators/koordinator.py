@@ -21,22 +21,27 @@ from cpuplan.simulate.koordinator.inputs import Inputs, as_created
 from cpuplan.simulate.koordinator.koordlet import NAME, Koordlet
 from cpuplan.simulate.planned import Planned
 from cpuplan.solve.effort import admissions
-from cpuplan.upstream.koordinator import qos
-from cpuplan.upstream.koordinator.annotations.values import dump
-from cpuplan.upstream.koordinator.keys import RESOURCE_SPEC, RESOURCE_STATUS
-from cpuplan.upstream.koordinator.scheduler.admission import Admission as Attempt
-from cpuplan.upstream.koordinator.scheduler.args import read_args
-from cpuplan.upstream.koordinator.scheduler.node import NodeObject, SchedulerNode
-from cpuplan.upstream.koordinator.scheduler.plugin import Annotations, observed, pre_bind, reserve
-from cpuplan.upstream.koordinator.scheduler.pod_state import pre_filter
-from cpuplan.upstream.koordinator.scheduler.status import ERROR, StatusError
-from cpuplan.upstream.koordinator.webhooks import nodes
-from cpuplan.upstream.koordinator.webhooks import pods as webhook
-from cpuplan.upstream.kubelet.bits import members, to_text
-from cpuplan.upstream.kubelet.errors import KubeletError, PanicError, TooManySetsError
-from cpuplan.upstream.kubelet.node import Node, StartError
-from cpuplan.upstream.kubelet.pods.pod import Pod, Resources
-from cpuplan.upstream.runtime.cgroups import UNLIMITED
+from cpuplan.upstream.crio.cgmgr import UNLIMITED
+from cpuplan.upstream.koordinator.extension import qos
+from cpuplan.upstream.koordinator.extension.constants import RESOURCE_SPEC, RESOURCE_STATUS
+from cpuplan.upstream.koordinator.nodenumaresource.node_allocation import NodeObject, SchedulerNode
+from cpuplan.upstream.koordinator.nodenumaresource.plugin import Admission as Attempt
+from cpuplan.upstream.koordinator.nodenumaresource.plugin import (
+    Annotations,
+    observed,
+    pre_bind,
+    pre_filter,
+    reserve,
+)
+from cpuplan.upstream.koordinator.nodenumaresource.scoring import read_args
+from cpuplan.upstream.koordinator.nodenumaresource.util import ERROR, StatusError
+from cpuplan.upstream.koordinator.util import dump
+from cpuplan.upstream.koordinator.webhook import cluster_colocation_profile as webhook
+from cpuplan.upstream.koordinator.webhook import resource_amplification
+from cpuplan.upstream.kubelet.kubelet import Node, StartError
+from cpuplan.upstream.kubernetes.bits import members, to_text
+from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError, TooManySetsError
+from cpuplan.upstream.kubernetes.pod import Pod, Resources
 
 #: Reasons of refusals: the webhook lets no such pod be created; the scheduler fails.
 DENIED, FAILED = "Denied", "SchedulerError"
@@ -184,7 +189,12 @@ class KoordinatorAllocator:
 
 def _amplified(inputs: Inputs, reported: Resources) -> Resources:
     """What the node offers, once koord-manager has multiplied what the kubelet reports."""
-    return nodes.amplify(nodes.Node(inputs.node_annotations, reported), None).allocatable or {}
+    return (
+        resource_amplification.amplify(
+            resource_amplification.Node(inputs.node_annotations, reported), None
+        ).allocatable
+        or {}
+    )
 
 
 def _placed(container: Placed, cpus: int, *, is_own: bool) -> Placed:

@@ -2,12 +2,12 @@
 
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import Allocator, Left
-from cpuplan.upstream.koordinator import qos
-from cpuplan.upstream.koordinator.annotations.pod import SINGLE_NUMA_NODE
-from cpuplan.upstream.koordinator.keys import QOS
-from cpuplan.upstream.koordinator.scheduler.node import SchedulerNode
-from cpuplan.upstream.koordinator.scheduler.policies import node_numa_policy
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.koordinator.extension import qos
+from cpuplan.upstream.koordinator.extension.constants import QOS
+from cpuplan.upstream.koordinator.extension.numa_aware import SINGLE_NUMA_NODE
+from cpuplan.upstream.koordinator.nodenumaresource.node_allocation import SchedulerNode
+from cpuplan.upstream.koordinator.nodenumaresource.util import node_numa_policy
+from cpuplan.upstream.kubernetes.pod import Pod
 
 #: Requests above the largest one that are tried to explain it: more than the threads of a core.
 _SIZES = 8

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 
 from cpuplan.simulate import runtimes, scheduling
-from cpuplan.simulate.allocators import probes
+from cpuplan.simulate.allocators import probes, snapshot
 from cpuplan.simulate.allocators.base import (
     HANG,
     PANIC,
@@ -19,18 +19,18 @@ from cpuplan.simulate.allocators.base import (
 )
 from cpuplan.simulate.planned import Planned
 from cpuplan.solve.effort import admissions
-from cpuplan.upstream.kubelet import quantity, snapshot
-from cpuplan.upstream.kubelet.bits import members
-from cpuplan.upstream.kubelet.errors import (
+from cpuplan.upstream.kubelet.kubelet import Kubelet, Node, StartError
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.bits import members
+from cpuplan.upstream.kubernetes.errors import (
     HangError,
     KubeletError,
     PanicError,
     TooManySetsError,
     refusal,
 )
-from cpuplan.upstream.kubelet.node import Kubelet, Node, StartError
-from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Container, Pod
-from cpuplan.upstream.kubelet.pods.qos import GUARANTEED, pod_qos
+from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Container, Pod
+from cpuplan.upstream.kubernetes.qos import GUARANTEED, pod_qos
 
 
 class KubeletAllocator:

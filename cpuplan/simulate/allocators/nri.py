@@ -9,18 +9,17 @@ from cpuplan.simulate.allocators.base import Admission, Move, Placed, Refusal, R
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned
 from cpuplan.solve.effort import admissions
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.bits import members, parse_cpus, to_text
-from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
-from cpuplan.upstream.kubelet.node import Node, StartError
-from cpuplan.upstream.kubelet.pods import pod as kubelet_pods
-from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Pod
-from cpuplan.upstream.kubelet.pods.qos import pod_qos
-from cpuplan.upstream.nri.common import oom, pods
-from cpuplan.upstream.nri.common.globs import matches
-from cpuplan.upstream.nri.common.pods import Container, Resources
-from cpuplan.upstream.nri.errors import NriError
-from cpuplan.upstream.nri.names import SCOPE, SYSTEM_NAMESPACE
+from cpuplan.upstream.kubelet.kubelet import Node, StartError
+from cpuplan.upstream.kubernetes import pod as kubelet_pods
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.bits import members, parse_cpus, to_text
+from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
+from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Pod
+from cpuplan.upstream.kubernetes.qos import pod_qos
+from cpuplan.upstream.nri import pods
+from cpuplan.upstream.nri.api import SCOPE, SYSTEM_NAMESPACE, NriError
+from cpuplan.upstream.nri.expressions import matches
+from cpuplan.upstream.nri.pods import Container, Resources
 
 #: The reason that a pod's status has for a container that the runtime does not create.
 NOT_CREATED = "CreateContainerError"
@@ -133,7 +132,7 @@ class NriAllocator(ABC):
         capacity = self.facts.machine.memory_capacity
         estimated = 0
         if qos == "Burstable" and capacity:
-            estimated = oom.estimate(oom.score(asked, capacity), capacity, memory)
+            estimated = pods.estimated_request(pods.oom_score(asked, capacity), capacity, memory)
         return Resources(shares, quota, _PERIOD, memory, estimated)
 
     def _moves(self, before: dict[tuple[str, str], str]) -> Iterator[Move]:

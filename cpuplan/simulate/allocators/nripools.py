@@ -6,9 +6,9 @@ from typing import Any
 from cpuplan.simulate.allocators import probes
 from cpuplan.simulate.allocators.base import Left, Remainder, UnfitError
 from cpuplan.simulate.allocators.nri import NriAllocator
-from cpuplan.upstream.nri.common.pods import Container
-from cpuplan.upstream.nri.topologyaware import snapshot
-from cpuplan.upstream.nri.topologyaware.policy import Policy
+from cpuplan.upstream.nri.pods import Container
+from cpuplan.upstream.nri.topologyaware import topology_aware_policy
+from cpuplan.upstream.nri.topologyaware.topology_aware_policy import Policy
 
 
 class PoolsAllocator(NriAllocator):
@@ -41,11 +41,11 @@ class PoolsAllocator(NriAllocator):
         most = max(state.allocatable_shared(root) // 1000, 1 if root.free_isolated else 0)
         return Remainder(root.free_sharable, Left(free, probes.largest(self, most, free), {}))
 
-    def take_policy(self) -> snapshot.Snapshot:
-        return snapshot.take(self.policy)
+    def take_policy(self) -> topology_aware_policy.Snapshot:
+        return topology_aware_policy.take_snapshot(self.policy)
 
     def restore_policy(self, moment: Any) -> None:
-        snapshot.restore(self.policy, moment)
+        topology_aware_policy.restore_snapshot(self.policy, moment)
 
     def policy_key(self) -> Hashable:
-        return snapshot.key(self.policy)
+        return topology_aware_policy.snapshot_key(self.policy)

@@ -3,12 +3,16 @@
 from collections.abc import Callable
 
 from cpuplan.simulate.allocators.base import Allocator, Left, Refusal
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.node import Kubelet
-from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Container, Pod
-from cpuplan.upstream.kubelet.topology.hints import ProviderHints, TopologyHint
-from cpuplan.upstream.kubelet.topology.policy import NONE, SINGLE
-from cpuplan.upstream.kubelet.topology.scope import AFFINITY_ERROR
+from cpuplan.upstream.kubelet.kubelet import Kubelet
+from cpuplan.upstream.kubelet.topologymanager.policy import (
+    NONE,
+    SINGLE,
+    ProviderHints,
+    TopologyHint,
+)
+from cpuplan.upstream.kubelet.topologymanager.scope import AFFINITY_ERROR
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Container, Pod
 
 _PROBE = "probe"
 #: Requests above the largest one that are tried to explain it: more than the threads of a core.

@@ -9,7 +9,7 @@ from cpuplan.simulate.allocators.dynamic import DynamicAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.counterparts import under_koordinator, under_kubelet
 from cpuplan.simulate.planned import Planned
-from cpuplan.upstream.kubelet.node import Node
+from cpuplan.upstream.kubelet.kubelet import Node
 
 #: Starts an allocator on a planned node with these state files; StartError, PanicError, HangError
 #: or

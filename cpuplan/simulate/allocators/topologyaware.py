@@ -14,19 +14,19 @@ from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.koordinator.inputs import machine_of
 from cpuplan.simulate.planned import Planned
 from cpuplan.solve.effort import admissions
-from cpuplan.upstream.koordinator.koordlet import nodetopology
-from cpuplan.upstream.koordinator.koordlet.node import Node as KoordletNode
-from cpuplan.upstream.koordinator.koordlet.zones import compute_zones
-from cpuplan.upstream.kubelet.bits import members
-from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
-from cpuplan.upstream.kubelet.node import Kubelet, Node
-from cpuplan.upstream.kubelet.pods.pod import Pod
-from cpuplan.upstream.kubelet.pods.qos import GUARANTEED, guaranteed_cpus, pod_qos
-from cpuplan.upstream.nrt.exporters import nfd, podresources, rte
-from cpuplan.upstream.nrt.exporters.podresources import Machine, Memory, NumaNode, Resources, Zone
-from cpuplan.upstream.nrt.names import POLICY, SCOPE
-from cpuplan.upstream.nrt.scheduler.filtering import PASSED, judge_node
-from cpuplan.upstream.nrt.scheduler.scoring import score_node
+from cpuplan.upstream.koordinator.koordlet import states_noderesourcetopology
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import Node as KoordletNode
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import compute_zones
+from cpuplan.upstream.kubelet.kubelet import Kubelet, Node
+from cpuplan.upstream.kubernetes.bits import members
+from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
+from cpuplan.upstream.kubernetes.pod import Pod
+from cpuplan.upstream.kubernetes.qos import GUARANTEED, guaranteed_cpus, pod_qos
+from cpuplan.upstream.nrt import resourcemonitor
+from cpuplan.upstream.nrt.api import POLICY, SCOPE
+from cpuplan.upstream.nrt.filter import PASSED, judge_node
+from cpuplan.upstream.nrt.resourcemonitor import Machine, Memory, NumaNode, Resources, Zone
+from cpuplan.upstream.nrt.score import score_node
 
 _STRATEGY = "LeastAllocated"
 
@@ -78,7 +78,9 @@ class TopologyAwareAllocator(KubeletAllocator):
             "attributes": [{"name": POLICY, "value": policy}, {"name": SCOPE, "value": scope}]
         }
         if not EXPORTERS[self.facts.exporter].has_attributes:
-            told = {"topologyPolicies": [nodetopology.topology_policy(policy, scope)]}
+            told = {
+                "topologyPolicies": [states_noderesourcetopology.topology_policy(policy, scope)]
+            }
         return {**told, "zones": self.zones()}
 
     def zones(self) -> list[Zone]:
@@ -90,10 +92,10 @@ class TopologyAwareAllocator(KubeletAllocator):
                 known = machine_of(kubelet.machine)
                 return written(compute_zones(known, KoordletNode(), huge_pages=False))
             case "resource-topology-exporter":
-                return rte.zones(machine, free, list(_pods(kubelet)))
+                return resourcemonitor.rte_zones(machine, free, list(_pods(kubelet)))
             case "nri-policy":
                 return []  # its zones are of no NUMA node
-        return nfd.zones(machine, free, list(_pods(kubelet)))
+        return resourcemonitor.nfd_zones(machine, free, list(_pods(kubelet)))
 
 
 def _machine(kubelet: Kubelet) -> Machine:
@@ -120,7 +122,7 @@ def _allocatable(kubelet: Kubelet) -> Resources:
     return Resources(tuple(members(free)), (), blocks)
 
 
-def _pods(kubelet: Kubelet) -> Iterator[podresources.Pod]:
+def _pods(kubelet: Kubelet) -> Iterator[resourcemonitor.Pod]:
     """The running pods with what their containers have exclusively."""
     for pod in kubelet.active:
         qos = pod_qos(pod, kubelet.gates)
@@ -132,7 +134,7 @@ def _pods(kubelet: Kubelet) -> Iterator[podresources.Pod]:
             for container in pod.all_containers
             if not container.is_plain_init
         )
-        yield podresources.Pod(pod.namespace, pod.name, qos == GUARANTEED, has_whole, containers)
+        yield resourcemonitor.Pod(pod.namespace, pod.name, qos == GUARANTEED, has_whole, containers)
 
 
 def _taken(kubelet: Kubelet, uid: str, container: str) -> Resources:

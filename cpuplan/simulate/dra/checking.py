@@ -7,15 +7,14 @@ from cpuplan.base.text import counted
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
 from cpuplan.simulate.dra.inputs import Inputs
-from cpuplan.upstream.dra.names import CAPACITY, INDIVIDUAL
-from cpuplan.upstream.dra.scheduler.requests import Spec
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
-from cpuplan.upstream.kubelet.pods.nodefit import pod_requests
-from cpuplan.upstream.kubelet.pods.pod import CPU, Container, Pod
-from cpuplan.upstream.kubelet.pods.qos import guaranteed_cpus
-from cpuplan.upstream.kubelet.quantity import ZERO
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.dra.allocator_incubating import Spec
+from cpuplan.upstream.dra.api import CAPACITY, INDIVIDUAL
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.fit import pod_requests
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import CPU, Container, Pod, apply_defaults
+from cpuplan.upstream.kubernetes.qos import guaranteed_cpus
+from cpuplan.upstream.kubernetes.quantity import ZERO
 
 
 class Given(NamedTuple):

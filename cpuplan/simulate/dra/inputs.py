@@ -10,12 +10,12 @@ from cpuplan.components.dra.names import GENERAL
 from cpuplan.language.model.workloads import Workload
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Settings, plain
-from cpuplan.upstream.dra.config import Config, resolve
-from cpuplan.upstream.dra.devices import Device
-from cpuplan.upstream.dra.names import CAPACITY, DRIVER
-from cpuplan.upstream.dra.scheduler.requests import Constraint, Request, Spec
-from cpuplan.upstream.dra.topology import Topology as Machine
-from cpuplan.upstream.kubelet.pods.pod import CPU, Container, Pod, PodClaim, read_resources
+from cpuplan.upstream.dra.allocator_incubating import Constraint, Request, Spec
+from cpuplan.upstream.dra.api import CAPACITY, DRIVER
+from cpuplan.upstream.dra.builder import Device
+from cpuplan.upstream.dra.cpuinfo import Topology as Machine
+from cpuplan.upstream.dra.driverconfig import Config, resolve
+from cpuplan.upstream.kubernetes.pod import CPU, Container, Pod, PodClaim, read_resources
 
 #: The selector of the chart's DeviceClass.
 _GENERAL = f'device.driver == "{DRIVER}"'

@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Source
 from cpuplan.language.read.pods import value_of
-from cpuplan.upstream.dra import opaque
-from cpuplan.upstream.dra.claims import Result
-from cpuplan.upstream.dra.names import CAPACITY, DRIVER
-from cpuplan.upstream.dra.scheduler import cel
-from cpuplan.upstream.dra.scheduler.requests import Constraint, Request, Spec
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.pod import Pod, PodClaim
+from cpuplan.upstream.dra import cel, opaque_config
+from cpuplan.upstream.dra.allocator_incubating import Constraint, Request, Spec
+from cpuplan.upstream.dra.api import CAPACITY, DRIVER
+from cpuplan.upstream.dra.driver import Result
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.pod import Pod, PodClaim
 
 CLAIM, TEMPLATE, CLASS = "ResourceClaim", "ResourceClaimTemplate", "DeviceClass"
 KINDS = (CLAIM, TEMPLATE, CLASS)
@@ -211,11 +210,13 @@ def _constraint(item: Any, at: Field) -> Constraint:
     return Constraint(attribute, _texts(given, "requests", at), kinds[0] != "matchAttribute")
 
 
-def _config(item: Any, at: Field) -> opaque.Config:
+def _config(item: Any, at: Field) -> opaque_config.Config:
     given = _mapping(item, at)
     own = _mapping(given.get("opaque"), (*at, "opaque"))
-    source, driver = given.get("source", opaque.FROM_CLAIM), str(own.get("driver", ""))
-    return opaque.Config(_texts(given, "requests", at), own.get("parameters"), source, driver)
+    source, driver = given.get("source", opaque_config.FROM_CLAIM), str(own.get("driver", ""))
+    return opaque_config.Config(
+        _texts(given, "requests", at), own.get("parameters"), source, driver
+    )
 
 
 def _allocated(spec: Spec, allocation: Any) -> Spec:

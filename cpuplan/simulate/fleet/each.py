@@ -14,7 +14,7 @@ from cpuplan.simulate.fleet.results import Chosen, Result, Simulated
 from cpuplan.simulate.fleet.starting import Starter
 from cpuplan.simulate.manifests import Item
 from cpuplan.solve import effort
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubernetes.pod import Pod
 from cpuplan.workers import HERE, Workers
 from cpuplan.workers.calls import results_of
 

@@ -16,9 +16,9 @@ from cpuplan.simulate.names import full_name
 from cpuplan.simulate.scheduling import Load
 from cpuplan.solve import effort
 from cpuplan.solve.effort import Effort
-from cpuplan.upstream.kubelet.pods.nodefit import pod_requests
-from cpuplan.upstream.kubelet.pods.pod import CPU, Pod, Resources
-from cpuplan.upstream.kubelet.quantity import ZERO
+from cpuplan.upstream.kubernetes.fit import pod_requests
+from cpuplan.upstream.kubernetes.pod import CPU, Pod, Resources
+from cpuplan.upstream.kubernetes.quantity import ZERO
 
 
 def spread(plans: Chosen, items: Iterable[Item], start: Starter) -> Result:

@@ -8,9 +8,9 @@ from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate.allocators.base import Allocator
 from cpuplan.simulate.allocators.registry import Start
 from cpuplan.simulate.planned import planned
-from cpuplan.upstream.kubelet.errors import HangError, KubeletError, PanicError
-from cpuplan.upstream.kubelet.node import Node
-from cpuplan.upstream.kubelet.pods.pod import Resources
+from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubernetes.errors import HangError, KubeletError, PanicError
+from cpuplan.upstream.kubernetes.pod import Resources
 
 
 class Starter(NamedTuple):

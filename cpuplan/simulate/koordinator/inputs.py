@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 from cpuplan.components.koordinator import colocation, node, scheduler
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Value, plain
-from cpuplan.upstream.koordinator.annotations.node import ratios_json
-from cpuplan.upstream.koordinator.annotations.topology import CpuInfo
-from cpuplan.upstream.koordinator.annotations.values import dump
-from cpuplan.upstream.koordinator.keys import AMPLIFICATION_RATIO, QOS
-from cpuplan.upstream.koordinator.koordlet import node as koordlet
-from cpuplan.upstream.koordinator.qos import PRIORITIES
+from cpuplan.upstream.koordinator.extension.constants import AMPLIFICATION_RATIO, QOS
+from cpuplan.upstream.koordinator.extension.node import ratios_json
+from cpuplan.upstream.koordinator.extension.numa_aware import CpuInfo
+from cpuplan.upstream.koordinator.extension.qos import PRIORITIES
+from cpuplan.upstream.koordinator.koordlet import states_noderesourcetopology as koordlet
+from cpuplan.upstream.koordinator.util import dump
 from cpuplan.upstream.kubelet.machine import Machine
-from cpuplan.upstream.kubelet.pods.pod import CPU, Pod
+from cpuplan.upstream.kubernetes.pod import CPU, Pod
 
 #: The label of namespaces that every cluster sets.
 _NAMESPACE = "kubernetes.io/metadata.name"

@@ -3,16 +3,20 @@
 from collections.abc import Mapping
 
 from cpuplan.simulate.koordinator.inputs import Inputs, kubelet_of, machine_of
-from cpuplan.upstream.koordinator.cpulists import parse_cpus
-from cpuplan.upstream.koordinator.koordlet import cpusets, nodetopology
-from cpuplan.upstream.koordinator.koordlet.manifest import manifest
-from cpuplan.upstream.koordinator.koordlet.node import Node
-from cpuplan.upstream.koordinator.koordlet.nodetopology import NodeTopology
-from cpuplan.upstream.koordinator.scheduler.options import TopologyOptions
-from cpuplan.upstream.koordinator.scheduler.topology_options import read_topology_options
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.node import Kubelet
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.koordinator.koordlet import cpuset, states_noderesourcetopology
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import (
+    Node,
+    NodeTopology,
+    manifest,
+)
+from cpuplan.upstream.koordinator.nodenumaresource.topology_options import (
+    TopologyOptions,
+    read_topology_options,
+)
+from cpuplan.upstream.koordinator.util import parse_cpus
+from cpuplan.upstream.kubelet.kubelet import Kubelet
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.pod import Pod
 
 NAME = "node"
 
@@ -30,7 +34,9 @@ class Koordlet:
         node = Node(inputs.labels, inputs.node_annotations, kubelet.capacity, kubelet.allocatable)
         config, state = kubelet_of(kubelet.config), kubelet.cpus.dump() or ""
         try:
-            return nodetopology.compute(self.machine, node, list(pods.values()), config, state)
+            return states_noderesourcetopology.compute_node_topology(
+                self.machine, node, list(pods.values()), config, state
+            )
         except KubeletError:
             return None
 
@@ -56,15 +62,15 @@ class Koordlet:
         if reported is None:
             return None
         try:
-            given = cpusets.pod_cpus(pod, reported)
+            given = cpuset.pod_cpus(pod, reported)
             cpus = parse_cpus(_without_gaps(given.cpuset or ""))
         except KubeletError:  # an annotation that somebody wrote
             return None
-        if given.source == cpusets.LEFT:
+        if given.source == cpuset.LEFT:
             return None
-        if given.source == cpusets.CLEARED:
-            return cpusets.be_cgroup(self.machine, reported, pods.values()), False
-        return cpus, given.source == cpusets.RESOURCE_STATUS
+        if given.source == cpuset.CLEARED:
+            return cpuset.be_cgroup(self.machine, reported, pods.values()), False
+        return cpus, given.source == cpuset.RESOURCE_STATUS
 
 
 def _without_gaps(cpus: str) -> str:

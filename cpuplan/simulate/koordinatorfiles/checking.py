@@ -19,7 +19,7 @@ from cpuplan.simulate.koordinatorfiles.objects import (
     template,
 )
 from cpuplan.simulate.manifests import Item
-from cpuplan.upstream.koordinator.releases import LATEST
+from cpuplan.upstream.koordinator.extension.releases import LATEST
 
 
 def check(sources: Iterable[Source], release: Version) -> list[Diagnostic]:

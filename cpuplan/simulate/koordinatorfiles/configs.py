@@ -13,10 +13,10 @@ from cpuplan.diagnostics.source import Field
 from cpuplan.platforms.versions import Version
 from cpuplan.simulate.koordinatorfiles.metadata import said
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.upstream.koordinator.releases import CONFIG_KEYS, name_of
-from cpuplan.upstream.koordinator.scheduler.args import read_args
-from cpuplan.upstream.koordinator.webhooks.sloconfig import admission, unchecked
-from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
+from cpuplan.upstream.koordinator.extension.releases import CONFIG_KEYS, name_of
+from cpuplan.upstream.koordinator.nodenumaresource.scoring import read_args
+from cpuplan.upstream.koordinator.webhook import slo_config_plugin, slo_controller_config
+from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
 
 _SYSTEM = "system-config"
 _PLUGIN = "NodeNUMAResource"
@@ -47,7 +47,7 @@ def check_slo_config(found: Object, release: Version) -> Iterator[Diagnostic]:
         if problem:
             yield found.finding(problem[0], field, key=key, **problem[1])
             continue
-        for failure in unchecked.failures(key, text):
+        for failure in slo_controller_config.failures(key, text):
             hint = "write ratios of at least 1, and values of the type that is named"
             yield found.finding("CP648", field, key=key, problem=failure, hint=hint)
         yield from _words(found, key, text)
@@ -69,18 +69,18 @@ def _refusal(key: str, data: Mapping[str, str]) -> tuple[str, dict[str, Any]] | 
     given = {name: data[name] for name in (key, _SYSTEM) if name in data}
     unchanged = {} if key == _SYSTEM else {_SYSTEM: given.get(_SYSTEM, "")}
     try:
-        admission.check(given, unchanged)
+        slo_config_plugin.check(given, unchanged)
     except PanicError:
         hint = "write {} for an empty configuration, or leave the key out"
         program = "the webhook of koord-manager"
         return "CP643", {"value": "null", "program": program, "hint": hint}
-    except admission.SloConfigError as error:
+    except slo_config_plugin.SloConfigError as error:
         texts = joined(list(error.details.values()))
         return "CP642", {"problem": texts or _message(error), "hint": _hint(error)}
     return None
 
 
-def _message(error: admission.SloConfigError) -> str:
+def _message(error: slo_config_plugin.SloConfigError) -> str:
     """The message within the webhook's JSON, or its text."""
     text = str(error)
     if not text.startswith("___"):
@@ -91,7 +91,7 @@ def _message(error: admission.SloConfigError) -> str:
     return str(message)
 
 
-def _hint(error: admission.SloConfigError) -> str:
+def _hint(error: slo_config_plugin.SloConfigError) -> str:
     text = str(error)
     if "Failed to parse System config" in text and error.key != _SYSTEM:
         return f'add the key {_SYSTEM}: "{{}}"'

@@ -10,8 +10,8 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field
 from cpuplan.platforms.versions import Version
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.upstream.koordinator import keys
-from cpuplan.upstream.koordinator.releases import (
+from cpuplan.upstream.koordinator.extension import constants
+from cpuplan.upstream.koordinator.extension.releases import (
     FIELDS,
     NODE_NAMES,
     POD_NAMES,
@@ -19,7 +19,7 @@ from cpuplan.upstream.koordinator.releases import (
     Span,
     name_of,
 )
-from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubernetes.errors import KubeletError
 
 _OBJECT = Form({"type": "object"})
 _KNOWN = {**NODE_NAMES, **POD_NAMES}
@@ -68,7 +68,7 @@ def _unread(name: str, names: Mapping[str, Span], release: Version) -> tuple[str
         return "it belongs to nodes", "set it on the Node"
     if name in POD_NAMES:
         return "it belongs to pods", "set it on pods, or in a ClusterColocationProfile"
-    if name.startswith(keys.NODE) and names is NODE_NAMES:
+    if name.startswith(constants.NODE) and names is NODE_NAMES:
         near = nearest(name, NODE_NAMES)
         return "no release has the name", f"did you mean {near!r}?" if near else "leave it out"
     return None

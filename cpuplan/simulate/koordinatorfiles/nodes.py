@@ -14,31 +14,30 @@ from cpuplan.simulate.koordinatorfiles.metadata import (
 )
 from cpuplan.simulate.koordinatorfiles.objects import Object
 from cpuplan.simulate.koordinatorfiles.pods import NUMA_POLICIES
-from cpuplan.upstream.koordinator import keys
-from cpuplan.upstream.koordinator.annotations import node as annotations
-from cpuplan.upstream.koordinator.annotations import topology
-from cpuplan.upstream.koordinator.cpulists import parse_cpus
-from cpuplan.upstream.koordinator.releases import NODE_NAMES
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.pod import CPU
+from cpuplan.upstream.koordinator.extension import constants, numa_aware
+from cpuplan.upstream.koordinator.extension import node as annotations
+from cpuplan.upstream.koordinator.extension.releases import NODE_NAMES
+from cpuplan.upstream.koordinator.util import parse_cpus
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.pod import CPU
 
 _LABELS: Field = ("metadata", "labels")
 _ANNOTATIONS: Field = ("metadata", "annotations")
-_BIND = (topology.NONE, topology.FULL_PCPUS_ONLY, topology.SPREAD_BY_PCPUS)
+_BIND = (numa_aware.NODE_NONE, numa_aware.FULL_PCPUS_ONLY, numa_aware.NODE_SPREAD_BY_PCPUS)
 _STRATEGIES = ("MostAllocated", "LeastAllocated")
 _APPLY = (annotations.APPLY_DEFAULT, annotations.RESERVED_CPUS_ONLY)
 _RATIOS = {
-    keys.AMPLIFICATION_RATIO: "resource-amplification-config",
-    keys.NORMALIZATION_RATIO: "cpu-normalization-config",
+    constants.AMPLIFICATION_RATIO: "resource-amplification-config",
+    constants.NORMALIZATION_RATIO: "cpu-normalization-config",
 }
 #: What koordlet writes into the NodeResourceTopology; on a Node nobody reads it.
 _OF_KOORDLET = (
-    keys.CPU_BASIC_INFO,
-    keys.CPU_TOPOLOGY,
-    keys.CPU_SHARED_POOLS,
-    keys.BE_CPU_SHARED_POOLS,
-    keys.POD_CPU_ALLOCS,
-    keys.CPU_MANAGER_POLICY,
+    constants.CPU_BASIC_INFO,
+    constants.CPU_TOPOLOGY,
+    constants.CPU_SHARED_POOLS,
+    constants.BE_CPU_SHARED_POOLS,
+    constants.POD_CPU_ALLOCS,
+    constants.CPU_MANAGER_POLICY,
 )
 
 
@@ -47,9 +46,11 @@ def check_node(found: Object, release: Version) -> Iterator[Diagnostic]:
     yield from unread_names(found, NODE_NAMES, release, ("metadata",))
     yield from _labels(found, release)
     texts = found.annotations
-    if keys.RESERVATION in texts:
+    if constants.RESERVATION in texts:
         yield from _reservation(found, texts, release)
-    if keys.SYSTEM_QOS_RESOURCE in texts and NODE_NAMES[keys.SYSTEM_QOS_RESOURCE].has(release):
+    if constants.SYSTEM_QOS_RESOURCE in texts and NODE_NAMES[constants.SYSTEM_QOS_RESOURCE].has(
+        release
+    ):
         yield from _system_qos(found, texts, release)
     if not found.is_live:
         yield from _written_by_others(found, texts)
@@ -57,30 +58,30 @@ def check_node(found: Object, release: Version) -> Iterator[Diagnostic]:
 
 def _labels(found: Object, release: Version) -> Iterator[Diagnostic]:
     labels = found.labels
-    policy = labels.get(keys.NUMA_TOPOLOGY_POLICY, "")
-    is_read = NODE_NAMES[keys.NUMA_TOPOLOGY_POLICY].has(release)
+    policy = labels.get(constants.NUMA_TOPOLOGY_POLICY, "")
+    is_read = NODE_NAMES[constants.NUMA_TOPOLOGY_POLICY].has(release)
     if is_read and policy and policy not in NUMA_POLICIES:
         yield found.finding(
             "CP643",
-            (*_LABELS, keys.NUMA_TOPOLOGY_POLICY),
-            key=keys.NUMA_TOPOLOGY_POLICY,
+            (*_LABELS, constants.NUMA_TOPOLOGY_POLICY),
+            key=constants.NUMA_TOPOLOGY_POLICY,
             value=policy,
             program="koord-scheduler",
             hint=f"for no policy leave the label out; {did_you_mean(policy, NUMA_POLICIES)}",
         )
-    bind = labels.get(keys.CPU_BIND_POLICY, "")
+    bind = labels.get(constants.CPU_BIND_POLICY, "")
     if bind and bind not in _BIND:
         problem = "this is no policy, and pods are bound as they ask"
-        yield _label(found, keys.CPU_BIND_POLICY, bind, problem, did_you_mean(bind, _BIND))
-    strategy = labels.get(keys.NUMA_ALLOCATE_STRATEGY, "")
+        yield _label(found, constants.CPU_BIND_POLICY, bind, problem, did_you_mean(bind, _BIND))
+    strategy = labels.get(constants.NUMA_ALLOCATE_STRATEGY, "")
     if strategy and strategy not in _STRATEGIES:
         problem = "it is treated as LeastAllocated"
         hint = did_you_mean(strategy, _STRATEGIES)
-        yield _label(found, keys.NUMA_ALLOCATE_STRATEGY, strategy, problem, hint)
-    reserves = labels.get(keys.ENABLE_NUMA_RESERVATION)
+        yield _label(found, constants.NUMA_ALLOCATE_STRATEGY, strategy, problem, hint)
+    reserves = labels.get(constants.ENABLE_NUMA_RESERVATION)
     if reserves not in (None, "true", "false"):
         problem = 'only "true" switches it on'
-        yield _label(found, keys.ENABLE_NUMA_RESERVATION, reserves, problem, 'write "true"')
+        yield _label(found, constants.ENABLE_NUMA_RESERVATION, reserves, problem, 'write "true"')
 
 
 def _label(found: Object, key: str, value: object, problem: str, hint: str) -> Diagnostic:
@@ -89,7 +90,7 @@ def _label(found: Object, key: str, value: object, problem: str, hint: str) -> D
 
 
 def _reservation(found: Object, texts: Mapping[str, str], release: Version) -> Iterator[Diagnostic]:
-    field = (*_ANNOTATIONS, keys.RESERVATION)
+    field = (*_ANNOTATIONS, constants.RESERVATION)
     try:
         given = annotations.read_reservation(texts)
         parse_cpus(given.reserved_cpus if given else "")
@@ -98,7 +99,7 @@ def _reservation(found: Object, texts: Mapping[str, str], release: Version) -> I
         return
     if given is None:
         return
-    yield from unread_fields(found, field, said(texts[keys.RESERVATION]), release)
+    yield from unread_fields(found, field, said(texts[constants.RESERVATION]), release)
     if given.apply_policy and given.apply_policy not in _APPLY:
         hint = did_you_mean(given.apply_policy, _APPLY)
         problem = "this is no policy, and it is applied as Default"
@@ -111,13 +112,13 @@ def _reservation(found: Object, texts: Mapping[str, str], release: Version) -> I
 
 
 def _system_qos(found: Object, texts: Mapping[str, str], release: Version) -> Iterator[Diagnostic]:
-    field = (*_ANNOTATIONS, keys.SYSTEM_QOS_RESOURCE)
+    field = (*_ANNOTATIONS, constants.SYSTEM_QOS_RESOURCE)
     try:
         parse_cpus(annotations.read_system_qos(texts).cpuset)
     except KubeletError as error:
         yield unreadable(found, field, error, '{"cpuset": "2-3"}')
         return
-    given = said(texts[keys.SYSTEM_QOS_RESOURCE])
+    given = said(texts[constants.SYSTEM_QOS_RESOURCE])
     yield from unread_fields(found, field, given, release)
 
 
@@ -127,9 +128,9 @@ def _written_by_others(found: Object, texts: Mapping[str, str]) -> Iterator[Diag
             problem = f"it removes a ratio that {config} does not ask for"
             hint = f"set the ratio in {config} of slo-controller-config"
             yield _owned(found, key, "koord-manager", problem, hint)
-    if keys.RAW_ALLOCATABLE in texts:
+    if constants.RAW_ALLOCATABLE in texts:
         problem = "its webhook keeps there what the kubelet reported"
-        yield _owned(found, keys.RAW_ALLOCATABLE, "koord-manager", problem, "leave it out")
+        yield _owned(found, constants.RAW_ALLOCATABLE, "koord-manager", problem, "leave it out")
     for key in _OF_KOORDLET:
         if key in texts:
             problem = "it writes it into the NodeResourceTopology, and nobody reads it on the Node"
@@ -145,7 +146,7 @@ def check_topology(found: Object) -> Iterator[Diagnostic]:
     """A NodeResourceTopology of Koordinator that is not read from a cluster."""
     if found.is_live:
         return
-    owned = [key for key in (*_OF_KOORDLET, keys.RESERVATION) if key in found.annotations]
+    owned = [key for key in (*_OF_KOORDLET, constants.RESERVATION) if key in found.annotations]
     if owned:
         problem = "it makes annotations and zones anew every few seconds"
         hint = "keep the object out of what is synced; set reservations on the Node"

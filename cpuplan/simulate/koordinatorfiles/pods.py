@@ -14,20 +14,19 @@ from cpuplan.simulate.koordinatorfiles.metadata import (
     unreadable,
 )
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.upstream.koordinator import keys, qos
-from cpuplan.upstream.koordinator.annotations import pod as annotations
-from cpuplan.upstream.koordinator.annotations.pod import (
+from cpuplan.upstream.koordinator.extension import constants, qos
+from cpuplan.upstream.koordinator.extension import numa_aware as annotations
+from cpuplan.upstream.koordinator.extension.numa_aware import (
     ResourceSpec,
     read_numa_topology_spec,
     read_resource_spec,
     read_resource_status,
 )
-from cpuplan.upstream.koordinator.releases import POD_NAMES
-from cpuplan.upstream.koordinator.webhooks.pods import refusals
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
-from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.koordinator.extension.releases import POD_NAMES
+from cpuplan.upstream.koordinator.webhook.cluster_colocation_profile import refusals
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import Pod, apply_defaults, read_pod
 
 BIND_POLICIES = (annotations.DEFAULT, annotations.FULL_PCPUS, annotations.SPREAD_BY_PCPUS)
 _EXCLUSIVE = (annotations.NONE, annotations.PCPU_LEVEL, annotations.NUMA_NODE_LEVEL)
@@ -87,15 +86,15 @@ def _refusals(found: Object, pod: Pod) -> Iterator[Diagnostic]:
 def _blamed(pod: Pod, problem: str) -> Field:
     if problem.startswith("pod.spec") and pod.containers:
         return ("spec", "containers")
-    return ("metadata", "labels", keys.QOS) if keys.QOS in pod.labels else ("spec",)
+    return ("metadata", "labels", constants.QOS) if constants.QOS in pod.labels else ("spec",)
 
 
 def _advice(problem: str) -> str:
     if "cannot be used in combination" in problem:
-        is_be = f"{keys.QOS}={qos.BE}" in problem
+        is_be = f"{constants.QOS}={qos.BE}" in problem
         return f"use priorityClassName: {qos.BATCH if is_be else qos.PROD}, or another class"
     if "colocation resources" in problem:
-        return f"set the label {keys.QOS}: {qos.BE}, or request cpu and memory"
+        return f"set the label {constants.QOS}: {qos.BE}, or request cpu and memory"
     return "request whole CPUs, such as cpu: 2, over all containers"
 
 
@@ -106,7 +105,7 @@ def _never_bound(found: Object, pod: Pod) -> Iterator[Diagnostic]:
         problem = f"with priority class {priority} the pod gets no CPUs of its own, without a word"
         hint = f"use priorityClassName: {qos.PROD}"
         yield _without_effect(
-            found, ("metadata", "labels", keys.QOS), keys.QOS, label, problem, hint
+            found, ("metadata", "labels", constants.QOS), constants.QOS, label, problem, hint
         )
 
 
@@ -119,7 +118,10 @@ def _without_effect(
 def _classes(
     found: Object, labels: Mapping[str, str], where: tuple[str, ...]
 ) -> Iterator[Diagnostic]:
-    for key, known in ((keys.QOS, qos.CLASSES), (keys.PRIORITY_CLASS, tuple(qos.PRIORITIES))):
+    for key, known in (
+        (constants.QOS, qos.CLASSES),
+        (constants.PRIORITY_CLASS, tuple(qos.PRIORITIES)),
+    ):
         value = labels.get(key, "")
         if value and value not in known:
             problem = "this is no class, and the pod is treated as if it had none"
@@ -135,7 +137,7 @@ def _spec(
     except KubeletError as error:
         yield unreadable(found, field, error, _SPEC_EXAMPLE)
         return
-    yield from unread_fields(found, field, said(texts[keys.RESOURCE_SPEC]), release)
+    yield from unread_fields(found, field, said(texts[constants.RESOURCE_SPEC]), release)
     yield from _bind_policies(found, field, spec)
     yield from _exclusive_policy(found, field, spec)
 
@@ -177,12 +179,12 @@ def _numa_spec(
     except KubeletError as error:
         yield unreadable(found, field, error, _NUMA_EXAMPLE)
         return
-    yield from unread_fields(found, field, said(texts[keys.NUMA_TOPOLOGY_SPEC]), release)
+    yield from unread_fields(found, field, said(texts[constants.NUMA_TOPOLOGY_SPEC]), release)
     if spec.policy and spec.policy not in NUMA_POLICIES:
         yield found.finding(
             "CP643",
             field,
-            key=f"numaTopologyPolicy in {keys.NUMA_TOPOLOGY_SPEC}",
+            key=f"numaTopologyPolicy in {constants.NUMA_TOPOLOGY_SPEC}",
             value=spec.policy,
             program="koord-scheduler",
             hint=f"for no policy leave it out; {did_you_mean(spec.policy, NUMA_POLICIES)}",
@@ -199,17 +201,17 @@ def _status(
     except KubeletError as error:
         yield unreadable(found, field, error, '{"cpuset": "2-3"}')
         return
-    yield from unread_fields(found, field, said(texts[keys.RESOURCE_STATUS]), release)
+    yield from unread_fields(found, field, said(texts[constants.RESOURCE_STATUS]), release)
     nodes = [node.node for node in status.numa_nodes]
     shown = status.cpuset or (f"of NUMA nodes {', '.join(map(str, nodes))}" if nodes else "")
     if shown:
-        yield found.finding("CP647", field, cpus=shown, key=keys.RESOURCE_STATUS)
+        yield found.finding("CP647", field, cpus=shown, key=constants.RESOURCE_STATUS)
 
 
 _ANNOTATIONS = {
-    keys.RESOURCE_SPEC: _spec,
-    keys.NUMA_TOPOLOGY_SPEC: _numa_spec,
-    keys.RESOURCE_STATUS: _status,
+    constants.RESOURCE_SPEC: _spec,
+    constants.NUMA_TOPOLOGY_SPEC: _numa_spec,
+    constants.RESOURCE_STATUS: _status,
 }
 
 
@@ -232,5 +234,5 @@ def _combination(label: str, priority: str) -> Iterable[str]:
     if priority not in qos.PRIORITIES:
         return ()
     pod = read_pod({"spec": {"priority": qos.PRIORITIES[priority][0]}})
-    given = refusals(pod._replace(labels={keys.QOS: label}))
+    given = refusals(pod._replace(labels={constants.QOS: label}))
     return [problem for problem in given if "combination" in problem]

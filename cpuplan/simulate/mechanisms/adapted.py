@@ -12,11 +12,11 @@ from cpuplan.simulate import apiserver
 from cpuplan.simulate.dra.inputs import claiming
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.mechanisms.promises import DRA, KOORDINATOR
-from cpuplan.upstream.koordinator import qos
-from cpuplan.upstream.koordinator.keys import PRIORITY_CLASS, QOS
-from cpuplan.upstream.kubelet.pods.pod import Pod
-from cpuplan.upstream.kubelet.pods.qos import guaranteed_cpus
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.koordinator.extension import qos
+from cpuplan.upstream.koordinator.extension.constants import PRIORITY_CLASS, QOS
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import Pod
+from cpuplan.upstream.kubernetes.qos import guaranteed_cpus
 
 _GATES = Gates()
 

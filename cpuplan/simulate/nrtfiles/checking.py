@@ -9,11 +9,11 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Source
 from cpuplan.simulate.koordinatorfiles.objects import Object, objects
 from cpuplan.simulate.nrtfiles import unread
-from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.kubelet.quantity import parse
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.kubernetes.quantity import parse
+from cpuplan.upstream.nrt.api import KIND
 from cpuplan.upstream.nrt.crd import DEFINITIONS, NOWHERE, admit, serves
-from cpuplan.upstream.nrt.names import KIND
-from cpuplan.upstream.nrt.scheduler.numanodes import read_numa_nodes
+from cpuplan.upstream.nrt.pluginhelpers import read_numa_nodes
 
 #: The CRD that serves most; what one of the others does not serve is CP650.
 _DEFINITION = DEFINITIONS["noderesourcetopology-api"]

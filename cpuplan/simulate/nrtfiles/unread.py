@@ -7,13 +7,12 @@ from cpuplan.base.text import joined
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Field
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.upstream.nrt.errors import NrtError
-from cpuplan.upstream.nrt.names import MAX_NUMA_NODES, NODE, POLICY, SCOPE, zone_id
-from cpuplan.upstream.nrt.scheduler.numanodes import TABLE
-from cpuplan.upstream.nrt.scheduler.topologymanager import (
+from cpuplan.upstream.nrt.api import MAX_NUMA_NODES, NODE, POLICY, SCOPE, NrtError, zone_id
+from cpuplan.upstream.nrt.pluginhelpers import (
     LEGACY,
     POLICIES,
     SCOPES,
+    TABLE,
     TopologyManager,
     read_topology_manager,
 )

@@ -5,11 +5,11 @@ admission faster, but the same input must end at the same pod everywhere.
 """
 
 from cpuplan.solve import effort
-from cpuplan.upstream.kubelet.bits import MOST_NODES
-from cpuplan.upstream.kubelet.node import Kubelet
-from cpuplan.upstream.kubelet.pods.pod import Pod
-from cpuplan.upstream.kubelet.pods.qos import GUARANTEED, pod_qos
-from cpuplan.upstream.kubelet.topology.policy import NONE
+from cpuplan.upstream.kubelet.kubelet import Kubelet
+from cpuplan.upstream.kubelet.topologymanager.policy import NONE
+from cpuplan.upstream.kubernetes.bits import MOST_NODES
+from cpuplan.upstream.kubernetes.pod import Pod
+from cpuplan.upstream.kubernetes.qos import GUARANTEED, pod_qos
 
 #: Seconds of work, measured on machines of 2 to 16 NUMA nodes: for any pod, for each set of NUMA
 #: nodes that a manager looks at, and for a search among layouts that ended at its own limit.

@@ -9,10 +9,9 @@ from cpuplan.platforms import versions
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules.parts import allowed_scopes
 from cpuplan.solve.rules.rule import Statements
-from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
-from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
-from cpuplan.upstream.kubelet.pods.qos import pod_guaranteed_cpus
-from cpuplan.upstream.kubelet.releases.features import LATEST, Gates
+from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
+from cpuplan.upstream.kubernetes.pod import Pod, apply_defaults, read_pod
+from cpuplan.upstream.kubernetes.qos import pod_guaranteed_cpus
 
 
 def pod_of(workload: Workload) -> Pod | None:

@@ -1,11 +1,15 @@
-"""What the driver keeps in memory, and nowhere else (pkg/store)."""
+"""What the driver keeps in memory, and nowhere else.
+
+Upstream: kubernetes-sigs/dra-driver-cpu pkg/store/cpu_allocation.go pkg/store/claim_tracker.go
+  pkg/store/pod_config.go @ de98098690f25e59d781c1659b5c3e0b0a210c2a
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cpuplan.upstream.dra.errors import DraError
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.go.text import quote
+from cpuplan.upstream.dra.api import DraError
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.strconv import quote
 
 
 class Allocations:

@@ -1,4 +1,4 @@
-"""A port of Koordinator: how its scheduler, its node agent (koordlet) and its webhooks decide.
+"""Koordinator 1.8.0: how its scheduler, its node agent (koordlet) and its webhooks decide.
 
-Behaviour of release 1.8.0; it knows no plan and no diagnostics.
+It knows no plan and no diagnostics.
 """

@@ -1,20 +1,30 @@
 """The pools of the proposal "Fine-grained CPU orchestration" (2022): no release follows it whole.
 
-What koordlet does instead is in `koordlet/nodetopology.py` and `koordlet/cpusets.py`.
+What koordlet does instead is in `koordlet/states_noderesourcetopology.py` and `koordlet/cpuset.py`.
+
+Upstream: koordinator-sh/koordinator
+  docs/proposals/scheduling/20220530-fine-grained-cpu-orchestration.md
+  @ 989ca85c62abcca92b303aa12fd2ccff2ed30fed
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cpuplan.upstream.koordinator import qos
-from cpuplan.upstream.koordinator.annotations.pod import read_resource_status
-from cpuplan.upstream.koordinator.annotations.topology import STATIC, SharedPool
-from cpuplan.upstream.koordinator.cpulists import parse_cpus
-from cpuplan.upstream.koordinator.koordlet.node import Machine, pools_of
-from cpuplan.upstream.koordinator.koordlet.nodetopology import bound_cpus
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.pod import Pod
-from cpuplan.upstream.kubelet.pods.qos import BEST_EFFORT, GUARANTEED
+from cpuplan.upstream.koordinator.extension import qos
+from cpuplan.upstream.koordinator.extension.numa_aware import (
+    STATIC,
+    SharedPool,
+    read_resource_status,
+)
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import (
+    Machine,
+    bound_cpus,
+    pools_of,
+)
+from cpuplan.upstream.koordinator.util import parse_cpus
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.pod import Pod
+from cpuplan.upstream.kubernetes.qos import BEST_EFFORT, GUARANTEED
 
 OWN, LS_POOL, BE_POOL = "own", "ls-pool", "be-pool"
 UNASSIGNED, UNDEFINED = "unassigned", "undefined"

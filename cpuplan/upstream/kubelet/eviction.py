@@ -1,4 +1,8 @@
-"""Eviction: what can run out on a node, and thresholds for it (pkg/kubelet/eviction/helpers.go)."""
+"""Eviction: what can run out on a node, and thresholds for it (pkg/kubelet/eviction/helpers.go).
+
+Upstream: kubernetes/kubernetes pkg/kubelet/eviction/helpers.go
+  pkg/kubelet/eviction/defaults_linux.go @ 24e2b02af5543d7910c2bb074c7264df5a8f0467
+"""
 
 import re
 import struct
@@ -6,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.go.durations import parse_duration
-from cpuplan.upstream.kubelet.go.text import quote
-from cpuplan.upstream.kubelet.quantity import BINARY, ZERO, Quantity
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.durations import parse_duration
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.quantity import BINARY, ZERO, Quantity
+from cpuplan.upstream.kubernetes.strconv import quote
 
 MEMORY_AVAILABLE = "memory.available"
 #: What can run out (pkg/kubelet/eviction/api/types.go).

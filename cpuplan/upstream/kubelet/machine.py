@@ -1,10 +1,14 @@
-"""The hardware of a node as cAdvisor reports it (info/v1/machine.go)."""
+"""The hardware of a node as cAdvisor reports it (info/v1/machine.go).
+
+Upstream: kubernetes/kubernetes vendor/github.com/google/cadvisor/info/v1/machine.go
+  @ 24e2b02af5543d7910c2bb074c7264df5a8f0467
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.pods.pod import HUGEPAGES
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.pod import HUGEPAGES
 
 
 class MachineCore(NamedTuple):

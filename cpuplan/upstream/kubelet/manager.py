@@ -1,13 +1,99 @@
-"""What the CPU and the memory manager of a running kubelet have in common."""
+"""What the CPU and the memory manager of a running kubelet have in common.
 
-from collections.abc import Callable, Iterable
+Upstream: kubernetes/kubernetes pkg/kubelet/cm/cpumanager/cpu_manager.go
+  pkg/kubelet/cm/memorymanager/memory_manager.go pkg/kubelet/checkpointmanager/checkpoint_manager.go
+  pkg/kubelet/checkpointmanager/checksum/checksum.go @ 24e2b02af5543d7910c2bb074c7264df5a8f0467
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
-from cpuplan.upstream.kubelet.entries import Entries
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.pod import Container, Pod
-from cpuplan.upstream.kubelet.releases.features import Gates
-from cpuplan.upstream.kubelet.topology.hints import ProviderHints, TopologyHint
+from cpuplan.upstream.kubelet.topologymanager.policy import ProviderHints, TopologyHint
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import Container, Pod
+from cpuplan.upstream.kubernetes.strconv import quote
+
+
+def write_checkpoint(content: Mapping[str, Any], check: int) -> str:
+    """The file: empty entries left out, keys of maps sorted, those of structs as given."""
+    kept = {
+        key: value for key, value in content.items() if value or not key.lower().endswith("entries")
+    }
+    return json.dumps(
+        _sorted_maps({**kept, "checksum": check}, is_struct=True), separators=(",", ":")
+    )
+
+
+def _sorted_maps(value: Any, *, is_struct: bool = False) -> Any:
+    if not isinstance(value, dict):
+        return value
+    keys = value if is_struct else sorted(value)
+    return {key: _sorted_maps(value[key], is_struct=_is_struct(value[key])) for key in keys}
+
+
+def _is_struct(value: Any) -> bool:
+    """Whether a value was a struct, not a map.
+
+    The kubelet's maps have the names of pods, containers, nodes and resources as keys.
+    """
+    return isinstance(value, dict) and not value.keys().isdisjoint(
+        {"numberOfAssignments", "systemReserved"}
+    )
+
+
+def checksum(text: str) -> int:
+    """32-bit FNV-1a."""
+    total = 0x811C9DC5
+    for byte in text.encode():
+        total = (total ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return total
+
+
+def is_verified(content: Mapping[str, Any], dumped: str, *, may_lack: bool) -> bool:
+    """Whether the content has the checksum of its dump.
+
+    With `may_lack` a checksum of 0 passes, as in the files of old kubelets.
+    """
+    written: int = content.get("checksum", 0)
+    return (may_lack and written == 0) or written == checksum(dumped)
+
+
+def dump_map(values: Mapping[str, str]) -> str:
+    """A map in Go's dump, its values dumped already."""
+    return f"map[{' '.join(f'{key}:{values[key]}' for key in sorted(values))}]"
+
+
+def unreadable(error: KubeletError, manager: str, path: str) -> KubeletError:
+    """What a kubelet says of a file that it cannot use, and why it does not start."""
+    remedy = (
+        f"please drain this node and delete the {manager} checkpoint file {quote(path)} "
+        "before restarting Kubelet"
+    )
+    return KubeletError(f"could not restore state from checkpoint: {error}, {remedy}")
+
+
+Given = TypeVar("Given")
+
+
+class Entries(Generic[Given]):
+    """By pod UID, and by container name below it."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, dict[str, Given]] = {}
+        self.pod_entries: dict[str, Given] = {}
+
+    def delete(self, pod: str, container: str) -> None:
+        containers = self.entries.get(pod, {})
+        containers.pop(container, None)
+        if not containers:
+            self.entries.pop(pod, None)
+
+    def delete_pod(self, pod: str) -> None:
+        self.entries.pop(pod, None)
+        self.pod_entries.pop(pod, None)
+
 
 #: The pods whose containers keep what they have; None until the kubelet knows all of its pods.
 ActivePods = Callable[[], Iterable[Pod] | None]

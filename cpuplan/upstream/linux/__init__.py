@@ -1,1 +1,1 @@
-"""The port of Linux 6.12: what it makes of a command line and of cpusets; and lists of systemd."""
+"""Linux: what the kernel makes of its command line, and of cpuset cgroups."""

@@ -1,18 +1,19 @@
 """Whether a node can go from one rendered MachineConfig to another.
 
 Source: pkg/controller/common/reconcile.go.
+
+Upstream: openshift/machine-config-operator pkg/controller/common/reconcile.go
+  @ 7ff337a4ffac8e7562692181178ede61e4b2eec5
 """
 
 from collections.abc import Collection
 from typing import Any
 
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.fields import flag, mapping
-from cpuplan.upstream.mco.ignition.parse import parse
-from cpuplan.upstream.mco.ignition.schema import Config
-from cpuplan.upstream.mco.pools import Object
-from cpuplan.upstream.mco.releases import NEWEST, Release, has
-from cpuplan.upstream.mco.render import Rendered, check_modes
+from cpuplan.upstream.mco.common import NEWEST, McoError, Release, flag, has, mapping
+from cpuplan.upstream.mco.helpers import Object
+from cpuplan.upstream.mco.ignition.config import parse
+from cpuplan.upstream.mco.ignition.types import Config
+from cpuplan.upstream.mco.render_controller import Rendered, check_modes
 
 FORCE_FILE = "/run/machine-config-daemon-force"
 CORE = "core"

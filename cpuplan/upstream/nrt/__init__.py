@@ -1,4 +1,4 @@
-"""A port of what writes and reads NodeResourceTopology objects (topology.node.k8s.io).
+"""What writes and reads NodeResourceTopology objects (topology.node.k8s.io).
 
 The exporters (resource-topology-exporter, node-feature-discovery), the plugin
 NodeResourceTopologyMatch of scheduler-plugins, and the API server's check by the CRD. It knows no

@@ -1,7 +1,14 @@
 """What the API server makes of an object by the CustomResourceDefinition of a cluster.
 
-From apiextensions-apiserver, pkg/apiserver/schema (pruning) and validation; the schemas are those
-of noderesourcetopology-api 0.1, which every distributor copies. They differ in what they serve.
+The schemas are those of noderesourcetopology-api 0.1, which every distributor copies. They differ
+in what they serve.
+
+Upstream: k8stopologyawareschedwg/noderesourcetopology-api manifests/crd.yaml
+  @ 7f99f9c2af03e0dd95ca81b650cd5f2427fbc8bd
+Upstream: kubernetes/kubernetes
+  staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning/algorithm.go
+  staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/validation/validation.go
+  @ 24e2b02af5543d7910c2bb074c7264df5a8f0467
 """
 
 import re
@@ -9,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from cpuplan.upstream.nrt.names import GROUP, KIND, V1ALPHA1, V1ALPHA2
+from cpuplan.upstream.nrt.api import GROUP, KIND, V1ALPHA1, V1ALPHA2
 
 _NO_MATCH = "no match for kind/version"
 #: An error without a field, as a check of the value itself reports it.

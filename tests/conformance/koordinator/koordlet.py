@@ -5,16 +5,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from cpuplan.upstream.koordinator import proposal
-from cpuplan.upstream.koordinator.annotations.topology import CpuInfo, SharedPool
-from cpuplan.upstream.koordinator.annotations.values import texts_of
-from cpuplan.upstream.koordinator.koordlet import cpusets, nodetopology
-from cpuplan.upstream.koordinator.koordlet.node import Kubelet, Machine, Node
-from cpuplan.upstream.koordinator.koordlet.suppress import suppress
-from cpuplan.upstream.koordinator.koordlet.zones import Zone, compute_zones, merge_zones
-from cpuplan.upstream.kubelet.bits import bits_of, parse_cpus, to_text
-from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
+from cpuplan.upstream.koordinator.extension.numa_aware import CpuInfo, SharedPool
+from cpuplan.upstream.koordinator.koordlet import cpuset, states_noderesourcetopology
+from cpuplan.upstream.koordinator.koordlet.cpu_suppress import suppress
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import (
+    Kubelet,
+    Machine,
+    Node,
+    Zone,
+    compute_zones,
+    merge_zones,
+)
+from cpuplan.upstream.koordinator.util import texts_of
 from cpuplan.upstream.kubelet.machine import NodeMemory
-from cpuplan.upstream.kubelet.pods.pod import CPU, MEMORY, Pod, Resources, read_resources
+from cpuplan.upstream.kubernetes.bits import bits_of, parse_cpus, to_text
+from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
+from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Pod, Resources, read_resources
 from tests.conformance.koordinator.shapes import Json, pod_of, rows_of
 from tests.conformance.operations import Judge
 
@@ -87,13 +93,15 @@ def _koordlet(given: Json, pods: list[Pod]) -> Json:
     kubelet = None if given.get("disableQueryKubeletConfig") else _kubelet(given["kubelet"])
     state = json.dumps(given["cpuManagerState"]) if "cpuManagerState" in given else ""
     try:
-        topology = nodetopology.compute(machine, node, pods, kubelet, state)
+        topology = states_noderesourcetopology.compute_node_topology(
+            machine, node, pods, kubelet, state
+        )
     except KubeletError as error:
         return {"error": str(error)}
     result: Json = {
         "topologyPolicy": topology.policy,
         "annotations": topology.annotations(),
-        "beCgroupCPUSet": to_text(cpusets.be_cgroup(machine, topology, pods)),
+        "beCgroupCPUSet": to_text(cpuset.be_cgroup(machine, topology, pods)),
         "podCPUSets": [
             _pod_cpus(pod, topology, is_be=given.get("beCPUManager", False))
             for pod in sorted(pods, key=lambda pod: pod.name)
@@ -106,9 +114,9 @@ def _koordlet(given: Json, pods: list[Pod]) -> Json:
     return result
 
 
-def _pod_cpus(pod: Pod, topology: nodetopology.NodeTopology, *, is_be: bool) -> Json:
+def _pod_cpus(pod: Pod, topology: states_noderesourcetopology.NodeTopology, *, is_be: bool) -> Json:
     try:
-        cpus = cpusets.pod_cpus(pod, topology, be_manager=is_be)
+        cpus = cpuset.pod_cpus(pod, topology, be_manager=is_be)
     except KubeletError as error:
         return {"pod": pod.name, "error": str(error)}
     return {"pod": pod.name, "cpuset": cpus.cpuset, "from": cpus.source}

@@ -4,39 +4,48 @@ from collections.abc import Iterable, Iterator
 from json import dumps
 from typing import Any
 
-from cpuplan.upstream.koordinator.annotations.pod import NumaNodeResource
-from cpuplan.upstream.koordinator.annotations.topology import (
+from cpuplan.upstream.koordinator.extension.constants import CPU_MANAGER_POLICY
+from cpuplan.upstream.koordinator.extension.numa_aware import (
     CpuManagerPolicy,
+    NumaNodeResource,
     node_bind_policy,
     read_cpu_manager_policy,
 )
-from cpuplan.upstream.koordinator.keys import CPU_MANAGER_POLICY
-from cpuplan.upstream.koordinator.koordlet.nodetopology import topology_policy
-from cpuplan.upstream.koordinator.scheduler.args import read_args
-from cpuplan.upstream.koordinator.scheduler.cpus.allocated import Allocated
-from cpuplan.upstream.koordinator.scheduler.cpus.cpu_accumulator import Wish, take_preferred_cpus
-from cpuplan.upstream.koordinator.scheduler.cpus.ordering import Ordering
-from cpuplan.upstream.koordinator.scheduler.cpus.topology import CPUTopology, topology_of
-from cpuplan.upstream.koordinator.scheduler.names import LEAST_ALLOCATED
-from cpuplan.upstream.koordinator.scheduler.node_allocation import NodeAllocation, PodAllocation
-from cpuplan.upstream.koordinator.scheduler.options import TopologyOptions
-from cpuplan.upstream.koordinator.scheduler.policies import (
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import topology_policy
+from cpuplan.upstream.koordinator.nodenumaresource.cpu_accumulator import (
+    Allocated,
+    Ordering,
+    Wish,
+    take_preferred_cpus,
+)
+from cpuplan.upstream.koordinator.nodenumaresource.cpu_topology import CPUTopology, topology_of
+from cpuplan.upstream.koordinator.nodenumaresource.node_allocation import (
+    NodeAllocation,
+    PodAllocation,
+)
+from cpuplan.upstream.koordinator.nodenumaresource.resource_manager import Request, allocate
+from cpuplan.upstream.koordinator.nodenumaresource.scoring import LEAST_ALLOCATED, read_args
+from cpuplan.upstream.koordinator.nodenumaresource.topology_options import (
+    TopologyOptions,
+    numa_policy,
+    read_topology_options,
+)
+from cpuplan.upstream.koordinator.nodenumaresource.topologymanager import (
+    Hint,
+    Nodes,
+    ProviderHints,
+    merge,
+)
+from cpuplan.upstream.koordinator.nodenumaresource.util import (
+    StatusError,
     bind_policy,
     merged_numa_policy,
     node_numa_policy,
     numa_strategy,
 )
-from cpuplan.upstream.koordinator.scheduler.request import Request
-from cpuplan.upstream.koordinator.scheduler.resource_manager import allocate
-from cpuplan.upstream.koordinator.scheduler.status import StatusError
-from cpuplan.upstream.koordinator.scheduler.topology_options import (
-    numa_policy,
-    read_topology_options,
-)
-from cpuplan.upstream.koordinator.scheduler.topology_policy import Hint, Nodes, ProviderHints, merge
-from cpuplan.upstream.kubelet.bits import bits_of, members, parse_cpus, to_text
-from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
-from cpuplan.upstream.kubelet.pods.pod import read_resources
+from cpuplan.upstream.kubernetes.bits import bits_of, members, parse_cpus, to_text
+from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
+from cpuplan.upstream.kubernetes.pod import read_resources
 from tests.conformance.koordinator.sequences import schedule
 from tests.conformance.koordinator.shapes import rows_of
 from tests.conformance.operations import Judge

@@ -2,18 +2,24 @@
 
 from typing import Any
 
-from cpuplan.upstream.koordinator.annotations.pod import read_resource_spec
-from cpuplan.upstream.koordinator.scheduler.admission import Admission
-from cpuplan.upstream.koordinator.scheduler.args import PluginArgs, read_args
-from cpuplan.upstream.koordinator.scheduler.node import NodeObject, SchedulerNode
-from cpuplan.upstream.koordinator.scheduler.options import TopologyOptions
-from cpuplan.upstream.koordinator.scheduler.plugin import pre_bind, reserve, score_of
-from cpuplan.upstream.koordinator.scheduler.pod_state import pre_filter
-from cpuplan.upstream.koordinator.scheduler.status import StatusError
-from cpuplan.upstream.koordinator.scheduler.topology_options import read_topology_options
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.kubelet.pods.pod import Container, Pod, read_resources
+from cpuplan.upstream.koordinator.extension.numa_aware import read_resource_spec
+from cpuplan.upstream.koordinator.nodenumaresource.node_allocation import NodeObject, SchedulerNode
+from cpuplan.upstream.koordinator.nodenumaresource.plugin import (
+    Admission,
+    pre_bind,
+    pre_filter,
+    reserve,
+    score_of,
+)
+from cpuplan.upstream.koordinator.nodenumaresource.scoring import PluginArgs, read_args
+from cpuplan.upstream.koordinator.nodenumaresource.topology_options import (
+    TopologyOptions,
+    read_topology_options,
+)
+from cpuplan.upstream.koordinator.nodenumaresource.util import StatusError
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.kubernetes.pod import Container, Pod, read_resources
 
 Json = dict[str, Any]
 

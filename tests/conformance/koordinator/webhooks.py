@@ -3,11 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from cpuplan.upstream.koordinator import qos
-from cpuplan.upstream.koordinator.annotations import node, pod, topology
-from cpuplan.upstream.koordinator.annotations.values import texts_of
-from cpuplan.upstream.koordinator.cpulists import parse_cpus
-from cpuplan.upstream.koordinator.keys import (
+from cpuplan.upstream.koordinator.extension import node, numa_aware, qos
+from cpuplan.upstream.koordinator.extension.constants import (
     AMPLIFICATION_RATIO,
     BE_CPU_SHARED_POOLS,
     CPU_BASIC_INFO,
@@ -23,11 +20,15 @@ from cpuplan.upstream.koordinator.keys import (
     RESOURCE_STATUS,
     SYSTEM_QOS_RESOURCE,
 )
-from cpuplan.upstream.koordinator.webhooks import nodes, pods
-from cpuplan.upstream.koordinator.webhooks.sloconfig import admission
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.errors import AggregateError, KubeletError, PanicError
-from cpuplan.upstream.kubelet.pods.pod import read_resources
+from cpuplan.upstream.koordinator.util import parse_cpus, texts_of
+from cpuplan.upstream.koordinator.webhook import (
+    cluster_colocation_profile,
+    resource_amplification,
+    slo_config_plugin,
+)
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.errors import AggregateError, KubeletError, PanicError
+from cpuplan.upstream.kubernetes.pod import read_resources
 from tests.conformance.koordinator.shapes import Json, pod_of
 from tests.conformance.operations import Judge
 
@@ -48,7 +49,7 @@ def _with_cpus(fields: Json, cpus: str) -> Json:
 
 
 def _status(annotations: Json, _: Json) -> Json:
-    status = pod.read_resource_status(annotations)
+    status = numa_aware.read_resource_status(annotations)
     return _with_cpus({"value": status.as_json()}, status.cpuset)
 
 
@@ -76,39 +77,41 @@ def _raw(annotations: Json, _: Json) -> Json:
 
 
 def _cpu_topology(annotations: Json, _: Json) -> Json:
-    cpus = [cpu._asdict() for cpu in topology.read_cpu_topology(annotations)]
+    cpus = [cpu._asdict() for cpu in numa_aware.read_cpu_topology(annotations)]
     return {"value": {"detail": cpus} if cpus else {}}
 
 
 def _pools(annotations: Json, *, best_effort: bool) -> Json:
-    pools = topology.read_shared_pools(annotations, best_effort=best_effort)
+    pools = numa_aware.read_shared_pools(annotations, best_effort=best_effort)
     return {"value": None if pools is None else [pool.as_json() for pool in pools]}
 
 
 def _allocs(annotations: Json, _: Json) -> Json:
-    allocs = topology.read_pod_cpu_allocs(annotations)
+    allocs = numa_aware.read_pod_cpu_allocs(annotations)
     value = None if allocs is None else [alloc.as_json() for alloc in allocs]
-    return {"value": value, "reservedByKubelet": to_text(topology.kubelet_bound(allocs or ()))}
+    return {"value": value, "reservedByKubelet": to_text(numa_aware.kubelet_bound(allocs or ()))}
 
 
 def _manager(annotations: Json, labels: Json) -> Json:
-    manager = topology.read_cpu_manager_policy(annotations)
-    policy = topology.node_bind_policy(labels, manager)
+    manager = numa_aware.read_cpu_manager_policy(annotations)
+    policy = numa_aware.node_bind_policy(labels, manager)
     return _with_cpus(
         {"value": manager.as_json(), "nodeCPUBindPolicy": policy}, manager.reserved_cpus
     )
 
 
 _READERS: dict[str, Callable[[Json, Json], Json]] = {
-    RESOURCE_SPEC: lambda given, _: {"value": pod.read_resource_spec(given).as_json()},
+    RESOURCE_SPEC: lambda given, _: {"value": numa_aware.read_resource_spec(given).as_json()},
     RESOURCE_STATUS: _status,
-    NUMA_TOPOLOGY_SPEC: lambda given, _: {"value": pod.read_numa_topology_spec(given).as_json()},
+    NUMA_TOPOLOGY_SPEC: lambda given, _: {
+        "value": numa_aware.read_numa_topology_spec(given).as_json()
+    },
     RESERVATION: _reservation,
     SYSTEM_QOS_RESOURCE: _system_qos,
     AMPLIFICATION_RATIO: _ratios,
     RAW_ALLOCATABLE: _raw,
     NORMALIZATION_RATIO: lambda given, _: {"value": node.read_normalization_ratio(given)},
-    CPU_BASIC_INFO: lambda given, _: {"value": topology.read_cpu_basic_info(given)},
+    CPU_BASIC_INFO: lambda given, _: {"value": numa_aware.read_cpu_basic_info(given)},
     CPU_TOPOLOGY: _cpu_topology,
     CPU_SHARED_POOLS: lambda given, _: _pools(given, best_effort=False),
     BE_CPU_SHARED_POOLS: lambda given, _: _pools(given, best_effort=True),
@@ -134,18 +137,18 @@ def _validate_pod(given: Json) -> Json:
     pod_given = pod_of(given["newPod"])
     old = pod_of(given["oldPod"]) if given["operation"] == "UPDATE" else None
     skips = bool(given.get("colocationProfileSkipValidatingPriority"))
-    problems = pods.refusals(pod_given, old, may_change_priority=skips)
+    problems = cluster_colocation_profile.refusals(pod_given, old, may_change_priority=skips)
     verdict: Json = {"allowed": not problems}
     if problems:
         verdict["error"] = str(AggregateError(problems))
     if qos.given_qos(pod_given) in (qos.LSE, qos.LSR):
-        verdict["proposalRuleQ1"] = pods.keeps_proposal(pod_given)
+        verdict["proposalRuleQ1"] = cluster_colocation_profile.keeps_proposal(pod_given)
     return verdict
 
 
 def _amplify_node(given: Json) -> Json:
     try:
-        node = nodes.amplify(_node(given["newNode"]), _node(given.get("oldNode")))
+        node = resource_amplification.amplify(_node(given["newNode"]), _node(given.get("oldNode")))
     except KubeletError as error:
         return {"error": str(error)}
     return {
@@ -159,12 +162,12 @@ def _node(given: Json | None) -> Any:
         return None
     allocatable = given.get("allocatable")
     amounts = None if allocatable is None else read_resources(allocatable)
-    return nodes.Node(given.get("annotations") or {}, amounts)
+    return resource_amplification.Node(given.get("annotations") or {}, amounts)
 
 
 def _slo_config(given: Json) -> Json:
     try:
-        admission.check(given["data"], given.get("oldData"), given.get("nodes"))
+        slo_config_plugin.check(given["data"], given.get("oldData"), given.get("nodes"))
     except KubeletError as error:
         return {"allowed": False, "error": str(error)}
     except PanicError:

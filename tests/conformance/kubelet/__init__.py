@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.upstream.kubelet.errors import HangError, KubeletError, PanicError
+from cpuplan.upstream.kubernetes.errors import HangError, KubeletError, PanicError
 from tests.conformance.comparing import judge_lines
 from tests.conformance.kubelet import (
     basics,

@@ -1,15 +1,17 @@
 """Ops without a state: sets, masks, topologies, the allocators, hints."""
 
 from cpuplan.platforms.versions import to_text
-from cpuplan.upstream.kubelet import bits
-from cpuplan.upstream.kubelet.cpu.cpu_assignment import take_by_topology_numa_packed
-from cpuplan.upstream.kubelet.cpu.distributed import take_by_topology_numa_distributed
-from cpuplan.upstream.kubelet.cpu.hints import generate_cpu_topology_hints
-from cpuplan.upstream.kubelet.cpu.topology import discover
-from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet import policy_options
+from cpuplan.upstream.kubelet.cpumanager.cpu_assignment import (
+    take_by_topology_numa_distributed,
+    take_by_topology_numa_packed,
+)
+from cpuplan.upstream.kubelet.cpumanager.policy_static import generate_cpu_topology_hints
+from cpuplan.upstream.kubelet.cpumanager.topology import discover
 from cpuplan.upstream.kubelet.machine import MachineCore, MachineNode
-from cpuplan.upstream.kubelet.releases import features, policy_options
-from cpuplan.upstream.kubelet.topology.policy import CONTAINER, NUMAInfo, new_policy
+from cpuplan.upstream.kubelet.topologymanager.policy import CONTAINER, NUMAInfo, new_policy
+from cpuplan.upstream.kubernetes import bits, kube_features
+from cpuplan.upstream.kubernetes.errors import KubeletError
 from tests.conformance.kubelet.shapes import Json, Op, hint_json, hints, topology, topology_json
 
 
@@ -84,10 +86,10 @@ def answer_hints(given: Json) -> Json:
 
 
 def answer_features(given: Json) -> Json:
-    gates = features.Gates()
+    gates = kube_features.Gates()
     found = {}
     for name in given["names"]:
-        if history := features.specs(name):
+        if history := kube_features.specs(name):
             found[name] = {
                 "enabled": gates.enabled(name),
                 "specs": [
@@ -100,14 +102,14 @@ def answer_features(given: Json) -> Json:
                     for spec in history
                 ],
             }
-            if depends_on := features.DEPENDS_ON.get(name):
+            if depends_on := kube_features.DEPENDS_ON.get(name):
                 found[name]["dependsOn"] = list(depends_on)
     return found
 
 
 def answer_policy_options(given: Json) -> Json:
     try:
-        gates = features.set_gates(given.get("featureGates", {}))
+        gates = kube_features.set_gates(given.get("featureGates", {}))
     except KubeletError as error:
         return {"featureGatesError": str(error)}
     parse = (

@@ -1,6 +1,6 @@
 """State files, written and read."""
 
-from cpuplan.upstream.kubelet.releases.features import set_gates
+from cpuplan.upstream.kubernetes.kube_features import set_gates
 from tests.conformance.kubelet import cpustate, memorystate
 from tests.conformance.kubelet.shapes import Json, Op
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from cpuplan.upstream.kubelet.config.decoding import DecodeError
-from cpuplan.upstream.kubelet.config.files import StageError, load
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.go.durations import duration_text
+from cpuplan.upstream.kubelet.config.codec import DecodeError
+from cpuplan.upstream.kubelet.server import StageError, load
+from cpuplan.upstream.kubernetes.durations import duration_text
+from cpuplan.upstream.kubernetes.errors import KubeletError
 from tests.conformance.kubelet.shapes import Json, Op
 
 #: The fields that the vectors show, if they say anything.

@@ -1,12 +1,12 @@
 """The static CPU policy, driven directly."""
 
-from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
-from cpuplan.upstream.kubelet.cpu import pod_allocation, policy_static
-from cpuplan.upstream.kubelet.cpu.state import CPUState
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.pod import Pod
-from cpuplan.upstream.kubelet.releases.features import set_gates
-from cpuplan.upstream.kubelet.topology.hints import TopologyHint
+from cpuplan.upstream.kubelet.cpumanager import policy_static
+from cpuplan.upstream.kubelet.cpumanager.state import CPUState
+from cpuplan.upstream.kubelet.topologymanager.policy import TopologyHint
+from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.kube_features import set_gates
+from cpuplan.upstream.kubernetes.pod import Pod
 from tests.conformance.kubelet.cpustate import cpu_state, cpu_state_json
 from tests.conformance.kubelet.policies import Driver
 from tests.conformance.kubelet.shapes import Json, Op, topology
@@ -14,7 +14,7 @@ from tests.conformance.kubelet.shapes import Json, Op, topology
 
 class _Driver(Driver):
     def allocate_pod(self, pod: Pod, affinity: TopologyHint) -> None:
-        pod_allocation.allocate_pod(self.policy, self.state, pod, affinity)
+        policy_static.allocate_pod(self.policy, self.state, pod, affinity)
 
     def shared_json(self) -> Json:
         return {"defaultCpuSet": to_text(self.state.default)}

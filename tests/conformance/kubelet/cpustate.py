@@ -2,11 +2,11 @@
 
 import json
 
-from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
-from cpuplan.upstream.kubelet.checkpoint import checksum, write
-from cpuplan.upstream.kubelet.cpu import state
-from cpuplan.upstream.kubelet.cpu.state import CPUState
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.cpumanager import state
+from cpuplan.upstream.kubelet.cpumanager.state import CPUState
+from cpuplan.upstream.kubelet.manager import checksum, write_checkpoint
+from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
+from cpuplan.upstream.kubernetes.kube_features import Gates
 from tests.conformance.kubelet.shapes import STATE_FOLDER, Json
 
 
@@ -62,4 +62,6 @@ def _dump_v1(given: Json) -> str:
             for pod, sets in (given["state"].get("entries") or {}).items()
         },
     }
-    return write(content, checksum(state.hash_input_v1(content, "CPUManagerCheckpointV1")))
+    return write_checkpoint(
+        content, checksum(state.hash_input_v1(content, "CPUManagerCheckpointV1"))
+    )

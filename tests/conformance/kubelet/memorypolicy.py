@@ -1,13 +1,13 @@
 """The static memory policy, driven directly."""
 
-from cpuplan.upstream.kubelet.errors import KubeletError
 from cpuplan.upstream.kubelet.machine import NodeMemory
-from cpuplan.upstream.kubelet.memory import pod_allocation
-from cpuplan.upstream.kubelet.memory.policy_static import StaticPolicy
-from cpuplan.upstream.kubelet.memory.state import MemoryState, machine_json
-from cpuplan.upstream.kubelet.pods.pod import Pod
-from cpuplan.upstream.kubelet.releases.features import set_gates
-from cpuplan.upstream.kubelet.topology.hints import TopologyHint
+from cpuplan.upstream.kubelet.memorymanager import policy_static
+from cpuplan.upstream.kubelet.memorymanager.policy_static import StaticPolicy
+from cpuplan.upstream.kubelet.memorymanager.state import MemoryState, machine_json
+from cpuplan.upstream.kubelet.topologymanager.policy import TopologyHint
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.kube_features import set_gates
+from cpuplan.upstream.kubernetes.pod import Pod
 from tests.conformance.kubelet.memorystate import blocks_json, memory_state
 from tests.conformance.kubelet.policies import Driver
 from tests.conformance.kubelet.shapes import Json, Op
@@ -26,7 +26,7 @@ def node_memory(machine: Json) -> list[NodeMemory]:
 
 class _Driver(Driver):
     def allocate_pod(self, pod: Pod, affinity: TopologyHint) -> None:
-        pod_allocation.allocate_pod(self.policy, self.state, pod, affinity)
+        policy_static.allocate_pod(self.policy, self.state, pod, affinity)
 
     def shared_json(self) -> Json:
         return {"machineState": machine_json(self.state.machine)}

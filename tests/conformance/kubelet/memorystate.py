@@ -2,9 +2,9 @@
 
 import json
 
-from cpuplan.upstream.kubelet.memory import state
-from cpuplan.upstream.kubelet.memory.state import Blocks, MemoryState
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.memorymanager import state
+from cpuplan.upstream.kubelet.memorymanager.state import Blocks, MemoryState
+from cpuplan.upstream.kubernetes.kube_features import Gates
 from tests.conformance.kubelet.shapes import STATE_FOLDER, Json
 
 

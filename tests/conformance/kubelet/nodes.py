@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.cpu.policy_static import Fork
-from cpuplan.upstream.kubelet.errors import HangError, KubeletError, PanicError, refusal
+from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
+from cpuplan.upstream.kubelet.kubelet import Kubelet, Node, StartError
 from cpuplan.upstream.kubelet.machine import Machine
-from cpuplan.upstream.kubelet.memory.state import MemoryState, machine_json
-from cpuplan.upstream.kubelet.node import Kubelet, Node, StartError
-from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
+from cpuplan.upstream.kubelet.memorymanager.state import MemoryState, machine_json
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.errors import HangError, KubeletError, PanicError, refusal
+from cpuplan.upstream.kubernetes.pod import Pod, read_pod
 from tests.conformance.kubelet.memorypolicy import node_memory
 from tests.conformance.kubelet.memorystate import blocks_json
 from tests.conformance.kubelet.shapes import STATE_FOLDER, Json, Op, hint_json, hints, read_machine

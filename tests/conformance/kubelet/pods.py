@@ -1,10 +1,9 @@
 """Ops about pods alone."""
 
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods import qos
-from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
-from cpuplan.upstream.kubelet.pods.pod import Container, Pod, Resources, read_pod
-from cpuplan.upstream.kubelet.releases.features import Gates, set_gates
+from cpuplan.upstream.kubernetes import qos
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.kube_features import Gates, set_gates
+from cpuplan.upstream.kubernetes.pod import Container, Pod, Resources, apply_defaults, read_pod
 from tests.conformance.kubelet.shapes import Json, Op
 
 

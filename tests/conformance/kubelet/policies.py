@@ -4,9 +4,9 @@ their answers.
 
 from typing import Any
 
-from cpuplan.upstream.kubelet.errors import HangError, KubeletError, PanicError, refusal
-from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
-from cpuplan.upstream.kubelet.topology.hints import NO_AFFINITY, TopologyHint
+from cpuplan.upstream.kubelet.topologymanager.policy import NO_AFFINITY, TopologyHint
+from cpuplan.upstream.kubernetes.errors import HangError, KubeletError, PanicError, refusal
+from cpuplan.upstream.kubernetes.pod import Pod, read_pod
 from tests.conformance.kubelet.shapes import Json, hint, hints_json
 
 

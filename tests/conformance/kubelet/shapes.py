@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from cpuplan.upstream.kubelet.bits import bits_of, members
-from cpuplan.upstream.kubelet.cpu.topology import CPUTopology
+from cpuplan.upstream.kubelet.cpumanager.topology import CPUTopology
 from cpuplan.upstream.kubelet.machine import Machine, MachineCore, MachineNode, NodeMemory
-from cpuplan.upstream.kubelet.topology.hints import ProviderHints, TopologyHint
+from cpuplan.upstream.kubelet.topologymanager.policy import ProviderHints, TopologyHint
+from cpuplan.upstream.kubernetes.bits import bits_of, members
 
 Json = dict[str, Any]
 Op = Callable[[Json], Json]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from cpuplan.upstream.mco.releases import NEWEST, Release, newest_ignition
+from cpuplan.upstream.mco.common import NEWEST, Release, newest_ignition
 from tests.conformance.mco import costing, generating, merging
 
 Json: TypeAlias = dict[str, Any]

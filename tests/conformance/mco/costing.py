@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from cpuplan.upstream.kubelet.go.text import parse_bool
-from cpuplan.upstream.mco.cost import change as change_room
-from cpuplan.upstream.mco.cost import impact as impact_room
-from cpuplan.upstream.mco.cost.actions import Action
-from cpuplan.upstream.mco.cost.impact import Impact, Node, Update
-from cpuplan.upstream.mco.errors import RenderError
-from cpuplan.upstream.mco.releases import NEWEST, Release
+from cpuplan.upstream.kubernetes.strconv import parse_bool
+from cpuplan.upstream.mco import update as change_room
+from cpuplan.upstream.mco import update as impact_room
+from cpuplan.upstream.mco.apihelpers import Action
+from cpuplan.upstream.mco.common import NEWEST, Release, RenderError
+from cpuplan.upstream.mco.update import Impact, Node, Update
 from tests.conformance.comparing import differ
 
 Json = dict[str, Any]

@@ -10,20 +10,20 @@ from typing import Any
 
 import yaml
 
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.generated.containerruntime import ContainerRuntimeConfigs
-from cpuplan.upstream.mco.generated.controller import Controller
-from cpuplan.upstream.mco.generated.kubelet import KUBELET_CONF, KubeletConfigs, installed
-from cpuplan.upstream.mco.generated.objects import Generated, Source
-from cpuplan.upstream.mco.generated.validation import (
+from cpuplan.upstream.mco.common import McoError, Release
+from cpuplan.upstream.mco.container_runtime_config_controller import ContainerRuntimeConfigs
+from cpuplan.upstream.mco.controller_helpers import (
+    Controller,
+    Generated,
+    Source,
     validate_container_runtime_config,
     validate_kubelet_config,
     validate_static_pods,
 )
-from cpuplan.upstream.mco.ignition.contents import contents
-from cpuplan.upstream.mco.pools import name_of
-from cpuplan.upstream.mco.releases import Release
-from cpuplan.upstream.mco.render import render, select
+from cpuplan.upstream.mco.helpers import name_of
+from cpuplan.upstream.mco.ignition.url import contents
+from cpuplan.upstream.mco.kubelet_config_controller import KUBELET_CONF, KubeletConfigs, installed
+from cpuplan.upstream.mco.render_controller import render, select
 from tests.conformance.comparing import differ
 
 Json = dict[str, Any]

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from cpuplan.upstream.mco import effective as effective_room
-from cpuplan.upstream.mco import pools
-from cpuplan.upstream.mco.errors import McoError, RenderError
+from cpuplan.upstream.mco import helpers
+from cpuplan.upstream.mco import render_controller as effective_room
+from cpuplan.upstream.mco.common import NEWEST, McoError, Release, RenderError
 from cpuplan.upstream.mco.reconcile import refusal_against_current
-from cpuplan.upstream.mco.releases import NEWEST, Release
-from cpuplan.upstream.mco.render import Rendered, render
+from cpuplan.upstream.mco.render_controller import Rendered, render
 from tests.conformance.comparing import differ
 
 Json = dict[str, Any]
@@ -49,15 +48,15 @@ def _shown(rendered: Rendered) -> Json:
 def pools_for_node(given: Json, expected: Json, _: Release) -> Iterator[str]:
     """A node that is not managed has no metric."""
     try:
-        membership = pools.pools_for_node(given["node"], given["pools"])
+        membership = helpers.pools_for_node(given["node"], given["pools"])
     except McoError as error:
         yield from differ("error", True, "error" in expected) if error.cause else ()
         return
     yield from _differences(expected, _membership(membership))
 
 
-def _membership(membership: pools.Membership) -> Json:
-    answer: Json = {"pools": list(map(pools.name_of, membership.pools))}
+def _membership(membership: helpers.Membership) -> Json:
+    answer: Json = {"pools": list(map(helpers.name_of, membership.pools))}
     if membership.pools:
         answer["custom_role_ignored"] = membership.is_custom_role_ignored
     return answer

@@ -14,8 +14,8 @@ from cpuplan.backends.koordinator import are_in
 from cpuplan.components.koordinator import chart
 from cpuplan.language.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
-from cpuplan.upstream.koordinator.scheduler.args import read_args
-from cpuplan.upstream.koordinator.webhooks.sloconfig import admission as sloconfig
+from cpuplan.upstream.koordinator.nodenumaresource.scoring import read_args
+from cpuplan.upstream.koordinator.webhook import slo_config_plugin as sloconfig
 from tests.machines.plans import plan, regular
 from tests.unit.components.test_components import PLANS
 

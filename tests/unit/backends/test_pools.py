@@ -12,7 +12,7 @@ from cpuplan.backends.openshift import merged, objects
 from cpuplan.components.openshift.machineconfig import ROLE
 from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.plan import ConfiguredPlan, Kept
-from cpuplan.upstream.mco.generated.kubelet import KUBELET_CONF, NODE_SIZING
+from cpuplan.upstream.mco.kubelet_config_controller import KUBELET_CONF, NODE_SIZING
 from tests.machines.plans import plan
 
 PAGES = {"hugePages": {"defaultSize": "1G", "pages": [{"size": "1G", "count": 4}]}}

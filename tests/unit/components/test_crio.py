@@ -6,7 +6,7 @@ from cpuplan.backends import kubernetes, openshift
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import crio
 from cpuplan.plan.setting import Value
-from cpuplan.upstream.runtime.configuration.reading import decode, merge
+from cpuplan.upstream.crio.config import decode, merge
 from tests.machines.plans import plan
 
 HANDLER = "runtimes.high-performance."

@@ -11,7 +11,7 @@ from cpuplan.components import kernel, slices
 from cpuplan.components.host import partitions
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate.runtimes import runtime_of
-from cpuplan.upstream.linux.cpusets.tree import Tree
+from cpuplan.upstream.linux.cpuset_files import Tree
 from tests.machines.plans import plan
 
 SLICE, THREADS, PODS = "isolcpus.slice", f"isolcpus.slice/{partitions.THREADS}", "kubepods.slice"

@@ -10,7 +10,7 @@ from cpuplan.components.checks import runtimes
 from cpuplan.diagnostics import Reason
 from cpuplan.plan.setting import Setting, Value
 from cpuplan.platforms.versions import Version, from_text
-from cpuplan.upstream.runtime.configuration.keys import LATEST
+from cpuplan.upstream.crio.config_keys import LATEST
 from tests.machines.plans import plan
 
 

@@ -6,9 +6,9 @@ from typing import Any
 from cpuplan.simulate import admission
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.node import Node
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.pod import Pod
 from tests.machines.pods import container, guaranteed, named, pod
 from tests.unit.simulate.allocators.test_kubelet import facts
 

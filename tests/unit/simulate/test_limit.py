@@ -13,7 +13,7 @@ from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
 from cpuplan.solve import effort
 from cpuplan.solve.effort import UndecidedError, admissions
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubernetes.pod import Pod
 from tests.machines.plans import plan, regular
 from tests.machines.pods import guaranteed
 

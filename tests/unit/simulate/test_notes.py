@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.simulate import notes
-from cpuplan.upstream.kubelet.pods.pod import read_pod
+from cpuplan.upstream.kubernetes.pod import read_pod
 from tests.machines.plans import plan
 
 EXCLUSIVE = {"limits": {"cpu": 2, "memory": "1Gi"}}

@@ -7,13 +7,8 @@ import pytest
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import KubeletFacts, SharedCache, Topology
 from cpuplan.simulate.planned import planned
-from cpuplan.upstream.kubelet.machineinfo import (
-    ASSUMED_MEMORY,
-    machine_of,
-    number_of_sockets,
-    without,
-)
-from cpuplan.upstream.kubelet.releases.policy_options import with_gates
+from cpuplan.upstream.kubelet.policy_options import with_gates
+from cpuplan.upstream.kubelet.sysinfo import ASSUMED_MEMORY, machine_of, number_of_sockets, without
 from tests.machines.plans import GIB, plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)

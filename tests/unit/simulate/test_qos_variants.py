@@ -13,8 +13,8 @@ from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import planned
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.pod import Pod
 from tests import named_cases
 from tests.machines.pods import container, guaranteed, named, pod
 

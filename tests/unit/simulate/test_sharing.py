@@ -7,8 +7,8 @@ import pytest
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import manifests, sharing
-from cpuplan.upstream.kubelet.pods.pod import read_pod
-from cpuplan.upstream.runtime.mixedcpus import RESOURCE
+from cpuplan.upstream.crio.mixedcpus import RESOURCE
+from cpuplan.upstream.kubernetes.pod import read_pod
 from tests.machines.plans import plan
 from tests.unit.backends.test_admission import ADMITTED, REFUSED, container, pod
 

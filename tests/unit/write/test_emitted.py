@@ -18,7 +18,7 @@ from cpuplan.base.emit import to_yaml
 from cpuplan.components import runtimeclass
 from cpuplan.language.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
-from cpuplan.upstream.kubelet.config import schema as kubelet_schema
+from cpuplan.upstream.kubelet.config import types as kubelet_schema
 from cpuplan.write import emitted
 from cpuplan.write.readers import Reader
 from tests import named_cases

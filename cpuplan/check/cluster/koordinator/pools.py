@@ -6,18 +6,21 @@ from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.check.cluster.subject import Subject
 from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.simulate.koordinatorfiles.objects import Object
-from cpuplan.upstream.koordinator import keys, qos
-from cpuplan.upstream.koordinator.annotations.topology import (
+from cpuplan.upstream.koordinator.extension import constants, qos
+from cpuplan.upstream.koordinator.extension.numa_aware import (
     SharedPool,
     kubelet_bound,
     read_pod_cpu_allocs,
     read_shared_pools,
 )
-from cpuplan.upstream.koordinator.cpulists import parse_cpus
-from cpuplan.upstream.koordinator.koordlet.nodetopology import NodeTopology, bound_cpus
-from cpuplan.upstream.koordinator.koordlet.reserved import exclusive_system_cpus
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import (
+    NodeTopology,
+    bound_cpus,
+    exclusive_system_cpus,
+)
+from cpuplan.upstream.koordinator.util import parse_cpus
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.pod import Pod
 
 _ANNOTATIONS = ("metadata", "annotations")
 
@@ -27,8 +30,8 @@ def pools(subject: Subject, found: Object, wanted: NodeTopology) -> Iterator[Ans
     try:
         by_kubelet = kubelet_bound(read_pod_cpu_allocs(found.annotations) or ())
         kinds = (
-            (keys.CPU_SHARED_POOLS, False, wanted.ls_pools),
-            (keys.BE_CPU_SHARED_POOLS, True, wanted.be_pools),
+            (constants.CPU_SHARED_POOLS, False, wanted.ls_pools),
+            (constants.BE_CPU_SHARED_POOLS, True, wanted.be_pools),
         )
         rows = [
             (key, _sets(read_shared_pools(found.annotations, best_effort=is_be) or ()), _sets(made))
@@ -123,7 +126,7 @@ def _wrong(
         yield subject.differs(
             fact,
             "CP884",
-            (found, (*_ANNOTATIONS, keys.RESOURCE_STATUS)),
+            (found, (*_ANNOTATIONS, constants.RESOURCE_STATUS)),
             observed=_text(cpus),
             expected="",
             heals=Heals.LIVE,

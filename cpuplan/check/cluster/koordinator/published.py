@@ -19,29 +19,29 @@ from cpuplan.plan.expected.answer import Answer, Verdict
 from cpuplan.plan.setting import Setting
 from cpuplan.simulate.koordinatorfiles.objects import NRT, Object
 from cpuplan.simulate.koordinatorfiles.pods import pod_problems
-from cpuplan.upstream.koordinator import keys
-from cpuplan.upstream.koordinator.annotations.topology import read_cpu_topology
-from cpuplan.upstream.koordinator.cpulists import parse_cpus
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
+from cpuplan.upstream.koordinator.extension import constants
+from cpuplan.upstream.koordinator.extension.numa_aware import read_cpu_topology
+from cpuplan.upstream.koordinator.util import parse_cpus
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.pod import Pod, read_pod
 
 _DONE = ("Succeeded", "Failed")
 _ANNOTATIONS: Field = ("metadata", "annotations")
 #: Labels and annotations of nodes that nobody but the compiled patch should set.
 _OWN = (
-    keys.CPU_BIND_POLICY,
-    keys.NUMA_ALLOCATE_STRATEGY,
-    keys.NUMA_TOPOLOGY_POLICY,
-    keys.ENABLE_NUMA_RESERVATION,
-    keys.RESERVATION,
-    keys.SYSTEM_QOS_RESOURCE,
+    constants.CPU_BIND_POLICY,
+    constants.NUMA_ALLOCATE_STRATEGY,
+    constants.NUMA_TOPOLOGY_POLICY,
+    constants.ENABLE_NUMA_RESERVATION,
+    constants.RESERVATION,
+    constants.SYSTEM_QOS_RESOURCE,
 )
 #: Annotations of the topology that do not change with pods.
 _FIXED = (
-    keys.CPU_TOPOLOGY,
-    keys.CPU_MANAGER_POLICY,
-    keys.RESERVATION,
-    keys.SYSTEM_QOS_RESOURCE,
+    constants.CPU_TOPOLOGY,
+    constants.CPU_MANAGER_POLICY,
+    constants.RESERVATION,
+    constants.SYSTEM_QOS_RESOURCE,
 )
 #: Fields in annotations that are CPU lists, which koordlet writes in a form of its own.
 _LISTS = ("cpuset", "reservedCPUs")
@@ -130,7 +130,7 @@ def _node(subject: Subject, found: Object | Absent) -> Iterator[tuple[str, Answe
 def _shown(text: str | None, key: str = "") -> str:
     if text is None:
         return "nothing"
-    return _machine(_groups(text)) if key == keys.CPU_TOPOLOGY else text
+    return _machine(_groups(text)) if key == constants.CPU_TOPOLOGY else text
 
 
 def _groups(text: str) -> dict[int, tuple[int, int, int]]:
@@ -139,7 +139,7 @@ def _groups(text: str) -> dict[int, tuple[int, int, int]]:
     The numbers of cores and sockets are only names.
     """
     try:
-        cpus = read_cpu_topology({keys.CPU_TOPOLOGY: text})
+        cpus = read_cpu_topology({constants.CPU_TOPOLOGY: text})
     except KubeletError:
         return {}
     cores: dict[tuple[int, int], int] = {}
@@ -161,7 +161,7 @@ def _machine(groups: Mapping[int, tuple[int, int, int]]) -> str:
 
 def _value(text: str | None, key: str = "") -> Any:
     """A value to compare: JSON with its CPU lists as sets, else the text."""
-    if key == keys.CPU_TOPOLOGY:
+    if key == constants.CPU_TOPOLOGY:
         return _groups(text or "")
     try:
         data = load(text or "", _LIMITS)

@@ -11,7 +11,7 @@ from cpuplan.diagnostics.source import Locate
 from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.platforms import versions
-from cpuplan.upstream.dra.names import GROUPED, INDIVIDUAL
+from cpuplan.upstream.dra.api import GROUPED, INDIVIDUAL
 
 #: (field of the intent, what is wrong with it, what to do).
 Problem = tuple[str, str, str]

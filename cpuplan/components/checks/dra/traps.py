@@ -8,7 +8,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.upstream.dra.names import GROUPED
+from cpuplan.upstream.dra.api import GROUPED
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -28,7 +28,7 @@ def _check_core_ids(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 
 def core_problem(plan: NodePlan) -> str:
     """Why the driver may take CPUs of another core; empty where it counts right."""
-    from cpuplan.upstream.dra.topology import repeating_cores  # for few plans
+    from cpuplan.upstream.dra.cpuinfo import repeating_cores  # for few plans
 
     machine = slices.machine(plan.topology, plan.pool("offlined").cpus)
     if repeated := repeating_cores(machine):

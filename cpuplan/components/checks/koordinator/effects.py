@@ -6,7 +6,7 @@ from cpuplan.components.koordinator import names
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
-from cpuplan.upstream.kubelet.releases.policy_options import DISTRIBUTE_ACROSS_NUMA
+from cpuplan.upstream.kubelet.policy_options import DISTRIBUTE_ACROSS_NUMA
 
 #: (field, its value, why it does nothing, what to write instead).
 Idle = tuple[str, str, str, str]

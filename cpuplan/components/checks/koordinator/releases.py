@@ -7,8 +7,8 @@ from cpuplan.components.koordinator import names, node, slo
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodePlan
-from cpuplan.upstream.koordinator import keys, releases
-from cpuplan.upstream.koordinator.releases import Span
+from cpuplan.upstream.koordinator.extension import constants, releases
+from cpuplan.upstream.koordinator.extension.releases import Span
 
 #: numaScoringStrategy of NodeNUMAResourceArgs (pkg/scheduler/apis/config).
 _NUMA_SCORING = Span((1, 4))
@@ -43,9 +43,9 @@ def _asked_of_node(plan: NodePlan) -> Iterator[tuple[str, str]]:
     """(field, label or annotation) that the intent asks for."""
     given = plan.spec.koordinator
     rows = (
-        ("numaTopologyPolicy", given.numa_topology_policy, keys.NUMA_TOPOLOGY_POLICY),
-        ("numaReservation", given.numa_reservation, keys.ENABLE_NUMA_RESERVATION),
-        ("systemQos", given.system_qos, keys.SYSTEM_QOS_RESOURCE),
+        ("numaTopologyPolicy", given.numa_topology_policy, constants.NUMA_TOPOLOGY_POLICY),
+        ("numaReservation", given.numa_reservation, constants.ENABLE_NUMA_RESERVATION),
+        ("systemQos", given.system_qos, constants.SYSTEM_QOS_RESOURCE),
     )
     for field, value, key in rows:
         if value:
@@ -79,11 +79,11 @@ def _asked_of_pods(plan: NodePlan) -> Iterator[tuple[str, Span]]:
         place = f"koordinator.workloads.{index}"
         if workload.required_cpu_bind_policy:
             field = "requiredCPUBindPolicy"
-            yield f"{place}.{field}", releases.FIELDS[keys.RESOURCE_SPEC][field]
+            yield f"{place}.{field}", releases.FIELDS[constants.RESOURCE_SPEC][field]
         if workload.numa_topology_policy:
-            yield f"{place}.numaTopologyPolicy", releases.POD_NAMES[keys.NUMA_TOPOLOGY_SPEC]
+            yield f"{place}.numaTopologyPolicy", releases.POD_NAMES[constants.NUMA_TOPOLOGY_SPEC]
         if workload.qos_class == "SYSTEM":
-            yield f"{place}.qosClass", releases.NODE_NAMES[keys.SYSTEM_QOS_RESOURCE]
+            yield f"{place}.qosClass", releases.NODE_NAMES[constants.SYSTEM_QOS_RESOURCE]
 
 
 def _doing_less(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -91,11 +91,11 @@ def _doing_less(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     position = locate(node_class.place(node_class.target_field("koordinator")))
     given = plan.spec.koordinator.numa_topology_policy
     if names.release(node_class.target) is None and given not in (None, "None"):
-        label = names.name(node_class.target, keys.NUMA_TOPOLOGY_POLICY)
-        yield diagnose("CP6200", position, named=label, known=keys.NUMA_TOPOLOGY_POLICY)
+        label = names.name(node_class.target, constants.NUMA_TOPOLOGY_POLICY)
+        yield diagnose("CP6200", position, named=label, known=constants.NUMA_TOPOLOGY_POLICY)
     if plan.spec.koordinator.cpu_amplification_ratio and kubelet.reserved_cpus(plan):
         place = node_class.place("koordinator.cpuAmplificationRatio")
         yield diagnose("CP6201", locate(place))
-    is_subtracted = names.knows(node_class.target, keys.RESERVATION)
+    is_subtracted = names.knows(node_class.target, constants.RESERVATION)
     if is_subtracted and kubelet.reserved_cpus(plan) and not node.has_apply_policy(plan):
         yield diagnose("CP6202", position, name=node_class.name)

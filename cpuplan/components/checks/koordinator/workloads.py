@@ -7,10 +7,10 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.language.model.koordinator import BOUND, KoordinatorWorkload
 from cpuplan.plan import NodePlan
-from cpuplan.upstream.koordinator import keys, qos
-from cpuplan.upstream.koordinator.webhooks import pods
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.pods.pod import CPU, Container, Pod
+from cpuplan.upstream.koordinator.extension import constants, qos
+from cpuplan.upstream.koordinator.webhook import cluster_colocation_profile
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.pod import CPU, Container, Pod
 
 #: (field of the workload, empty for all of it, what is wrong, what to do).
 Problem = tuple[str, str, str]
@@ -50,7 +50,7 @@ def _priority(workload: KoordinatorWorkload) -> Iterator[Problem]:
     """What the webhook refuses, and what passes it and gets no CPUs."""
     pod = _pod(workload)
     hint = f"use {qos.BATCH if workload.qos_class == qos.BE else qos.PROD}"
-    refused = pods.refusals(pod)
+    refused = cluster_colocation_profile.refusals(pod)
     for text in refused:
         yield "priorityClassName", f"the webhook refuses its pods: {text}", hint
     if workload.qos_class in BOUND and not refused and not qos.may_bind_cpus(pod):
@@ -65,7 +65,7 @@ def _pod(workload: KoordinatorWorkload) -> Pod:
     _, _, priority = qos.PRIORITIES[colocation.priority_class(workload)]
     amount = {CPU: quantity.of(workload.cpus or 1)}
     container = Container("main", amount, amount)
-    labels = {keys.QOS: workload.qos_class}
+    labels = {constants.QOS: workload.qos_class}
     return Pod(workload.name, (), (container,), priority=priority, labels=labels)
 
 

@@ -11,9 +11,8 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.language.model.words import ALIGNING, PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.nri.errors import NriError
-from cpuplan.upstream.nri.names import RESERVED
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.nri.api import RESERVED, NriError
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:

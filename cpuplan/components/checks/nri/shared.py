@@ -9,7 +9,7 @@ from cpuplan.diagnostics.source import Locate
 from cpuplan.language.model.intent import Target
 from cpuplan.plan import NodePlan
 from cpuplan.platforms import versions
-from cpuplan.upstream.nrt.names import NRI_POLICY
+from cpuplan.upstream.nrt.api import NRI_POLICY
 
 #: Characters of a label's value (apimachinery, pkg/util/validation).
 _LABEL = 63

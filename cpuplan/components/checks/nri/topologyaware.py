@@ -10,9 +10,9 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.kubelet.releases.policy_options import FULL_PCPUS_ONLY
-from cpuplan.upstream.nri.errors import NriError
+from cpuplan.upstream.kubelet.policy_options import FULL_PCPUS_ONLY
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.nri.api import NriError
 
 _BALLOONS = "or use mechanism: balloons"
 

@@ -26,19 +26,22 @@ from cpuplan.simulate.allocators.dra.findings import Now, findings
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned
 from cpuplan.solve.effort import admissions
-from cpuplan.upstream.dra import names
-from cpuplan.upstream.dra.claims import Claim
-from cpuplan.upstream.dra.driver import Driver, Moment
-from cpuplan.upstream.dra.errors import DraError
-from cpuplan.upstream.dra.scheduler.matching import SchedulerError
-from cpuplan.upstream.dra.scheduler.requests import Request, Spec
-from cpuplan.upstream.dra.scheduler.search import MOST_DEVICES, StoppedError
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.node import Node
-from cpuplan.upstream.kubelet.pods.pod import CPU, Pod, PodClaim
-from cpuplan.upstream.kubelet.pods.qos import pod_qos
-from cpuplan.upstream.kubelet.quantity import ZERO
+from cpuplan.upstream.dra import api
+from cpuplan.upstream.dra.allocator_incubating import (
+    MOST_DEVICES,
+    Request,
+    SchedulerError,
+    Spec,
+    StoppedError,
+)
+from cpuplan.upstream.dra.api import DraError
+from cpuplan.upstream.dra.driver import Claim, Driver, Moment
+from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.pod import CPU, Pod, PodClaim
+from cpuplan.upstream.kubernetes.qos import pod_qos
+from cpuplan.upstream.kubernetes.quantity import ZERO
 
 #: Reasons that a pod's events have: its claims are not prepared, or a container is not created.
 NOT_PREPARED, NOT_CREATED = "FailedPrepareDynamicResources", "CreateContainerError"
@@ -201,16 +204,16 @@ class DraAllocator:
 
     def _most(self, free: int) -> int:
         """The CPUs of the largest claim that might be had: of one device, or of 32."""
-        if self.inputs.config.cpu_device_mode == names.INDIVIDUAL:
+        if self.inputs.config.cpu_device_mode == api.INDIVIDUAL:
             return min(free.bit_count(), MOST_DEVICES)
         return max((device.capacity or 0 for device in self.inputs.devices), default=0)
 
     def _probe(self, cpus: int) -> Pod:
         """A pod of one container with one claim, and as many CPUs requested if claims count not."""
-        if self.inputs.config.cpu_device_mode == names.INDIVIDUAL:
-            request = Request("cpus", names.DRIVER, number=cpus)
+        if self.inputs.config.cpu_device_mode == api.INDIVIDUAL:
+            request = Request("cpus", api.DRIVER, number=cpus)
         else:
-            request = Request("cpus", names.DRIVER, capacity=((names.CAPACITY, str(cpus)),))
+            request = Request("cpus", api.DRIVER, capacity=((api.CAPACITY, str(cpus)),))
         pod = probes.probe(0 if self.inputs.is_mapped else cpus)
         (container,) = pod.containers
         claim = PodClaim("cpus", template="cpus", spec=Spec((request,)))

@@ -4,12 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from cpuplan.simulate.dra.inputs import Inputs
-from cpuplan.upstream.dra.claims import Claim, Result
-from cpuplan.upstream.dra.scheduler.matching import SchedulerError
-from cpuplan.upstream.dra.scheduler.requests import Spec
-from cpuplan.upstream.dra.scheduler.search import Search, Usage
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.pods.pod import Pod, PodClaim
+from cpuplan.upstream.dra.allocator_incubating import SchedulerError, Search, Spec, Usage
+from cpuplan.upstream.dra.driver import Claim, Result
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.pod import Pod, PodClaim
 
 _NO_DEVICES = "cannot allocate all claims"
 

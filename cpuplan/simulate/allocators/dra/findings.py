@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cpuplan.simulate.allocators.dra.claims import Held
 from cpuplan.simulate.allocators.dra.containers import Key, container_of
 from cpuplan.upstream.dra.driver import Driver
-from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubernetes.bits import to_text
 
 
 class Now(NamedTuple):

@@ -1,1 +1,1 @@
-"""KubeletConfiguration: fields, decoding, defaults, validation."""
+"""The KubeletConfiguration: its fields, its defaults, and what the kubelet refuses."""

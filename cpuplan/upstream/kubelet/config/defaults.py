@@ -1,13 +1,17 @@
-"""Defaults of a KubeletConfiguration (pkg/kubelet/apis/config/v1beta1/defaults.go)."""
+"""Defaults of a KubeletConfiguration (pkg/kubelet/apis/config/v1beta1/defaults.go).
+
+Upstream: kubernetes/kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go
+  @ 24e2b02af5543d7910c2bb074c7264df5a8f0467
+"""
 
 from typing import Any
 
 from cpuplan.upstream.kubelet import eviction
-from cpuplan.upstream.kubelet.config.fields import of_version
-from cpuplan.upstream.kubelet.go.durations import MILLISECOND, MINUTE, SECOND
-from cpuplan.upstream.kubelet.nodeallocatable import MAX_PODS
-from cpuplan.upstream.kubelet.releases import behaviour
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubelet.config.types import of_version
+from cpuplan.upstream.kubelet.node_container_manager import MAX_PODS
+from cpuplan.upstream.kubernetes import kube_features
+from cpuplan.upstream.kubernetes.durations import MILLISECOND, MINUTE, SECOND
+from cpuplan.upstream.kubernetes.kube_features import Gates
 
 #: Used for absent fields.
 ABSENT: dict[str, Any] = {
@@ -60,11 +64,14 @@ _LOW_EMPTY = {"eventBurst": 10, "kubeAPIBurst": 10}
 
 def set_defaults(config: dict[str, Any], gates: Gates) -> dict[str, Any]:
     """The effective fields but evictionHard, which `set_eviction_defaults` completes."""
-    absent = {**ABSENT, "failCgroupV1": behaviour.has(gates.version, "config.fail_cgroup_v1")}
+    absent = {
+        **ABSENT,
+        "failCgroupV1": kube_features.has_behaviour(gates.version, "config.fail_cgroup_v1"),
+    }
     empty = EMPTY
-    if not behaviour.has(gates.version, "config.high_limits"):
+    if not kube_features.has_behaviour(gates.version, "config.high_limits"):
         absent, empty = {**absent, **_LOW_ABSENT}, {**empty, **_LOW_EMPTY}
-    if behaviour.has(gates.version, "config.no_throttling_factor"):
+    if kube_features.has_behaviour(gates.version, "config.no_throttling_factor"):
         absent = {name: absent[name] for name in absent if name != "memoryThrottlingFactor"}
     absent, empty = of_version(absent, gates.version), of_version(empty, gates.version)
     full = {**absent, **config}
@@ -72,7 +79,7 @@ def set_defaults(config: dict[str, Any], gates: Gates) -> dict[str, Any]:
     pulls = config.get("maxParallelImagePulls")
     if "serializeImagePulls" not in config and pulls is not None and pulls > 1:
         full["serializeImagePulls"] = False
-    if behaviour.has(gates.version, "config.memory_reservation"):
+    if kube_features.has_behaviour(gates.version, "config.memory_reservation"):
         full["memoryReservationPolicy"] = config.get("memoryReservationPolicy") or "None"
     return {**full, **_behind_gates(config, gates)}
 
@@ -98,7 +105,7 @@ def set_eviction_defaults(config: dict[str, Any], gates: Gates) -> dict[str, Any
     given = config.get("evictionHard")
     if given is None:
         return {**config, "evictionHard": eviction.DEFAULT_HARD}
-    is_merged = behaviour.has(gates.version, "config.merge_eviction")
+    is_merged = kube_features.has_behaviour(gates.version, "config.merge_eviction")
     if is_merged and config.get("mergeDefaultEvictionSettings"):
         given = {**eviction.DEFAULT_HARD, **given}
     return {**config, "evictionHard": given}

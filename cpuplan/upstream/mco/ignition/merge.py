@@ -1,11 +1,15 @@
 """Merging two Ignition configs (ignition/v2/config/merge): by key, field by field.
 
 The result of two valid configs can be invalid.
+
+Upstream: openshift/machine-config-operator
+  vendor/github.com/coreos/ignition/v2/config/merge/merge.go
+  @ 7ff337a4ffac8e7562692181178ede61e4b2eec5
 """
 
 from typing import Any
 
-from cpuplan.upstream.mco.ignition.schema import CONFIG, Config, Many, Scalar, Struct, key_of
+from cpuplan.upstream.mco.ignition.types import CONFIG, Config, Many, Scalar, Struct, key_of
 
 #: Keys of the child's items by namespace: the list that holds the item, and the item.
 _Items = dict[tuple[str, str], tuple[str, Any]]

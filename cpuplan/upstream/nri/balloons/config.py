@@ -1,12 +1,16 @@
-"""A BalloonsPolicy's configuration."""
+"""A BalloonsPolicy's configuration, and the Go types that its strict decoder takes.
+
+Upstream: containers/nri-plugins pkg/apis/config/v1alpha1/resmgr/policy/balloons/config.go
+  pkg/apis/config/v1alpha1/balloons-policy.go @ 83d986e963ad28ca31790102af6d509c7b7e7d45
+"""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cpuplan.upstream.nri.common.decoding import Json
-from cpuplan.upstream.nri.common.expressions import Expression
-from cpuplan.upstream.nri.cpuallocator import priorities
-from cpuplan.upstream.nri.cpuallocator.priorities import NONE
+from cpuplan.upstream.nri import cpuallocator
+from cpuplan.upstream.nri.config import COMMON, COMMON_SPEC, Json
+from cpuplan.upstream.nri.cpuallocator import NONE
+from cpuplan.upstream.nri.expressions import Expression
 
 
 class LoadClass(NamedTuple):
@@ -131,7 +135,7 @@ def _balloon_type(given: Json) -> BalloonType:
 
 def _priority(name: str) -> int:
     """The number of a priority; an unknown name is no priority."""
-    known = priorities.NAMES
+    known = cpuallocator.PRIORITY_NAMES
     return known.index(name.lower()) if name.lower() in known else NONE
 
 
@@ -143,3 +147,79 @@ def _expression(given: Json) -> Expression:
 def _load_class(given: Json) -> LoadClass:
     own = given.get("overloadsLevelInBalloon", False)
     return LoadClass(given.get("name", ""), given.get("level", ""), own)
+
+
+_EXPRESSION = {"key": "string", "operator": "resmgr.Operator", "values": "[]string"}
+_POLICY = {
+    "pinCPU": "bool",
+    "pinMemory": "bool",
+    "idleCPUClass": "string",
+    "reservedPoolNamespaces": "[]string",
+    "allocatorTopologyBalancing": "bool",
+    "preferSpreadOnPhysicalCores": "bool",
+    "balloonTypes": "[]BalloonDef",
+    "availableResources": "map[string]policy.Amount",
+    "reservedResources": "map[string]policy.Amount",
+    "preserve": "ContainerMatchConfig",
+    "showContainersInNrt": "bool",
+    "loadClasses": "[]LoadClass",
+    "schedulingClasses": "[]SchedulingClass",
+    "cpuClasses": "[]CPUClass",
+    "turboDomain": "string",
+    "controllableInterrupts": "[]string",
+}
+#: Fields of the embedded struct `Config`.
+EMBEDDED = frozenset(_POLICY)
+STRUCTS: dict[str, dict[str, str]] = {
+    **COMMON,
+    "BalloonsPolicy": {
+        "apiVersion": "string",
+        "kind": "string",
+        "metadata": "any",
+        "spec": "BalloonsPolicySpec",
+        "status": "any",
+    },
+    "BalloonsPolicySpec": {
+        **_POLICY,
+        **COMMON_SPEC,
+    },
+    "BalloonDef": {
+        "name": "string",
+        "components": "[]BalloonDefComponent",
+        "componentCreation": "policy.ComponentCreationStrategy",
+        "namespaces": "[]string",
+        "groupBy": "string",
+        "matchExpressions": "[]Expression",
+        "maxCPUs": "int",
+        "minCPUs": "int",
+        "memoryTypes": "[]string",
+        "pinMemory": "bool",
+        "allocatorPriority": "balloons.CPUPriority",
+        "preferSpreadOnPhysicalCores": "bool",
+        "hideHyperthreads": "bool",
+        "allocatorTopologyBalancing": "bool",
+        "cpuClass": "string",
+        "loads": "[]string",
+        "minBalloons": "int",
+        "maxBalloons": "int",
+        "preferSpreadingPods": "bool",
+        "preferPerNamespaceBalloon": "bool",
+        "preferNewBalloons": "bool",
+        "shareIdleCPUsInSame": "policy.CPUTopologyLevel",
+        "preferCloseToDevices": "[]string",
+        "preferIsolCpus": "bool",
+        "preferCoreType": "string",
+        "schedulingClass": "string",
+        "showContainersInNrt": "bool",
+        "irqClaim": "[]string",
+        "irqMode": "string",
+    },
+    "BalloonDefComponent": {"balloonType": "string"},
+    "ContainerMatchConfig": {"matchExpressions": "[]Expression"},
+    "Expression": _EXPRESSION,
+    "LoadClass": {
+        "name": "string",
+        "level": "policy.CPUTopologyLevel",
+        "overloadsLevelInBalloon": "bool",
+    },
+}

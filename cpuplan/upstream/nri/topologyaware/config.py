@@ -1,16 +1,54 @@
-"""A TopologyAwarePolicy's configuration: decoding, and what is refused before the policy has it."""
+"""A TopologyAwarePolicy's configuration: decoding, and what is refused before the policy has it.
+
+Upstream: containers/nri-plugins pkg/apis/config/v1alpha1/resmgr/policy/topologyaware/config.go
+  pkg/apis/config/v1alpha1/topology-aware-policy.go @ 83d986e963ad28ca31790102af6d509c7b7e7d45
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
-from cpuplan.upstream.kubelet.go.text import quote
-from cpuplan.upstream.nri.common import cpuclasses
-from cpuplan.upstream.nri.common.decoding import Decoder, Json
-from cpuplan.upstream.nri.common.globs import compiled_pattern
-from cpuplan.upstream.nri.cpuallocator import priorities
-from cpuplan.upstream.nri.cpuallocator.priorities import NONE
-from cpuplan.upstream.nri.errors import NriError
-from cpuplan.upstream.nri.topologyaware.schema import EMBEDDED, STRUCTS
+from cpuplan.upstream.kubernetes.strconv import quote
+from cpuplan.upstream.nri import cpuallocator, cpuclass
+from cpuplan.upstream.nri.api import NriError
+from cpuplan.upstream.nri.config import COMMON, COMMON_SPEC, Decoder, Json
+from cpuplan.upstream.nri.cpuallocator import NONE
+from cpuplan.upstream.nri.expressions import compiled_pattern
+
+_POLICY = {
+    "pinCPU": "bool",
+    "pinMemory": "bool",
+    "preferIsolatedCPUs": "bool",
+    "preferSharedCPUs": "bool",
+    "colocatePods": "bool",
+    "colocateNamespaces": "bool",
+    "reservedPoolNamespaces": "[]string",
+    "availableResources": "map[string]policy.Amount",
+    "reservedResources": "map[string]policy.Amount",
+    "defaultCPUPriority": "topologyaware.CPUPriority",
+    "unlimitedBurstable": "policy.CPUTopologyLevel",
+    "schedulingClasses": "[]SchedulingClass",
+    "namespaceSchedulingClasses": "map[string]string",
+    "podQoSSchedulingClasses": "map[string]string",
+    "cpuClasses": "[]CPUClass",
+    "sharedPoolCPUClass": "string",
+    "reservedPoolCPUClass": "string",
+    "defaultExclusiveCPUClass": "string",
+    "controllableInterrupts": "[]string",
+}
+#: Fields of the embedded struct `Config`.
+EMBEDDED = frozenset(_POLICY)
+STRUCTS: dict[str, dict[str, str]] = {
+    **COMMON,
+    "TopologyAwarePolicy": {
+        "apiVersion": "string",
+        "kind": "string",
+        "metadata": "any",
+        "spec": "TopologyAwarePolicySpec",
+        "status": "any",
+    },
+    "TopologyAwarePolicySpec": {**_POLICY, **COMMON_SPEC},
+}
+
 
 _DECODER = Decoder("TopologyAwarePolicy", STRUCTS, EMBEDDED)
 _QOS_CLASSES = {"besteffort", "burstable", "guaranteed"}
@@ -65,7 +103,7 @@ def _validated(spec: Json) -> Config:
 def _config(spec: Json) -> Config:
     """The configuration of a decoded spec; absent fields are false: only the CRD has defaults."""
     priority = spec.get("defaultCPUPriority", "").lower()
-    known = priorities.NAMES
+    known = cpuallocator.PRIORITY_NAMES
     return Config(
         spec.get("availableResources") or {},
         spec.get("reservedResources") or {},
@@ -106,7 +144,7 @@ def _class_errors(spec: Json) -> list[str]:
         return []
     errors, names = [], {known.get("name", "") for known in given}
     try:
-        cpuclasses.validate(given)
+        cpuclass.validate_classes(given)
     except NriError as error:
         errors.append(str(error))
         names = set()

@@ -16,7 +16,7 @@ from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected import topologies
 from cpuplan.plan.expected.answer import Verdict
 from cpuplan.simulate.koordinatorfiles.objects import objects
-from cpuplan.upstream.koordinator import keys
+from cpuplan.upstream.koordinator.extension import constants
 from tests.checked import expected
 from tests.machines.plans import no_position, plan, regular
 
@@ -63,8 +63,8 @@ def _with(given: dict[str, Any], **annotations: str | None) -> dict[str, Any]:
 def _pod(name: str, cpus: str, qos: str = "LSE", **more: Any) -> dict[str, Any]:
     metadata = {
         "name": name,
-        "labels": {keys.QOS: qos},
-        "annotations": {keys.RESOURCE_STATUS: json.dumps({"cpuset": cpus})},
+        "labels": {constants.QOS: qos},
+        "annotations": {constants.RESOURCE_STATUS: json.dumps({"cpuset": cpus})},
     }
     spec = {"nodeName": NAME, "containers": [{"name": "main", "resources": CPUS}]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, **more}
@@ -101,7 +101,7 @@ def test_what_is_not_given_is_not_verifiable() -> None:
 
 def test_lists_are_compared_as_sets_and_cores_by_their_threads() -> None:
     live, topology = _objects()
-    machine = json.loads(topology["metadata"]["annotations"][keys.CPU_TOPOLOGY])
+    machine = json.loads(topology["metadata"]["annotations"][constants.CPU_TOPOLOGY])
     for cpu in machine["detail"]:
         cpu["core"] += 40
     reservation = '{"applyPolicy": "ReservedCPUsOnly", "reservedCPUs": "8,0"}'
@@ -168,9 +168,9 @@ def test_a_node_that_was_edited_hides_what_follows_from_it() -> None:
 
 def test_labels_that_nobody_compiled() -> None:
     live, topology = _objects()
-    live["metadata"]["labels"][keys.NUMA_TOPOLOGY_POLICY] = "Restricted"
+    live["metadata"]["labels"][constants.NUMA_TOPOLOGY_POLICY] = "Restricted"
     assert _found(live, topology) == [
-        f"CP880: Node worker-0 has Restricted as {keys.NUMA_TOPOLOGY_POLICY}; compiled is nothing"
+        f"CP880: Node worker-0 has Restricted as {constants.NUMA_TOPOLOGY_POLICY}; compiled is nothing"  # noqa: E501 - the whole message
     ]
 
 

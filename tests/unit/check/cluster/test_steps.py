@@ -99,7 +99,7 @@ def _file(rendered: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def _kubelet(rendered: dict[str, Any], before: str, after: str) -> None:
-    from cpuplan.upstream.mco.ignition.contents import contents
+    from cpuplan.upstream.mco.ignition.url import contents
 
     text = contents(rendered["spec"]["config"])[KUBELET_CONF].decode()
     assert before in text

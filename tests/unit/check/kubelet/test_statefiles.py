@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cpuplan.plan.expected.answer import Heals, Verdict
-from cpuplan.upstream.kubelet import checkpoint
-from cpuplan.upstream.kubelet.cpu import state
+from cpuplan.upstream.kubelet import manager
+from cpuplan.upstream.kubelet.cpumanager import state
 from tests.unit.check.kubelet.nodes import DROP_INS, HEAD, answers, codes, of, planned, running
 
 STATE = "var/lib/kubelet/cpu_manager_state"
@@ -19,7 +19,7 @@ def written(
     default: str, entries: Mapping[str, Mapping[str, str]] = {}, policy: str = "static"
 ) -> str:
     content = {"policyName": policy, "defaultCpuSet": default, "entries": entries}
-    return checkpoint.write(content, checkpoint.checksum(state.hash_input(content)))
+    return manager.write_checkpoint(content, manager.checksum(state.hash_input(content)))
 
 
 POD = {"pod": {"app": "4-5"}}

@@ -4,7 +4,7 @@ import pytest
 
 from cpuplan.check.runtimes.containerd_files import Files, findings
 from cpuplan.diagnostics.source import Position
-from cpuplan.upstream.runtime.containerd.names import CRI, IMAGES, NRI, OLD_CRI
+from cpuplan.upstream.containerd.cri_config import CRI, IMAGES, NRI, OLD_CRI
 
 FOLDER = "/etc/containerd"
 MAIN = f"{FOLDER}/config.toml"

@@ -7,8 +7,8 @@ import pytest
 from cpuplan.check.runtimes import crio, handlers
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.answer import Answer, Verdict
-from cpuplan.upstream.runtime.configuration.flags import parse
-from cpuplan.upstream.runtime.configuration.reading import RefusedError
+from cpuplan.upstream.crio.config import RefusedError
+from cpuplan.upstream.crio.criocli import parse
 from tests import checked
 from tests.hosts import make_root
 from tests.machines.plans import plan

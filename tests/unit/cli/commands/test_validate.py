@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.upstream.runtime.containerd.names import CRI, OLD_CRI
+from cpuplan.upstream.containerd.cri_config import CRI, OLD_CRI
 from tests.projects import run_in
 
 Capture = pytest.CaptureFixture[str]

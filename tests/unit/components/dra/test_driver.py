@@ -8,7 +8,7 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import containerd, crio, kubelet
 from cpuplan.components.dra import driver
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.upstream.dra.config import resolve
+from cpuplan.upstream.dra.driverconfig import resolve
 from tests.machines.plans import plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)

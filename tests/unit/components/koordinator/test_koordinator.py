@@ -11,8 +11,8 @@ from cpuplan.components.koordinator import chart, colocation, node, scheduler, s
 from cpuplan.components.published import nrt
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import plain
-from cpuplan.upstream.koordinator import releases
-from cpuplan.upstream.koordinator.scheduler.args import read_args
+from cpuplan.upstream.koordinator.extension import releases
+from cpuplan.upstream.koordinator.nodenumaresource.scoring import read_args
 from tests.machines.plans import no_position, plan, regular
 
 DUAL = regular(sockets=2, cores=4, threads=2)  # node 0: 0-3,8-11; node 1: 4-7,12-15

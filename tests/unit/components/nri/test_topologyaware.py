@@ -8,8 +8,8 @@ from cpuplan.components import checks
 from cpuplan.components.nri import topologyaware
 from cpuplan.components.published import nrt
 from cpuplan.components.published.document import document
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.nri.topologyaware.policy import Policy
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.nri.topologyaware.topology_aware_policy import Policy
 from tests.machines.plans import no_position, plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)  # node 0: 0-3,8-11; node 1: 4-7,12-15

@@ -7,9 +7,9 @@ from cpuplan.simulate import admission, orders, traps, workloads
 from cpuplan.simulate.allocators.balloons import NOT_CREATED, BalloonsAllocator
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
 from cpuplan.simulate.planned import planned
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.node import Node
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.pod import Pod
 from tests.machines.plans import no_position, plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
 

@@ -9,11 +9,11 @@ from cpuplan.simulate.allocators.base import UNSCHEDULABLE, Refusal
 from cpuplan.simulate.allocators.dra import NOT_CREATED, NOT_PREPARED, DraAllocator
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
 from cpuplan.simulate.planned import planned
-from cpuplan.upstream.dra.names import CAPACITY, NUMA_NODE_ID
-from cpuplan.upstream.dra.scheduler.requests import Constraint, Request, Spec
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.node import Node
-from cpuplan.upstream.kubelet.pods.pod import Pod, PodClaim
+from cpuplan.upstream.dra.allocator_incubating import Constraint, Request, Spec
+from cpuplan.upstream.dra.api import CAPACITY, NUMA_NODE_ID
+from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.pod import Pod, PodClaim
 from tests.machines.plans import no_position, plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
 

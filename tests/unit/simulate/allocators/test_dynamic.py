@@ -8,8 +8,8 @@ from cpuplan.simulate import orders
 from cpuplan.simulate.allocators.base import Allocator, UnfitError
 from cpuplan.simulate.allocators.dynamic import DynamicAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.node import Node
+from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubernetes.bits import to_text
 from tests.machines.pods import container, guaranteed, named, pod
 from tests.unit.simulate.allocators.test_kubelet import facts
 

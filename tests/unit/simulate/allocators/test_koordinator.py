@@ -12,8 +12,8 @@ from cpuplan.simulate.allocators.registry import start_koordinator, start_kubele
 from cpuplan.simulate.fleet import Starter
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.pod import Pod
 from tests.machines.plans import plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
 

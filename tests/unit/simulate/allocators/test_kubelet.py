@@ -8,9 +8,9 @@ from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.base import Refusal
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned, planned
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.node import StartError
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.kubelet.kubelet import StartError
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.pod import Pod
 from tests.machines.plans import plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
 

@@ -7,10 +7,10 @@ from cpuplan.simulate.allocators.nri import NOT_CREATED
 from cpuplan.simulate.allocators.nripools import PoolsAllocator
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
 from cpuplan.simulate.planned import planned
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.node import Node
-from cpuplan.upstream.kubelet.pods.pod import Pod
-from cpuplan.upstream.nri.topologyaware.requests import PREFER_SHARED, REQUIRE_ISOLATED
+from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.pod import Pod
+from cpuplan.upstream.nri.topologyaware.pod_preferences import PREFER_SHARED, REQUIRE_ISOLATED
 from tests.machines.plans import no_position, plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
 

@@ -4,7 +4,7 @@ import pytest
 
 from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.registry import ALLOCATORS
-from cpuplan.upstream.kubelet.node import Node
+from cpuplan.upstream.kubelet.kubelet import Node
 from tests.machines.pods import guaranteed
 from tests.unit.simulate.allocators.test_kubelet import facts
 

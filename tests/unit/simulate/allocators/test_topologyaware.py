@@ -12,8 +12,8 @@ from cpuplan.simulate.allocators.topologyaware import TopologyAwareAllocator
 from cpuplan.simulate.fleet import Result, Starter
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
-from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
-from cpuplan.upstream.nrt.scheduler.filtering import judge_node
+from cpuplan.upstream.kubernetes.pod import Pod, read_pod
+from cpuplan.upstream.nrt.filter import judge_node
 from tests.machines.plans import GIB, plan, regular
 from tests.machines.pods import guaranteed
 

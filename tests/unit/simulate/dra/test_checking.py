@@ -6,10 +6,10 @@ import pytest
 
 from cpuplan.simulate.dra.checking import Given, check
 from cpuplan.simulate.dra.inputs import inputs
-from cpuplan.upstream.dra.names import CAPACITY
-from cpuplan.upstream.dra.scheduler.requests import Request, Spec
-from cpuplan.upstream.kubelet.pods.pod import Pod, PodClaim, read_pod
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.dra.allocator_incubating import Request, Spec
+from cpuplan.upstream.dra.api import CAPACITY
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import Pod, PodClaim, read_pod
 from tests.machines.plans import plan, regular
 
 MACHINE = regular(sockets=2, cores=4, threads=2)

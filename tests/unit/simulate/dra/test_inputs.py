@@ -6,8 +6,8 @@ import pytest
 
 from cpuplan.simulate.dra.inputs import inputs, with_claims
 from cpuplan.simulate.workloads import pods_of
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.pods.pod import PodClaim
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.pod import PodClaim
 from tests.machines.plans import plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)  # node 0: 0-3,8-11; node 1: 4-7,12-15

@@ -8,8 +8,8 @@ import yaml
 from cpuplan.language.read import yaml as reader
 from cpuplan.simulate import manifests
 from cpuplan.simulate.manifests import Manifests
-from cpuplan.upstream.dra.claims import Result
-from cpuplan.upstream.dra.scheduler.requests import Constraint, Request, Spec
+from cpuplan.upstream.dra.allocator_incubating import Constraint, Request, Spec
+from cpuplan.upstream.dra.driver import Result
 
 POD: dict[str, Any] = {
     "kind": "Pod",

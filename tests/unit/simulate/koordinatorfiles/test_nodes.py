@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.platforms.versions import Version
-from cpuplan.upstream.koordinator import keys
+from cpuplan.upstream.koordinator.extension import constants
 from tests.unit.simulate.koordinatorfiles.given import found, node
 
 
@@ -15,18 +15,18 @@ from tests.unit.simulate.koordinatorfiles.given import found, node
         node(),
         node(
             {
-                keys.CPU_BIND_POLICY: "None",
-                keys.NUMA_TOPOLOGY_POLICY: "BestEffort",
-                keys.NUMA_ALLOCATE_STRATEGY: "MostAllocated",
-                keys.ENABLE_NUMA_RESERVATION: "true",
+                constants.CPU_BIND_POLICY: "None",
+                constants.NUMA_TOPOLOGY_POLICY: "BestEffort",
+                constants.NUMA_ALLOCATE_STRATEGY: "MostAllocated",
+                constants.ENABLE_NUMA_RESERVATION: "true",
             },
             {
-                keys.RESERVATION: {"reservedCPUs": "0-1", "applyPolicy": "ReservedCPUsOnly"},
-                keys.SYSTEM_QOS_RESOURCE: {"cpuset": "2-3", "cpusetExclusive": False},
+                constants.RESERVATION: {"reservedCPUs": "0-1", "applyPolicy": "ReservedCPUsOnly"},
+                constants.SYSTEM_QOS_RESOURCE: {"cpuset": "2-3", "cpusetExclusive": False},
             },
         ),
-        node(annotations={keys.RESERVATION: "null", keys.SYSTEM_QOS_RESOURCE: "null"}),
-        node(annotations={keys.AMPLIFICATION_RATIO: {"cpu": 1.5}}, resourceVersion="7"),
+        node(annotations={constants.RESERVATION: "null", constants.SYSTEM_QOS_RESOURCE: "null"}),
+        node(annotations={constants.AMPLIFICATION_RATIO: {"cpu": 1.5}}, resourceVersion="7"),
     ],
 )
 def test_nodes_without_a_fault(given: Any) -> None:
@@ -37,19 +37,19 @@ def test_nodes_without_a_fault(given: Any) -> None:
     ("given", "expected"),
     [
         (
-            node({keys.NUMA_TOPOLOGY_POLICY: "single-numa-node"}),
+            node({constants.NUMA_TOPOLOGY_POLICY: "single-numa-node"}),
             "CP643: node.koordinator.sh/numa-topology-policy of Node worker-0 is single-numa-node",
         ),
         (
-            node({keys.CPU_BIND_POLICY: "PCPUOnly"}),
+            node({constants.CPU_BIND_POLICY: "PCPUOnly"}),
             "CP645: node.koordinator.sh/cpu-bind-policy of Node worker-0 is PCPUOnly: this is no",
         ),
         (
-            node({keys.NUMA_ALLOCATE_STRATEGY: "DistributeEvenly"}),
+            node({constants.NUMA_ALLOCATE_STRATEGY: "DistributeEvenly"}),
             "CP645: node.koordinator.sh/numa-allocate-strategy of Node worker-0 is Distribute",
         ),
         (
-            node({keys.ENABLE_NUMA_RESERVATION: "yes"}),
+            node({constants.ENABLE_NUMA_RESERVATION: "yes"}),
             "CP645: node.koordinator.sh/enable-numa-reservation of Node worker-0 is yes: only",
         ),
         (
@@ -57,43 +57,50 @@ def test_nodes_without_a_fault(given: Any) -> None:
             "CP644: Koordinator 1.8 does not read node.koordinator.sh/whatever of Node worker-0: ",
         ),
         (
-            node({keys.QOS: "LSE"}),
+            node({constants.QOS: "LSE"}),
             "CP644: Koordinator 1.8 does not read koordinator.sh/qosClass of Node worker-0: it be",
         ),
         (
-            node(annotations={keys.RESERVATION: "{"}),
+            node(annotations={constants.RESERVATION: "{"}),
             "CP640: node.koordinator.sh/reservation of Node worker-0 cannot be read",
         ),
         (
-            node(annotations={keys.RESERVATION: {"reservedCPUs": "0", "applyPolicy": "Always"}}),
+            node(
+                annotations={constants.RESERVATION: {"reservedCPUs": "0", "applyPolicy": "Always"}}
+            ),
             "CP645: applyPolicy of Node worker-0 is Always: this is no policy",
         ),
         (
-            node(annotations={keys.RESERVATION: {"reservedCPUs": "0", "resources": {"cpu": 2}}}),
+            node(
+                annotations={constants.RESERVATION: {"reservedCPUs": "0", "resources": {"cpu": 2}}}
+            ),
             "CP645: resources.cpu of Node worker-0 is 2: reservedCPUs names the CPUs",
         ),
         (
-            node(annotations={keys.RESERVATION: {"cpus": "0"}}),
+            node(annotations={constants.RESERVATION: {"cpus": "0"}}),
             "CP644: Koordinator 1.8 does not read cpus in node.koordinator.sh/reservation",
         ),
         (
-            node(annotations={keys.SYSTEM_QOS_RESOURCE: {"cpuset": "x"}}),
+            node(annotations={constants.SYSTEM_QOS_RESOURCE: {"cpuset": "x"}}),
             "CP640: node.koordinator.sh/system-qos-resource of Node worker-0 cannot be read",
         ),
         (
-            node(annotations={keys.NORMALIZATION_RATIO: "1.2"}),
+            node(annotations={constants.NORMALIZATION_RATIO: "1.2"}),
             "CP646: node.koordinator.sh/cpu-normalization-ratio of Node worker-0 is written by ko",
         ),
         (
-            node(annotations={keys.RAW_ALLOCATABLE: {"cpu": "8"}}),
+            node(annotations={constants.RAW_ALLOCATABLE: {"cpu": "8"}}),
             "CP646: node.koordinator.sh/raw-allocatable of Node worker-0 is written by",
         ),
         (
-            node(annotations={keys.POD_CPU_ALLOCS: "[]"}),
+            node(annotations={constants.POD_CPU_ALLOCS: "[]"}),
             "CP646: node.koordinator.sh/pod-cpu-allocs of Node worker-0 is written by koordlet",
         ),
         (
-            {**node(annotations={keys.CPU_SHARED_POOLS: "[]"}), "kind": "NodeResourceTopology"},
+            {
+                **node(annotations={constants.CPU_SHARED_POOLS: "[]"}),
+                "kind": "NodeResourceTopology",
+            },
             "CP646: node.koordinator.sh/cpu-shared-pools of NodeResourceTopology worker-0",
         ),
     ],
@@ -105,11 +112,11 @@ def test_faults(given: Any, expected: str) -> None:
 
 
 def test_a_topology_from_a_cluster_is_koordlets_own() -> None:
-    given = node(annotations={keys.CPU_SHARED_POOLS: "[]"}, resourceVersion="7")
+    given = node(annotations={constants.CPU_SHARED_POOLS: "[]"}, resourceVersion="7")
     assert found({**given, "kind": "NodeResourceTopology"}) == []
 
 
 @pytest.mark.parametrize(("release", "code"), [((1, 3), "CP644"), ((1, 4), "CP643")])
 def test_a_policy_crashes_only_who_reads_it(release: Version, code: str) -> None:
-    messages = found(node({keys.NUMA_TOPOLOGY_POLICY: "None"}), release=release)
+    messages = found(node({constants.NUMA_TOPOLOGY_POLICY: "None"}), release=release)
     assert [message[:5] for message in messages] == [code]

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from cpuplan.platforms.versions import Version
-from cpuplan.upstream.koordinator import keys, qos
-from cpuplan.upstream.koordinator.releases import LATEST
+from cpuplan.upstream.koordinator.extension import constants, qos
+from cpuplan.upstream.koordinator.extension.releases import LATEST
 from tests.unit.simulate.koordinatorfiles.given import found, pod
 
 LIMITS = {"limits": {"cpu": 2, "memory": "1Gi"}}
@@ -26,22 +26,22 @@ def _profile(**spec: Any) -> dict[str, Any]:
     "given",
     [
         pod(),
-        pod({keys.QOS: "LSR"}, **PROD),
-        pod({keys.QOS: "LSR"}, containers=[{"name": "main", "resources": LIMITS}], **PROD),
-        pod({keys.QOS: "BE", keys.PRIORITY_CLASS: "koord-batch"}),
+        pod({constants.QOS: "LSR"}, **PROD),
+        pod({constants.QOS: "LSR"}, containers=[{"name": "main", "resources": LIMITS}], **PROD),
+        pod({constants.QOS: "BE", constants.PRIORITY_CLASS: "koord-batch"}),
         pod(
-            {keys.QOS: "LSE"},
+            {constants.QOS: "LSE"},
             {
-                keys.RESOURCE_SPEC: {
+                constants.RESOURCE_SPEC: {
                     "requiredCPUBindPolicy": "SpreadByPCPUs",
                     "preferredCPUExclusivePolicy": "PCPULevel",
                 },
-                keys.NUMA_TOPOLOGY_SPEC: {"numaTopologyPolicy": "SingleNUMANode"},
+                constants.NUMA_TOPOLOGY_SPEC: {"numaTopologyPolicy": "SingleNUMANode"},
             },
             **PROD,
         ),
-        pod(annotations={keys.RESOURCE_STATUS: {}}),
-        pod(annotations={keys.RESOURCE_STATUS: {"cpuset": "2-3"}}, nodeName="worker-0"),
+        pod(annotations={constants.RESOURCE_STATUS: {}}),
+        pod(annotations={constants.RESOURCE_STATUS: {"cpuset": "2-3"}}, nodeName="worker-0"),
     ],
 )
 def test_pods_without_a_fault(given: Any) -> None:
@@ -52,23 +52,23 @@ def test_pods_without_a_fault(given: Any) -> None:
     ("given", "expected"),
     [
         (
-            pod({keys.QOS: "LSR"}),
+            pod({constants.QOS: "LSR"}),
             "CP641: koord-manager refuses Pod web: Pod: Forbidden: koordinator.sh/qosClass=LSR",
         ),
         (
-            pod({keys.QOS: "BE"}, **PROD),
+            pod({constants.QOS: "BE"}, **PROD),
             "CP641: koord-manager refuses Pod web: Pod: Forbidden: koordinator.sh/qosClass=BE",
         ),
         (
-            pod({keys.QOS: "LSE"}, priority=5500),
+            pod({constants.QOS: "LSE"}, priority=5500),
             "CP645: koordinator.sh/qosClass of Pod web is LSE: with priority class koord-batch",
         ),
         (
-            pod({keys.QOS: "lsr"}),
+            pod({constants.QOS: "lsr"}),
             "CP645: koordinator.sh/qosClass of Pod web is lsr: this is no class",
         ),
         (
-            pod({keys.PRIORITY_CLASS: "gold"}),
+            pod({constants.PRIORITY_CLASS: "gold"}),
             "CP645: koordinator.sh/priority-class of Pod web is gold",
         ),
         (
@@ -76,37 +76,41 @@ def test_pods_without_a_fault(given: Any) -> None:
             "CP644: Koordinator 1.8 does not read koordinator.sh/qosclass of Pod web: names are",
         ),
         (
-            pod({keys.CPU_BIND_POLICY: "FullPCPUsOnly"}),
+            pod({constants.CPU_BIND_POLICY: "FullPCPUsOnly"}),
             "CP644: Koordinator 1.8 does not read node.koordinator.sh/cpu-bind-policy of Pod web:",
         ),
         (
-            pod(annotations={keys.RESOURCE_SPEC: "{"}),
+            pod(annotations={constants.RESOURCE_SPEC: "{"}),
             "CP640: scheduling.koordinator.sh/resource-spec of Pod web cannot be read",
         ),
         (
-            pod(annotations={keys.RESOURCE_SPEC: {"bindPolicy": "FullPCPUs"}}),
+            pod(annotations={constants.RESOURCE_SPEC: {"bindPolicy": "FullPCPUs"}}),
             "CP644: Koordinator 1.8 does not read bindPolicy in scheduling",
         ),
         (
-            pod(annotations={keys.RESOURCE_SPEC: {"preferredCPUBindPolicy": "ConstrainedBurst"}}),
+            pod(
+                annotations={
+                    constants.RESOURCE_SPEC: {"preferredCPUBindPolicy": "ConstrainedBurst"}
+                }
+            ),
             "CP645: preferredCPUBindPolicy of Pod web is ConstrainedBurst: no release",
         ),
         (
-            pod(annotations={keys.RESOURCE_SPEC: {"requiredCPUBindPolicy": "Packed"}}),
+            pod(annotations={constants.RESOURCE_SPEC: {"requiredCPUBindPolicy": "Packed"}}),
             "CP645: requiredCPUBindPolicy of Pod web is Packed: this is no policy",
         ),
         (
-            pod(annotations={keys.RESOURCE_SPEC: {"preferredCPUExclusivePolicy": "Default"}}),
+            pod(annotations={constants.RESOURCE_SPEC: {"preferredCPUExclusivePolicy": "Default"}}),
             "CP645: preferredCPUExclusivePolicy of Pod web is Default: it is of the proposal",
         ),
         (
-            pod(annotations={keys.RESOURCE_SPEC: {"preferredCPUExclusivePolicy": "Core"}}),
+            pod(annotations={constants.RESOURCE_SPEC: {"preferredCPUExclusivePolicy": "Core"}}),
             "CP645: preferredCPUExclusivePolicy of Pod web is Core: this is no policy",
         ),
         (
             pod(
                 annotations={
-                    keys.RESOURCE_SPEC: {
+                    constants.RESOURCE_SPEC: {
                         "preferredCPUBindPolicy": "FullPCPUs",
                         "preferredCPUExclusivePolicy": "PCPULevel",
                     }
@@ -115,22 +119,22 @@ def test_pods_without_a_fault(given: Any) -> None:
             "CP645: preferredCPUExclusivePolicy of Pod web is PCPULevel: where whole cores",
         ),
         (
-            pod(annotations={keys.NUMA_TOPOLOGY_SPEC: {"numaTopologyPolicy": "None"}}),
+            pod(annotations={constants.NUMA_TOPOLOGY_SPEC: {"numaTopologyPolicy": "None"}}),
             "CP643: numaTopologyPolicy in scheduling.koordinator.sh/numa-topology-spec of Pod web",
         ),
         (
-            pod(annotations={keys.NUMA_TOPOLOGY_SPEC: "[]"}),
+            pod(annotations={constants.NUMA_TOPOLOGY_SPEC: "[]"}),
             "CP640: scheduling.koordinator.sh/numa-topology-spec of Pod web",
         ),
         (
-            pod(annotations={keys.RESOURCE_STATUS: {"numaNodeResources": [{"node": 1}]}}),
+            pod(annotations={constants.RESOURCE_STATUS: {"numaNodeResources": [{"node": 1}]}}),
             "CP647: Pod web would be bound to CPUs of NUMA nodes 1",
         ),
         (
-            pod(annotations={keys.RESOURCE_STATUS: "x"}),
+            pod(annotations={constants.RESOURCE_STATUS: "x"}),
             "CP640: scheduling.koordinator.sh/resource-status of Pod web",
         ),
-        (pod({keys.QOS: 1}), "CP720: "),
+        (pod({constants.QOS: 1}), "CP720: "),
         (pod("LSE"), "CP720: "),
         (
             _profile(qosClass="LSX", priorityClassName="koord-prod"),
@@ -141,7 +145,7 @@ def test_pods_without_a_fault(given: Any) -> None:
             "CP641: koord-manager refuses ClusterColocationProfile web: Pod: Forbidden",
         ),
         (
-            _profile(qosClass="LSE", annotations={keys.RESOURCE_STATUS: '{"cpuset": "2-3"}'}),
+            _profile(qosClass="LSE", annotations={constants.RESOURCE_STATUS: '{"cpuset": "2-3"}'}),
             "CP647: ClusterColocationProfile web would be bound to CPUs 2-3",
         ),
     ],
@@ -156,8 +160,8 @@ def test_faults(given: Any, expected: str) -> None:
 def test_names_by_release(release: Version, count: int) -> None:
     given = pod(
         annotations={
-            keys.RESOURCE_SPEC: {"requiredCPUBindPolicy": "FullPCPUs"},
-            keys.NUMA_TOPOLOGY_SPEC: {"numaTopologyPolicy": "Restricted"},
+            constants.RESOURCE_SPEC: {"requiredCPUBindPolicy": "FullPCPUs"},
+            constants.NUMA_TOPOLOGY_SPEC: {"numaTopologyPolicy": "Restricted"},
         }
     )
     messages = found(given, release=release)
@@ -166,14 +170,14 @@ def test_names_by_release(release: Version, count: int) -> None:
 
 
 def test_a_profile_may_give_pods_their_class() -> None:
-    given = pod({keys.QOS: "LSR"})
+    given = pod({constants.QOS: "LSR"})
     assert len(found(given)) == 1
     profile = _profile(qosClass="LSR", priorityClassName="koord-prod", selector={})
     assert found(given, profile) == []
 
 
 def test_pods_of_workloads_and_lists() -> None:
-    template = pod(annotations={keys.RESOURCE_STATUS: {"cpuset": "2"}})
+    template = pod(annotations={constants.RESOURCE_STATUS: {"cpuset": "2"}})
     workload = {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",

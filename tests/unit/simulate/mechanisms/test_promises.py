@@ -26,11 +26,11 @@ from cpuplan.simulate.mechanisms.promises import (
 )
 from cpuplan.simulate.planned import planned
 from cpuplan.simulate.workloads import pods_of
-from cpuplan.upstream.dra.names import CAPACITY
-from cpuplan.upstream.dra.scheduler.requests import Request, Spec
-from cpuplan.upstream.kubelet.node import Node
-from cpuplan.upstream.kubelet.pods.pod import Pod, PodClaim
-from cpuplan.upstream.nri.topologyaware.requests import PREFER_SHARED
+from cpuplan.upstream.dra.allocator_incubating import Request, Spec
+from cpuplan.upstream.dra.api import CAPACITY
+from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubernetes.pod import Pod, PodClaim
+from cpuplan.upstream.nri.topologyaware.pod_preferences import PREFER_SHARED
 from tests.machines.plans import plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpuplan.upstream.dra.config import Config, resolve
-from cpuplan.upstream.dra.errors import DraError
+from cpuplan.upstream.dra.api import DraError
+from cpuplan.upstream.dra.driverconfig import Config, resolve
 
 MISSPELT = 'cannot apply config.yaml: field "groupby" is spelled differently from the schema; use '
 

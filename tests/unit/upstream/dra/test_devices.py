@@ -1,9 +1,9 @@
 """The devices that the driver publishes."""
 
-from cpuplan.upstream.dra.config import Config
-from cpuplan.upstream.dra.devices import build, shared_pool, slices
-from cpuplan.upstream.dra.topology import discover
-from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.dra.builder import build, shared_pool, slices
+from cpuplan.upstream.dra.cpuinfo import discover
+from cpuplan.upstream.dra.driverconfig import Config
+from cpuplan.upstream.kubernetes.bits import to_text
 from tests.machines.nrifiles import regular
 
 DUAL = discover(regular(2, 4))  # node 0: 0-3,8-11; node 1: 4-7,12-15

@@ -4,13 +4,12 @@ import random
 
 import pytest
 
-from cpuplan.upstream.dra import opaque
-from cpuplan.upstream.dra.claims import Claim, Result
-from cpuplan.upstream.dra.config import Config
-from cpuplan.upstream.dra.driver import Container, Driver
-from cpuplan.upstream.dra.errors import DraError
-from cpuplan.upstream.dra.topology import discover
-from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
+from cpuplan.upstream.dra import opaque_config
+from cpuplan.upstream.dra.api import DraError
+from cpuplan.upstream.dra.cpuinfo import discover
+from cpuplan.upstream.dra.driver import Claim, Container, Driver, Result
+from cpuplan.upstream.dra.driverconfig import Config
+from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
 from tests.machines.nrifiles import regular
 
 DUAL = discover(regular(2, 4))  # node 0: 0-3,8-11; node 1: 4-7,12-15
@@ -25,7 +24,7 @@ def claim(uid: str, *results: tuple[str, str | None], cpus: str = "") -> Claim:
     """A claim with a request for each (device, consumed); `cpus` of an external scheduler."""
     requests = tuple(Result(f"r{at}", *result) for at, result in enumerate(results))
     parameters = {"apiVersion": "v1alpha1", "cpuConfig": {"cpuset": cpus}}
-    return Claim(uid, uid, requests, (opaque.Config((), parameters),) if cpus else ())
+    return Claim(uid, uid, requests, (opaque_config.Config((), parameters),) if cpus else ())
 
 
 def prepared(driver: Driver, claimed: Claim) -> str:
@@ -152,7 +151,7 @@ def test_named_cpus_that_are_refused(cpus: str, message: str) -> None:
 )
 def test_opaque_configurations_that_are_refused(parameters: object, message: str) -> None:
     with pytest.raises(DraError) as caught:
-        opaque.cpus_of([opaque.Config(("r",), parameters)], "r/first")
+        opaque_config.cpus_of([opaque_config.Config(("r",), parameters)], "r/first")
     assert str(caught.value) == message
 
 

@@ -1,7 +1,7 @@
 """The machine as the driver sees it."""
 
-from cpuplan.upstream.dra.topology import discover, repeating_cores
-from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.dra.cpuinfo import discover, repeating_cores
+from cpuplan.upstream.kubernetes.bits import to_text
 from tests.machines.nrifiles import regular
 
 DUAL = regular(2, 4)  # node 0: 0-3,8-11; node 1: 4-7,12-15

@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.upstream.koordinator import keys
-from cpuplan.upstream.koordinator.annotations.topology import CpuInfo
-from cpuplan.upstream.koordinator.koordlet.node import Machine
+from cpuplan.upstream.koordinator.extension import constants
+from cpuplan.upstream.koordinator.extension.numa_aware import CpuInfo
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import Machine
 from cpuplan.upstream.kubelet.machine import NodeMemory
-from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
+from cpuplan.upstream.kubernetes.pod import Pod, read_pod
 
 GIB = 1 << 30
 
@@ -37,7 +37,7 @@ def pod(
         {"node": node, "resources": {"cpu": amount}} for node, amount in (numa_nodes or {}).items()
     ]
     status: dict[str, Any] = {"cpuset": cpus, "numaNodeResources": nodes}
-    annotations = {keys.RESOURCE_STATUS: json.dumps(status)} if cpus or nodes else {}
+    annotations = {constants.RESOURCE_STATUS: json.dumps(status)} if cpus or nodes else {}
     resources = {
         "requests": {"cpu": requests, "memory": "1Gi"} if requests else {},
         "limits": {"cpu": limits, "memory": "1Gi"} if limits else {},
@@ -48,7 +48,7 @@ def pod(
                 "uid": f"uid-{name}",
                 "name": name,
                 "namespace": "default",
-                "labels": {keys.QOS: qos} if qos else {},
+                "labels": {constants.QOS: qos} if qos else {},
                 "annotations": annotations,
             },
             "spec": {

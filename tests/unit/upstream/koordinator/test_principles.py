@@ -7,13 +7,14 @@ import json
 
 import pytest
 
-from cpuplan.upstream.koordinator import keys, proposal, qos
-from cpuplan.upstream.koordinator.koordlet import cpusets, nodetopology
-from cpuplan.upstream.koordinator.koordlet.node import Kubelet, Node
+from cpuplan.upstream.koordinator import proposal
+from cpuplan.upstream.koordinator.extension import constants, qos
+from cpuplan.upstream.koordinator.koordlet import cpuset, states_noderesourcetopology
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import Kubelet, Node
 from cpuplan.upstream.koordinator.proposal import Pools, divide
-from cpuplan.upstream.koordinator.webhooks.pods import keeps_proposal, refusals
-from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
-from cpuplan.upstream.kubelet.pods.pod import Pod
+from cpuplan.upstream.koordinator.webhook.cluster_colocation_profile import keeps_proposal, refusals
+from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
+from cpuplan.upstream.kubernetes.pod import Pod
 from tests.unit.upstream.koordinator.machines import machine, pod
 
 ALL = "0-15"
@@ -27,10 +28,12 @@ def _divided(*pods: Pod, static: bool = False) -> Pools:
     return divide(machine(), pods, "static" if static else "none", bound)
 
 
-def _koordlet(*pods: Pod, static: bool = False) -> nodetopology.NodeTopology:
+def _koordlet(*pods: Pod, static: bool = False) -> states_noderesourcetopology.NodeTopology:
     state = json.dumps({"entries": BOUND}) if static else ""
     kubelet = STATIC if static else Kubelet()
-    return nodetopology.compute(machine(), Node(), pods, kubelet, state)
+    return states_noderesourcetopology.compute_node_topology(
+        machine(), Node(), pods, kubelet, state
+    )
 
 
 def _text(pools: Pools, *, best_effort: bool = False) -> str:
@@ -64,7 +67,7 @@ def test_koordlet_gives_the_cpus_of_guaranteed_pods_to_the_cgroup_of_best_effort
     """Unlike 2.3: only its pool leaves them out."""
     topology = _koordlet(GUARANTEED, static=True)
     assert to_text(sum(parse_cpus(pool.cpuset) for pool in topology.be_pools)) == "0-1,4-15"
-    assert to_text(cpusets.be_cgroup(machine(), topology, [GUARANTEED])) == ALL
+    assert to_text(cpuset.be_cgroup(machine(), topology, [GUARANTEED])) == ALL
 
 
 @pytest.mark.parametrize(
@@ -125,13 +128,13 @@ def test_principle_8_new_guaranteed_pods_are_ls_pods() -> None:
 def test_koordlet_leaves_new_guaranteed_pods_to_a_static_kubelet() -> None:
     """Unlike 8."""
     topology = _koordlet(GUARANTEED, static=True)
-    assert cpusets.pod_cpus(GUARANTEED, topology) == (None, cpusets.LEFT)
+    assert cpuset.pod_cpus(GUARANTEED, topology) == (None, cpuset.LEFT)
 
 
 def test_takeover_1_2_the_kubelets_reserved_cpus_stay_in_the_pool() -> None:
     pools = _divided(pod("ls", "LS"), static=True)
     assert _cpus_of(pools, "ls") == ALL
-    topology = nodetopology.compute(machine(), Node(), (), STATIC)
+    topology = states_noderesourcetopology.compute_node_topology(machine(), Node(), (), STATIC)
     assert topology.manager.reserved_cpus == "0-1"
     assert topology.ls_pools[0].cpuset == "0-7"
 
@@ -139,7 +142,7 @@ def test_takeover_1_2_the_kubelets_reserved_cpus_stay_in_the_pool() -> None:
 def test_takeover_4_2_ls_pods_are_tied_to_the_pool_of_their_numa_nodes() -> None:
     tied = pod("ls", "LS", numa_nodes={1: "2"})
     assert _cpus_of(_divided(tied, pod("lsr", "LSR", "8-9")), "ls") == "10-15"
-    assert cpusets.pod_cpus(tied, _koordlet(tied)) == ("8-15", cpusets.POOL)
+    assert cpuset.pod_cpus(tied, _koordlet(tied)) == ("8-15", cpuset.POOL)
 
 
 @pytest.mark.parametrize(
@@ -156,5 +159,5 @@ def test_kinds_of_bindings(given: Pod, kind: str) -> None:
 
 
 def test_a_status_that_cannot_be_read_ties_to_nothing() -> None:
-    broken = pod("ls", "LS")._replace(annotations={keys.RESOURCE_STATUS: "{"})
+    broken = pod("ls", "LS")._replace(annotations={constants.RESOURCE_STATUS: "{"})
     assert _cpus_of(_divided(broken), "ls") == ALL

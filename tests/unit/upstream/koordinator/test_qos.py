@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpuplan.upstream.koordinator import keys, qos
-from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod
+from cpuplan.upstream.koordinator.extension import constants, qos
+from cpuplan.upstream.kubernetes.pod import Pod, read_pod
 
 
 def _pod(label: str = "", priority: int = 0, requests: str = "", limits: str = "") -> Pod:
@@ -13,7 +13,7 @@ def _pod(label: str = "", priority: int = 0, requests: str = "", limits: str = "
     }
     return read_pod(
         {
-            "metadata": {"labels": {keys.QOS: label} if label else {}},
+            "metadata": {"labels": {constants.QOS: label} if label else {}},
             "spec": {
                 "priority": priority,
                 "containers": [{"name": "main", "resources": resources}],
@@ -58,7 +58,7 @@ def test_only_production_pods_are_bound(
 
 def test_the_label_of_the_priority_class_wins() -> None:
     pod = _pod("LSR", 5500)
-    labelled = pod._replace(labels={**pod.labels, keys.PRIORITY_CLASS: qos.PROD})
+    labelled = pod._replace(labels={**pod.labels, constants.PRIORITY_CLASS: qos.PROD})
     assert qos.may_bind_cpus(labelled)
-    unknown = pod._replace(labels={**pod.labels, keys.PRIORITY_CLASS: "gold"})
+    unknown = pod._replace(labels={**pod.labels, constants.PRIORITY_CLASS: "gold"})
     assert qos.given_priority_class(unknown) == qos.NONE

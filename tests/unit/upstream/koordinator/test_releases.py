@@ -1,7 +1,7 @@
 """Which release reads which name."""
 
-from cpuplan.upstream.koordinator import keys
-from cpuplan.upstream.koordinator.releases import (
+from cpuplan.upstream.koordinator.extension import constants
+from cpuplan.upstream.koordinator.extension.releases import (
     CONFIG_KEYS,
     FIELDS,
     LATEST,
@@ -12,9 +12,9 @@ from cpuplan.upstream.koordinator.releases import (
 
 
 def test_names_come_and_go() -> None:
-    assert not NODE_NAMES[keys.NUMA_TOPOLOGY_POLICY].has((1, 3))
-    assert NODE_NAMES[keys.NUMA_TOPOLOGY_POLICY].has((1, 4))
-    pools = FIELDS[keys.RESOURCE_STATUS]["cpuSharedPools"]
+    assert not NODE_NAMES[constants.NUMA_TOPOLOGY_POLICY].has((1, 3))
+    assert NODE_NAMES[constants.NUMA_TOPOLOGY_POLICY].has((1, 4))
+    pools = FIELDS[constants.RESOURCE_STATUS]["cpuSharedPools"]
     assert pools.has((1, 3))
     assert not pools.has((1, 4))
 

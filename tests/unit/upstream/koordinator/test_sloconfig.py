@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.koordinator.webhooks.sloconfig.admission import SloConfigError, check
-from cpuplan.upstream.kubelet.errors import PanicError
+from cpuplan.upstream.koordinator.webhook.slo_config_plugin import SloConfigError, check
+from cpuplan.upstream.kubernetes.errors import PanicError
 
 _GROUPS = "resource-threshold-config"
 

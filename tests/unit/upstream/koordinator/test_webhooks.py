@@ -2,11 +2,11 @@
 
 import pytest
 
-from cpuplan.upstream.koordinator import keys
-from cpuplan.upstream.koordinator.webhooks.nodes import Node, amplify
-from cpuplan.upstream.koordinator.webhooks.pods import refusals
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.pods.pod import Container, read_resources
+from cpuplan.upstream.koordinator.extension import constants
+from cpuplan.upstream.koordinator.webhook.cluster_colocation_profile import refusals
+from cpuplan.upstream.koordinator.webhook.resource_amplification import Node, amplify
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.pod import Container, read_resources
 from tests.unit.upstream.koordinator.machines import pod
 
 
@@ -42,7 +42,7 @@ def test_whole_cpus(requests: str, problem: str) -> None:
 
 
 def test_batch_resources_need_the_class_be() -> None:
-    batch = Container("main", read_resources({keys.BATCH_CPU: "1000"}), {})
+    batch = Container("main", read_resources({constants.BATCH_CPU: "1000"}), {})
     given = pod("p", "LS")._replace(containers=(batch,))
     assert len(refusals(given)) == 1
     assert "must specify koordinator QoS BE" in refusals(given)[0]
@@ -51,7 +51,7 @@ def test_batch_resources_need_the_class_be() -> None:
 def test_classes_and_priority_of_a_pod_do_not_change() -> None:
     old = pod("p", "LS", requests="1", priority=9500)
     new = pod("p", "LSR", requests="1", priority=9500)
-    new = new._replace(labels={**new.labels, keys.PRIORITY: "10"})
+    new = new._replace(labels={**new.labels, constants.PRIORITY: "10"})
     assert refusals(new, old) == [
         'labels.koordinator.sh/qosClass: Invalid value: "LSR": field is immutable',
         'labels.koordinator.sh/priority: Invalid value: "10": field is immutable',
@@ -60,14 +60,14 @@ def test_classes_and_priority_of_a_pod_do_not_change() -> None:
 
 
 def _node(ratio: str = "", raw: str = "", cpus: str = "16") -> Node:
-    annotations = {keys.AMPLIFICATION_RATIO: ratio, keys.RAW_ALLOCATABLE: raw}
+    annotations = {constants.AMPLIFICATION_RATIO: ratio, constants.RAW_ALLOCATABLE: raw}
     given = {name: text for name, text in annotations.items() if text}
     return Node(given, read_resources({"cpu": cpus, "memory": "32Gi"}))
 
 
 def test_amplification_keeps_what_the_kubelet_reported() -> None:
     node = amplify(_node('{"cpu": 1.5}'), None)
-    assert node.annotations[keys.RAW_ALLOCATABLE] == '{"cpu":"16","memory":"32Gi"}'
+    assert node.annotations[constants.RAW_ALLOCATABLE] == '{"cpu":"16","memory":"32Gi"}'
     assert node.allocatable is not None
     assert str(node.allocatable["cpu"]) == "24"
 
@@ -88,7 +88,7 @@ def test_a_new_report_replaces_what_was_kept() -> None:
 
 def test_without_a_ratio_nothing_is_kept() -> None:
     assert amplify(_node(raw='{"cpu": "8"}'), None).annotations == {}
-    nothing = Node({keys.AMPLIFICATION_RATIO: '{"cpu": 2}'}, None)
+    nothing = Node({constants.AMPLIFICATION_RATIO: '{"cpu": 2}'}, None)
     assert amplify(nothing, None) == nothing
 
 

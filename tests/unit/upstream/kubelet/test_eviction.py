@@ -2,9 +2,9 @@
 
 import pytest
 
-from cpuplan.upstream.kubelet import quantity
-from cpuplan.upstream.kubelet.errors import KubeletError
 from cpuplan.upstream.kubelet.eviction import Cause, parse_threshold, problems
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.errors import KubeletError
 
 MEMORY = "memory.available"
 

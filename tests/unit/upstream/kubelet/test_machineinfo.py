@@ -9,9 +9,9 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Topology
 from cpuplan.fleet import hardware
 from cpuplan.language.model.inventory import HardwareSpec
-from cpuplan.upstream.kubelet.cpu.topology import CPUTopology
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.machineinfo import cpu_topology, machine_nodes, number_of_cpus
+from cpuplan.upstream.kubelet.cpumanager.topology import CPUTopology
+from cpuplan.upstream.kubelet.sysinfo import cpu_topology, machine_nodes, number_of_cpus
+from cpuplan.upstream.kubernetes.errors import KubeletError
 from tests.conformance import machineinfo
 
 SOCKETS: list[Any] = [{"id": 0, "cpus": "0-3"}, {"id": 1, "cpus": "4-7"}]

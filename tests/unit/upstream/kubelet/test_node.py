@@ -4,14 +4,13 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.cpu.policy_static import Fork
-from cpuplan.upstream.kubelet.errors import KubeletError, refusal
+from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
+from cpuplan.upstream.kubelet.kubelet import CreatedContainer, Kubelet, Node, StartError
 from cpuplan.upstream.kubelet.machine import Machine, NodeMemory
-from cpuplan.upstream.kubelet.node import CreatedContainer, Kubelet, Node, StartError
-from cpuplan.upstream.kubelet.pods.defaults import apply_defaults
-from cpuplan.upstream.kubelet.pods.pod import Pod
-from cpuplan.upstream.kubelet.releases.features import Gates
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.errors import KubeletError, refusal
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import Pod, apply_defaults
 from tests.conformance.kubelet.shapes import read_machine
 from tests.machines.cputopologies import regular
 from tests.machines.pods import container, guaranteed, named, pod

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpuplan.upstream.kubelet.errors import KubeletError
-from cpuplan.upstream.kubelet.sysctls import check_allowlist
+from cpuplan.upstream.kubelet.allowlist import check_allowlist
+from cpuplan.upstream.kubernetes.errors import KubeletError
 
 
 def test_known() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.kubelet.view import Kind, deviations, unseen_cpus
+from cpuplan.upstream.kubelet.sysinfo import Kind, deviations, unseen_cpus
 from tests.unit.upstream.kubelet.test_machineinfo import PAIRS, SINGLES, TWO_CACHES, build
 
 

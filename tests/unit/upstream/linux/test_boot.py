@@ -3,11 +3,17 @@
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.upstream.linux import cpulist
-from cpuplan.upstream.linux.boot import Booted, boot
-from cpuplan.upstream.linux.commandline import Line
-from cpuplan.upstream.linux.remarks import BENT, IGNORED, REDUNDANT, remarks
-from cpuplan.upstream.linux.threads import Hardware
+from cpuplan.upstream.linux import bitmap_str
+from cpuplan.upstream.linux.isolation import (
+    BENT,
+    IGNORED,
+    REDUNDANT,
+    Booted,
+    Hardware,
+    Line,
+    boot,
+    remarks,
+)
 
 MACHINE = Hardware(0xFF, 0x0F, 0xFF)
 
@@ -29,16 +35,16 @@ def cpus(bits: int | None) -> str:
         ("ALL", "0-7", ""),
         ("1-N", "1-7", ""),
         ("", "", ""),
-        ("0-3,8", "0-3", cpulist.ERANGE),
-        ("0-3,x", "0-3", cpulist.EINVAL),
-        ("3-1", "", cpulist.EINVAL),
-        ("0-7:3/2", "", cpulist.EINVAL),
-        ("n", "", cpulist.EINVAL),
-        ("99999999999", "", cpulist.EOVERFLOW),
+        ("0-3,8", "0-3", bitmap_str.ERANGE),
+        ("0-3,x", "0-3", bitmap_str.EINVAL),
+        ("3-1", "", bitmap_str.EINVAL),
+        ("0-7:3/2", "", bitmap_str.EINVAL),
+        ("n", "", bitmap_str.EINVAL),
+        ("99999999999", "", bitmap_str.EOVERFLOW),
     ],
 )
 def test_lists(text: str, listed: str, error: str) -> None:
-    found = cpulist.parse(text, 8)
+    found = bitmap_str.parse(text, 8)
     assert (cpus(found.bits), found.error) == (listed, error)
 
 

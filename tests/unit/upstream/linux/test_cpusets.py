@@ -3,8 +3,8 @@
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.upstream.linux.cpusets.state import Refused
-from cpuplan.upstream.linux.cpusets.tree import Tree
+from cpuplan.upstream.linux.cpuset import Refused
+from cpuplan.upstream.linux.cpuset_files import Tree
 
 PODS, BEST_EFFORT, POD = "kubepods", "kubepods/besteffort", "kubepods/pod"
 CONTAINER = "kubepods/pod/container"

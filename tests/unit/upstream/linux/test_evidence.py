@@ -3,10 +3,8 @@
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.upstream.linux.boot import boot
-from cpuplan.upstream.linux.commandline import Line
 from cpuplan.upstream.linux.evidence import of_argument, of_lists
-from cpuplan.upstream.linux.threads import Hardware
+from cpuplan.upstream.linux.isolation import Hardware, Line, boot
 
 MACHINE = Hardware(0xFF, 0x0F, 0xFF)
 CPU = "sys/devices/system/cpu"

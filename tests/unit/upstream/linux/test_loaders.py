@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpuplan.upstream.linux.loaders import bls, grub
-from cpuplan.upstream.linux.loaders.entry import in_order, is_rescue
+from cpuplan.upstream.linux import loaders
+from cpuplan.upstream.linux.loaders import in_order, is_rescue
 
 MENU = """
 if [ -s $prefix/grubenv ]; then
@@ -24,7 +24,7 @@ submenu 'Advanced options' $menuentry_id_option 'gnulinux-advanced' {
 
 
 def test_a_menu_of_grub() -> None:
-    menu = grub.menu(MENU, {"saved_entry": "gnulinux-simple"})
+    menu = loaders.grub_menu(MENU, {"saved_entry": "gnulinux-simple"})
     assert [(each.name, each.arguments, each.line) for each in menu.entries] == [
         ("gnulinux-simple", "root=UUID=1 ro quiet isolcpus=2-3", 8),
         ("recovery", "root=/dev/sda1 ro single", 13),
@@ -35,7 +35,7 @@ def test_a_menu_of_grub() -> None:
 
 
 def test_a_menu_that_adds_entries_of_the_specification() -> None:
-    assert grub.menu("insmod blscfg\nblscfg\n", {}).has_bls
+    assert loaders.grub_menu("insmod blscfg\nblscfg\n", {}).has_bls
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,14 @@ def test_a_menu_that_adds_entries_of_the_specification() -> None:
     ],
 )
 def test_what_a_menu_is_made_from(text: str, arguments: str) -> None:
-    assert grub.defaults([text])["GRUB_CMDLINE_LINUX"] == arguments
+    assert loaders.grub_defaults([text])["GRUB_CMDLINE_LINUX"] == arguments
 
 
 def test_an_entry_of_the_specification() -> None:
     text = "title Fedora (6.1)\nversion 6.1.0-56\n# x\noptions $kernelopts\noptions nohz_full=2-3\n"
-    entry = bls.entry("abc-6.1", text, bls.environment("# GRUB\nkernelopts=ro quiet\n#####"))
+    entry = loaders.bls_entry(
+        "abc-6.1", text, loaders.grub_environment("# GRUB\nkernelopts=ro quiet\n#####")
+    )
     assert (entry.title, entry.version) == ("Fedora (6.1)", "6.1.0-56")
     assert entry.arguments == "ro quiet nohz_full=2-3"
 
@@ -65,4 +67,4 @@ def test_versions_are_ordered_by_numbers() -> None:
 
 
 def test_the_default_of_systemd_boot() -> None:
-    assert bls.default_of_systemd_boot("timeout 3\ndefault arch-*\n") == "arch-*"
+    assert loaders.default_of_systemd_boot("timeout 3\ndefault arch-*\n") == "arch-*"

@@ -2,14 +2,14 @@
 
 import pytest
 
-from cpuplan.upstream.linux.log import parse
+from cpuplan.upstream.linux.evidence import parse_log
 
 FIRST = "Linux version 6.1.0-56-amd64 (gcc-12)"
 
 
 @pytest.mark.parametrize("stamp", ["[    0.000000] ", "<6>[    0.000000] ", ""])
 def test_forms(stamp: str) -> None:
-    log = parse(
+    log = parse_log(
         "\n".join(
             stamp + line
             for line in (
@@ -29,7 +29,7 @@ def test_forms(stamp: str) -> None:
 
 
 def test_a_log_without_its_beginning() -> None:
-    log = parse("[  812.114] smpboot: CPU 14 is now offline\n")
+    log = parse_log("[  812.114] smpboot: CPU 14 is now offline\n")
     assert not log.is_whole
     assert log.cpus == ("smpboot: CPU 14 is now offline",)
     assert log.callbacks is None
@@ -37,5 +37,5 @@ def test_a_log_without_its_beginning() -> None:
 
 def test_pages() -> None:
     text = "HugeTLB: allocating 64 of page size 2.00 MiB failed.  Only allocated 12 hugepages."
-    assert parse(f"{FIRST}\n[    1.2] {text}\n").pages == (text,)
-    assert parse(f"{FIRST}\nHugeTLB: registered 2.00 MiB page size\n").pages == ()
+    assert parse_log(f"{FIRST}\n[    1.2] {text}\n").pages == (text,)
+    assert parse_log(f"{FIRST}\nHugeTLB: registered 2.00 MiB page size\n").pages == ()

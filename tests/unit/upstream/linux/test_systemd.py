@@ -3,7 +3,7 @@
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.upstream.linux.systemd import allowed_cpus
+from cpuplan.upstream.linux.cpu_set_util import allowed_cpus
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components.cmdline import pairs
-from cpuplan.upstream.linux.undoing import Needs, undoing
+from cpuplan.upstream.linux.kernel_parameters import Needs, undoing
 
 NEEDS = Needs(
     cpus=16,

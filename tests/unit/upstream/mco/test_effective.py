@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpuplan.upstream.mco.effective import effective
-from cpuplan.upstream.mco.errors import NodePoolError, RenderError
+from cpuplan.upstream.mco.common import NodePoolError, RenderError
+from cpuplan.upstream.mco.render_controller import effective
 from tests.unit.upstream.mco.objects import machine_config, node, pool
 
 POOLS = [pool("worker"), pool("master"), pool("cnf", "worker", "cnf")]

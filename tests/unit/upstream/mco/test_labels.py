@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.labels import read_selector
+from cpuplan.upstream.mco.common import McoError
+from cpuplan.upstream.mco.helpers import read_selector
 
 
 def expression(operator: str, *values: str) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpuplan.upstream.mco.errors import McoError, NodePoolError
-from cpuplan.upstream.mco.pools import Membership, name_of, pools_for_node
+from cpuplan.upstream.mco.common import McoError, NodePoolError
+from cpuplan.upstream.mco.helpers import Membership, name_of, pools_for_node
 from tests.unit.upstream.mco.objects import node, pool
 
 POOLS = [pool("worker"), pool("master"), pool("cnf")]

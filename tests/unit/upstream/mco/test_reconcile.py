@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.upstream.mco.reconcile import refusal_against_current
-from cpuplan.upstream.mco.render import render
+from cpuplan.upstream.mco.render_controller import render
 from tests.unit.upstream.mco.objects import Json, file, files, ignition, machine_config, pool
 
 CORE = {"name": "core", "sshAuthorizedKeys": ["k"]}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.mco.errors import RenderError
-from cpuplan.upstream.mco.render import Rendered, render
+from cpuplan.upstream.mco.common import RenderError
+from cpuplan.upstream.mco.render_controller import Rendered, render
 from tests.unit.upstream.mco.objects import Json, file, files, ignition, machine_config, pool
 
 CNF = pool("cnf", "worker", "cnf")

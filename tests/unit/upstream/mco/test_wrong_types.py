@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.mco.cost.change import change
-from cpuplan.upstream.mco.cost.impact import Node, impact
-from cpuplan.upstream.mco.effective import effective
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.generated.containerruntime import ContainerRuntimeConfigs
-from cpuplan.upstream.mco.generated.kubelet import KubeletConfigs, installed
-from cpuplan.upstream.mco.render import render
+from cpuplan.upstream.mco.common import McoError
+from cpuplan.upstream.mco.container_runtime_config_controller import ContainerRuntimeConfigs
+from cpuplan.upstream.mco.kubelet_config_controller import KubeletConfigs, installed
+from cpuplan.upstream.mco.render_controller import effective, render
+from cpuplan.upstream.mco.update import Node, change, impact
 from tests.unit.upstream.mco.objects import Json, file, ignition, machine_config, node, pool
 
 VALUES: tuple[Any, ...] = (None, True, 7, 1.5, "x", [], {}, [None], [7], ["x"], {"x": 7}, {7: "x"})

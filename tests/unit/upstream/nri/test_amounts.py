@@ -2,10 +2,10 @@
 
 import pytest
 
-from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
-from cpuplan.upstream.nri.common.amounts import is_cpuset, listed_cpus, reserved_milli, whole_cpus
-from cpuplan.upstream.nri.common.pods import HIDE_HYPERTHREADS, Container, Pod, Resources, container
-from cpuplan.upstream.nri.errors import NriError
+from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
+from cpuplan.upstream.nri.api import NriError
+from cpuplan.upstream.nri.config import is_cpuset, listed_cpus, reserved_milli, whole_cpus
+from cpuplan.upstream.nri.pods import HIDE_HYPERTHREADS, Container, Pod, Resources, container
 
 ALL = parse_cpus("0-7")
 

@@ -2,12 +2,18 @@
 
 import pytest
 
-from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
-from cpuplan.upstream.nri.cpuallocator.allocator import allocate, release, topology_of
-from cpuplan.upstream.nri.cpuallocator.priorities import HIGH, LOW, NONE
-from cpuplan.upstream.nri.cpuallocator.request import Topology
-from cpuplan.upstream.nri.errors import NriError
-from cpuplan.upstream.nri.sysfs.discovery import discover
+from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
+from cpuplan.upstream.nri.api import NriError
+from cpuplan.upstream.nri.cpuallocator import (
+    HIGH,
+    LOW,
+    NONE,
+    Topology,
+    allocate,
+    release,
+    topology_of,
+)
+from cpuplan.upstream.nri.system import discover
 from tests.machines.nrifiles import regular
 
 DUAL = topology_of(discover(regular(2, 4)))  # 0-3,8-11 and 4-7,12-15

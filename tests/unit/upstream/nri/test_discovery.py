@@ -2,12 +2,11 @@
 
 import pytest
 
-from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
-from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.nri.cpuallocator.groups import cache_groups
-from cpuplan.upstream.nri.errors import NriError
-from cpuplan.upstream.nri.sysfs.discovery import discover
-from cpuplan.upstream.nri.sysfs.files import UNIFIED
+from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.nri.api import NriError
+from cpuplan.upstream.nri.cpuallocator import cache_groups
+from cpuplan.upstream.nri.system import UNIFIED, discover
 from tests.machines.nrifiles import regular
 
 DUAL = regular(2, 4)  # node 0: 0-3,8-11; node 1: 4-7,12-15

@@ -4,11 +4,10 @@ import pytest
 
 from cpuplan import importers
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.upstream.kubelet.bits import to_text
+from cpuplan.upstream.kubernetes.bits import to_text
 from cpuplan.upstream.nri.balloons.cputree import build
-from cpuplan.upstream.nri.sysfs.discovery import discover
-from cpuplan.upstream.nri.sysfs.of_topology import files_of
-from cpuplan.upstream.nri.sysfs.system import System
+from cpuplan.upstream.nri.of_topology import files_of
+from cpuplan.upstream.nri.system import System, discover
 from tests.conformance import nri
 from tests.conformance.round_trip import read_machine
 from tests.machines.plans import regular

@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.nrt.exporters.nfd import zones as nfd_zones
-from cpuplan.upstream.nrt.exporters.podresources import (
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.nrt.resourcemonitor import (
     Devices,
     Machine,
     Memory,
@@ -14,8 +13,9 @@ from cpuplan.upstream.nrt.exporters.podresources import (
     Pod,
     Resources,
     Zone,
+    nfd_zones,
+    rte_zones,
 )
-from cpuplan.upstream.nrt.exporters.rte import zones as rte_zones
 
 GIB = 1 << 30
 NODES = (NumaNode(0, (0, 1, 2, 3), (10, 21)), NumaNode(1, (4, 5, 6, 7), (21, 10)))

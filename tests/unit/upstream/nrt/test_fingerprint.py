@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.upstream.nrt.fingerprint import pod_fingerprint, xxhash64
+from cpuplan.upstream.nrt.podfingerprint import pod_fingerprint, xxhash64
 
 SEED = 2654435761
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from cpuplan.upstream.nrt.errors import NrtError
-from cpuplan.upstream.nrt.names import zone_id, zone_name
+from cpuplan.upstream.nrt.api import NrtError, zone_id, zone_name
 
 
 @pytest.mark.parametrize("number", [0, 1, 64, 1000])

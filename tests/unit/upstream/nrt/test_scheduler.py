@@ -2,11 +2,11 @@
 
 import pytest
 
-from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.kubelet.pods.qos import BEST_EFFORT, BURSTABLE, GUARANTEED
-from cpuplan.upstream.nrt.scheduler.filtering import judge_node
-from cpuplan.upstream.nrt.scheduler.scoring import score_node
-from cpuplan.upstream.nrt.scheduler.topologymanager import TopologyManager, read_topology_manager
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.kubernetes.qos import BEST_EFFORT, BURSTABLE, GUARANTEED
+from cpuplan.upstream.nrt.filter import judge_node
+from cpuplan.upstream.nrt.pluginhelpers import TopologyManager, read_topology_manager
+from cpuplan.upstream.nrt.score import score_node
 from tests.unit.upstream.nrt.objects import Json, nrt, pod, zone
 
 NODE = {"cpu": "16", "memory": "16Gi", "vendor.com/nic": "2", "vendor.com/card": "1"}

@@ -6,9 +6,8 @@ from cpuplan.change.impact.impact import Impact, Step
 from cpuplan.change.impact.rules.differences import listed
 from cpuplan.change.impact.rules.openshift.causes import Cause
 from cpuplan.change.impact.rules.table import RULES
-from cpuplan.upstream.mco.cost.actions import DRAIN, NONE, REBOOT, RESTART_CRIO, SPECIAL, Action
-from cpuplan.upstream.mco.cost.change import Change
-from cpuplan.upstream.mco.cost.impact import Update
+from cpuplan.upstream.mco.apihelpers import DRAIN, NONE, REBOOT, RESTART_CRIO, SPECIAL, Action
+from cpuplan.upstream.mco.update import Change, Update
 
 #: Actions that are not Restart, by what they do.
 _DOES = {

@@ -10,13 +10,11 @@ from cpuplan.components import kernel, kubelet
 from cpuplan.components.openshift import machineconfig
 from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.plan.expected.state import Expected
-from cpuplan.upstream.mco.cost.actions import REBOOT
-from cpuplan.upstream.mco.cost.change import Change
-from cpuplan.upstream.mco.cost.impact import Impact
-from cpuplan.upstream.mco.cost.policies import Policies
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.generated.kubelet import KUBELET_CONF
-from cpuplan.upstream.mco.generated.kubeletconfiguration import decode
+from cpuplan.upstream.mco.apihelpers import REBOOT, Policies
+from cpuplan.upstream.mco.common import McoError
+from cpuplan.upstream.mco.controller_helpers import decode_kubelet_configuration
+from cpuplan.upstream.mco.kubelet_config_controller import KUBELET_CONF
+from cpuplan.upstream.mco.update import Change, Impact
 
 #: Fields that the operator's templates of kubelet.conf set, in one release or another.
 _DEFAULTED = frozenset(
@@ -168,6 +166,6 @@ def _may_be_default(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -
 def _configuration(spec: Mapping[str, Any] | None) -> Mapping[str, Any]:
     given = (spec or {}).get("kubeletConfig")
     try:
-        return decode(given) if given is not None else {}
+        return decode_kubelet_configuration(given) if given is not None else {}
     except McoError:
         return {}

@@ -9,10 +9,9 @@ from cpuplan.change.impact.rules.differences import objects
 from cpuplan.change.impact.sides import Side
 from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import ROLE
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.generated.kubelet import KubeletConfigs
-from cpuplan.upstream.mco.pools import Object, name_of
-from cpuplan.upstream.mco.releases import Release
+from cpuplan.upstream.mco.common import McoError, Release
+from cpuplan.upstream.mco.helpers import Object, name_of
+from cpuplan.upstream.mco.kubelet_config_controller import KubeletConfigs
 
 #: The fields of kubelet.conf that the operator writes itself are the same on both sides, and left
 #: out of both.

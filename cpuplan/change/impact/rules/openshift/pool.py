@@ -13,13 +13,10 @@ from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import WORKER
 from cpuplan.plan.expected.state import Expected
 from cpuplan.platforms import versions
-from cpuplan.upstream.mco.cost.change import Change, change
-from cpuplan.upstream.mco.cost.impact import Node
-from cpuplan.upstream.mco.cost.policies import policies
-from cpuplan.upstream.mco.errors import McoError, RenderError
-from cpuplan.upstream.mco.fields import flag, mapping
-from cpuplan.upstream.mco.pools import Object, name_of
-from cpuplan.upstream.mco.releases import NEWEST, Release
+from cpuplan.upstream.mco.apihelpers import policies
+from cpuplan.upstream.mco.common import NEWEST, McoError, Release, RenderError, flag, mapping
+from cpuplan.upstream.mco.helpers import Object, name_of
+from cpuplan.upstream.mco.update import Change, Node, change
 
 #: How many nodes change at a time.
 _LIMIT = "maxUnavailable"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from cpuplan.upstream.dra.config import Config
-from cpuplan.upstream.dra.devices import build
-from cpuplan.upstream.dra.scheduler import cel
-from cpuplan.upstream.dra.scheduler.nodes import CelError
-from cpuplan.upstream.dra.topology import discover
+from cpuplan.upstream.dra import cel
+from cpuplan.upstream.dra.builder import build
+from cpuplan.upstream.dra.cel import CelError
+from cpuplan.upstream.dra.cpuinfo import discover
+from cpuplan.upstream.dra.driverconfig import Config
 from tests.machines.nrifiles import regular
 
 MACHINE = discover(regular(1, 4))

@@ -6,14 +6,20 @@ from itertools import combinations
 
 import pytest
 
-from cpuplan.upstream.dra.claims import Result
-from cpuplan.upstream.dra.config import Config
-from cpuplan.upstream.dra.devices import Device, build
-from cpuplan.upstream.dra.names import CAPACITY, CORE_ID, NUMA_NODE_ID, SOCKET_ID
-from cpuplan.upstream.dra.scheduler.matching import SchedulerError
-from cpuplan.upstream.dra.scheduler.requests import Constraint, Request, Spec
-from cpuplan.upstream.dra.scheduler.search import Search, StoppedError, Usage
-from cpuplan.upstream.dra.topology import discover
+from cpuplan.upstream.dra.allocator_incubating import (
+    Constraint,
+    Request,
+    SchedulerError,
+    Search,
+    Spec,
+    StoppedError,
+    Usage,
+)
+from cpuplan.upstream.dra.api import CAPACITY, CORE_ID, NUMA_NODE_ID, SOCKET_ID
+from cpuplan.upstream.dra.builder import Device, build
+from cpuplan.upstream.dra.cpuinfo import discover
+from cpuplan.upstream.dra.driver import Result
+from cpuplan.upstream.dra.driverconfig import Config
 from tests.machines.nrifiles import regular
 
 CLASSES: dict[str, tuple[str, ...]] = {"dra.cpu": ('device.driver == "dra.cpu"',)}

@@ -2,15 +2,17 @@
 
 import pytest
 
-from cpuplan.upstream.koordinator.annotations.pod import NumaNodeResource
-from cpuplan.upstream.koordinator.scheduler.cpus.cpu_accumulator import Wish
-from cpuplan.upstream.koordinator.scheduler.node_allocation import NodeAllocation, PodAllocation
-from cpuplan.upstream.koordinator.scheduler.options import TopologyOptions
-from cpuplan.upstream.koordinator.scheduler.request import Request
-from cpuplan.upstream.koordinator.scheduler.resource_manager import allocate
-from cpuplan.upstream.koordinator.scheduler.status import StatusError
-from cpuplan.upstream.kubelet.bits import bits_of, parse_cpus, to_text
-from cpuplan.upstream.kubelet.pods.pod import read_resources
+from cpuplan.upstream.koordinator.extension.numa_aware import NumaNodeResource
+from cpuplan.upstream.koordinator.nodenumaresource.cpu_accumulator import Wish
+from cpuplan.upstream.koordinator.nodenumaresource.node_allocation import (
+    NodeAllocation,
+    PodAllocation,
+)
+from cpuplan.upstream.koordinator.nodenumaresource.resource_manager import Request, allocate
+from cpuplan.upstream.koordinator.nodenumaresource.topology_options import TopologyOptions
+from cpuplan.upstream.koordinator.nodenumaresource.util import StatusError
+from cpuplan.upstream.kubernetes.bits import bits_of, parse_cpus, to_text
+from cpuplan.upstream.kubernetes.pod import read_resources
 from tests.machines.koordinator import machine
 
 #: Node 0 has CPUs 0-7, node 1 has 8-15; the kubelet keeps CPUs 0 and 1.

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.koordinator.annotations.topology import CpuManagerPolicy
-from cpuplan.upstream.koordinator.koordlet.nodetopology import topology_policy
-from cpuplan.upstream.koordinator.scheduler.args import read_args
-from cpuplan.upstream.koordinator.scheduler.policies import bind_policy
-from cpuplan.upstream.koordinator.scheduler.topology_options import (
+from cpuplan.upstream.koordinator.extension.numa_aware import CpuManagerPolicy
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import topology_policy
+from cpuplan.upstream.koordinator.nodenumaresource.scoring import read_args
+from cpuplan.upstream.koordinator.nodenumaresource.topology_options import (
     numa_policy,
     read_topology_options,
 )
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
+from cpuplan.upstream.koordinator.nodenumaresource.util import bind_policy
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
 
 _LABEL = "node.koordinator.sh/cpu-bind-policy"
 _CPUS = '{"detail": [{"id": 0}, {"id": 1, "core": 1}, {"id": 2, "core": 2}, {"id": 3, "core": 3}]}'

@@ -5,15 +5,20 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.koordinator.scheduler.admission import Admission
-from cpuplan.upstream.koordinator.scheduler.args import PluginArgs
-from cpuplan.upstream.koordinator.scheduler.node import NodeObject, SchedulerNode
-from cpuplan.upstream.koordinator.scheduler.plugin import Annotations, pre_bind, reserve, score_of
-from cpuplan.upstream.koordinator.scheduler.pod_state import pre_filter
-from cpuplan.upstream.koordinator.scheduler.status import StatusError
-from cpuplan.upstream.koordinator.scheduler.topology_options import read_topology_options
-from cpuplan.upstream.kubelet.errors import PanicError
-from cpuplan.upstream.kubelet.pods.pod import Pod, read_pod, read_resources
+from cpuplan.upstream.koordinator.nodenumaresource.node_allocation import NodeObject, SchedulerNode
+from cpuplan.upstream.koordinator.nodenumaresource.plugin import (
+    Admission,
+    Annotations,
+    pre_bind,
+    pre_filter,
+    reserve,
+    score_of,
+)
+from cpuplan.upstream.koordinator.nodenumaresource.scoring import PluginArgs
+from cpuplan.upstream.koordinator.nodenumaresource.topology_options import read_topology_options
+from cpuplan.upstream.koordinator.nodenumaresource.util import StatusError
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.kubernetes.pod import Pod, read_pod, read_resources
 
 ARGS = PluginArgs()
 LSR = {"koordinator.sh/qosClass": "LSR"}

@@ -2,8 +2,13 @@
 
 import pytest
 
-from cpuplan.upstream.koordinator.scheduler.topology_policy import Hint, Nodes, ProviderHints, merge
-from cpuplan.upstream.kubelet.errors import PanicError
+from cpuplan.upstream.koordinator.nodenumaresource.topologymanager import (
+    Hint,
+    Nodes,
+    ProviderHints,
+    merge,
+)
+from cpuplan.upstream.kubernetes.errors import PanicError
 
 BOTH = Nodes((0, 1))
 FIRST, SECOND, ANY = 0b01, 0b10, 0b11

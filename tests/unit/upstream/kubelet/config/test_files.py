@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.kubelet.config.files import StageError, load
-from cpuplan.upstream.kubelet.errors import KubeletError, PanicError
-from cpuplan.upstream.kubelet.go.durations import duration_text, parse_duration
+from cpuplan.upstream.kubelet.server import StageError, load
+from cpuplan.upstream.kubernetes.durations import duration_text, parse_duration
+from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
 
 FIELD = "Go struct field KubeletConfiguration"
 RESERVED = "Go struct field MemoryReservation.reservedMemory"

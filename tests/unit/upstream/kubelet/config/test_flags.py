@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.kubelet.config import files
-from cpuplan.upstream.kubelet.config.flags import Flags, parse
-from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.kubelet import server
+from cpuplan.upstream.kubelet.config.options import Flags, parse_flags
+from cpuplan.upstream.kubernetes.errors import KubeletError
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
 
 def test_files_and_folder_of_a_command() -> None:
-    flags = parse(
+    flags = parse_flags(
         [
             "--config=/a.yaml",
             "--config-dir",
@@ -65,7 +65,7 @@ def test_files_and_folder_of_a_command() -> None:
     ],
 )
 def test_flag_as_a_field(words: list[str], fields: dict[str, Any]) -> None:
-    assert parse(words).fields == fields
+    assert parse_flags(words).fields == fields
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_flag_as_a_field(words: list[str], fields: dict[str, Any]) -> None:
 )
 def test_command_that_a_kubelet_refuses(words: list[str], problem: str) -> None:
     with pytest.raises(KubeletError) as refused:
-        parse(words)
+        parse_flags(words)
     assert problem in str(refused.value)
 
 
@@ -91,14 +91,14 @@ def test_flags_win_over_files() -> None:
         + "cpuManagerPolicy: none\nkubeReserved: {cpu: 500m}\nfeatureGates: {MemoryQoS: true}\n"
     )
     drop_in = HEAD + "cpuManagerPolicy: static\n"
-    flags = parse(
+    flags = parse_flags(
         [
             "--cpu-manager-policy=none",
             "--kube-reserved=memory=1Gi",
             "--feature-gates=SidecarContainers=true",
         ]
     )
-    loaded = files.load(main, [drop_in], flags=flags.fields)
+    loaded = server.load(main, [drop_in], flags=flags.fields)
     assert loaded.errors == []
     assert loaded.config["cpuManagerPolicy"] == "none"
     assert loaded.config["kubeReserved"] == {"memory": "1Gi"}
@@ -106,6 +106,6 @@ def test_flags_win_over_files() -> None:
 
 
 def test_value_of_a_flag_that_no_kubelet_takes() -> None:
-    with pytest.raises(files.StageError) as refused:
-        files.load(HEAD, flags=parse(["--sync-frequency=often"]).fields)
+    with pytest.raises(server.StageError) as refused:
+        server.load(HEAD, flags=parse_flags(["--sync-frequency=often"]).fields)
     assert (refused.value.stage, str(refused.value)) == ("flags", 'time: invalid duration "often"')

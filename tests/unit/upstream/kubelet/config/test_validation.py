@@ -6,11 +6,11 @@ import pytest
 
 from cpuplan.platforms.versions import Version
 from cpuplan.upstream.kubelet.config.defaults import set_defaults
-from cpuplan.upstream.kubelet.config.rules.base import Given
+from cpuplan.upstream.kubelet.config.rules import Given
 from cpuplan.upstream.kubelet.config.validation import RULES, validate
-from cpuplan.upstream.kubelet.go.durations import MILLISECOND, SECOND
-from cpuplan.upstream.kubelet.quantity import ZERO, of
-from cpuplan.upstream.kubelet.releases.features import LATEST, Gates
+from cpuplan.upstream.kubernetes.durations import MILLISECOND, SECOND
+from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
+from cpuplan.upstream.kubernetes.quantity import ZERO, of
 
 ENFORCE = "enforceNodeAllocatable (--enforce-node-allocatable)"
 ALLOWLISTED = {"imagePullCredentialsVerificationPolicy": "NeverVerifyAllowlistedImages"}

@@ -2,10 +2,9 @@
 
 import pytest
 
-from cpuplan.upstream.mco.cost.actions import NONE, REBOOT
-from cpuplan.upstream.mco.cost.change import Change, change
-from cpuplan.upstream.mco.cost.impact import Node
-from cpuplan.upstream.mco.errors import RenderError
+from cpuplan.upstream.mco.apihelpers import NONE, REBOOT
+from cpuplan.upstream.mco.common import RenderError
+from cpuplan.upstream.mco.update import Change, Node, change
 from tests.unit.upstream.mco.objects import Json, ignition, machine_config, pool
 
 CNF = pool("cnf", "worker", "cnf")

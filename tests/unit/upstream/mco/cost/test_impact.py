@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.mco.cost import legacy
-from cpuplan.upstream.mco.cost.actions import NONE, REBOOT, RELOAD_CRIO, RESTART_CRIO, Action
-from cpuplan.upstream.mco.cost.impact import Impact, Node, Update, impact
+from cpuplan.upstream.mco import update
+from cpuplan.upstream.mco.apihelpers import NONE, REBOOT, RELOAD_CRIO, RESTART_CRIO, Action
+from cpuplan.upstream.mco.update import Impact, Node, Update, impact
 from tests.unit.upstream.mco.objects import Json, file, files, ignition, machine_config, units
 
 RELOADED = Action("Reload", "crio.service")
@@ -120,9 +120,9 @@ def test_the_legacy_path_of_4_15_knows_no_folders() -> None:
 def test_a_restart_is_not_taken_back_since_4_16() -> None:
     bundle = "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt"
     paths = [bundle, "/etc/containers/policy.json"]
-    assert legacy.action(["files"], paths, (4, 16)) == RESTART_CRIO
-    assert legacy.action(["files"], paths, (4, 15)) == RELOAD_CRIO
-    assert legacy.action(["files"], [*paths, "/etc/x"], (4, 16)) == REBOOT
+    assert update.legacy_action(["files"], paths, (4, 16)) == RESTART_CRIO
+    assert update.legacy_action(["files"], paths, (4, 15)) == RELOAD_CRIO
+    assert update.legacy_action(["files"], [*paths, "/etc/x"], (4, 16)) == REBOOT
 
 
 def users(*keys: str, name: str = "core") -> Json:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from cpuplan.upstream.mco.cost.actions import DRAIN, NONE, REBOOT, SPECIAL, Action
-from cpuplan.upstream.mco.cost.policies import Policies, policies
+from cpuplan.upstream.mco.apihelpers import DRAIN, NONE, REBOOT, SPECIAL, Action, Policies, policies
 from tests.unit.upstream.mco.objects import Json
 
 RESTART = Action("Restart", "a.service")

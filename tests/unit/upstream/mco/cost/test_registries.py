@@ -4,10 +4,10 @@ from urllib.parse import quote
 
 import pytest
 
-from cpuplan.upstream.mco.cost.actions import SPECIAL
-from cpuplan.upstream.mco.cost.impact import Update, impact
-from cpuplan.upstream.mco.cost.registries import is_safe, read
-from cpuplan.upstream.mco.errors import McoError
+from cpuplan.upstream.mco.apihelpers import SPECIAL
+from cpuplan.upstream.mco.common import McoError
+from cpuplan.upstream.mco.drain import is_safe, read_registries
+from cpuplan.upstream.mco.update import Update, impact
 from tests.unit.upstream.mco.objects import Json, file, files, machine_config
 
 PATH = "/etc/containers/registries.conf"
@@ -79,4 +79,4 @@ def test_a_file_that_is_not_toml_stops_the_node() -> None:
 )
 def test_not_read(text: bytes) -> None:
     with pytest.raises(McoError):
-        read(text)
+        read_registries(text)

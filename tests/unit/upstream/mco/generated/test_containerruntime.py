@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.generated.containerruntime import STORAGE_CONF, ContainerRuntimeConfigs
+from cpuplan.upstream.mco.common import McoError
+from cpuplan.upstream.mco.container_runtime_config_controller import (
+    STORAGE_CONF,
+    ContainerRuntimeConfigs,
+)
 from tests.unit.upstream.mco.objects import Json, pool
 
 NAME = "99-worker-generated-containerruntime"

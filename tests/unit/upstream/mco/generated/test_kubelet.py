@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 import yaml
 
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.generated.kubelet import (
+from cpuplan.upstream.mco.common import McoError
+from cpuplan.upstream.mco.controller_helpers import SUFFIX
+from cpuplan.upstream.mco.kubelet_config_controller import (
     KUBELET_CONF,
     LOGGING,
     NODE_SIZING,
     KubeletConfigs,
     installed,
 )
-from cpuplan.upstream.mco.generated.objects import SUFFIX
-from cpuplan.upstream.mco.render import render
+from cpuplan.upstream.mco.render_controller import render
 from tests.unit.upstream.mco.objects import Json, pool
 
 POOLS = [pool("worker"), pool("master"), pool("cnf", "worker", "cnf")]

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from cpuplan.upstream.mco.generated.names import managed_name
-from cpuplan.upstream.mco.generated.objects import SUFFIX, Source
+from cpuplan.upstream.mco.controller_helpers import SUFFIX, Source, managed_name
 from tests.unit.upstream.mco.objects import pool
 
 POOL = pool("worker")

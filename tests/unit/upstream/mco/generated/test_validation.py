@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.generated.validation import (
+from cpuplan.upstream.mco.common import McoError
+from cpuplan.upstream.mco.controller_helpers import (
     validate_container_runtime_config,
     validate_kubelet_config,
     validate_static_pods,

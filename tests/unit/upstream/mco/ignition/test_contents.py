@@ -5,8 +5,8 @@ import gzip
 
 import pytest
 
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.ignition.contents import contents
+from cpuplan.upstream.mco.common import McoError
+from cpuplan.upstream.mco.ignition.url import contents
 from tests.unit.upstream.mco.objects import Json, file, files
 
 

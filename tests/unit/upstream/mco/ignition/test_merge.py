@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.mco.ignition.encode import encode
+from cpuplan.upstream.mco.ignition.config import parse
 from cpuplan.upstream.mco.ignition.merge import merge
-from cpuplan.upstream.mco.ignition.parse import parse
+from cpuplan.upstream.mco.ignition.types import encode
 from tests.unit.upstream.mco.objects import Json, file, files, ignition, units
 
 

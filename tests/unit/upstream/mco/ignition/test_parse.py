@@ -2,9 +2,9 @@
 
 import pytest
 
-from cpuplan.upstream.mco.errors import ConversionError, IgnitionError
-from cpuplan.upstream.mco.ignition.encode import encode
-from cpuplan.upstream.mco.ignition.parse import parse
+from cpuplan.upstream.mco.common import ConversionError, IgnitionError
+from cpuplan.upstream.mco.ignition.config import parse
+from cpuplan.upstream.mco.ignition.types import encode
 from tests.unit.upstream.mco.objects import Json, file, files, ignition, units
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuplan.upstream.mco.ignition import storage
+from cpuplan.upstream.mco.ignition import validate
 
 Json = dict[str, Any]
 
@@ -19,7 +19,7 @@ MANY = 50_000
 
 
 def problems(rule: str, config: Json) -> list[str]:
-    return [problem for _, problem in getattr(storage, rule)(config, (3, 5, 0))]
+    return [problem for _, problem in getattr(validate, rule)(config, (3, 5, 0))]
 
 
 def in_pairs(partitions: list[Json]) -> bool:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.mco.errors import IgnitionError
-from cpuplan.upstream.mco.ignition.parse import parse
+from cpuplan.upstream.mco.common import IgnitionError
+from cpuplan.upstream.mco.ignition.config import parse
 from tests.unit.upstream.mco.objects import Json, file, files, ignition, units
 
 UNIT = {"name": "a.service", "contents": "[Service]\nExecStart=/bin/true\n"}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.nri.balloons.decoding import decode
-from cpuplan.upstream.nri.balloons.policy import Policy
-from cpuplan.upstream.nri.errors import NriError
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.nri.api import NriError
+from cpuplan.upstream.nri.balloons.balloons_policy import Policy
+from cpuplan.upstream.nri.balloons.setup import decode
 from tests.machines.nrifiles import arriving, isolated, policy, regular
 
 DUAL = regular(2, 4)  # node 0: 0-3,8-11; node 1: 4-7,12-15

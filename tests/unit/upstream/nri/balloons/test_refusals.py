@@ -2,9 +2,9 @@
 
 import pytest
 
-from cpuplan.upstream.nri.balloons.decoding import decode
-from cpuplan.upstream.nri.balloons.policy import Policy
-from cpuplan.upstream.nri.errors import NriError
+from cpuplan.upstream.nri.api import NriError
+from cpuplan.upstream.nri.balloons.balloons_policy import Policy
+from cpuplan.upstream.nri.balloons.setup import decode
 from tests.machines.nrifiles import policy, regular
 
 SMALL = regular(1, 4)

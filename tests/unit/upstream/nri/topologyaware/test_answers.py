@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from cpuplan.upstream.kubelet.bits import to_text
-from cpuplan.upstream.nri.common.pods import Container, Pod, Resources, container
-from cpuplan.upstream.nri.errors import NriError
+from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.nri.api import NriError
+from cpuplan.upstream.nri.pods import Container, Pod, Resources, container
 from cpuplan.upstream.nri.topologyaware.config import decode
-from cpuplan.upstream.nri.topologyaware.policy import Policy
+from cpuplan.upstream.nri.topologyaware.topology_aware_policy import Policy
 from tests.machines.nrifiles import isolated, regular
 
 Json = dict[str, Any]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cpuplan.upstream.nri.errors import NriError
+from cpuplan.upstream.nri.api import NriError
 from cpuplan.upstream.nri.topologyaware.config import decode
-from cpuplan.upstream.nri.topologyaware.policy import Policy
+from cpuplan.upstream.nri.topologyaware.topology_aware_policy import Policy
 from tests.machines.nrifiles import arriving, isolated, regular
 
 DUAL = regular(2, 4)  # node 0: 0-3,8-11; node 1: 4-7,12-15

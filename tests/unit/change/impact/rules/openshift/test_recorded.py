@@ -8,10 +8,8 @@ import pytest
 
 from cpuplan.change.impact.impact import Impact, worst
 from cpuplan.change.impact.rules.openshift import actions
-from cpuplan.upstream.mco.cost.change import change
-from cpuplan.upstream.mco.cost.impact import Node
-from cpuplan.upstream.mco.errors import McoError
-from cpuplan.upstream.mco.releases import NEWEST
+from cpuplan.upstream.mco.common import NEWEST, McoError
+from cpuplan.upstream.mco.update import Node, change
 from tests.projects import SHARED, needs_shared
 
 Json = dict[str, Any]

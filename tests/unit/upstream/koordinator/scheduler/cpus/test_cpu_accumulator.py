@@ -2,16 +2,16 @@
 
 import pytest
 
-from cpuplan.upstream.koordinator.scheduler.cpus.allocated import Allocated
-from cpuplan.upstream.koordinator.scheduler.cpus.cpu_accumulator import (
+from cpuplan.upstream.koordinator.nodenumaresource.cpu_accumulator import (
+    Allocated,
+    Ordering,
     Wish,
     take_cpus,
     take_preferred_cpus,
 )
-from cpuplan.upstream.koordinator.scheduler.cpus.ordering import Ordering
-from cpuplan.upstream.koordinator.scheduler.cpus.topology import CPUTopology
-from cpuplan.upstream.kubelet.bits import parse_cpus, to_text
-from cpuplan.upstream.kubelet.errors import KubeletError
+from cpuplan.upstream.koordinator.nodenumaresource.cpu_topology import CPUTopology
+from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
+from cpuplan.upstream.kubernetes.errors import KubeletError
 from tests.machines.koordinator import machine
 
 DUAL = machine(2, 1, 4)  # node 0: 0-7, node 1: 8-15

@@ -1,0 +1,1 @@
+"""Koordinator's labels and annotations: their names, and their values as Go has them."""

@@ -1,0 +1,1 @@
+"""The plugin NodeNUMAResource of koord-scheduler."""

@@ -1,1 +1,0 @@
-"""The plugin NodeNUMAResource of koord-scheduler (pkg/scheduler/plugins/nodenumaresource)."""

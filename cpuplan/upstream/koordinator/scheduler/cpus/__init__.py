@@ -1,1 +1,0 @@
-"""CPUs of a node, who has them, and which a pod gets."""

@@ -1,1 +1,0 @@
-"""Admission of the ConfigMap slo-controller-config (pkg/webhook/cm/plugins/sloconfig)."""

@@ -1,1 +1,0 @@
-"""What the kubelet refuses in its configuration, by subject; the table is in `validation`."""

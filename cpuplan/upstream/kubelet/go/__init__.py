@@ -1,1 +1,0 @@
-"""What Go does with text, JSON and durations."""

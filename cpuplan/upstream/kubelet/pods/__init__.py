@@ -1,1 +1,0 @@
-"""Pods: what they ask for, their defaults and QoS classes."""

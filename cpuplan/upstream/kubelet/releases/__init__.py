@@ -1,1 +1,0 @@
-"""What changed with which release: gates, options, behaviour."""

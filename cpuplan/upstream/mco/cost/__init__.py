@@ -1,1 +1,0 @@
-"""What a change costs on a node: reboots, drains, restarts of services, or nothing."""

@@ -1,1 +1,0 @@
-"""The MachineConfigs that the operator writes of KubeletConfigs and ContainerRuntimeConfigs."""

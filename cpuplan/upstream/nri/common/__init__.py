@@ -1,1 +1,0 @@
-"""What both resource policies make of containers, expressions and configuration files."""

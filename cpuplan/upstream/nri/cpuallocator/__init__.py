@@ -1,1 +1,0 @@
-"""The CPU allocator that both resource policies use (pkg/cpuallocator)."""

@@ -1,1 +1,0 @@
-"""What the plugin reads of /sys (pkg/sysfs), with its mistakes."""

@@ -1,1 +1,0 @@
-"""NodeResourceTopologyMatch of scheduler-plugins: which nodes it passes, and how it ranks them."""

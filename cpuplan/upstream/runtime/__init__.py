@@ -1,1 +1,0 @@
-"""What CRI-O and the kernel make of containers: cgroups, mixed CPUs, QoS sets."""

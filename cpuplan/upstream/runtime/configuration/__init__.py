@@ -1,1 +1,0 @@
-"""CRI-O's configuration as its daemon reads it: files, their merge, and what it refuses when."""
