@@ -3,7 +3,7 @@
 set -euo pipefail
 
 root=${ROOT:-}
-list=$root/var/lib/cpuplan/base/files
+list=$root/var/lib/cpuplan/files
 [[ -e $list ]] || exit 0
 rm -f "$root/etc/cpuplan/arguments" "$root/etc/cpuplan/units" "$root/etc/default/grub.d/50-cpuplan.cfg"
 bash "$root/usr/local/bin/cpuplan-apply.sh"
