@@ -15,7 +15,7 @@ from benchmarks import mistakes
 from benchmarks.recorded import recorded
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.plan import NodeClass
-from cpuplan.solve import common, model, solver
+from cpuplan.solve import layouts, model, solver
 from cpuplan.solve.rules import problem_of
 from tests.unit.solve.problems import locate, machine, node_class
 
@@ -183,7 +183,7 @@ def main() -> None:
     row("33 tenants on 32 caches, refused", seconds(lambda: unfit(too_many), runs), 2)
     row("the same, explained", seconds(lambda: refused(too_many), 1), 2)
     for cpus in (256, 896):
-        work = partial(common.solve, unlike(cpus), locate)
+        work = partial(layouts.solve_common, unlike(cpus), locate)
         row(f"one layout for 4 unlike machines of {cpus} CPUs", seconds(work, runs), 1)
     nodes = [node_class(topology, COMMON) for _, topology in recorded()]
     if nodes:

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from cpuplan import pipeline
 from cpuplan.cli.main import run
-from cpuplan.solve import effort
+from cpuplan.solve import budget
 from cpuplan.upstream.kubelet import manager
 from cpuplan.upstream.kubelet.cpumanager import state
 from cpuplan.workers import Workers
@@ -146,7 +146,7 @@ def _edited_meanwhile(project: Path) -> AbstractContextManager[object]:
         return made(*given)
 
     made = backends.tree
-    return patch("cpuplan.backends.tree", tree)
+    return patch("cpuplan.backends.base", tree)
 
 
 def _few_names(project: Path) -> AbstractContextManager[object]:
@@ -161,7 +161,7 @@ def _wrong_type(_project: Path) -> AbstractContextManager[object]:
     def number_for_text(configuration: dict[str, Any]) -> bytes:
         return to_file(configuration | {"apiVersion": 1})
 
-    return patch("cpuplan.backends.kubernetes.node.to_file", number_for_text)
+    return patch("cpuplan.backends.kubernetes.to_file", number_for_text)
 
 
 def _without_a_package(_project: Path) -> AbstractContextManager[object]:
@@ -719,7 +719,7 @@ def _killed_workers(_project: Path) -> Iterator[None]:
     copy = multiprocessing.get_context("fork")  # it has the patches, too
     with (
         patch("cpuplan.workers.divide._MANY", 0),
-        patch("cpuplan.workers.processes._context", lambda *_: copy),
+        patch("cpuplan.workers.executors._context", lambda *_: copy),
         patch("cpuplan.pipeline.perclass.batch.make", end),
     ):
         yield
@@ -736,7 +736,7 @@ def _older_workers(_project: Path) -> Iterator[None]:
     with (
         ThreadPoolExecutor(1) as executor,
         patch("cpuplan.workers.dask.scheduler") as scheduler,
-        patch("cpuplan.workers.remote.edition", side_effect=[own, other]),
+        patch("cpuplan.workers.executors.edition", side_effect=[own, other]),
     ):
         scheduler.return_value = nullcontext(Workers(1, executor))
         yield
@@ -759,12 +759,12 @@ def _committed_cache(project: Path) -> Iterator[None]:
 
 def _nothing_found(_: Path) -> AbstractContextManager[object]:
     """A second of work that is over before it begins."""
-    return patch.object(effort.Effort, "check", side_effect=effort.UndecidedError)
+    return patch.object(budget.Effort, "check", side_effect=budget.UndecidedError)
 
 
 def _nothing_explained(_: Path) -> AbstractContextManager[object]:
     """A second of work that is over with the proof."""
-    return patch("cpuplan.solve.feasibility.budget", side_effect=effort.UndecidedError)
+    return patch("cpuplan.solve.feasibility.most_calls", side_effect=budget.UndecidedError)
 
 
 CONTEXTS: dict[str, Context] = {

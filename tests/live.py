@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cpuplan import backends
-from cpuplan.backends import compiled, state
+from cpuplan.backends import parts, state
 from cpuplan.backends.openshift import merged
 from cpuplan.base.emit import to_json, to_yaml
 from cpuplan.check.cluster.objects import Objects
@@ -20,7 +20,7 @@ from cpuplan.plan.expected import objects as files
 from cpuplan.plan.expected import topologies
 from cpuplan.plan.expected.objects import Compiled
 from cpuplan.plan.expected.state import Expected, read
-from cpuplan.simulate.koordinatorfiles.objects import objects as read_objects
+from cpuplan.simulate.files.objects import objects as read_objects
 from cpuplan.upstream.kubernetes.quantity import parse
 
 RENDERED_NAME = "rendered-worker-cnf-0123456789abcdef0123456789abcdef"
@@ -41,8 +41,8 @@ class Cluster:
             state.text(plan, backend, facts.get(plan.node_class.key)) for plan, backend in named
         ]
         self.expected: list[Expected] = list(map(read, states))
-        made = [compiled.of_class(plan, backend.manifests(plan)) for plan, backend in named]
-        listed = compiled.files("lab", made, (), plans)
+        made = [parts.of_class(plan, backend.manifests(plan)) for plan, backend in named]
+        listed = parts.files("lab", made, (), plans)
         self.compiled: tuple[Compiled, ...] = tuple(
             files.read(data.decode()) for data in listed.values()
         )

@@ -5,7 +5,7 @@ from fnmatch import fnmatch
 import pytest
 import yaml
 
-from cpuplan.backends.argocd.kinds import CLUSTER_KINDS, KOORDINATOR_KINDS, NAMESPACED_KINDS
+from cpuplan.backends.base import CLUSTER_KINDS, KOORDINATOR_KINDS, NAMESPACED_KINDS
 from cpuplan.base.cpuset import EMPTY
 from cpuplan.diagnostics import errors
 from cpuplan.language.model.pools import HIDDEN, POOLS

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from cpuplan.backends.argocd.kinds import CLUSTER_KINDS, NAMESPACED_KINDS
+from cpuplan.backends.base import CLUSTER_KINDS, NAMESPACED_KINDS
 from cpuplan.language.model.pools import POOLS
 from cpuplan.language.read.documents import KINDS
 from tests.projects import DOCUMENTS, REPOSITORY

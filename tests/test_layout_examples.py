@@ -17,8 +17,8 @@ from cpuplan.language.model.pools import GoalName
 from cpuplan.language.model.rulebook import EXPERT_RULES
 from cpuplan.language.model.switches import RuleName
 from cpuplan.plan import NodeClass
-from cpuplan.simulate import traps
-from cpuplan.solve import solver, statements
+from cpuplan.simulate import startup
+from cpuplan.solve import solver
 from tests.projects import REPOSITORY
 from tests.unit.solve.problems import locate, machine, node_class
 
@@ -71,11 +71,11 @@ def example(block: str) -> NodeClass:
 )
 def test_example(block: str) -> None:
     node = example(block)
-    assert not statements.check(node, locate)
+    assert not solver.check_statements(node, locate)
     plan = solver.solve(node, locate)
     assert solver.verify(node, {pool.name: pool.cpus for pool in (*plan.pools, *plan.sets)})
     node_plan = configure(plan)
-    assert not errors([*checks.check(node_plan, locate), *traps.check(node_plan, locate)])
+    assert not errors([*checks.check(node_plan, locate), *startup.check(node_plan, locate)])
 
 
 def test_all_rules_and_goals_are_documented() -> None:

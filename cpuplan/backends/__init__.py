@@ -6,7 +6,6 @@ from itertools import chain, groupby
 from cpuplan.backends import (
     admission,
     bottlerocket,
-    compiled,
     deliveries,
     dra,
     embedded,
@@ -14,16 +13,23 @@ from cpuplan.backends import (
     kubernetes,
     openshift,
     parts,
-    planfile,
     rollouts,
     state,
-    synced,
     talos,
     verify,
 )
 from cpuplan.backends import delivery as by_git
-from cpuplan.backends.base import Backend, Facts, Files, Key, object_of, to_file
-from cpuplan.backends.managed import Managed, of_objects
+from cpuplan.backends import delivery as synced
+from cpuplan.backends.base import (
+    Backend,
+    Facts,
+    Files,
+    Key,
+    Managed,
+    object_of,
+    of_objects,
+    to_file,
+)
 from cpuplan.backends.parts import Every, Wanted
 from cpuplan.base.progress import follow, stage
 from cpuplan.components.base import Component
@@ -180,7 +186,7 @@ def _cluster(
         *koordinator.cluster_manifests(with_files),
         *verify.policies(with_files),
     ]
-    of_cluster = compiled.files(cluster, (each.compiled for each in of_classes), shared, with_files)
+    of_cluster = parts.files(cluster, (each.compiled for each in of_classes), shared, with_files)
     shared += verify.cluster_manifests(with_files, of_cluster)
     made = [
         *chain.from_iterable(each.objects for each in of_classes),
@@ -191,7 +197,7 @@ def _cluster(
     objects = of_objects(cluster, by_git.host_of(plans), by_name.values(), stays)
     files = {
         **stays,
-        **{planfile.path(node): planfile.render(node) for node in plans if node.spec.paused},
+        **{state.plan_path(node): state.render_plan(node) for node in plans if node.spec.paused},
         **by_git.cluster_files(cluster, plans, by_name.values(), stays),
         **dict(chain.from_iterable(each.files.items() for each in of_classes)),
         **of_cluster,

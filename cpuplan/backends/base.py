@@ -1,15 +1,109 @@
-"""What all backends share: Kubernetes objects as files, and what Argo CD must know of them."""
+"""What all backends share: Kubernetes objects as files, nodes' files, and what is known of each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from cpuplan.backends.tree import NodeFile
+from cpuplan.base import yaml11
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.base import Component
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
+from cpuplan.fleet.hosting import HOST
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Value
+
+NAMESPACED_KINDS = (
+    ("", "ConfigMap"),
+    ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
+    ("config.nri", "BalloonsPolicy"),
+    ("config.nri", "TopologyAwarePolicy"),
+    ("tuned.openshift.io", "Tuned"),
+)
+CLUSTER_KINDS = (
+    ("", "Namespace"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+    ("machineconfiguration.openshift.io", "KubeletConfig"),
+    ("machineconfiguration.openshift.io", "MachineConfig"),
+    ("machineconfiguration.openshift.io", "MachineConfigPool"),
+    ("node.k8s.io", "RuntimeClass"),
+    ("performance.openshift.io", "PerformanceProfile"),
+    ("resource.k8s.io", "DeviceClass"),
+    ("skyhook.nvidia.com", "Skyhook"),
+)
+#: The same where Koordinator gives CPUs to pods.
+KOORDINATOR_KINDS = (
+    ("", "Node"),
+    ("config.koordinator.sh", "ClusterColocationProfile"),
+)
+#: The same where a cluster verifies its nodes.
+VERIFY_KINDS = (
+    ("", "ServiceAccount"),
+    ("apps", "DaemonSet"),
+    ("batch", "Job"),
+    ("monitoring.coreos.com", "PodMonitor"),
+    ("monitoring.coreos.com", "PrometheusRule"),
+    ("networking.k8s.io", "NetworkPolicy"),
+    ("rbac.authorization.k8s.io", "Role"),
+    ("rbac.authorization.k8s.io", "RoleBinding"),
+)
+VERIFY_CLUSTER_KINDS = (
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("security.openshift.io", "SecurityContextConstraints"),
+)
+
+
+class NodeFile(NamedTuple):
+    """A file of a node's root file system.
+
+    Git keeps no mode of files below `out/`, so that units run scripts by their shell, and 0755
+    is for what other programs run.
+    """
+
+    data: bytes
+    mode: int = 0o644
+    #: The name of the component whose settings it has.
+    component: str = ""
+
+    @property
+    def text(self) -> str:
+        """Its content; all files are text."""
+        return self.data.decode()
+
+    @property
+    def permissions(self) -> str:
+        """Its mode as `chmod` reads it."""
+        return f"{self.mode:04o}"
+
+
+class NodeTree(NamedTuple):
+    """The content of a node of one class."""
+
+    #: By absolute path, in the order of the paths; nothing of a boot loader.
+    files: Mapping[str, NodeFile]
+    #: The words of the kernel command line that are added to what the node boots with.
+    arguments: tuple[str, ...]
+    #: Names of units that are enabled; others are started by units, or by udev.
+    enabled: tuple[str, ...]
+    #: The KubeletConfiguration of the kubelet's drop-in, which is among the files too.
+    kubelet: Mapping[str, Any]
+    #: Whether the operating system may read /etc/default/grub.d.
+    has_grub_folder: bool = True
+
+    def moved(self, old: str, new: str) -> "NodeTree":
+        """The same with the files below `old` in `new`, also where other files name them."""
+        before, after = f"{old}/".encode(), f"{new}/".encode()
+        files = {
+            path.replace(f"{old}/", f"{new}/", 1) if path.startswith(f"{old}/") else path: (
+                file._replace(data=file.data.replace(before, after))
+            )
+            for path, file in self.files.items()
+        }
+        return self._replace(files=dict(sorted(files.items())))
+
 
 #: Cluster and name of a class, and facts of its expected state.
 Key: TypeAlias = tuple[str, str]
@@ -142,3 +236,57 @@ def metadata(
     if labels:
         made["labels"] = dict(labels)
     return made
+
+
+class Managed(NamedTuple):
+    """One object."""
+
+    #: The cluster whose folder it is in, and the one that it belongs into.
+    cluster: str
+    destination: str
+    api: str
+    kind: str
+    name: str
+    #: "" of objects without one.
+    namespace: str = ""
+
+    @property
+    def group(self) -> str:
+        """The API group; "" for the core."""
+        return self.api.rpartition("/")[0]
+
+    @property
+    def group_kind(self) -> tuple[str, str]:
+        """API group and kind."""
+        return self.group, self.kind
+
+    @property
+    def is_for_host(self) -> bool:
+        """Whether it belongs into the cluster that hosts the control plane of another."""
+        return self.cluster != self.destination
+
+
+def of_objects(
+    cluster: str, host: str, objects: Iterable[Object], kept: Mapping[str, bytes]
+) -> Iterator[Managed]:
+    """The objects of a cluster; `kept` are the files of paused classes, by path."""
+    for each in objects:
+        destination = host if each.is_for_host else cluster
+        yield Managed(cluster, destination, each.api, each.kind, each.name, each.namespace)
+    for path, data in kept.items():
+        if "/manifests/" in path:
+            destination = host if f"/{HOST}/" in path else cluster
+            for document in yaml11.load(data.decode()):
+                yield _managed(cluster, destination, document)
+
+
+def _managed(cluster: str, destination: str, data: Mapping[str, Any]) -> Managed:
+    metadata = data["metadata"]
+    return Managed(
+        cluster,
+        destination,
+        str(data["apiVersion"]),
+        str(data["kind"]),
+        str(metadata["name"]),
+        str(metadata.get("namespace", "")),
+    )

@@ -7,7 +7,7 @@ settings-extensions/kubernetes and modeled-types). Its store keeps no order of b
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan.backends import kubernetes, lacking
+from cpuplan.backends import kubernetes, unsupported
 from cpuplan.base.emit import to_toml
 from cpuplan.components import cmdline, kernel, kubelet
 from cpuplan.components.base import Component
@@ -49,9 +49,9 @@ _RESERVED_MEMORY, _MEMORY_TABLE = "reservedMemory", "memory-manager-reserved-mem
 _OPTION, _OPTIONS = "cpuManagerPolicyOptions.full-pcpus-only", "cpu-manager-policy-options"
 #: Arguments whose order has a meaning.
 _ORDERED = ("hugepages", "hugepagesz")
-manifests = lacking.manifests
-node_files = lacking.node_files
-on_node = lacking.on_node
+manifests = unsupported.manifests
+node_files = unsupported.node_files
+on_node = unsupported.on_node
 expected = kubernetes.expected
 check_cluster = kubernetes.check_cluster
 expected_of_cluster = kubernetes.expected_of_cluster
@@ -60,13 +60,13 @@ facts_of_cluster = kubernetes.facts_of_cluster
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """What needs files, units or CRI-O, and what its settings have no name for."""
-    yield from lacking.check(plan, _LACKING, locate)
+    yield from unsupported.check(plan, _LACKING, locate)
     for setting in plan.settings.of(kubelet.NAME):
         if not _is_known(setting):
-            yield lacking.refused(plan, setting, locate)
+            yield unsupported.refused(plan, setting, locate)
     for setting in plan.settings.of(kernel.NAME):
         if setting.key.startswith(_ORDERED):
-            yield lacking.refused(plan, setting, locate)
+            yield unsupported.refused(plan, setting, locate)
 
 
 def delivered(plan: ConfiguredPlan) -> Mapping[str, bytes]:

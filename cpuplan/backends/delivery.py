@@ -1,15 +1,17 @@
-"""Delivery by Git: Kustomize's files around each cluster's objects (docs/gitops.md)."""
+"""Delivery by Git: Kustomize's files around each cluster's objects, and what syncs them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from cpuplan.backends import rollouts
-from cpuplan.backends.base import Files, Object, to_file
+from cpuplan.backends import argocd, flux, koordinator, rollouts, verify
+from cpuplan.backends.base import Files, Managed, Object, to_file
 from cpuplan.base.emit import to_json
 from cpuplan.base.resources import resource
 from cpuplan.fleet.hosting import HOST, application
 from cpuplan.language.model.base import has_key
-from cpuplan.plan import NodePlan
+from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.plan import ConfiguredPlan, NodePlan
 
 
 def git_files() -> Files:
@@ -30,7 +32,7 @@ def cluster_files(
     hosting = [each for each in written if each.is_for_host]
     folder = f"clusters/{cluster}"
     return {
-        **_folder(folder, own, stays, facts(cluster, plans)),
+        **_folder(folder, own, stays, git_facts(cluster, plans)),
         **_folder(f"{folder}/{HOST}", hosting, stays, facts_of_host(cluster, plans)),
     }
 
@@ -71,7 +73,7 @@ def _folder(
     return made
 
 
-def facts(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:
+def git_facts(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:
     """What the ApplicationSet must know of a cluster."""
     first = plans[0].node_class
     wave = rollouts.wave_of_cluster(first) if rollouts.waves_of_clusters(plans) else None
@@ -86,4 +88,74 @@ def facts(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:
 def facts_of_host(cluster: str, plans: Sequence[NodePlan]) -> dict[str, Any]:
     """The same of what belongs into the cluster that hosts it."""
     named = {"name": application(cluster), "destination": host_of(plans)}
-    return {**facts(cluster, plans), **named}
+    return {**git_facts(cluster, plans), **named}
+
+
+def files(
+    plans: Sequence[ConfiguredPlan], delivery: DeliverySpec, objects: Iterable[Managed]
+) -> Files:
+    """The files of the tools that the document names, by path below `out/`."""
+    managed = tuple(objects)
+    made: Files = {}
+    if "argocd" in delivery.tools:
+        made |= argocd.files(_inputs(plans, delivery, managed))
+    if "flux" in delivery.tools:
+        made |= flux.files(delivery, managed)
+    return made
+
+
+def _inputs(
+    plans: Sequence[ConfiguredPlan], delivery: DeliverySpec, objects: tuple[Managed, ...]
+) -> argocd.Inputs:
+    return argocd.Inputs(
+        delivery,
+        objects,
+        of_koordinator=tuple(koordinator.ignored_differences(plans)),
+        verifies=bool(verify.are_in(plans)),
+        pauses=any("paused" in rollouts.of_pool(plan) for plan in plans),
+        waves=tuple(rollouts.waves_of_clusters(plans)),
+        windows=tuple(_windows(plans, objects)),
+        clusters=tuple(_clusters(plans, objects)),
+    )
+
+
+def _of_cluster(
+    plans: Sequence[ConfiguredPlan],
+) -> Iterable[tuple[str, list[ConfiguredPlan]]]:
+    for cluster, group in groupby(plans, key=lambda plan: plan.node_class.cluster):
+        yield cluster, list(group)
+
+
+def _windows(
+    plans: Sequence[ConfiguredPlan], objects: Sequence[Managed]
+) -> Iterable[Mapping[str, Any]]:
+    """The windows of each cluster; those of several that have the same ones once."""
+    applications: dict[Any, list[str]] = {}
+    hosted = {each.cluster for each in objects if each.is_for_host}
+    for cluster, members in _of_cluster(plans):
+        # All intents of a cluster say the same (CP676).
+        for window in members[0].spec.rollout.windows:
+            names = [cluster, *([application(cluster)] if cluster in hosted else [])]
+            applications.setdefault(window, []).extend(f"cpuplan-{name}" for name in names)
+    for window, names in applications.items():
+        yield {
+            "kind": "allow",
+            "schedule": window.schedule,
+            "duration": window.duration,
+            "timeZone": window.time_zone,
+            "applications": names,
+        }
+
+
+def _clusters(
+    plans: Sequence[ConfiguredPlan], objects: Sequence[Managed]
+) -> Iterable[Mapping[str, Any]]:
+    """What the folders of clusters say in cluster.json, with the cluster that is compiled."""
+    for cluster, members in _of_cluster(plans):
+        own = [each for each in objects if each.cluster == cluster]
+        facts = git_facts(cluster, members)
+        if any(not each.is_for_host for each in own):
+            yield {**facts, "cluster": cluster, "hosting": "false"}
+        if any(each.is_for_host for each in own):
+            of_host = facts_of_host(cluster, members)
+            yield {**of_host, "cluster": cluster, "hosting": "true"}

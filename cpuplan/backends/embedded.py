@@ -5,7 +5,7 @@ The platforms differ in folders and units, which are values of `Platform`.
 
 from collections.abc import Iterator, Mapping
 
-from cpuplan.backends import kubernetes, lacking
+from cpuplan.backends import kubernetes, unsupported
 from cpuplan.components import containerd, crio, runtimeclass
 from cpuplan.components.base import Component
 from cpuplan.diagnostics import Diagnostic
@@ -29,5 +29,5 @@ facts_of_cluster = kubernetes.facts_of_cluster
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """What CRI-O would do, and what deliveries cannot."""
-    yield from lacking.check(plan, _LACKING, locate)
+    yield from unsupported.check(plan, _LACKING, locate)
     yield from kubernetes.check(plan, locate)

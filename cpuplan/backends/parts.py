@@ -1,17 +1,115 @@
-"""What a class by itself contributes to `out/`: bytes, which can be made anywhere, and kept."""
+"""What a class by itself contributes to `out/`, and its objects as `check` compares them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from cpuplan.backends import compiled, deliveries, dra, koordinator, planfile, state, verify
+from cpuplan.backends import deliveries, dra, koordinator, state, verify
 from cpuplan.backends.base import Backend, Facts, Files, Manifest, Object, object_of, to_file
+from cpuplan.backends.openshift import objects
 from cpuplan.base.emit import to_json, to_yaml
-from cpuplan.components.dra import slices
-from cpuplan.components.nri import policies
+from cpuplan.components import kubelet, mixedcpus, runtimeclass
+from cpuplan.components.dra import classes, slices
+from cpuplan.components.koordinator import colocation, scheduler, slo
+from cpuplan.components.nri import balloons, policies, topologyaware
+from cpuplan.components.openshift import performanceprofile, pool, tuned
 from cpuplan.components.published import nrt
+from cpuplan.diagnostics import Reason
+from cpuplan.fleet import verification
 from cpuplan.language.model import roles
 from cpuplan.plan import ConfiguredPlan, NodeClass
 from cpuplan.plan.expected import topologies
+from cpuplan.plan.expected.objects import FOLDER, Compiled, file_of, render
+
+#: The kinds that are compared, and the components whose settings say why there is an object.
+_COMPONENTS: dict[str, tuple[str, ...]] = {
+    "RuntimeClass": (runtimeclass.NAME,),
+    "MachineConfigPool": (pool.NAME,),
+    "KubeletConfig": (kubelet.NAME,),
+    "PerformanceProfile": (performanceprofile.NAME,),
+    "Tuned": (tuned.NAME,),
+    "BalloonsPolicy": (balloons.NAME,),
+    "TopologyAwarePolicy": (topologyaware.NAME,),
+    "DeviceClass": (classes.NAME,),
+    "ClusterColocationProfile": (colocation.NAME,),
+    "ConfigMap": (slo.NAME, scheduler.NAME),
+}
+#: For pods with shared CPUs, and policies for claims and for the tokens of agents.
+_OF_SHARED_CPUS = (
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+    "Namespace",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+)
+#: All others are compared otherwise, or not: what becomes of a MachineConfig is in the rendered
+#: one, which belongs to a class; Nodes with Koordinator have a check of their own.
+COMPARED = frozenset({*_COMPONENTS, *_OF_SHARED_CPUS})
+#: What the node tuning operator makes of a profile and is the same for all releases.
+_PREDICTED = ("RuntimeClass", "KubeletConfig")
+
+
+def of_class(plan: ConfiguredPlan, manifests: Iterable[Manifest]) -> dict[str, bytes]:
+    """The objects of a class, and what operators make of them, by the file of their manifest.
+
+    Empty are those that are not compared.
+    """
+    made: dict[str, bytes] = {}
+    for manifest in (*manifests, *_predicted(plan)):
+        if manifest.file not in made:
+            made[manifest.file] = _rendered(manifest, [plan])
+    return made
+
+
+def files(
+    cluster: str,
+    of_classes: Iterable[Mapping[str, bytes]],
+    shared: Iterable[Manifest],
+    members: Sequence[ConfiguredPlan],
+) -> Files:
+    """The files of a cluster, by path below `out/`: objects of classes, and `shared` ones.
+
+    Of classes with the same object the first gives the reasons. `members` are the plans that the
+    shared ones are for.
+    """
+    made: dict[str, bytes] = {}
+    for name, data in chain.from_iterable(each.items() for each in of_classes):
+        made.setdefault(name, data)
+    made |= {manifest.file: _rendered(manifest, members) for manifest in shared}
+    folder = f"clusters/{cluster}/{FOLDER}"
+    return {f"{folder}/{file_of(name)}": data for name, data in made.items() if data}
+
+
+def _predicted(plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """What the node tuning operator makes of a profile."""
+    for manifest in objects.predicted_manifests(plan):
+        if manifest.data["kind"] in _PREDICTED:
+            yield manifest
+
+
+def _rendered(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> bytes:
+    """The file of an object; empty of one that is not compared."""
+    if manifest.data["kind"] not in COMPARED:
+        return b""
+    because = _because(manifest, plans)
+    return render(Compiled(manifest.data, because, manifest.is_for_host)).encode()
+
+
+def _because(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> tuple[Reason, ...]:
+    """The reasons of the setting that the object has, by its name or the first, in any plan."""
+    kind, name = manifest.data["kind"], manifest.data["metadata"]["name"]
+    if name.startswith(verification.AGENT):
+        return ()
+    is_of_claims = name.startswith(dra.POLICY_NAME)
+    components = (classes.NAME,) if is_of_claims else _COMPONENTS.get(kind, ())
+    for plan in plans:
+        if kind in _OF_SHARED_CPUS and not is_of_claims and mixedcpus.are_used(plan):
+            return (mixedcpus.reason(plan),)
+        settings = [setting for each in components for setting in plan.settings.of(each)]
+        named = [setting for setting in settings if setting.key == name]
+        for setting in named or settings:
+            return setting.reasons
+    return ()
 
 
 class Parts(NamedTuple):
@@ -41,7 +139,7 @@ def of(wanted: Wanted) -> Parts:
     text = state.text(plan, backend, facts)
     cluster, name = plan.node_class.key
     files = {
-        planfile.path(plan): planfile.render(plan),
+        state.plan_path(plan): state.render_plan(plan),
         **_node_files(plan, backend),
         **_expected(plan, backend),
         state.path(cluster, name): text.encode(),
@@ -51,7 +149,7 @@ def of(wanted: Wanted) -> Parts:
     verifying = verify.manifests(plan, text) if plan.spec.verify else ()
     return Parts(
         tuple(map(object_of, manifests)),
-        compiled.of_class(plan, manifests),
+        of_class(plan, manifests),
         tuple(map(object_of, verifying)),
         files,
     )

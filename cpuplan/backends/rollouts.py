@@ -1,13 +1,17 @@
-"""What the `rollout` of an intent becomes for each platform, and where nothing can keep it."""
+"""What the `rollout` of an intent becomes for each platform, and what a Delivery adds to it."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
-from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.base import naming
+from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.fleet.hosting import application
 from cpuplan.language.model.base import has_key
+from cpuplan.language.model.delivery import DeliverySpec
 from cpuplan.language.model.rollout import Wave
-from cpuplan.plan import NodeClass, NodePlan
+from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan
 
 #: Why the waves of nodes, or their number at a time, cannot be had; by what rolls out.
 _POOL_WAVES = (
@@ -127,10 +131,12 @@ def _waits(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP678: a Job that waits for nodes of a pool that is paused."""
     verify = plan.spec.verify
     if plan.spec.rollout.pause_pools and verify and verify.wait_for:
-        yield diagnose("CP678", place(plan, "pausePools", locate), pool=plan.node_class.target.pool)
+        yield diagnose(
+            "CP678", rollout_place(plan, "pausePools", locate), pool=plan.node_class.target.pool
+        )
 
 
-def place(plan: NodePlan, field: str, locate: Locate) -> Position | None:
+def rollout_place(plan: NodePlan, field: str, locate: Locate) -> Position | None:
     """The field of the rollout; the whole where another field has it."""
     of = plan.node_class.place
     return locate(of(f"rollout.{field}")) or locate(of("rollout"))
@@ -138,10 +144,106 @@ def place(plan: NodePlan, field: str, locate: Locate) -> Position | None:
 
 def _refused(plan: NodePlan, field: str, locate: Locate, problem: str, remedy: str) -> Diagnostic:
     return diagnose(
-        "CP661", place(plan, field, locate), field=field, problem=problem, remedy=remedy
+        "CP661", rollout_place(plan, field, locate), field=field, problem=problem, remedy=remedy
     )
 
 
 def _nothing(plan: NodePlan, field: str, locate: Locate) -> Diagnostic:
     what = plan.node_class.platform.title
-    return diagnose("CP662", place(plan, field, locate), field=field, what=what)
+    return diagnose("CP662", rollout_place(plan, field, locate), field=field, what=what)
+
+
+_NO_ARGO_CD = (
+    "the project has no Delivery document for Argo CD",
+    "write one (docs/gitops.md), or order clusters and times in the tool that syncs out/",
+)
+_BY_HAND = (
+    "the files of nodes of {title} are installed by your own tools, which know of none",
+    "keep to them in these tools",
+)
+#: Deliveries whose objects change nodes when they are synced.
+_OF_OBJECTS = frozenset({"clusterApi", "nodeWright"})
+
+
+def check_delivery(
+    plans: Sequence[ConfiguredPlan], delivery: DeliverySpec | None, locate: Locate
+) -> Iterator[Diagnostic]:
+    """For all classes of a project; each intent once for each cluster."""
+    has_argo_cd = delivery is not None and "argocd" in delivery.tools
+    seen: set[tuple[str, str]] = set()
+    for plan in plans:
+        for field, problem, remedy in _unread(plan, has_argo_cd=has_argo_cd):
+            if (plan.node_class.intent, field) not in seen:
+                seen.add((plan.node_class.intent, field))
+                place = rollout_place(plan, field, locate)
+                yield diagnose("CP663", place, field=field, problem=problem, remedy=remedy)
+    if not has_argo_cd:
+        return
+    for _, group in groupby(plans, key=lambda plan: plan.node_class.cluster):
+        yield from _differences(list(group), locate)
+    yield from _orders(plans, locate)
+
+
+def _unread(plan: NodePlan, *, has_argo_cd: bool) -> Iterator[tuple[str, str, str]]:
+    """Fields that nothing reads, with the problem and the remedy."""
+    rollout, node_class = plan.spec.rollout, plan.node_class
+    if not has_argo_cd:
+        if rollout.windows:
+            yield "windows", *_NO_ARGO_CD
+        for index, wave in enumerate(rollout.waves):
+            if wave.is_of_clusters:
+                yield f"waves.{index}", *_NO_ARGO_CD
+        return
+    by_hand = not node_class.platform.has_pools
+    if by_hand and rollout.windows and _OF_OBJECTS.isdisjoint(node_class.target.delivery):
+        problem, remedy = _BY_HAND
+        yield "windows", problem.format(title=node_class.platform.title), remedy
+
+
+def _differences(plans: Sequence[NodePlan], locate: Locate) -> Iterator[Diagnostic]:
+    """CP676 for intents of one cluster with other windows, or another wave of clusters."""
+    by_intent = {plan.node_class.intent: plan for plan in plans}
+    first, *others = by_intent.values()
+    for plan in others:
+        if plan.spec.rollout.windows != first.spec.rollout.windows:
+            yield _different(plan, first, "windows", locate)
+        waves = [wave_of_cluster(each.node_class) for each in (plan, first)]
+        if waves[0] != waves[1] and len({wave and wave.name for wave in waves}) > 1:
+            yield _different(plan, first, "waves", locate)
+
+
+def _orders(plans: Sequence[NodePlan], locate: Locate) -> Iterator[Diagnostic]:
+    """CP676 for intents that have the same waves of clusters in another order."""
+    order = {name: index for index, name in enumerate(waves_of_clusters(plans))}
+    by_intent = {plan.node_class.intent: plan for plan in plans}
+    for plan in by_intent.values():
+        mine = [order[name] for name in waves_of_clusters([plan])]
+        if mine != sorted(mine):
+            yield _different(plan, plans[0], "waves", locate)
+
+
+def _different(plan: NodePlan, first: NodePlan, field: str, locate: Locate) -> Diagnostic:
+    other = rollout_place(first, field, locate) or locate(first.node_class.place())
+    own = rollout_place(plan, field, locate) or locate(plan.node_class.place())
+    return diagnose(
+        "CP676",
+        own,
+        labels=[Label(other, f"intent {first.node_class.intent}")] if other else [],
+        field=field,
+        mine=plan.node_class.intent,
+        first=first.node_class.intent,
+        cluster=plan.node_class.cluster,
+    )
+
+
+def check_names(
+    plans: Sequence[NodePlan], delivery: DeliverySpec, place: Position
+) -> Iterator[Diagnostic]:
+    """CP677, at the document's tracking."""
+    if delivery.tracking != "label" or "argocd" not in delivery.tools:
+        return
+    clusters = {plan.node_class.cluster: plan.node_class.target.is_hosted for plan in plans}
+    for cluster, is_hosted in sorted(clusters.items()):
+        name = f"cpuplan-{application(cluster) if is_hosted else cluster}"
+        if len(name) > naming.LONGEST_LABEL:
+            yield diagnose("CP677", place, name=name, size=len(name), cluster=cluster)

@@ -1,15 +1,83 @@
-"""The expected state of each class: all that `check` reads of a plan."""
+"""What programs read of each class: its plan, and the expected state that `check` compares."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from cpuplan.backends.base import Backend, Facts
-from cpuplan.backends.tree import NodeFile as TreeFile
+from cpuplan.backends.base import NodeFile as TreeFile
+from cpuplan.base.emit import Encoded, to_json
 from cpuplan.components import containerd, derived, kubelet
 from cpuplan.components.base import once
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.diagnostics import Reason
+from cpuplan.fleet import paused
+from cpuplan.fleet.before import CLASSES, VERSION
+from cpuplan.language.model.words import PARTITION
+from cpuplan.plan import ConfiguredPlan, Pool
 from cpuplan.plan.expected.state import FOLDER, Device, Expected, NodeFile, Release, render
+from cpuplan.plan.setting import Setting, plain
 from cpuplan.platforms import versions
+
+
+def plan_path(plan: ConfiguredPlan) -> str:
+    """The path of the file of a class, below `out/`."""
+    cluster, name = plan.node_class.key
+    return f"{CLASSES}/{cluster}/{name}.json"
+
+
+def render_plan(plan: ConfiguredPlan) -> bytes:
+    """One class as JSON; of a paused one, what it was."""
+    current = {"version": VERSION, **_class(plan)}
+    return to_json(paused.noted(plan.kept, current) if plan.kept else current).encode()
+
+
+def _class(plan: ConfiguredPlan) -> dict[str, Any]:
+    node_class = plan.node_class
+    return {
+        "cluster": node_class.cluster,
+        "class": node_class.name,
+        "hardware": node_class.hardware,
+        "intent": node_class.intent,
+        **({"pool": node_class.target.pool} if node_class.target.pool else {}),
+        "nodes": list(node_class.nodes),
+        "pools": _pools(plan.pools),
+        **({"sets": _sets(plan)} if plan.sets else {}),
+        "settings": list(map(_setting, plan.settings)),
+    }
+
+
+def _setting(setting: Setting) -> dict[str, Any]:
+    return {
+        "component": setting.component,
+        "key": setting.key,
+        "value": plain(setting.value),
+        "because": _because(setting.reasons),
+    }
+
+
+def _pools(pools: tuple[Pool, ...]) -> dict[str, Any]:
+    return {
+        pool.name: {"cpus": str(pool.cpus), "because": _because(pool.because)} for pool in pools
+    }
+
+
+def _sets(plan: ConfiguredPlan) -> dict[str, Any]:
+    """QoS sets and partitions, these with what the kernel keeps off them alone."""
+    sets = _pools(plan.sets)
+    isolated = plan.spec.pools.isolated
+    for name, partition in isolated.partitions.items() if isolated else ():
+        stated = partition.isolation
+        own = stated.model_dump(by_alias=True, exclude_none=True) if stated else {}
+        if own and PARTITION + name in sets:
+            sets[PARTITION + name]["isolation"] = own
+    return sets
+
+
+@lru_cache(maxsize=1 << 12)
+def _because(reasons: tuple[Reason, ...]) -> Encoded:
+    """Reasons, half of a file: most settings have the same in all classes."""
+    return Encoded([{"text": reason.text, "origin": reason.origin} for reason in reasons])
+
 
 #: A backend's `on_node`.
 OnNode: TypeAlias = Callable[[ConfiguredPlan], Mapping[str, TreeFile]]

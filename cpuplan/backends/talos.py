@@ -8,7 +8,7 @@ image that is one file (docs.siderolabs.com, Boot Loader).
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan.backends import kubernetes, lacking
+from cpuplan.backends import kubernetes, unsupported
 from cpuplan.backends.base import to_file
 from cpuplan.components import kernel, kubelet
 from cpuplan.components.base import Component
@@ -45,9 +45,9 @@ _PROTECTED = frozenset(
         "seccompDefault",
     }
 )
-manifests = lacking.manifests
-node_files = lacking.node_files
-on_node = lacking.on_node
+manifests = unsupported.manifests
+node_files = unsupported.node_files
+on_node = unsupported.on_node
 expected = kubernetes.expected
 check_cluster = kubernetes.check_cluster
 expected_of_cluster = kubernetes.expected_of_cluster
@@ -56,10 +56,10 @@ facts_of_cluster = kubernetes.facts_of_cluster
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """What needs files, units or CRI-O, and fields of the kubelet that Talos refuses."""
-    yield from lacking.check(plan, _LACKING, locate, _dead(plan))
+    yield from unsupported.check(plan, _LACKING, locate, _dead(plan))
     for setting in plan.settings.of(kubelet.NAME):
         if setting.key.partition(".")[0] in _PROTECTED:
-            yield lacking.refused(plan, setting, locate)
+            yield unsupported.refused(plan, setting, locate)
 
 
 def delivered(plan: ConfiguredPlan) -> Mapping[str, bytes]:

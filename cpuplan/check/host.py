@@ -1,60 +1,70 @@
-"""The steps of a check: each answers on one file or group of files."""
+"""The steps of a check of one node, in the order of their answers."""
 
 from collections.abc import Callable, Iterator, Sequence
 
-from cpuplan.check import (
-    basis,
-    delivery,
-    evidence,
-    unanswered,
-)
-from cpuplan.check.interrupts import placed, queues, steering
-from cpuplan.check.kernel import (
-    effects,
-    hugepages,
-    line,
-    nextboot,
-    release,
-    sysctls,
-    undone,
-    workqueues,
-)
-from cpuplan.check.kernel.said import CMDLINE
+from cpuplan.check import irqbalance, prerequisites, unverified
+from cpuplan.check.interrupts import affinity
+from cpuplan.check.kernel import arguments, conflicts, effects, hugepages, tunables
+from cpuplan.check.kernel.kernel_log import CMDLINE
 from cpuplan.check.kubelet import steps as kubelet
-from cpuplan.check.machine import devices, identity, memory, online
-from cpuplan.check.pods import companions, isolating, judging, limits
-from cpuplan.check.programs import balancer
+from cpuplan.check.machine import identity, presence
+from cpuplan.check.pods import crio, exclusive, slices
 from cpuplan.check.roots.root import Root
 from cpuplan.check.runtimes import steps as runtimes
-from cpuplan.check.services import affinities, files, profile, tuning, units
+from cpuplan.check.services import affinities, files, tuned, units
 from cpuplan.check.subject import Subject
-from cpuplan.check.threads import kthreads, outside
+from cpuplan.check.threads import kernel, programs
 from cpuplan.diagnostics import diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.plan.expected import stamp
 from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.situation import DELIVERED
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.expected.used import used
+
+
+def stamped(subject: Subject) -> Iterator[Answer]:
+    """The stamp is that of the plan. Without one, the files themselves are all that tells."""
+    if not subject.expected.platform.takes_files:
+        return
+    path = stamp.PATH.lstrip("/")
+    text = subject.root.read(path)
+    if text is None:
+        reason = "files of older releases have no stamp, so only the files themselves are compared"
+        yield subject.unverifiable(DELIVERED, path, reason)
+        return
+    found, wanted = stamp.parse(text), stamp.of(subject.expected)
+    if found == wanted:
+        yield subject.held(DELIVERED, path)
+        return
+    observed = _words(found) if found else "no stamp that can be read"
+    yield subject.differs(DELIVERED, "CP800", path, observed=observed, expected=_words(wanted))
+
+
+def _words(found: stamp.Stamp) -> str:
+    return f"class {found.name} of cluster {found.cluster}, plan {found.digest[:12]}"
+
 
 Step = Callable[[Subject], Iterator[Answer]]
 #: The fact that everything was read that a check asks for.
 _WHOLE = "root within the limits of a check"
 
 STEPS: tuple[Step, ...] = (
-    delivery.stamped,
-    online.cpus,
+    stamped,
+    presence.cpus,
     identity.machine,
-    memory.memory,
-    devices.devices,
-    line.arguments,
-    undone.others,
-    nextboot.next_boot,
-    release.kernel_type,
+    presence.memory,
+    presence.devices,
+    arguments.arguments,
+    conflicts.conflicting,
+    arguments.next_boot,
+    conflicts.kernel_type,
     effects.effects,
     hugepages.pages,
-    sysctls.sysctls,
-    workqueues.masks,
-    steering.steering,
-    evidence.shown_by_files,
+    tunables.sysctls,
+    tunables.workqueue_masks,
+    affinity.steering,
+    tunables.shown_by_files,
     *kubelet.STEPS,
     *runtimes.STEPS,
     files.compiled,
@@ -62,31 +72,31 @@ STEPS: tuple[Step, ...] = (
     units.overridden,
     units.results,
     affinities.foreign,
-    limits.limits,
-    limits.unplanned,
-    limits.services,
-    basis.control_groups,
-    basis.complaints,
-    basis.pinning,
-    isolating.planned,
-    isolating.foreign,
-    judging.containers,
-    judging.throttling,
-    judging.aligned,
-    companions.infrastructure,
-    companions.mixed,
-    outside.programs,
-    kthreads.movable,
-    kthreads.callbacks,
-    profile.active,
-    profile.installed,
-    profile.runs,
-    profile.verdict,
-    tuning.options,
-    placed.placed,
-    placed.managed,
-    queues.counted,
-    balancer.environment,
+    slices.limits,
+    slices.unplanned,
+    slices.services,
+    prerequisites.control_groups,
+    prerequisites.complaints,
+    prerequisites.pinning,
+    exclusive.planned_partition,
+    exclusive.foreign_partitions,
+    exclusive.containers,
+    exclusive.throttling,
+    exclusive.aligned,
+    crio.infrastructure,
+    crio.mixed,
+    programs.programs,
+    kernel.movable,
+    kernel.callbacks,
+    tuned.active,
+    tuned.installed,
+    tuned.runs,
+    tuned.verdict,
+    tuned.options,
+    affinity.kept_off,
+    affinity.managed,
+    affinity.queue_counts,
+    irqbalance.environment,
 )
 
 
@@ -99,7 +109,7 @@ def check(root: Root, expected: Expected, node: str, locate: Locate) -> list[Ans
     subject = Subject(root, expected, node, locate)
     steps = STEPS
     if not root.names("sys") and root.read(CMDLINE) is None and not root.refused:
-        steps = (online.cpus,)
+        steps = (presence.cpus,)
     with used(expected, node):
         return _answers(subject, steps)
 
@@ -115,7 +125,7 @@ def _answers(subject: Subject, steps: Sequence[Step]) -> list[Answer]:
             break
         answers += made
     reason = f"{root.spent.path}: {root.spent.problem}" if root.spent else ""
-    return [*dict.fromkeys(answers), *unanswered.answers(subject.expected, answers, reason)]
+    return [*dict.fromkeys(answers), *unverified.unverified(subject.expected, answers, reason)]
 
 
 def _of_whole_folders(subject: Subject, answers: list[Answer]) -> Iterator[Answer]:

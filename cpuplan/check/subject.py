@@ -1,15 +1,42 @@
-"""What is checked: a node's root file system against the expected state of its class."""
+"""What is checked: a node's root file system against the expected state of its class.
 
+Also how messages show values, and where something stands in a file of the node.
+"""
+
+import re
 from collections.abc import Iterable
 from typing import Any
 
+from cpuplan.base import nodetext
 from cpuplan.check.roots.root import Root
-from cpuplan.check.values import shown
 from cpuplan.diagnostics import Diagnostic, Label, Reason, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.plan.expected.answer import Answer, Heals, Verdict, heals_by
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting
+
+MAX_SHOWN = 300  # characters of a value
+
+
+def shown(value: Any) -> str:
+    """A value as people write it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {shown(item)}" for key, item in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(shown, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+
+
+def line_with(text: str, path: str, word: str) -> Position:
+    """The first line with a word, whatever its case; the first line without one."""
+    for number, line in enumerate(nodetext.lines(text), start=1):
+        column = line.lower().find(word.lower()) if word else -1
+        if column >= 0:
+            return Position(path, number, column + 1, len(line.rstrip()) + 1)
+    return Position(path, 1, 1)
 
 
 def nowhere(_origin: str) -> None:
@@ -158,3 +185,39 @@ def origin(about: Setting | str) -> str:
     """The statement of a setting; that of a rule says nothing to a reader."""
     reasons = about.reasons if isinstance(about, Setting) else ()
     return next((reason.origin for reason in reasons if ":" in reason.origin), "")
+
+
+#: `(at line 2, column 16)` of tomllib, `: line 1 column 2 (char 1)` of json, `(line 1, column 2)`
+#: of our own for YAML.
+_STOPPED = re.compile(r"(?:\(?at )?line (\d+),? column (\d+)")
+#: The kubelet and CRI-O do not start with a drop-in that they find and cannot open.
+LINK_TO_NOTHING = "it is a broken link"
+#: What a parser quotes of a file may be a token or a password.
+_QUOTED = re.compile(r"""(["'`])(?:(?!\1).)*\1""", re.DOTALL)
+
+
+def unreadable(subject: Subject, path: str, error: Exception) -> tuple[Position, str]:
+    """Where a parser of YAML, TOML or JSON stopped, and its words without that place."""
+    text = scrubbed(str(error))
+    match = _STOPPED.search(text)
+    if match is None:
+        return subject.place(path), text
+    place = Position(subject.root.shown(path), int(match[1]), int(match[2]))
+    return place, text[: match.start()].rstrip(" :(")
+
+
+def scrubbed(text: str) -> str:
+    """What a parser says, without what it quotes of the file."""
+    return _QUOTED.sub("...", text[:MAX_SHOWN])
+
+
+def line_of(subject: Subject, path: str, key: str) -> Position:
+    """The first line of a file that names the key, or its last part (`memory.available`)."""
+    lines = nodetext.lines(subject.root.read(path) or "")
+    for name in (key, key.partition(".")[2], key.rpartition(".")[2]):
+        for number, line in enumerate(lines, start=1):
+            column = line.lower().find(name.lower()) if name else -1
+            if column >= 0:
+                end = len(line.rstrip()) + 1
+                return Position(subject.root.shown(path), number, column + 1, end)
+    return subject.place(path)

@@ -120,7 +120,7 @@ def keep(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
 
 def time_limit() -> click.Option:
     """`--time-limit`, for commands that solve layouts."""
-    from cpuplan.solve.effort import DEFAULT
+    from cpuplan.solve.budget import DEFAULT
 
     return click.Option(
         ["--time-limit"],

@@ -91,7 +91,7 @@ def echo(
     has_own_commands: bool = False,
 ) -> None:
     """The door for all that commands print: no text that others wrote steers a terminal or CI."""
-    from cpuplan.render.ansi import on_terminal
+    from cpuplan.render.text import on_terminal
 
     shown = on_terminal(text, colour=colour, has_own_commands=has_own_commands)
     click.echo(shown, err=err, nl=nl, color=colour)

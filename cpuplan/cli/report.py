@@ -11,8 +11,7 @@ from cpuplan.cli.folders import Names
 from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.render.diagnostics import notice, render, text
-from cpuplan.render.diagnostics.grouping import grouped
-from cpuplan.render.diagnostics.report import Report, ordered
+from cpuplan.render.diagnostics.report import Report, grouped, ordered
 
 
 class Reporter:

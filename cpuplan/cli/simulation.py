@@ -1,20 +1,21 @@
 """What `simulate` does: nodes that start, pods that come, and what a reader is told of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
+from cpuplan.base.files import Unreadable, read_regular
 from cpuplan.base.progress import stage
-from cpuplan.cli import manifests
-from cpuplan.cli.output import settings
-from cpuplan.diagnostics import Diagnostic, errors
+from cpuplan.cli.output import settings, shown_path
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
+from cpuplan.language.read.files import refusal
+from cpuplan.language.read.manifests import read_files
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import findings, fleet, notes, sharing
-from cpuplan.simulate.admission import UnknownPodError
-from cpuplan.simulate.alike import alike
+from cpuplan.simulate import admission, findings, fleet, manifests
+from cpuplan.simulate.admission import Answer, UnknownPodError
 from cpuplan.simulate.allocators.base import UnfitError
 from cpuplan.simulate.allocators.registry import (
     ALLOCATORS,
@@ -25,11 +26,73 @@ from cpuplan.simulate.allocators.registry import (
     SCHEDULERS,
     start_kubelet,
 )
-from cpuplan.simulate.fleet import Result, Simulated, Starter
-from cpuplan.simulate.koordinatorfiles import checking
+from cpuplan.simulate.files import koordinator
+from cpuplan.simulate.fleet import Result, Simulated, Starter, groups_of_nodes
 from cpuplan.simulate.manifests import Item
-from cpuplan.simulate.orders import Answer
+from cpuplan.simulate.workloads import pods_of
+from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.quantity import Quantity
 from cpuplan.workers import HERE, Workers
+
+#: Bytes of a state file: with 110 pods they have some 20 kB.
+_MAX_STATE = 16 * 1024 * 1024
+
+
+def read_pods(
+    paths: Sequence[Path], *, with_claims: bool = False
+) -> tuple[list[Item], list[Diagnostic]]:
+    """The pods of files and folders, and what is wrong with these."""
+    for path in paths:
+        if not path.exists():
+            raise click.UsageError(
+                f"no such file or folder: {path}; a node or class must be the first name"
+            )
+    sources, problems = read_files(paths, shown_path)
+    made = manifests.read(sources, with_claims=with_claims)
+    problems += made.diagnostics
+    if not made.items and not errors(problems):
+        problems.append(diagnose("CP721", files=", ".join(map(str, paths))))
+    return list(made.items), problems
+
+
+def pods_of_workloads(plans: Sequence[ConfiguredPlan]) -> list[Item]:
+    """The pods that the intent of the nodes says there must be room for."""
+    intents = sorted({plan.node_class.intent for plan in plans})
+    pods = pods_of(plans[0]) if len(intents) == 1 else []
+    if pods:
+        return [Item(pod) for pod in pods]
+    several = len(intents) > 1
+    why = "the nodes have several intents" if several else f"intent {intents[0]} has no workloads"
+    raise click.UsageError(f"missing file with manifests: {why}")
+
+
+def read_state(paths: Sequence[Path]) -> Node:
+    """The state of a kubelet that ran before."""
+    texts = []
+    for path in paths:
+        try:
+            texts.append(read_regular(path, limit=_MAX_STATE).decode(errors="replace"))
+        except Unreadable as error:
+            raise CpuplanError([refusal(shown_path(path), error)]) from None
+    return admission.read_state(texts)
+
+
+def read_resources(texts: Iterable[str]) -> dict[str, Quantity]:
+    """Amounts of the form `NAME=AMOUNT`. Raises UsageError for what is not one."""
+    amounts = {}
+    for text in texts:
+        name, _, amount = text.partition("=")
+        try:
+            if not name:
+                raise KubeletError("no name")
+            amounts[name] = quantity.parse(amount)
+        except KubeletError:
+            problem = f"--resource is {text!r}; use NAME=AMOUNT, such as ephemeral-storage=100Gi"
+            raise click.UsageError(problem) from None
+    return amounts
+
 
 #: The exit code where the limit of work was reached before it was known that all is fine.
 UNPROVEN = 6
@@ -101,12 +164,12 @@ def starter(
     for option, value in (("--state", states), ("--end", wanted.ending)):
         if value and not fleet.is_single(chosen):
             raise click.UsageError(f"{option} needs a single node; give its name")
-    resources = manifests.read_resources(amounts)
+    resources = read_resources(amounts)
     if wanted.policy != KUBELET and wanted.scheduler != PLANNED:
         raise click.UsageError("--policy and --scheduler exclude each other")
     is_planned = wanted.scheduler == PLANNED
     start = ALLOCATORS[wanted.policy].start if is_planned else SCHEDULERS[wanted.scheduler]
-    return Starter(start, manifests.read_state(states), resources, settings().time_limit)
+    return Starter(start, read_state(states), resources, settings().time_limit)
 
 
 @stage("judging pods")
@@ -115,11 +178,11 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     wanted = run.wanted
     result = _simulate(run, run.start)
     answers = _orders(run) if wanted.any_order else []
-    diagnostics = [*given, *sharing.check(run.plans, run.items)]
+    diagnostics = [*given, *findings.check_sharing(run.plans, run.items)]
     if wanted.scheduler == PLANNED:
         diagnostics += findings.of_claims(run.plans, run.items)
     if wanted.scheduler in (KOORDINATOR, BOTH):
-        diagnostics += checking.of_pods(run.items, run.plans)
+        diagnostics += koordinator.of_pods(run.items, run.plans)
     is_planned = wanted.policy == KUBELET and wanted.scheduler == PLANNED
     found = _diagnostics(run.project, result, diagnostics, traps if is_planned else [])
     is_other = wanted.scheduler == BOTH
@@ -129,8 +192,8 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
 
 def remarks(run: Run) -> Iterator[str]:
     """What a reader of the answers must know."""
-    yield from notes.notes(run.plans, [item.pod for item in run.items], run.start.resources)
-    of_scheduler = notes.of_scheduler(run.plans) if run.wanted.scheduler != PLANNED else ""
+    yield from findings.notes(run.plans, [item.pod for item in run.items], run.start.resources)
+    of_scheduler = findings.note_of_scheduler(run.plans) if run.wanted.scheduler != PLANNED else ""
     yield from filter(None, (ALLOCATORS[run.wanted.policy].note, of_scheduler))
 
 
@@ -156,7 +219,9 @@ def _diagnostics(
     project: Project, result: Result, given: Sequence[Diagnostic], traps: Sequence[Diagnostic]
 ) -> list[Diagnostic]:
     """What the manifests and the pods bring about; and the traps whose codes are not among that."""
-    nodes = result.nodes if settings().verbose else alike(result.nodes, across_classes=False)
+    nodes = (
+        result.nodes if settings().verbose else groups_of_nodes(result.nodes, across_classes=False)
+    )
     shown = [*given, *findings.of_pods(nodes)]
     codes = {finding.code for finding in shown}
     return described(project, [*shown, *(trap for trap in traps if trap.code not in codes)])

@@ -11,7 +11,7 @@ import click
 
 from cpuplan.cli.output import note, settings
 from cpuplan.workers import Workers
-from cpuplan.workers.cores import cores
+from cpuplan.workers.work import cores
 
 if TYPE_CHECKING:
     from cpuplan.pipeline.perclass.making import Making

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.git import locks
-from cpuplan.git import own as owns
-from cpuplan.git.objects import name_of
+from cpuplan.git import remotes as owns
 from cpuplan.git.program import LONG, Done, ask, run, run_as_user, unusable
-from cpuplan.git.repository import Repository
+from cpuplan.git.repository import Repository, object_name
 from cpuplan.git.trees import Entry, bring_trees, tree_of
 
 #: The index is ours alone, and holds every name that the branch has already.
@@ -25,7 +24,7 @@ _BLOB = "blob\ndata {}\n"
 
 def name_blobs(repository: Repository, contents: Mapping[str, bytes]) -> dict[str, str]:
     """The names that Git gives to contents, by path."""
-    return {path: name_of(repository, data) for path, data in contents.items()}
+    return {path: object_name(repository, data) for path, data in contents.items()}
 
 
 def write_blobs(repository: Repository, contents: Iterable[bytes]) -> None:

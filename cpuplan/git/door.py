@@ -14,11 +14,9 @@ from pathlib import Path
 
 from cpuplan.base.files import Unreadable, read_regular, temporary
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.git import places
-from cpuplan.git.configuration import as_text
-from cpuplan.git.places import NoRepository
-from cpuplan.git.program import ask, run, users_paths
-from cpuplan.git.repository import TRUE, Repository
+from cpuplan.git import repository as places
+from cpuplan.git.program import ask, configuration_text, run, users_paths
+from cpuplan.git.repository import TRUE, NoRepository, Repository
 
 #: Bytes of a repository's configuration, and of the file HEAD.
 _MAX_CONFIG = 1024 * 1024
@@ -220,7 +218,7 @@ def _form(repository: Repository) -> str:
             raise NoRepository(f"it has the extension {key.partition('.')[2]}, which is not known")
         elif key == "core.sharedrepository":
             lines.append((key, value))
-    return as_text(lines)
+    return configuration_text(lines)
 
 
 def checked_out(repository: Repository, branch: str) -> str | None:

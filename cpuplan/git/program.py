@@ -1,12 +1,7 @@
-"""Git's program, run through a private folder: its limits, and what it sees of the caller.
-
-It stands in a folder of ours, gets a Git folder of ours, and reads no configuration but ours
-(`door.py`). So nothing that a repository names is started: no filter, driver, hook, monitor,
-signer or helper of a protocol.
-"""
+"""Git's program, run through a private folder: its limits, and what it sees of the caller."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
@@ -16,6 +11,21 @@ from cpuplan.git.repository import Repository
 
 if TYPE_CHECKING:
     import subprocess
+
+
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"})
+
+
+def configuration_text(settings: Iterable[tuple[str, str]]) -> str:
+    """The lines of a configuration file that give keys their values, in this order."""
+    lines = []
+    for key, value in settings:
+        section, _, rest = key.partition(".")
+        subsection, dot, name = rest.rpartition(".")
+        title = f'{section} "{subsection.translate(_ESCAPES)}"' if dot else section
+        lines.append(f'[{title}]\n\t{name} = "{value.translate(_ESCAPES)}"\n')
+    return "".join(lines)
+
 
 #: Seconds; on 100,000 files it takes one.
 LIMIT = 60

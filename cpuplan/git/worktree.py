@@ -13,9 +13,8 @@ from cpuplan.base.files import FLAGS, Unreadable, read_open
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.git import trees
 from cpuplan.git.door import opened
-from cpuplan.git.objects import name_of
 from cpuplan.git.program import LONG, run
-from cpuplan.git.repository import Repository
+from cpuplan.git.repository import Repository, object_name
 
 _COMMITTED = "HEAD^1", "HEAD^2"
 #: Bytes of the index's list.
@@ -66,12 +65,12 @@ def _name_on_disk(repository: Repository, path: Path, mode: str) -> str | None:
     """The name of a file's content, or of a link's target, if it is what the mode says."""
     try:
         if mode == trees.LINK:
-            return name_of(repository, os.fsencode(os.readlink(path)))
+            return object_name(repository, os.fsencode(os.readlink(path)))
         if mode not in (trees.FILE, trees.EXECUTABLE):
             return None
         descriptor = os.open(path, FLAGS | os.O_NOFOLLOW)
         try:
-            return name_of(repository, read_open(descriptor, _MAX_BYTES))
+            return object_name(repository, read_open(descriptor, _MAX_BYTES))
         finally:
             os.close(descriptor)
     except (OSError, Unreadable):

@@ -6,7 +6,8 @@ from functools import cache
 from typing import NamedTuple
 
 from cpuplan import backends
-from cpuplan.backends import gitops_checks
+from cpuplan.backends import rollouts
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.progress import stage
 from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, Findings, errors
@@ -14,13 +15,46 @@ from cpuplan.fleet import assumed, lock, paused, removal
 from cpuplan.fleet.before import Key
 from cpuplan.language.read import places, waivers
 from cpuplan.pipeline.loading import Project, load, starts
-from cpuplan.pipeline.moving import Moves, moves
-from cpuplan.pipeline.perclass import unplaced
+from cpuplan.pipeline.perclass import unlocated
 from cpuplan.pipeline.perclass.making import PLAIN, Making, batch_of
 from cpuplan.pipeline.perclass.unit import check_node
-from cpuplan.plan import ConfiguredPlan, Plan
+from cpuplan.plan import ConfiguredPlan, NodeClass, Plan
 from cpuplan.simulate import statefiles
-from cpuplan.solve import smallest
+from cpuplan.solve import moves as of_class
+from cpuplan.solve import solver
+from cpuplan.solve.moves import Move
+
+
+class Moves(NamedTuple):
+    """CPUs that change their sets: of all nodes of a class, or of `nodes` from another class."""
+
+    node_class: NodeClass
+    moves: tuple[Move, ...]
+    nodes: tuple[str, ...] = ()
+
+
+@stage("comparing layouts")
+def moves(project: Project, plan: Plan) -> list[Moves]:
+    """What a plan changes, compared with the lock; nothing of classes that are not in the lock."""
+    known = starts(project)
+    return [moves for node in plan.nodes for moves in _moves(known, node.node_class, node.layout)]
+
+
+def _moves(
+    known: lock.Starts, node_class: NodeClass, after: Mapping[str, CpuSet]
+) -> Iterator[Moves]:
+    start = next(iter(known.of(node_class)), None)
+    if start:
+        moved = of_class.moves(node_class, start.locked.pools, after)
+        if moved:
+            yield Moves(node_class, tuple(moved))
+    for key, names in known.had(node_class).items():
+        other = known.lock.get(key)
+        is_start = start is not None and key == start.key
+        if other and not is_start and other.pools != after:
+            moved = of_class.moves(node_class, other.pools, after)
+            yield Moves(node_class, tuple(moved), tuple(names))
+
 
 __all__ = [
     "Compiled",
@@ -94,10 +128,10 @@ def _solve(
     plans: list[ConfiguredPlan] = []
     found: dict[Key, Sequence[Diagnostic]] = {}
     for unit, made in making.of(batch):
-        findings.add(unplaced.placed(made.problems, project.locate), unit.names)
+        findings.add(unlocated.placed(made.problems, project.locate), unit.names)
         plans += made.plans
         for plan, problems in zip(made.plans, made.found, strict=checked):
-            found[plan.node_class.key] = unplaced.placed(problems, project.locate)
+            found[plan.node_class.key] = unlocated.placed(problems, project.locate)
     plans.sort(key=lambda plan: plan.node_class.key)
     return _Solved(_with_kept(project, plans), _once(of_lock, findings.all()), found)
 
@@ -145,9 +179,9 @@ def _check_delivery(project: Project, plan: Plan) -> Iterator[Diagnostic]:
     """What rollouts and the Delivery document ask for together."""
     document = next(iter(project.documents.of_kind("Delivery")), None)
     spec = document.spec if document else None
-    yield from gitops_checks.check(plan.nodes, spec, project.locate)
+    yield from rollouts.check_delivery(plan.nodes, spec, project.locate)
     if document:
-        yield from gitops_checks.check_names(plan.nodes, document.spec, document.at("tracking"))
+        yield from rollouts.check_names(plan.nodes, document.spec, document.at("tracking"))
 
 
 @stage("checking state files")
@@ -233,7 +267,7 @@ def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
     unsolved = [node_class for node_class in project.classes if node_class.key not in solved]
     problems: list[Diagnostic] = []
     for node_class in unsolved:
-        smaller = smallest.plan(node_class, project.locate)
+        smaller = solver.smallest_plan(node_class, project.locate)
         if smaller:
             node = backends.configure(smaller)
             problems += checks.check(node, project.locate)

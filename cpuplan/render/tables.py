@@ -10,8 +10,7 @@ from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.language.model.pools import POOLS
 from cpuplan.language.read.documents import Document
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.render.columns import table
-from cpuplan.render.together import MOST, Line, Member, interval, together
+from cpuplan.render.text import MOST, Line, Member, interval, table, together
 
 _CLASSES = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for pool in POOLS))
 #: Ranges of names in a line before the others are only counted.

@@ -18,7 +18,7 @@ from cpuplan.upstream.kubelet.sysinfo import machine_of, without
 from cpuplan.upstream.kubernetes.kube_features import LATEST
 
 if TYPE_CHECKING:
-    from cpuplan.simulate.dra.inputs import Inputs as DraInputs
+    from cpuplan.simulate.dra import Inputs as DraInputs
 
 #: Pages of a NUMA node: (size in KiB, count).
 _Pages = tuple[tuple[int, int], ...]
@@ -56,7 +56,7 @@ def _dra(expected: Expected) -> "DraInputs | None":
     """What the DRA CPU driver starts with, where it gives CPUs to containers."""
     if not expected.settings.of(driver.NAME):
         return None
-    from cpuplan.simulate.dra.inputs import inputs_of  # for few plans
+    from cpuplan.simulate.dra import inputs_of  # for few plans
 
     return inputs_of(expected.topology, expected.pool("offlined").cpus, expected.settings)
 

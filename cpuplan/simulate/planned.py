@@ -1,6 +1,11 @@
-"""A planned node as its kubelet finds it; assumptions for what the inventory does not contain."""
+"""A planned node as its kubelet finds it; assumptions for what the inventory does not contain.
+
+Also the same node under the kubelet alone or under Koordinator, each as near to the other as it
+comes.
+"""
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,22 +16,39 @@ from cpuplan.components.nri.policies import PolicyInputs
 from cpuplan.components.published.exporters import exporter_of
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.platforms import versions
-from cpuplan.simulate.koordinator.inputs import Inputs, inputs
+from cpuplan.simulate.koordinator import Inputs, inputs
 from cpuplan.simulate.runtimes import Runtime, runtime_of
+from cpuplan.upstream.koordinator.extension.constants import (
+    CPU_BIND_POLICY,
+    NUMA_TOPOLOGY_POLICY,
+    RESERVATION,
+)
+from cpuplan.upstream.koordinator.extension.node import RESERVED_CPUS_ONLY
+from cpuplan.upstream.koordinator.extension.numa_aware import (
+    BEST_EFFORT,
+    FULL_PCPUS_ONLY,
+    FULL_PCPUS_OPTION,
+    RESTRICTED,
+    SINGLE_NUMA_NODE,
+    STATIC,
+)
+from cpuplan.upstream.koordinator.util import dump
 from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
 from cpuplan.upstream.kubelet.kubelet import Configuration, Kubelet, Node, configure
 from cpuplan.upstream.kubelet.machine import Machine
 from cpuplan.upstream.kubelet.policy_options import with_gates
 from cpuplan.upstream.kubelet.sysinfo import machine_of, without
+from cpuplan.upstream.kubelet.topologymanager import policy
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.fit import EPHEMERAL_STORAGE
 from cpuplan.upstream.kubernetes.kube_features import LATEST
 from cpuplan.upstream.kubernetes.pod import Resources
 
 if TYPE_CHECKING:
-    from cpuplan.simulate.dra.inputs import Inputs as DraInputs
+    from cpuplan.simulate.dra import Inputs as DraInputs
     from cpuplan.upstream.nri.balloons.config import Config as BalloonsConfig
     from cpuplan.upstream.nri.topologyaware.config import Config as PoolsConfig
+
 
 #: Resources that every kubelet checks and no inventory contains: they stop no pod.
 _NOT_CHECKED = {EPHEMERAL_STORAGE: quantity.of(1 << 60, quantity.BINARY)}
@@ -101,7 +123,7 @@ def planned(plan: ConfiguredPlan) -> Planned:
 
 
 def _dra(plan: ConfiguredPlan) -> "DraInputs":
-    from cpuplan.simulate.dra.inputs import inputs as of_plan  # for few plans
+    from cpuplan.simulate.dra import inputs as of_plan  # for few plans
 
     return of_plan(plan)
 
@@ -114,3 +136,57 @@ def _pages(plan: ConfiguredPlan) -> dict[int, tuple[tuple[int, int], ...]]:
         node: tuple((size, counts.get(size, 0)) for size in sizes)
         for node, counts in planned_pages.items()
     }
+
+
+_NUMA_POLICIES = MappingProxyType(
+    {
+        policy.BEST_EFFORT: BEST_EFFORT,
+        policy.RESTRICTED: RESTRICTED,
+        policy.SINGLE: SINGLE_NUMA_NODE,
+    }
+)
+#: What else of the configuration only makes sense with the managers' policies.
+_MANAGED = ("cpuManagerPolicyOptions", "topologyManagerPolicyOptions", "topologyManagerPolicy")
+
+
+def under_koordinator(facts: Planned) -> Planned:
+    """The node with Koordinator, and the kubelet's CPU manager off, as koordlet wants it."""
+    if facts.koordinator:
+        return facts
+    config, labels = facts.config, {}
+    if (config.get("cpuManagerPolicyOptions") or {}).get(FULL_PCPUS_OPTION) == "true":
+        labels[CPU_BIND_POLICY] = FULL_PCPUS_ONLY
+    if aligned := _NUMA_POLICIES.get(config.get("topologyManagerPolicy", "")):
+        labels[NUMA_TOPOLOGY_POLICY] = aligned
+    annotations = {}
+    if reserved := config.get("reservedSystemCPUs"):
+        value = {"reservedCPUs": reserved, "applyPolicy": RESERVED_CPUS_ONLY}
+        annotations[RESERVATION] = dump(value)
+    bare = {key: value for key, value in config.items() if key not in _MANAGED}
+    return facts._replace(
+        config={**bare, "cpuManagerPolicy": "none"},
+        balloons=None,
+        dra=None,
+        pools=None,
+        koordinator=Inputs(labels, annotations),
+    )
+
+
+def under_kubelet(facts: Planned) -> Planned:
+    """The node without Koordinator, with the static policy and options that match its labels."""
+    if not facts.koordinator:
+        return facts
+    labels = facts.koordinator.labels
+    config: dict[str, Any] = {**facts.config, "cpuManagerPolicy": STATIC}
+    if labels.get(CPU_BIND_POLICY) == FULL_PCPUS_ONLY:
+        config["cpuManagerPolicyOptions"] = {FULL_PCPUS_OPTION: "true"}
+    wanted = labels.get(NUMA_TOPOLOGY_POLICY, "")
+    if wanted:
+        config["topologyManagerPolicy"] = _kubelet_name(wanted)
+        config["topologyManagerScope"] = "pod"
+    return facts._replace(config=config, koordinator=None)
+
+
+def _kubelet_name(wanted: str) -> str:
+    names: Mapping[str, str] = {theirs: own for own, theirs in _NUMA_POLICIES.items()}
+    return names.get(wanted, policy.NONE)

@@ -12,7 +12,7 @@ from cpuplan.language.model.koordinator import BOUND
 from cpuplan.language.model.words import PARTITION
 from cpuplan.language.model.workloads import Workload
 from cpuplan.plan import NodePlan
-from cpuplan.simulate import admission, orders
+from cpuplan.simulate import admission
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import (
     NOT_SIMULATED,
@@ -20,12 +20,12 @@ from cpuplan.simulate.allocators.base import (
     Allocator,
     Refusal,
     Restarting,
+    probe,
 )
-from cpuplan.simulate.allocators.probes import probe
-from cpuplan.solve import effort
-from cpuplan.solve.effort import UndecidedError
+from cpuplan.solve import budget
+from cpuplan.solve.budget import UndecidedError
 from cpuplan.solve.layout import Scope
-from cpuplan.solve.rules import demand
+from cpuplan.solve.rules import workloads
 from cpuplan.solve.rules.rule import Statements
 from cpuplan.upstream.koordinator.extension import qos
 from cpuplan.upstream.koordinator.extension.constants import QOS
@@ -51,7 +51,7 @@ def pods_of(plan: NodePlan) -> list[Pod]:
 
 def _pods(plan: NodePlan) -> Iterator[tuple[Pod, int]]:
     for index, workload in enumerate(plan.spec.workloads):
-        pod = demand.pod_of(workload) or probe(workload.cpus or 0, container=_CONTAINER)
+        pod = workloads.pod_of_workload(workload) or probe(workload.cpus or 0, container=_CONTAINER)
         for number in range(workload.pods * len(_parts(plan, workload))):
             name = f"{workload.name}-{number + 1}"
             yield _annotated(plan, workload, pod._replace(uid=name, name=name)), index
@@ -60,7 +60,7 @@ def _pods(plan: NodePlan) -> Iterator[tuple[Pod, int]]:
 def _annotated(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
     """The pod as what gives it CPUs knows it: by its claims, its balloon or its QoS class."""
     if plan.node_class.target.has_dra:
-        from cpuplan.simulate.dra.inputs import with_claims  # for few plans
+        from cpuplan.simulate.dra import with_claims  # for few plans
 
         return with_claims(plan, workload, pod)
     if plan.node_class.target.has_koordinator:
@@ -72,7 +72,7 @@ def _annotated(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
 
 
 def _parts(plan: NodePlan, workload: Workload) -> Sequence[Scope]:
-    return demand.parts(Statements(plan.node_class), workload)
+    return workloads.parts_of_workload(Statements(plan.node_class), workload)
 
 
 def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Diagnostic]:
@@ -113,8 +113,8 @@ def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Dia
         node, problem = f"a node of class {name}", f"{refused.reason}: {refused.message}"
         yield diagnose("CP708", locate(place), node=node, pod=who, problem=problem)
     yield from spread[:1]
-    with effort.part(_ORDERS):
-        answer = orders.any_order(allocator, pods)
+    with budget.part(_ORDERS):
+        answer = admission.any_order(allocator, pods)
     if answer.refused:
         came = ", ".join(failing.uid for failing in answer.failing)
         yield diagnose(

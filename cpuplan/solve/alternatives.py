@@ -8,14 +8,14 @@ from cpuplan.base.text import counted, joined
 from cpuplan.diagnostics import Reason
 from cpuplan.language.model.pools import QOS_SETS
 from cpuplan.plan import NodePlan
-from cpuplan.solve import conflict, effort, feasibility, goals, model
+from cpuplan.solve import budget, conflict, feasibility, goals, model
+from cpuplan.solve.budget import UndecidedError
 from cpuplan.solve.conflict import Conflict
 from cpuplan.solve.constraints import Constraint, Differs, Has, Within
-from cpuplan.solve.effort import UndecidedError
 from cpuplan.solve.goals import Aim, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.layout import Layout, Scope, View
 from cpuplan.solve.rules import problem_of
-from cpuplan.solve.rules.places import numbered
+from cpuplan.solve.rules.placement import numbered
 from cpuplan.solve.rules.rule import Problem, Rule, scopes_of
 
 
@@ -84,7 +84,7 @@ def sets_with(plan: NodePlan, cpus: CpuSet) -> tuple[str, ...]:
 
 def _without(plan: NodePlan, wish: str, constraint: Within | Differs) -> Alternative:
     try:
-        with effort.limited():
+        with budget.limited():
             return _solved_without(plan, wish, constraint)
     except UndecidedError:
         return Alternative(wish, is_known=False)
@@ -120,7 +120,7 @@ def _forbids(rule: Rule, constraint: Within | Differs) -> bool:
 
 
 def _conflict(problem: Problem) -> Conflict[Rule]:
-    tests = feasibility.oracle(problem, feasibility.budget(problem))
+    tests = feasibility.oracle(problem, feasibility.most_calls(problem))
     return conflict.smallest(problem.rules, tests)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, NamedTuple, TypeVar
 
-from cpuplan.solve import effort
-from cpuplan.solve.effort import UndecidedError
+from cpuplan.solve import budget
+from cpuplan.solve.budget import UndecidedError
 
 Statement = TypeVar("Statement")
 
@@ -114,13 +114,13 @@ class Oracle(Generic[Statement]):
     @contextmanager
     def searching(self) -> Iterator[None]:
         """The search for a smaller conflict, which has an end of its own before the limit's."""
-        with effort.part(_SEARCH):
+        with budget.part(_SEARCH):
             yield
         self.resume()
 
     def resume(self) -> None:
         """Go on after a search that ended before the limit did."""
-        self.is_cut = effort.current().is_over
+        self.is_cut = budget.current().is_over
 
     def minimal(self, statements: Sequence[Statement]) -> list[Statement]:
         """A minimal part of statements that cannot hold together, which cannot either."""

@@ -8,12 +8,12 @@ from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodeClass
-from cpuplan.solve import alike, conflict, effort, feasibility, model, remedies
+from cpuplan.solve import budget, conflict, feasibility, goals, model, remedies, symmetry
+from cpuplan.solve.budget import UndecidedError
 from cpuplan.solve.constraints import BEYOND, Amount
-from cpuplan.solve.crowds import is_crowded
-from cpuplan.solve.effort import UndecidedError, proof
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
+from cpuplan.solve.pigeonhole import is_crowded
 from cpuplan.solve.rules.rule import Problem, Rule, machine, named
 
 #: More statements than these are not read, where not all of them may be needed.
@@ -35,13 +35,13 @@ def diagnostics(
     try:
         return _explained(node_class, problem, locate, kin)
     except UndecidedError:
-        return [proof.unexplained(node_class, locate)]
+        return [goals.unexplained(node_class, locate)]
 
 
 def _explained(
     node_class: NodeClass, problem: Problem, locate: Locate, kin: Sequence[NodeClass]
 ) -> list[Diagnostic]:
-    calls = feasibility.budget(problem)
+    calls = feasibility.most_calls(problem)
     oracle = feasibility.oracle(problem, calls, unfit=problem.rules)
     conflicts = list(conflict.disjoint(problem.rules, oracle))
     vague = [each.statements for each in conflicts if not each.is_irreducible]
@@ -57,7 +57,7 @@ def _explained(
         # Many amounts, one of each of many caches, are not tested one by one where that takes long.
         by_amount = sum(len(rule.amounts) for rule in rules) <= calls
         can_narrow = by_amount and not remedies.leaves_over(rules)
-        with effort.part(_FIGURES):
+        with budget.part(_FIGURES):
             narrowed = _narrowed(problem, rules) if can_narrow else rules
         diagnostic = _diagnostic(node_class, kept, narrowed, change, locate, figures=by_amount)
         result.append(diagnostic._replace(message=diagnostic.message + each.doubt))
@@ -116,7 +116,7 @@ def _diagnostic(
 
     The texts of statements without a position are part of the message.
     """
-    with effort.part(_FIGURES):
+    with budget.part(_FIGURES):
         left = _left(problem, narrowed) if figures else {}
     texts = [_figure(rule, left.get(rule)) for rule in narrowed]
     # A rule that nobody wrote is switched in `rules`.
@@ -174,7 +174,7 @@ def _left(problem: Problem, conflict: Sequence[Rule]) -> dict[Rule, int]:
     left: dict[Rule, int] = {}
     if remedies.leaves_over(conflict) or len(conflict) == 1:
         return left
-    for sort in alike.sorts([rule for rule in conflict if rule.amounts], conflict):
+    for sort in symmetry.sorts([rule for rule in conflict if rule.amounts], conflict):
         others = problem.having(other for other in conflict if other != sort[0])
         others = feasibility.without_idle(others, sort[0].name)
         try:

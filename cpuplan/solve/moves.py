@@ -6,8 +6,8 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.plan import NodeClass
 from cpuplan.solve import goals
-from cpuplan.solve.breaches import breaches
 from cpuplan.solve.layout import Layout, Slot, View, hosts_among
+from cpuplan.solve.violations import violations
 
 #: More reasons than these are not read.
 _MOST_REASONS = 2
@@ -33,7 +33,7 @@ def moves(node_class: NodeClass, before: Layout, after: Layout) -> list[Move]:
     if not moved:
         return []
     broken = []
-    for breach in breaches(node_class, before):
+    for breach in violations(node_class, before):
         reason = breach.rule.reason if breach.rule else Reason(breach.text)
         broken.append((set(breach.names), reason))
     gains = [] if broken else _gains(node_class, before, after)

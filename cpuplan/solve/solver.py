@@ -1,19 +1,29 @@
-"""Solve the layout of a class, verify a layout, and explain one."""
+"""Solve the layout of a class, verify a layout, and explain one.
+
+Statements are checked before. Checks that do not depend on the layout get a substitute where none
+exists.
+"""
 
 from collections.abc import Sequence
 
 from cpuplan.base.cpuset import EMPTY
-from cpuplan.diagnostics import CpuplanError, errors
+from cpuplan.diagnostics import CpuplanError, Diagnostic, errors
 from cpuplan.diagnostics.source import Locate
-from cpuplan.language.model.pools import POOLS
+from cpuplan.language.model.pools import POOLS, Pools
 from cpuplan.plan import Limited, NodeClass, NodePlan, Pool
-from cpuplan.solve import effort, failure, faults, goals, model, statements
-from cpuplan.solve.breaches import breaches
-from cpuplan.solve.crowds import is_crowded
-from cpuplan.solve.effort import proof
+from cpuplan.solve import budget, failure, goals, model, validation
+from cpuplan.solve.budget import UndecidedError
 from cpuplan.solve.layout import Layout
+from cpuplan.solve.pigeonhole import is_crowded
+from cpuplan.solve.remedies import single
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem
+from cpuplan.solve.violations import violations
+
+
+def check_statements(node_class: NodeClass, locate: Locate) -> list[Diagnostic]:
+    """The faults of the statements, with remedies that were tried."""
+    return validation.check(node_class, locate, single.list_remedies)
 
 
 def solve(
@@ -28,23 +38,23 @@ def solve(
     statements that contradict each other, and changes that were tried, also on `kin`, the other
     classes of the intent. Raises UndecidedError where the limit ends before that is known.
     """
-    problems = errors(statements.check(node_class, locate))
+    problems = errors(check_statements(node_class, locate))
     if problems:
         raise CpuplanError(problems)
     problem = problem_of(node_class)
-    with effort.limited() as limit:
+    with budget.limited() as limit:
         best = None
         if not is_crowded(problem.topology, problem.rules):
             best = model.best(problem, goals.aims_of(node_class, committed))
         if best is None:
             raise CpuplanError(failure.diagnostics(node_class, problem, locate, kin))
-    unproven = proof.limited(node_class.topology, best.layout, best.gaps, limit.seconds)
+    unproven = goals.unproven(node_class.topology, best.layout, best.gaps, limit.seconds)
     return _explain(node_class, problem, best.layout, unproven)
 
 
 def verify(node_class: NodeClass, layout: Layout) -> bool:
     """Whether a layout satisfies every rule; there may be better ones. Needs no solver."""
-    return not faults.errors_of(node_class) and not any(breaches(node_class, layout))
+    return not validation.errors_of(node_class) and not any(violations(node_class, layout))
 
 
 def explain(node_class: NodeClass, layout: Layout, limited: Limited | None = None) -> NodePlan:
@@ -63,3 +73,20 @@ def _explain(
         pool = Pool(name, cpus, (*because, *goals.reasons(problem, name, layout)))
         (pools if name in POOLS else sets).append(pool)
     return NodePlan(node_class, tuple(pools), tuple(sets), limited)
+
+
+def smallest_plan(node_class: NodeClass, locate: Locate) -> NodePlan | None:
+    """The class with a core in each pool of its intent, anywhere; None if that does not fit."""
+    spec = node_class.spec
+    sizes: dict[str, dict[str, object]] = {}
+    for name in POOLS:
+        pool = getattr(spec.pools, name)
+        if pool is not None:
+            takes_rest = pool.rest or name == "isolated"
+            sizes[name] = {"rest": True} if takes_rest else {"cores": 1}
+    pools = Pools.model_validate(sizes)
+    smaller = spec.model_copy(update={"pools": pools, "qos": type(spec.qos)(), "workloads": ()})
+    try:
+        return solve(node_class.saying(smaller), locate).with_spec(spec)
+    except (CpuplanError, UndecidedError):
+        return None

@@ -56,12 +56,12 @@ def results(work: Work[Result], workers: Workers = HERE) -> Iterator[Result]:
 
 def _packed(work: Work[Any], slices: Sequence[slice], workers: Workers) -> Iterator[bytes]:
     if workers.executor is None:
-        from cpuplan.workers import processes
+        from cpuplan.workers import executors
 
-        return processes.each(work, slices, workers.jobs)
-    from cpuplan.workers import remote
+        return executors.in_processes(work, slices, workers.jobs)
+    from cpuplan.workers import executors
 
-    return remote.each(work, slices, workers.executor)
+    return executors.in_executor(work, slices, workers.executor)
 
 
 def _unpacked(part: Work[Result], data: bytes, workers: Workers) -> Sequence[Result]:

@@ -1,7 +1,17 @@
-"""Work that can be divided."""
+"""Work that can be divided, and the cores there are for it."""
 
+import os
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
+
+
+def cores() -> int:
+    """Their number: those of its affinity, as `taskset` and cpusets of containers leave them."""
+    try:
+        return len(os.sched_getaffinity(0)) or 1
+    except (AttributeError, OSError):  # not on every system
+        return os.cpu_count() or 1
+
 
 Result = TypeVar("Result")
 

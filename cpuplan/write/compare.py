@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
 from cpuplan.fleet.before import MANIFEST, MANIFESTS, is_manifest
-from cpuplan.write.known import Known, foreign_in, is_file, known_of
 from cpuplan.write.manifest import (
     OLD,
     WRITTEN,
+    Known,
     check_paths,
     divide,
+    foreign_in,
+    is_file,
+    known_of,
     parents,
     render_manifest,
     render_written,

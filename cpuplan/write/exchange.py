@@ -15,31 +15,29 @@ from typing import NamedTuple
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.write.compare import Comparison, folders_of
 from cpuplan.write.manifest import ancestors, parents
-from cpuplan.write.stage import (
-    Journal,
-    Stage,
-    begin,
-    foreign,
-    inode,
-    is_left_over,
-    read_journal,
-    stage_of,
-    write_journal,
-)
 from cpuplan.write.tree import (
     FILE,
     FOLDER,
     Entry,
+    Journal,
+    Stage,
+    begin,
     check_movable,
     copy_attributes,
     create,
     duplicate,
+    foreign,
+    inode,
+    is_left_over,
     look,
+    read_journal,
     remove,
     remove_known,
     scan,
+    stage_of,
     sync_file_system,
     sync_folder,
+    write_journal,
 )
 
 #: renameat2(2): change places. Its errors where the kernel, the file system or a container's

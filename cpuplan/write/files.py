@@ -15,9 +15,8 @@ from cpuplan.language.read.inputs import LOCK_PATH, Inputs
 from cpuplan.write import emitted
 from cpuplan.write.compare import Changes, compare, describe
 from cpuplan.write.exchange import Beside, recover, replace
-from cpuplan.write.known import check_manifests
-from cpuplan.write.stage import in_the_way, stage_of
-from cpuplan.write.tree import FILE, FOLDER, create, look, read, sync_folder
+from cpuplan.write.manifest import check_manifests
+from cpuplan.write.tree import FILE, FOLDER, create, in_the_way, look, read, stage_of, sync_folder
 
 __all__ = [
     "Changes",

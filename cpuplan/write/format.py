@@ -10,7 +10,7 @@ import yaml as parser
 from cpuplan.language.read import yaml
 from cpuplan.language.read.documents import KINDS
 from cpuplan.language.read.schema import schema
-from cpuplan.write import second_reader
+from cpuplan.write import comments as second_reader
 from cpuplan.write.comments import (
     Block,
     Comment,

@@ -7,8 +7,9 @@ says that this user's cpuplan wrote it (`files.cached`), and of `out/` only afte
 was looked at. What must prove something to others asks no record.
 """
 
+import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -20,10 +21,93 @@ from cpuplan.base.files import cached
 from cpuplan.base.program import program_digest
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import Diagnostic, errors, is_possible
-from cpuplan.diagnostics.source import Position, Source
+from cpuplan.diagnostics.source import Data, Field, Position, Source
 from cpuplan.language.read.files import POD_FOLDER
 from cpuplan.language.read.inputs import Inputs
-from cpuplan.write import places
+
+
+class Place(NamedTuple):
+    """A key, a value, or the beginning of either, of the document with this number."""
+
+    document: int
+    field: Field
+    is_key: bool
+    is_beginning: bool
+
+
+#: Of a position, and of those of labels.
+Named = tuple[Place | None, tuple[Place, ...]]
+
+
+def digest_places(sources: Iterable[Source]) -> str:
+    """SHA-256 over the values of documents, in their order and with the names of their files."""
+    values = [(source.path, source.data) for source in sources]
+    return sha256(json.dumps(values).encode()).hexdigest()
+
+
+def name_places(diagnostics: Sequence[Diagnostic], sources: Sequence[Source]) -> list[Named] | None:
+    """The places of findings; None where one has none, such as a part of a text."""
+    positions = [position for each in diagnostics for position in _positions(each)]
+    known = _places(sources, {position.path for position in positions})
+    if not all(position in known for position in positions):
+        return None
+    return [
+        (
+            known[each.position] if each.position else None,
+            tuple(known[label.position] for label in each.labels),
+        )
+        for each in diagnostics
+    ]
+
+
+def find_positions(diagnostic: Diagnostic, named: Named, sources: Sequence[Source]) -> Diagnostic:
+    """A finding at the present position of its places, which `sources` have."""
+    place, of_labels = named
+    labels = tuple(
+        label._replace(position=_position(one, sources))
+        for label, one in zip(diagnostic.labels, of_labels, strict=True)
+    )
+    position = _position(place, sources) if place else None
+    return diagnostic._replace(position=position, labels=labels)
+
+
+def _positions(diagnostic: Diagnostic) -> Iterator[Position]:
+    if diagnostic.position:
+        yield diagnostic.position
+    yield from (label.position for label in diagnostic.labels)
+
+
+def _places(sources: Sequence[Source], paths: set[str]) -> dict[Position, Place]:
+    """All places in some files by their positions; of several, the first."""
+    known: dict[Position, Place] = {}
+    for number, source in enumerate(sources):
+        if source.path in paths:
+            for field in _fields(source.data):
+                for is_key, is_beginning in ((False, False), (True, False), (False, True)):
+                    place = Place(number, field, is_key, is_beginning)
+                    known.setdefault(_position(place, sources), place)
+    return known
+
+
+def _fields(data: Data) -> Iterator[Field]:
+    """The document itself, and all that it holds."""
+    todo: list[tuple[Data, Field]] = [(data, ())]
+    while todo:
+        value, field = todo.pop()
+        yield field
+        if isinstance(value, dict):
+            todo += [(child, (*field, name)) for name, child in value.items()]
+        elif isinstance(value, list):
+            todo += [(child, (*field, index)) for index, child in enumerate(value)]
+
+
+def _position(place: Place, sources: Sequence[Source]) -> Position:
+    source = sources[place.document]
+    if place.is_beginning:
+        line, column = source.mark_of(place.field).value[:2]
+        return Position(source.path, line + 1, column + 1, column + 1)
+    return source.key_at(place.field) if place.is_key else source.value_at(place.field)
+
 
 #: Records that are kept; the oldest go first.
 MOST = 400
@@ -44,7 +128,7 @@ class _Kept(NamedTuple):
     """A record, and the places of its findings; none beside the inputs that have these lines."""
 
     record: Record
-    places: tuple[places.Named, ...]
+    places: tuple[Named, ...]
 
 
 @stage("reading the project")
@@ -57,7 +141,7 @@ def unchanged(inputs: Inputs, out: Path) -> Record | None:
 def _tree_of(out: Path) -> str:
     """The digest of the files in `out` that cpuplan owns; empty where `compile` has work to do."""
     from cpuplan.write.compare import digest_of
-    from cpuplan.write.stage import stage_of
+    from cpuplan.write.tree import stage_of
 
     return "" if os.path.lexists(stage_of(out).folder) else digest_of(out)
 
@@ -82,7 +166,7 @@ def _of_values(inputs: Inputs) -> Record | None:
     record, named = kept
     try:
         diagnostics = [
-            places.found(each, name, sources)
+            find_positions(each, name, sources)
             for each, name in zip(record.diagnostics, named, strict=True)
         ]
     except (LookupError, TypeError, ValueError):
@@ -112,7 +196,7 @@ def _is_manifest(name: str) -> bool:
 
 def _digest_of_values(inputs: Inputs, sources: Iterable[Source]) -> str:
     lock = "-" if inputs.lock is None else sha256(inputs.lock).hexdigest()
-    return f"values {places.digest(sources)} {lock}"
+    return f"values {digest_places(sources)} {lock}"
 
 
 def _read(inputs: Inputs, digest: str) -> _Kept | None:
@@ -137,12 +221,12 @@ def save(inputs: Inputs, record: Record, sources: Sequence[Source]) -> None:
         return
     _write(inputs, inputs.digest(), record, [])
     has_all = not any(map(_is_manifest, inputs.texts))
-    named = places.named(record.diagnostics, sources) if has_all else None
+    named = name_places(record.diagnostics, sources) if has_all else None
     if named is not None:
         _write(inputs, _digest_of_values(inputs, sources), record, named)
 
 
-def _write(inputs: Inputs, digest: str, record: Record, named: Sequence[places.Named]) -> None:
+def _write(inputs: Inputs, digest: str, record: Record, named: Sequence[Named]) -> None:
     place = _place(digest)
     if place is None or not cached.folder(inputs.root):
         return

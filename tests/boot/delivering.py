@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from cpuplan.backends.deliveries import boot
+from cpuplan.backends.deliveries import script
 from tests.boot import base, qemu
 from tests.boot.guests import CLUSTER
 from tests.boot.node import Node
@@ -70,7 +70,7 @@ def _tree(node: Node) -> str:
     """As the documentation says: all files but one, and GRUB's configuration made anew."""
     start = f"{node.place}/"
     for path, data in node.files.items():
-        if path.startswith(start) and path != start + boot.CMDLINE:
+        if path.startswith(start) and path != start + script.CMDLINE:
             node.write(path.removeprefix(start), data)
     node.run("update-grub")
     return _of_grub(node.root)

@@ -16,7 +16,7 @@ import pytest
 
 from cpuplan.backends.verify import daemonset
 from cpuplan.language.model.verify import Verify
-from cpuplan.node.bundle.archive import build
+from cpuplan.node.bundle import build
 from tests.boot import base, delivering, guests, qemu
 from tests.boot.agent import containers
 from tests.test_captured import HELD

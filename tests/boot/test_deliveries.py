@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.backends.kubernetes import node
+from cpuplan.backends import kubernetes
 from cpuplan.cli.main import run
 from tests.boot import delivering, guests
 from tests.boot.lab import Lab
@@ -43,7 +43,7 @@ def test_each_delivery_has_a_guest() -> None:
 
 
 def test_files_are_those_of_the_plan(name: str, seen: Seen) -> None:
-    for path, file in node.of(guests.plan(name)).files.items():
+    for path, file in kubernetes.of(guests.plan(name)).files.items():
         found = seen.folder / path.lstrip("/")
         assert found.read_bytes() == file.data, path
         assert found.stat().st_mode & 0o111 == file.mode & 0o111, path
@@ -51,7 +51,7 @@ def test_files_are_those_of_the_plan(name: str, seen: Seen) -> None:
 
 def test_the_kernel_was_given_every_boot_argument(name: str, seen: Seen) -> None:
     given = seen.text("proc/cmdline").split()
-    planned = node.of(guests.plan(name)).arguments
+    planned = kubernetes.of(guests.plan(name)).arguments
     assert [word for word in given if word in planned] == list(planned)
 
 

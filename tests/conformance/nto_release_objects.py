@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from cpuplan.backends import configure
-from cpuplan.backends.openshift import predicted
+from cpuplan.backends.openshift import objects as predicted
 from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.fleet import assumed
@@ -20,7 +20,7 @@ from cpuplan.language.model.intent import IntentSpec
 from cpuplan.pipeline.perclass.unit import check_node
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.profiles import project
-from cpuplan.solve import statements
+from cpuplan.solve import solver
 from tests.conformance import boot_arguments, contents, meaning
 from tests.conformance.nto_render import SENSIBLE
 
@@ -159,7 +159,7 @@ def _compile(profile: Line, facts: list[Line], case: Line, tuned: str) -> Compil
         for platform, (architecture, vendor, model) in PLATFORMS.items()
     }
     plan = plans["arm" if case.get("arch") == "arm" else "intel-icelake"]
-    found = [*statements.check(plan.node_class, _nowhere), *check_node(plan, _nowhere)]
+    found = [*solver.check_statements(plan.node_class, _nowhere), *check_node(plan, _nowhere)]
     return Compiled(plans, errors(found))
 
 
@@ -269,7 +269,7 @@ def _is_arm(path: Path, line: Line) -> bool:
 def _predicted(plan: ConfiguredPlan) -> dict[str, Line]:
     """The predicted objects by kind, without boot arguments."""
     pool = f"50-nto-{plan.node_class.target.pool}"
-    objects = [manifest.data for manifest in predicted.manifests(plan)]
+    objects = [manifest.data for manifest in predicted.predicted_manifests(plan)]
     return {data["kind"]: data for data in objects if data["metadata"]["name"] != pool}
 
 
@@ -398,7 +398,7 @@ def _words(recorded: Line, tuned: str) -> list[str]:
 
 def _predicted_arguments(plan: ConfiguredPlan) -> list[str]:
     name = f"50-nto-{plan.node_class.target.pool}"
-    for manifest in predicted.manifests(plan):
+    for manifest in predicted.predicted_manifests(plan):
         if manifest.data["metadata"]["name"] == name:
             words: list[str] = manifest.data["spec"]["kernelArguments"]
             return words

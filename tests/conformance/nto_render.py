@@ -28,7 +28,7 @@ from cpuplan.language.read.documents import Document
 from cpuplan.pipeline.perclass.unit import check_node
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.profiles import project
-from cpuplan.solve import statements
+from cpuplan.solve import solver
 from tests.conformance import boot_arguments, meaning
 from tests.conformance.comparing import judged
 from tests.conformance.nto_validate import OPERATORS
@@ -225,7 +225,7 @@ def _compile(document: Document, numa_nodes: int) -> Compiled:
     compiled = Compiled(document.name, plans)
     _stop_at(
         [
-            *statements.check(compiled.plan.node_class, _nowhere),
+            *solver.check_statements(compiled.plan.node_class, _nowhere),
             *check_node(compiled.plan, _nowhere),
         ]
     )

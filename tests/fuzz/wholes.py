@@ -360,7 +360,7 @@ def branches(data: bytes) -> None:
         _import(repository, _spoiled(random, files, wanted), random)
         cached = words[0] in ("plan", "publish")
         if cached:
-            with compiled_once(), patch("cpuplan.cli.compiled.compile_again", _compile_again):
+            with compiled_once(), patch("cpuplan.cli.compilation.compile_again", _compile_again):
                 _exit(repository, *words)
         else:
             ends(repository, *words)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from cpuplan.render import prometheus
+from cpuplan.render.answers import prometheus
 from cpuplan.render.diagnostics import FORMATS
-from cpuplan.render.plan.marks import cell, code, plain
+from cpuplan.render.plan.markdown import cell, code, plain
 from tests.injection.judges import RAW, differences, kinds_of_picture, parsed
 from tests.injection.payloads import BENIGN, PAYLOADS, SAMPLE
 from tests.projects import run_in

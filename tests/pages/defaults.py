@@ -5,7 +5,7 @@ from itertools import chain
 
 from cpuplan.plan.defaults import DEFAULTS, Default
 from cpuplan.platforms import PLATFORMS, Platform
-from cpuplan.render.explain.defaults import off_switch, on_switch
+from cpuplan.render.explain.reasons import off_switch, on_switch
 
 _HEAD = """# Defaults
 

@@ -1,7 +1,7 @@
 """The table of promises in docs/mechanisms.md, from the data that `simulate --with` prints."""
 
 from cpuplan.render.simulation.mechanisms import title
-from cpuplan.simulate.mechanisms.promises import MECHANISMS, PROMISES, RELEASES
+from cpuplan.simulate.mechanisms import MECHANISMS, PROMISES, RELEASES
 from tests.projects import REPOSITORY
 
 PATH = "docs/mechanisms.md"

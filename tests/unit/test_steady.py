@@ -19,7 +19,7 @@ from cpuplan.language.model.pools import GOAL_ORDER
 from cpuplan.language.read.documents import Documents
 from cpuplan.plan import NodeClass
 from cpuplan.render.changes import move_lines
-from cpuplan.solve import solver, statements
+from cpuplan.solve import solver
 from tests.projects import make_project, run_in
 from tests.unit.solve import oracle
 from tests.unit.solve.problems import machine, node_class
@@ -162,7 +162,7 @@ def test_a_changed_number_moves_no_cpu_that_need_not(node: NodeClass, data: st.D
     allowed = layouts(changed)
     plan, _ = pipeline.solve(project_of(changed, before))
     assert bool(plan.nodes) == (
-        bool(allowed) and not errors(statements.check(changed, lambda _: None))
+        bool(allowed) and not errors(solver.check_statements(changed, lambda _: None))
     )
     if plan.nodes:
         after = {name: cpus.bits for name, cpus in sets_of(plan.nodes[0]).items()}

@@ -10,9 +10,8 @@ from operator import itemgetter
 from typing import Any
 
 from cpuplan.backends import rollouts
-from cpuplan.backends.base import to_file
-from cpuplan.backends.deliveries import boot
-from cpuplan.backends.tree import NodeFile, NodeTree
+from cpuplan.backends.base import NodeFile, NodeTree, to_file
+from cpuplan.backends.deliveries import script
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.resources import resource
 from cpuplan.plan import NodeClass
@@ -36,7 +35,7 @@ def common_files() -> Iterator[tuple[str, bytes]]:
 
 def inventory(node_class: NodeClass, tree: NodeTree) -> bytes:
     """The nodes of a class as a group, and what the role does to them."""
-    loader = {f"/{path}": NodeFile(data) for path, data in boot.grub(tree).items()}
+    loader = {f"/{path}": NodeFile(data) for path, data in script.grub(tree).items()}
     files = {**tree.files, **loader}
     place = f"nodes/{node_class.cluster}/{node_class.name}"
     variables = {

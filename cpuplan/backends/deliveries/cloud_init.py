@@ -4,9 +4,8 @@ cloud-init runs it at the first boot of an instance only. The rules for merging 
 of several: its lists are added to those of other parts.
 """
 
-from cpuplan.backends.base import to_file
+from cpuplan.backends.base import NodeTree, to_file
 from cpuplan.backends.deliveries import script
-from cpuplan.backends.tree import NodeTree
 from cpuplan.language.model.intent import Target
 
 #: By this line cloud-init knows its format.

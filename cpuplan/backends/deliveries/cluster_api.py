@@ -7,9 +7,8 @@ gets the new name replaces its machines.
 from collections.abc import Iterator
 from hashlib import sha256
 
-from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Manifest, metadata
+from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Manifest, NodeTree, metadata
 from cpuplan.backends.deliveries import script
-from cpuplan.backends.tree import NodeTree
 from cpuplan.base import naming
 from cpuplan.base.emit import to_json
 from cpuplan.plan import NodeClass

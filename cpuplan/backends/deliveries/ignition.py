@@ -6,8 +6,7 @@ Butane's form is for people and merges; its program makes Ignition's of it, whic
 from base64 import b64encode
 from typing import Any
 
-from cpuplan.backends.base import to_file
-from cpuplan.backends.tree import NodeTree
+from cpuplan.backends.base import NodeTree, to_file
 from cpuplan.base.emit import to_json
 from cpuplan.language.model.intent import Target
 

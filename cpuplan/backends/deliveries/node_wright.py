@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan.backends import rollouts
-from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Manifest, metadata
+from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Manifest, NodeFile, NodeTree, metadata
 from cpuplan.backends.deliveries import script
-from cpuplan.backends.tree import NodeFile, NodeTree
 from cpuplan.base import naming
 from cpuplan.components.texts import template
 from cpuplan.plan import NodeClass
@@ -49,7 +48,7 @@ def manifests(node_class: NodeClass, tree: NodeTree) -> Iterator[Manifest]:
         "image": _IMAGE,
         "interrupt": reboot,
         "configInterrupts": {"*": reboot},
-        "configMap": _config_map(script.files(tree)),
+        "configMap": _config_map(script.script_files(tree)),
     }
     data: dict[str, Any] = {
         "apiVersion": API_VERSION,

@@ -1,11 +1,33 @@
-"""What files alone do not do on a running node, for deliveries that can run a script."""
+"""What files alone do not do on a running node: boot arguments, and a script that applies them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cpuplan.backends.deliveries import boot
-from cpuplan.backends.tree import NodeFile, NodeTree
+from cpuplan.backends.base import NodeFile, NodeTree
+from cpuplan.components import cmdline
 from cpuplan.components.texts import template
+
+#: For GRUB as Debian reads it. RHEL ignores this folder: `CMDLINE` is for `grubby --args` there.
+GRUB = "etc/default/grub.d/50-cpuplan.cfg"
+CMDLINE = "cmdline"
+
+
+def boot_files(tree: NodeTree) -> dict[str, bytes]:
+    """The line by itself and for GRUB, by path below the node's folder."""
+    return {CMDLINE: f"{_line(tree.arguments)}\n".encode(), **grub(tree)}
+
+
+def grub(tree: NodeTree) -> dict[str, bytes]:
+    """What GRUB's configuration adds to the line that it has; nothing where it is not read."""
+    if not tree.has_grub_folder:
+        return {}
+    line = f'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {_line(tree.arguments)}"\n'
+    return {GRUB: line.encode()}
+
+
+def _line(arguments: Sequence[str]) -> str:
+    return " ".join(map(cmdline.quote, arguments))
+
 
 #: The script, and what it reads: boot arguments and units to enable, one on each line.
 APPLY = "/usr/local/bin/cpuplan-apply.sh"
@@ -15,13 +37,13 @@ UNITS = "/etc/cpuplan/units"
 NEEDS_REBOOT = f"bash {APPLY} --needs-reboot"
 
 
-def files(tree: NodeTree) -> Mapping[str, NodeFile]:
+def script_files(tree: NodeTree) -> Mapping[str, NodeFile]:
     """The files of a node, those for its boot loader, the script, and what it reads.
 
     Without empty ones, which Cluster API refuses.
     """
     further = {
-        **{f"/{path}": data for path, data in boot.grub(tree).items()},
+        **{f"/{path}": data for path, data in grub(tree).items()},
         APPLY: template("bin/cpuplan-apply.sh").encode(),
         ARGUMENTS: _lines(tree.arguments),
         UNITS: _lines(tree.enabled),
@@ -39,7 +61,7 @@ def entries(tree: NodeTree) -> list[dict[str, Any]]:
             "permissions": file.permissions,
             "content": file.text,
         }
-        for path, file in files(tree).items()
+        for path, file in script_files(tree).items()
     ]
 
 

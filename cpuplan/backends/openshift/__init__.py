@@ -3,17 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.backends import rollouts
-from cpuplan.backends.base import Facts, Key, Manifest
-from cpuplan.backends.openshift import (
-    merged,
-    objects,
-    pool_checks,
-    predicted,
-    profile_checks,
-    rendered,
-    runtime_files,
-)
-from cpuplan.backends.tree import NodeFile
+from cpuplan.backends.base import Facts, Key, Manifest, NodeFile
+from cpuplan.backends.openshift import checks, merged, objects
 from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
 from cpuplan.components.base import Component
 from cpuplan.components.host import partitions, rps
@@ -56,7 +47,7 @@ PATHS: Mapping[str, str] = {crio.NAME: objects.CRIO_DROP_IN}
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """What no PerformanceProfile can say, where one is written."""
-    return profile_checks.check(plan, locate)
+    return checks.check_profile(plan, locate)
 
 
 def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
@@ -109,15 +100,15 @@ def delivered(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
 
 def expected(plan: ConfiguredPlan) -> Iterator[Manifest]:
     """What the node tuning operator will make of a PerformanceProfile."""
-    return predicted.manifests(plan)
+    return objects.predicted_manifests(plan)
 
 
 def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
     """What nodes would get from objects of other pools, and what others make of these."""
-    yield from pool_checks.check(plans, locate)
+    yield from checks.check_pools(plans, locate)
     for plan in plans:
         if merged.has_pool(plan) and not plan.spec.paused:
-            yield from runtime_files.check(plan, locate)
+            yield from checks.check_runtime_files(plan, locate)
 
 
 def expected_of_cluster(plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:
@@ -127,4 +118,4 @@ def expected_of_cluster(plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:
 
 def facts_of_cluster(plans: Sequence[ConfiguredPlan]) -> Mapping[Key, Facts]:
     """What the rendered MachineConfig of each pool has of the compiled objects."""
-    return rendered.facts(plans)
+    return merged.rendered_facts(plans)

@@ -1,25 +1,54 @@
-"""What nodes get from all MachineConfigs of their cluster, as `mco` merges them.
-
-What of that contradicts their own plan is in `inherited`.
-"""
+"""What nodes get from all MachineConfigs of their cluster, those of paused classes with them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from cpuplan.backends.openshift import kept, objects, predicted
+from cpuplan.backends.openshift import objects
+from cpuplan.base import yaml11
 from cpuplan.base.emit import to_json
 from cpuplan.components import kubelet
+from cpuplan.components.derived import RENDERED
 from cpuplan.components.openshift import pinning, pool
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
 from cpuplan.language.model.base import Model
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan.setting import Value
 from cpuplan.platforms import versions
 from cpuplan.upstream.mco.common import RenderError
 from cpuplan.upstream.mco.controller_helpers import Generated
 from cpuplan.upstream.mco.kubelet_config_controller import KUBELET_CONF, NODE_SIZING
 from cpuplan.upstream.mco.machineconfig import MachineConfig, MachineConfigs, read_machine_config
 from cpuplan.upstream.mco.render_controller import Rendered, render
+
+_FOLDERS = ("/manifests/", "/expected/operator/")
+_PROFILE = "/manifests/10-performanceprofile-"
+
+
+def has_none_kept(plan: ConfiguredPlan) -> bool:
+    """Whether a class is paused and nothing was compiled of it."""
+    return plan.spec.paused and not _files(plan)
+
+
+def kept_objects(plan: ConfiguredPlan, kind: str) -> list[dict[str, Any]]:
+    """The objects of a kind that a paused class has, and those that operators make of its own."""
+    found: list[dict[str, Any]] = []
+    for path, data in sorted(_files(plan).items()):
+        name = path.rpartition("/")[2]
+        if kind.lower() in name and any(folder in path for folder in _FOLDERS):
+            found += [item for item in yaml11.load(data.decode()) if item["kind"] == kind]
+    return found
+
+
+def is_profile(plan: ConfiguredPlan) -> bool:
+    """Whether the node tuning operator makes the objects of a class, paused or not."""
+    if not plan.spec.paused:
+        return plan.node_class.target.is_profile
+    return any(_PROFILE in path for path in _files(plan))
+
+
+def _files(plan: ConfiguredPlan) -> Mapping[str, bytes]:
+    return plan.kept.files if plan.kept else {}
 
 
 class Source(NamedTuple):
@@ -80,7 +109,7 @@ def of_cluster(plans: Sequence[ConfiguredPlan]) -> Iterator[Pool]:
 @lru_cache(maxsize=256)
 def _merged(plans: tuple[ConfiguredPlan, ...]) -> tuple[list[Pool], RenderError | None]:
     """The pools up to the first one that cannot be rendered; made once for checks and output."""
-    merging = [plan for plan in plans if has_pool(plan) and not kept.is_empty(plan)]
+    merging = [plan for plan in plans if has_pool(plan) and not has_none_kept(plan)]
     sources = list(_sources(merging)) if merging else []
     configs = MachineConfigs(source.config for source in sources)
     by_name = {source.config.name: source for source in sources}
@@ -106,7 +135,7 @@ def pool_object(plan: ConfiguredPlan) -> dict[str, Any]:
     """The MachineConfigPool of a class; those that every cluster has select one role."""
     name = plan.node_class.target.pool or ""
     if name not in pool.BUILT_IN:
-        made = kept.objects(plan, "MachineConfigPool")
+        made = kept_objects(plan, "MachineConfigPool")
         return made[0] if made else objects.machine_config_pool(plan)
     selector = {"matchLabels": {ROLE: name}}
     return {"metadata": {"name": name}, "spec": {"machineConfigSelector": selector}}
@@ -161,10 +190,10 @@ def machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     """The MachineConfigs of a class: cpuplan's, or those of the node tuning operator."""
     target = plan.node_class.target
     if plan.spec.paused:
-        yield from kept.objects(plan, "MachineConfig")
+        yield from kept_objects(plan, "MachineConfig")
         return
     if target.is_profile:
-        for manifest in predicted.manifests(plan):
+        for manifest in objects.predicted_manifests(plan):
             if manifest.data["kind"] == "MachineConfig":
                 yield manifest.data
         return
@@ -223,3 +252,46 @@ def expected_files(plans: Sequence[ConfiguredPlan]) -> dict[str, bytes]:
         for pool in pools
         if not pool.plan.spec.paused
     }
+
+
+def rendered_facts(plans: Sequence[ConfiguredPlan]) -> dict[tuple[str, str], dict[str, Value]]:
+    """The fact of each class that is in a pool, by the class's key.
+
+    None where an object cannot be rendered: it is reported when it is written (CP570).
+    """
+    try:
+        pools = list(of_cluster(plans))
+    except RenderError:
+        return {}
+    return {pool.plan.node_class.key: {RENDERED: rendered_fact(pool)} for pool in pools}
+
+
+def rendered_fact(pool: Pool) -> Value:
+    """The parts of the rendered object that compiled objects determine.
+
+    `machineConfigs` are these objects. Files are by path, with their modes; units by name, with
+    whether they are enabled. Those of which another object has the last word are left out.
+    """
+    own = [source for source in pool.sources if source.plan and not source.is_kubelet]
+    last = {name: source for source in pool.sources for _, name in source.writes()}
+    config = pool.rendered.config
+    files = config.get("storage", {}).get("files") or ()
+    units = config.get("systemd", {}).get("units") or ()
+    return {
+        "pool": pool.plan.node_class.target.pool or "",
+        "machineConfigs": tuple(source.config.name for source in own),
+        "kernelArguments": pool.rendered.kernel_arguments,
+        "kernelType": pool.rendered.kernel_type,
+        "files": {
+            file["path"]: int(file["mode"]) for file in files if _is_of(last[file["path"]], own)
+        },
+        "units": {
+            unit["name"]: bool(unit.get("enabled"))
+            for unit in units
+            if _is_of(last[unit["name"]], own)
+        },
+    }
+
+
+def _is_of(source: Source, own: Sequence[Source]) -> bool:
+    return any(source is each for each in own)

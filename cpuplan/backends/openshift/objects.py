@@ -1,10 +1,4 @@
-"""Objects of OpenShift, which the machine config operator or the node tuning operator rolls out.
-
-Names and contents are those of the node tuning operator's controller for the same CPU sets (in its
-repository, pkg/performanceprofile/controller/performanceprofile/components), so that a pool can
-move from one to the other. What the operator learns on the node after a boot, the kernel command
-line, is in the MachineConfig from the start.
-"""
+"""Objects of OpenShift, and what the node tuning operator will make of a PerformanceProfile."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
@@ -12,8 +6,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from cpuplan.backends import rollouts
-from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, metadata, of_others
-from cpuplan.backends.tree import NodeFile
+from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, Manifest, NodeFile, metadata, of_others
 from cpuplan.base.emit import Noted, to_yaml
 from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
 from cpuplan.components.host import partitions, rps
@@ -29,7 +22,9 @@ from cpuplan.components.openshift import (
 )
 from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE
 from cpuplan.components.units import BIN, UNIT_FOLDER
+from cpuplan.fleet import cluster_facts
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.upstream.kubelet.config import codec
 
 #: The node tuning operator's own path, so that a pool can move from one to the other.
 CRIO_DROP_IN = "/etc/crio/crio.conf.d/99-runtimes.conf"
@@ -249,3 +244,73 @@ def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[st
         "metadata": made,
         "spec": {"profile": [{"name": name, "data": profile}], "recommend": [recommended]},
     }
+
+
+PREDICTED_HEADER = (
+    "What the node tuning operator will make of PerformanceProfile {name}. Its scripts "
+    "and comments are left out."
+)
+#: What the operator says in other words: a summary, and boot arguments for TuneD to compute.
+OWN_WORDS = ("main.summary", "bootloader.")
+
+#: Before 4.16, the operator changes the whole cluster to cgroups v1.
+_NODE = {
+    "apiVersion": "config.openshift.io/v1",
+    "kind": "Node",
+    "metadata": {"name": "cluster"},
+    "spec": {"cgroupMode": "v1"},
+}
+
+
+def predicted_manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """The operator's objects for a profile; none on hosted clusters, where they differ."""
+    target, name = plan.node_class.target, plan.node_class.profile
+    if target.is_hosted or not target.is_profile:
+        return
+    machine_config, arguments = _machine_configs(plan)
+    made = {
+        f"kubeletconfig-{name}": _kubelet_config(plan),
+        f"machineconfig-50-performance-{name}": machine_config,
+    }
+    if plan.settings.of(runtimeclass.NAME):
+        made[f"runtimeclass-{name}"] = _bare(runtime_class(plan))
+    if kernel.is_tunable(plan):
+        made[f"machineconfig-50-nto-{target.pool}"] = arguments
+    if cluster_facts.sets_cgroups_v1(target):
+        made["node-cluster"] = _NODE
+    if plan.settings.of(tuned.NAME):
+        made[f"tuned-{name}"] = _bare(tuned_object(plan, without=OWN_WORDS))
+    comment = PREDICTED_HEADER.format(name=name)
+    for file, data in sorted(made.items()):
+        yield Manifest(f"{file}.yaml", data, comment)
+
+
+def _bare(data: dict[str, Any]) -> dict[str, Any]:
+    """An object without what only Argo CD reads."""
+    own = {key: value for key, value in data["metadata"].items() if key != "annotations"}
+    return {**data, "metadata": own}
+
+
+def _kubelet_config(plan: ConfiguredPlan) -> dict[str, Any]:
+    """The operator reads durations, and writes them in Go's form."""
+    made = _bare(kubelet_config(plan))
+    configuration = codec.normal_durations(made["spec"]["kubeletConfig"])
+    return {**made, "spec": {**made["spec"], "kubeletConfig": configuration}}
+
+
+def _machine_configs(plan: ConfiguredPlan) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The MachineConfig of files and units, and the operator's second one, of boot arguments."""
+    made = _bare(machine_config(plan))
+    spec, config = made["spec"], made["spec"]["config"]
+    files = [file for file in config["storage"]["files"] if not file["path"].startswith(f"{BIN}/")]
+    first = {**config, "storage": {"files": files}}
+    second = {"ignition": config["ignition"]}
+    name = f"50-nto-{plan.node_class.target.pool}"
+    return (
+        {**made, "spec": {"config": first, "kernelType": spec["kernelType"]}},
+        {
+            **made,
+            "metadata": {**made["metadata"], "name": name},
+            "spec": {"config": second, "kernelArguments": spec["kernelArguments"]},
+        },
+    )

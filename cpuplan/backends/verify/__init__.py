@@ -6,18 +6,9 @@ Only of classes whose intent has `verify`. docs/checking.md says what each objec
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.backends.base import Files, Manifest
-from cpuplan.backends.verify import (
-    access,
-    arrival,
-    binding,
-    daemonset,
-    monitoring,
-    names,
-    network,
-    states,
-)
+from cpuplan.backends.verify import access, daemonset, job, monitoring, objects
 from cpuplan.backends.verify import checks as checks
-from cpuplan.backends.verify.names import manifest
+from cpuplan.backends.verify.objects import manifest
 from cpuplan.plan import ConfiguredPlan
 
 
@@ -33,13 +24,13 @@ def manifests(plan: ConfiguredPlan, state: str) -> Iterator[Manifest]:
         return
     made = [
         *access.of_class(plan, verify),
-        states.config_map(names.agent(plan), verify, {states.key(plan): state}),
+        objects.config_map(objects.agent(plan), verify, {objects.state_key(plan): state}),
     ]
-    made.append(network.policy(plan, verify, daemonset.PORT))
+    made.append(access.network_policy(plan, verify, daemonset.PORT))
     made.append(daemonset.document(plan, verify))
     if verify.prometheus:
         made.append(monitoring.pod_monitor(plan, verify, verify.prometheus))
-        digest = states.digest(state)
+        digest = objects.state_digest(state)
         made.append(monitoring.prometheus_rule(plan, verify, verify.prometheus, digest))
     yield from map(manifest, made)
 
@@ -47,7 +38,9 @@ def manifests(plan: ConfiguredPlan, state: str) -> Iterator[Manifest]:
 def policies(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
     """What holds the tokens of agents to their own nodes; `check cluster` compares it."""
     asking = [(plan, plan.spec.verify) for plan in plans]
-    yield from map(manifest, binding.documents([(plan, asked) for plan, asked in asking if asked]))
+    yield from map(
+        manifest, access.policy_documents([(plan, asked) for plan, asked in asking if asked])
+    )
 
 
 def cluster_manifests(plans: Sequence[ConfiguredPlan], compiled: Files) -> Iterator[Manifest]:
@@ -57,4 +50,4 @@ def cluster_manifests(plans: Sequence[ConfiguredPlan], compiled: Files) -> Itera
     """
     members = are_in(plans)
     yield from map(manifest, access.of_cluster(members))
-    yield from map(manifest, arrival.documents(plans, members, compiled))
+    yield from map(manifest, job.documents(plans, members, compiled))

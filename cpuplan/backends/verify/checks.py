@@ -3,7 +3,7 @@
 import re
 from collections.abc import Container, Iterator, Sequence
 
-from cpuplan.backends.verify import arrival, binding, daemonset, mounts, states
+from cpuplan.backends.verify import access, daemonset, job, objects
 from cpuplan.components import admission
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
@@ -39,7 +39,7 @@ def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[D
         if plan.spec.verify:
             yield from _power(plan, plan.spec.verify, locate)
             yield from _files(plan, plan.spec.verify, locate)
-    yield from _jobs(arrival.asking(list(of_intents.values())), locate)
+    yield from _jobs(job.asking(list(of_intents.values())), locate)
 
 
 def _namespace(plan: NodePlan, shared: Container[str], locate: Locate) -> Iterator[Diagnostic]:
@@ -60,7 +60,7 @@ def _namespace(plan: NodePlan, shared: Container[str], locate: Locate) -> Iterat
 def _power(plan: NodePlan, verify: Verify, locate: Locate) -> Iterator[Diagnostic]:
     """CP6140 to CP6142: what an agent, or who takes one over, can do."""
     asked = [field for field in _TOKEN if getattr(verify, field)]
-    if asked and not binding.is_known(plan):
+    if asked and not access.is_known(plan):
         server = admission.api_server(plan)
         yield diagnose(
             "CP6140",
@@ -78,7 +78,7 @@ def _power(plan: NodePlan, verify: Verify, locate: Locate) -> Iterator[Diagnosti
 
 def _files(plan: ConfiguredPlan, verify: Verify, locate: Locate) -> Iterator[Diagnostic]:
     """CP6143 for a file that would be mounted twice, or that is none to hand out."""
-    folders = [each.path for each in mounts.folders(plan, verify)]
+    folders = [each.path for each in daemonset.folders(plan, verify)]
     for at, path in enumerate(verify.files):
         inside = (folder for folder in folders if f"{path}/".startswith(f"{folder}/"))
         if folder := next(inside, ""):
@@ -96,13 +96,13 @@ def _files(plan: ConfiguredPlan, verify: Verify, locate: Locate) -> Iterator[Dia
 def check_size(plan: NodePlan, state: str, locate: Locate) -> Iterator[Diagnostic]:
     """CP672 for an expected state that no ConfigMap has room for."""
     size = len(state.encode())
-    if size > states.MOST:
+    if size > objects.MOST:
         yield diagnose(
             "CP672",
             locate(plan.node_class.place("verify")),
             name=plan.node_class.name,
             size=f"{-(-size // 10_000) * 10:,}",
-            limit=f"{states.MOST // 1000:,}",
+            limit=f"{objects.MOST // 1000:,}",
         )
 
 

@@ -1,17 +1,133 @@
-"""The agent of one class: it reads its node, and with `access: user` can change nothing there.
+"""The agent of one class, and what it has of its node: single folders, all read-only."""
 
-It is a user of its own, whom nothing on the node belongs to, without any capability, in no PID
-namespace of the host. What keeps it from writing is so the kernel's first question, whose a file
-is; that every mount is read-only (also those below it, where the release can do that), and that no
-folder with sockets is among them (`mounts`), comes on top. tests/boot/test_agent.py tries to write.
-"""
+import posixpath
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from typing import Any
-
-from cpuplan.backends.verify import access, mounts, names
-from cpuplan.backends.verify.mounts import HOST, STATE
+from cpuplan.backends.verify import access, objects
+from cpuplan.components import admission
+from cpuplan.components.host import interrupts
 from cpuplan.language.model.verify import Verify
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.platforms import versions
+
+HOST, STATE = "/host", "/state"
+#: Folders of every node.
+_EVERYWHERE = (
+    "/etc",
+    "/proc",
+    "/sys/bus",
+    "/sys/class",
+    "/sys/devices",
+    "/sys/fs/cgroup",
+    "/sys/kernel/mm",
+    "/sys/module",
+    "/usr",
+    "/var/log/containers",
+)
+_OF_SYSTEMD = ("/boot", "/run/systemd/system")
+#: Of the kubelet's folder; with volumes of pods, and with sockets by which plugins register. Each
+#: kubelet makes them (kubernetes/pkg/kubelet/kubelet.go, setupDataDirs; cm/devicemanager).
+_KUBELET = "/var/lib/kubelet"
+_HIDDEN = ("device-plugins", "plugins", "plugins_registry", "pod-resources", "pods")
+_NAME = "nothing"
+
+
+class Mount(NamedTuple):
+    """A folder or file of the host; `kind` is what the kubelet makes sure of before."""
+
+    path: str
+    kind: str = "Directory"
+    #: Pods' volumes come and go below it: without propagation, the agent would keep them mounted.
+    has_volumes: bool = False
+    #: Of a file that the intent names, whose path may be longer than a name.
+    given: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the volume."""
+        return self.given or self.path.strip("/").replace("/", "-").replace("_", "-")
+
+
+def of(plan: ConfiguredPlan, verify: Verify) -> list[Mount]:
+    """What the agents of a class have of their nodes, by path."""
+    return sorted({*folders(plan, verify), *_files(plan, verify)})
+
+
+def folders(plan: ConfiguredPlan, verify: Verify) -> list[Mount]:
+    """Those that are there as a whole."""
+    return [*_folders(plan), *_of_root(verify)]
+
+
+def _folders(plan: ConfiguredPlan) -> Iterator[Mount]:
+    platform = plan.node_class.platform
+    yield from map(Mount, _EVERYWHERE)
+    if platform.takes_files or platform.has_pools:
+        yield from map(Mount, _OF_SYSTEMD)
+    folder = posixpath.dirname(platform.kubelet_folder)
+    if not folder.startswith("/etc/"):
+        # Of K3s and RKE2: beside the kubelet's files are the runtime's, and no keys.
+        yield Mount(folder)
+    if platform.has_pools:
+        yield Mount("/sys/fs/selinux")
+        yield Mount("/var/lib/ocp-tuned", "DirectoryOrCreate")
+    if any("iommu" in setting.key for setting in plan.settings.of("kernel")):
+        yield Mount("/sys/kernel/iommu_groups")
+    if plan.node_class.target.has_dra:
+        # As the pods of the driver do.
+        yield Mount("/run/cdi", "DirectoryOrCreate")
+
+
+def _files(plan: ConfiguredPlan, verify: Verify) -> Iterator[Mount]:
+    if plan.settings.of(interrupts.NAME):
+        # The compiled unit writes it, in its place.
+        yield Mount(f"/{interrupts.UNMOVABLE}", "FileOrCreate")
+    for at, path in enumerate(verify.files):
+        yield Mount(path, "File", given=f"file-{at}")
+
+
+def _of_root(verify: Verify) -> Iterator[Mount]:
+    if verify.access != "user":
+        yield Mount(_KUBELET, has_volumes=True)
+
+
+def volumes(plan: ConfiguredPlan, verify: Verify) -> list[dict[str, Any]]:
+    """The volumes of the pod."""
+    hidden = [{"name": _NAME, "emptyDir": {}}] if verify.access != "user" else []
+    state = {"name": "state", "configMap": {"name": objects.agent(plan), "defaultMode": 0o444}}
+    return [*map(_volume, of(plan, verify)), *hidden, state]
+
+
+def volume_mounts(plan: ConfiguredPlan, verify: Verify) -> list[dict[str, Any]]:
+    """Where the agent has them; over folders of the kubelet that are not for it, nothing."""
+    is_recursive = _makes_all_read_only(plan)
+    mounted = [_mount(each, is_recursive=is_recursive) for each in of(plan, verify)]
+    if verify.access != "user":
+        places = (f"{HOST}{_KUBELET}/{name}" for name in _HIDDEN)
+        mounted += [{"name": _NAME, "mountPath": place, "readOnly": True} for place in places]
+    return [*mounted, {"name": "state", "mountPath": STATE, "readOnly": True}]
+
+
+def _makes_all_read_only(plan: ConfiguredPlan) -> bool:
+    server = admission.api_server(plan)
+    return server is not None and server >= versions.FEATURES["api.recursive_read_only"]
+
+
+def _volume(mount: Mount) -> dict[str, Any]:
+    return {"name": mount.name, "hostPath": {"path": mount.path, "type": mount.kind}}
+
+
+def _mount(mount: Mount, *, is_recursive: bool) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "name": mount.name,
+        "mountPath": HOST + mount.path,
+        "mountPropagation": "HostToContainer" if mount.has_volumes else "None",
+        "readOnly": True,
+    }
+    if is_recursive and not mount.has_volumes:
+        made["recursiveReadOnly"] = "IfPossible"
+    return made
+
 
 PORT = 9876
 #: No other process of the node may have this user: one of the same user, without capabilities,
@@ -33,16 +149,16 @@ _ON_RESERVED = {
 
 def document(plan: ConfiguredPlan, verify: Verify) -> dict[str, Any]:
     """The DaemonSet of a class."""
-    labels = names.selector(plan)
-    own = {names.PART_OF: "cpuplan", **verify.labels, **labels}
+    labels = objects.selector(plan)
+    own = {objects.PART_OF: "cpuplan", **verify.labels, **labels}
     template: dict[str, Any] = {"metadata": {"labels": own}, "spec": _pod(plan, verify)}
     if plan.node_class.target.cpu_partitioning:
         template["metadata"]["annotations"] = dict(_ON_RESERVED)
     return {
-        **names.head(
+        **objects.object_head(
             "apps/v1",
             "DaemonSet",
-            names.agent(plan),
+            objects.agent(plan),
             verify,
             namespace=verify.namespace,
             labels=labels,
@@ -70,7 +186,7 @@ def _pod(plan: ConfiguredPlan, verify: Verify) -> dict[str, Any]:
         # container_t may read neither files of the host nor other processes (container-selinux).
         security["seLinuxOptions"] = {"type": "spc_t"}
     return {
-        "serviceAccountName": names.agent(plan),
+        "serviceAccountName": objects.agent(plan),
         "automountServiceAccountToken": verify.condition or verify.events,
         "enableServiceLinks": False,
         **placement(plan, verify),
@@ -78,7 +194,7 @@ def _pod(plan: ConfiguredPlan, verify: Verify) -> dict[str, Any]:
         "tolerations": [{"operator": "Exists"}],
         "securityContext": security,
         "containers": [_container(plan, verify)],
-        "volumes": mounts.volumes(plan, verify),
+        "volumes": volumes(plan, verify),
     }
 
 
@@ -117,7 +233,7 @@ def _container(plan: ConfiguredPlan, verify: Verify) -> dict[str, Any]:
             "capabilities": access.capabilities(plan, verify),
             "readOnlyRootFilesystem": True,
         },
-        "volumeMounts": mounts.volume_mounts(plan, verify),
+        "volumeMounts": volume_mounts(plan, verify),
     }
 
 

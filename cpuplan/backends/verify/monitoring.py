@@ -7,7 +7,7 @@ them different on the cluster.
 
 from typing import Any
 
-from cpuplan.backends.verify import names
+from cpuplan.backends.verify import objects
 from cpuplan.base.text import counted
 from cpuplan.language.model.verify import Prometheus, Verify
 from cpuplan.plan import NodePlan
@@ -34,7 +34,7 @@ def pod_monitor(plan: NodePlan, verify: Verify, prometheus: Prometheus) -> dict[
         **_head("PodMonitor", plan, verify, prometheus),
         "spec": {
             "podMetricsEndpoints": [endpoint],
-            "selector": {"matchLabels": names.selector(plan)},
+            "selector": {"matchLabels": objects.selector(plan)},
         },
     }
 
@@ -54,15 +54,15 @@ def prometheus_rule(
     for rule in rules:
         page = f"{prometheus.runbooks}#{rule['alert'].lower()}"
         rule["annotations"]["runbook_url"] = page
-    group = {"name": names.agent(plan), "rules": rules}
+    group = {"name": objects.agent(plan), "rules": rules}
     return {**_head("PrometheusRule", plan, verify, prometheus), "spec": {"groups": [group]}}
 
 
 def _head(kind: str, plan: NodePlan, verify: Verify, prometheus: Prometheus) -> dict[str, Any]:
-    return names.head(
+    return objects.object_head(
         API,
         kind,
-        names.agent(plan),
+        objects.agent(plan),
         verify,
         namespace=verify.namespace,
         labels=prometheus.labels,

@@ -1,27 +1,149 @@
-"""Two sides of a project compared: what changes for the nodes of each class, and what it costs."""
+"""Two snapshots compared: what changes for the nodes of each class, its cost, and room for pods."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 from cpuplan.base.progress import follow
-from cpuplan.change.impact import capacity, objects, pairs, pools, rules, settings
-from cpuplan.change.impact.capacity import Capacity, Room
-from cpuplan.change.impact.earlier import is_object
+from cpuplan.change.impact import changes, rules, snapshot
+from cpuplan.change.impact import changes as objects
+from cpuplan.change.impact.changes import (
+    Cause,
+    Causes,
+    FileChange,
+    Move,
+    ObjectChange,
+    PoolChange,
+    SettingChange,
+    file_changes,
+)
 from cpuplan.change.impact.impact import Impact, Step, worst
-from cpuplan.change.impact.nodefiles import FileChange, file_changes
-from cpuplan.change.impact.objects import ObjectChange
-from cpuplan.change.impact.pools import Move, PoolChange
-from cpuplan.change.impact.rules import context
-from cpuplan.change.impact.settings import Cause, Causes, SettingChange
-from cpuplan.change.impact.sides import Pair, Side
+from cpuplan.change.impact.rules import inputs
+from cpuplan.change.impact.snapshot import Pair, Snapshot, is_object
 from cpuplan.fleet.before import CLASSES, Key
 from cpuplan.pipeline import Project
-from cpuplan.plan import ConfiguredPlan, Plan
+from cpuplan.plan import ConfiguredPlan, NodePlan, Plan
 from cpuplan.plan.expected.state import FOLDER as STATES
 from cpuplan.plan.expected.state import Expected
+from cpuplan.simulate import workloads
+from cpuplan.simulate.allocators.base import Allocator
+from cpuplan.simulate.allocators.kubelet import KubeletAllocator
+from cpuplan.simulate.allocators.registry import start_planned
+from cpuplan.simulate.compiled import given_out_by, planned
+from cpuplan.upstream.kubernetes.errors import HangError, KubeletError, PanicError
+from cpuplan.upstream.kubernetes.pod import Pod
 
-Rules = Callable[[Pair, Side, Side], Iterator[Step]]
+#: More pods of one workload are not tried.
+_MOST_PODS = 200
+
+
+class NumaNode(NamedTuple):
+    """Exclusive CPUs of a NUMA node, and the largest pod with all of its CPUs there.
+
+    None where the kubelet aligns nothing, so that no pod is sure to have them there.
+    """
+
+    number: int
+    cpus: int
+    largest: int | None
+
+
+class Capacity(NamedTuple):
+    """What an empty node gives: exclusive CPUs, and the largest request of one container.
+
+    `unknown` says why there is no answer; nothing else counts then.
+    """
+
+    exclusive: int = 0
+    largest: int = 0
+    numa_nodes: tuple[NumaNode, ...] = ()
+    unknown: str = ""
+
+
+class Room(NamedTuple):
+    """How many pods of a workload an empty node admits; None on a side without an answer."""
+
+    workload: str
+    wanted: int
+    before: int | None
+    after: int | None
+
+
+@lru_cache(maxsize=1 << 12)
+def exclusive(expected: Expected) -> int | None:
+    """How many CPUs a node of the class can give exclusively; None where nobody knows."""
+    allocator = _start(expected)
+    if isinstance(allocator, str):
+        return None
+    if not isinstance(allocator, KubeletAllocator):
+        left = allocator.remainder().left
+        return left.cpus.bit_count() if left else 0
+    policy = allocator.kubelet.cpus.policy
+    return policy.allocatable.bit_count() if policy else 0
+
+
+@lru_cache(maxsize=1 << 12)
+def capacity(expected: Expected | None) -> Capacity:
+    """The capacity of a node of a class; None stands for a class that an earlier release wrote."""
+    allocator = _start(expected)
+    if isinstance(allocator, str):
+        return Capacity(unknown=allocator)
+    left = allocator.remainder().left
+    if left is None:
+        return Capacity()
+    nodes = (
+        NumaNode(number, cpus.bit_count(), largest)
+        for number, (cpus, largest) in sorted(left.by_numa_node.items())
+    )
+    return Capacity(left.cpus.bit_count(), left.largest, tuple(nodes))
+
+
+def rooms_for_pods(
+    plan: NodePlan, before: Expected | None, after: Expected | None
+) -> Iterator[Room]:
+    """How many pods of each workload of an intent fit on a node alone, where that changes."""
+    pods = _first_pods(plan)
+    old, new = (_start(side) for side in (before, after))
+    for workload in plan.spec.workloads:
+        pod = pods.get(f"{workload.name}-1")
+        if pod:
+            was, now = (_number(side, pod) for side in (old, new))
+            if was != now:
+                yield Room(workload.name, workload.pods, was, now)
+
+
+def _first_pods(plan: NodePlan) -> Mapping[str, Pod]:
+    return {pod.name: pod for pod in workloads.pods_of(plan)}
+
+
+def _number(allocator: Allocator | str, pod: Pod) -> int | None:
+    """How many pods of a kind are admitted, one after the other."""
+    if isinstance(allocator, str):
+        return None
+    moment = allocator.take()
+    number = 0
+    while number < _MOST_PODS:
+        again = pod._replace(uid=f"{pod.uid}-{number}", name=f"{pod.name}-{number}")
+        if allocator.admit(again).refused:
+            break
+        number += 1
+    allocator.restore(moment)
+    return number
+
+
+def _start(expected: Expected | None) -> Allocator | str:
+    """What gives out the CPUs of an empty node, or why nobody knows what it does."""
+    if expected is None:
+        return "an earlier release of cpuplan compiled it"
+    if other := given_out_by(expected):
+        return f"{other} gives out the CPUs"
+    try:
+        return start_planned(planned(expected))
+    except (KubeletError, HangError, PanicError) as error:
+        return f"the kubelet does not start: {error}"
+
+
+Rules = Callable[[Pair, Snapshot, Snapshot], Iterator[Step]]
 
 
 class Change(NamedTuple):
@@ -66,7 +188,7 @@ class Comparison(NamedTuple):
     #: Below `out/`.
     others: tuple[FileChange, ...]
     #: Nodes that are in another cluster now, and where they were.
-    moved: Mapping[pairs.Node, pairs.Node]
+    moved: Mapping[snapshot.Node, snapshot.Node]
     fleet: Fleet
     #: How many files differ, those included that only have other reasons and digests.
     differing: int = 0
@@ -89,19 +211,19 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    project: Project, plan: Plan, sides: tuple[Side, Side], judge: Rules | None = None
+    project: Project, plan: Plan, sides: tuple[Snapshot, Snapshot], judge: Rules | None = None
 ) -> Comparison:
     """What the plan changes. `judge` tells the steps of a pair, by default those of platforms."""
     differ = _Sides(*sides)
     by_key = {node.node_class.key: node for node in plan.nodes}
     of = _Pairs(differ, project, by_key, judge or _by_platform(project))
-    paired = pairs.pairs(*sides)
+    paired = snapshot.pairs(*sides)
     told = follow("changes", len(paired), paired, _name)
     return Comparison(
         tuple(map(of.change, told)),
         differ.objects(),
         differ.others(),
-        pairs.moved(*sides),
+        snapshot.moved(*sides),
         of.fleet(paired),
         len(differ.files),
     )
@@ -113,13 +235,13 @@ def _name(pair: Pair) -> str:
 
 def _by_platform(project: Project) -> Rules:
     """The rules of platforms, with what clusters have beside what was compiled."""
-    return partial(rules.steps, context=context.of(project.classes))
+    return partial(rules.steps, context=inputs.context_of(project.classes))
 
 
 class _Sides:
     """Both sides, and in which files they differ."""
 
-    def __init__(self, before: Side, after: Side) -> None:
+    def __init__(self, before: Snapshot, after: Snapshot) -> None:
         self.before, self.after = before, after
         self.files = file_changes(before.files, after.files)
         self._states: dict[bytes, Expected | None] = {}
@@ -133,11 +255,11 @@ class _Sides:
         """The objects that differ, by cluster. Only files that differ are read."""
         paths = [each.path for each in self.files]
         before, after = (
-            Side({path: side.files[path] for path in paths if path in side.files})
+            Snapshot({path: side.files[path] for path in paths if path in side.files})
             for side in (self.before, self.after)
         )
         found = {
-            cluster: objects.changes(before.objects(cluster), after.objects(cluster))
+            cluster: objects.object_changes(before.objects(cluster), after.objects(cluster))
             for cluster in sorted(self.clusters)
         }
         return {cluster: changes for cluster, changes in found.items() if changes}
@@ -146,7 +268,7 @@ class _Sides:
         """Files for Argo CD, Flux and checkers, and what cpuplan itself remembers."""
         return tuple(each for each in self.files if not _is_told(each.path))
 
-    def state(self, side: Side, key: Key | None) -> Expected | None:
+    def state(self, side: Snapshot, key: Key | None) -> Expected | None:
         """The expected state of a class; equal files are read once."""
         if key is None:
             return None
@@ -188,17 +310,19 @@ class _Pairs:
         before, after = self.sides.before, self.sides.after
         old = before.classes[pair.before] if pair.before else None
         new = after.classes[pair.after] if pair.after else None
-        layouts = pools.layout(old), pools.layout(new)
-        change = Change(pair, tuple(self.judge(pair, before, after)), pools=pools.changes(*layouts))
+        layouts = changes.layout(old), changes.layout(new)
+        change = Change(
+            pair, tuple(self.judge(pair, before, after)), pools=changes.pool_changes(*layouts)
+        )
         if old is None or new is None:
             return change
         causes = Causes(old, new, self.project.locate)
-        moves = pools.moves(*layouts)
+        moves = changes.moves(*layouts)
         return self._with_capacity(
             change._replace(
                 moves=moves,
                 causes=causes.of_layout if moves else (),
-                settings=settings.changes(old, new, causes),
+                settings=changes.setting_changes(old, new, causes),
                 files=self._files(pair),
             )
         )
@@ -214,9 +338,9 @@ class _Pairs:
         old, new = self._states(pair)
         if _is_same_node(old, new):
             return change
-        sides = capacity.capacity(old), capacity.capacity(new)
+        sides = capacity(old), capacity(new)
         plan = self.plans.get(pair.after) if pair.after else None
-        rooms = tuple(capacity.rooms(plan, old, new)) if plan else ()
+        rooms = tuple(rooms_for_pods(plan, old, new)) if plan else ()
         return change._replace(capacity=sides if sides[0] != sides[1] else None, rooms=rooms)
 
     def _states(self, pair: Pair) -> tuple[Expected | None, Expected | None]:
@@ -241,7 +365,7 @@ def _exclusive(state: Expected | None, key: Key | None) -> int | None:
     """The exclusive CPUs of a node; of one that is not there, none."""
     if key is None:
         return 0
-    return None if state is None else capacity.exclusive(state)
+    return None if state is None else exclusive(state)
 
 
 def _is_same_node(before: Expected | None, after: Expected | None) -> bool:

@@ -7,14 +7,13 @@ generations the newest counts.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan.check.cluster.objects import Absent
-from cpuplan.check.cluster.subject import Subject
+from cpuplan.check.cluster.objects import Absent, Subject
 from cpuplan.components.dra import driver, slices
 from cpuplan.components.dra.names import CLASS_LABEL
 from cpuplan.diagnostics.source import Field
 from cpuplan.language.read.pods import value_of
 from cpuplan.plan.expected.answer import Answer, Heals
-from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.simulate.files.objects import Object
 from cpuplan.upstream.dra.api import CAPACITY, CPU_ID, DRIVER
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.quantity import parse

@@ -3,15 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from cpuplan.check.cluster.kinds import KINDS, wrong_in
-from cpuplan.check.cluster.objects import Key, Objects, namespace_of
-from cpuplan.check.cluster.rollout import CURRENT
+from cpuplan.check.cluster.machineconfig import CURRENT
+from cpuplan.check.cluster.objects import KINDS, Key, Objects, namespace_of, problem_in
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Source
 from cpuplan.language.read.files import object_files
 from cpuplan.language.read.manifests import read_file
 from cpuplan.language.read.pods import value_of
-from cpuplan.simulate.koordinatorfiles.objects import Object, objects
+from cpuplan.simulate.files.objects import Object, objects
 
 #: The folder that every image of a must-gather writes to.
 _MUST_GATHER = "cluster-scoped-resources"
@@ -49,7 +48,7 @@ def read_objects(
     kept: list[Object] = []
     unread: dict[Key, str] = {}
     for each in objects(sources):
-        problem = wrong_in(each.kind, each.data) if each.kind in KINDS else ""
+        problem = problem_in(each.kind, each.data) if each.kind in KINDS else ""
         if not problem:
             kept.append(each)
             continue

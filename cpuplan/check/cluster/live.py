@@ -1,15 +1,15 @@
-"""A cluster as its API shows it: all that is compared of it, read in two rounds.
+"""A cluster as its API shows it, and waiting until a rollout has arrived there.
 
-The first has all but rendered MachineConfigs, of which only those of pools and nodes count.
+It is read in two rounds: the first has all but rendered MachineConfigs, of which only those of
+pools and nodes count.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from cpuplan.check.cluster.kinds import KINDS
-from cpuplan.check.cluster.objects import Objects
-from cpuplan.check.cluster.reading import Reader, Wanted
-from cpuplan.check.cluster.rollout import CURRENT
+from cpuplan.check.cluster.machineconfig import CURRENT
+from cpuplan.check.cluster.objects import KINDS, Objects
+from cpuplan.check.cluster.reading import Reader, UnreachableError, Wanted
 from cpuplan.check.cluster.steps import check_node, check_objects
 from cpuplan.components import derived
 from cpuplan.components.dra import slices
@@ -22,7 +22,7 @@ from cpuplan.plan.expected.answer import Answer
 from cpuplan.plan.expected.evidence import SOMETHING, Threshold, is_verified
 from cpuplan.plan.expected.objects import Compiled
 from cpuplan.plan.expected.state import Expected
-from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.simulate.files.objects import Object
 
 _MCO, _CONFIG = "v1", "MachineConfig"
 #: Problems that a rollout waits for, in words.
@@ -143,3 +143,43 @@ def has_arrived(seen: Seen, threshold: Threshold = SOMETHING) -> bool:
     is_seen = not seen.refused and not any(_unverified(seen, threshold))
     of_objects = not seen.objects or is_verified(seen.objects, SOMETHING)
     return is_seen and of_objects and not any(map(_differs, seen.all()))
+
+
+class Clock(NamedTuple):
+    """The time in seconds, how to let it pass, and how long between two looks."""
+
+    now: Callable[[], float]
+    sleep: Callable[[float], None]
+    interval: float
+
+
+def wait(
+    look: Callable[[], Seen],
+    seconds: float,
+    clock: Clock,
+    say: Callable[[str], None],
+    threshold: Threshold = SOMETHING,
+) -> Seen:
+    """What is seen once nothing differs and enough is seen, or when `seconds` are over.
+
+    What it waits for is told when it changes. An API that cannot be asked for a while, as while a
+    control plane is updated, is waited for too: UnreachableError only from the last look.
+    """
+    end = clock.now() + seconds
+    told: list[str] = []
+    while True:
+        is_last = clock.now() >= end
+        try:
+            seen = look()
+            waits = summary_of(seen, threshold)
+            if is_last or has_arrived(seen, threshold):
+                return seen
+        except UnreachableError as error:
+            if is_last:
+                raise
+            waits = [f"the cluster cannot be read: {error}"]
+        if waits != told:
+            for line in waits:
+                say(f"waiting: {line}")
+            told = waits
+        clock.sleep(max(0.0, min(clock.interval, end - clock.now())))

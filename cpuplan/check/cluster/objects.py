@@ -1,12 +1,142 @@
-"""The objects of a cluster, and what is known of those that are not among them."""
+"""The objects of a cluster: their kinds, those that were read, and a node among them.
+
+Also what is known of objects that were not read: absent, or unknown.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from cpuplan.check.cluster.kinds import words
-from cpuplan.diagnostics import Diagnostic
+from cpuplan.base.served.json import (
+    AMOUNT,
+    FLAG,
+    MAPPING,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Entries,
+    Items,
+    Shape,
+    misfit,
+    path_of,
+)
+from cpuplan.check.subject import Statements, name, origin
+from cpuplan.diagnostics import Diagnostic, Reason, diagnose
+from cpuplan.diagnostics.source import Field, Locate, Position
 from cpuplan.language.read.pods import value_of
-from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.plan.expected.answer import Answer, Heals, Verdict
+from cpuplan.plan.expected.state import Expected
+from cpuplan.plan.setting import Setting
+from cpuplan.simulate.files.objects import Object
+
+#: Groups of OpenShift's operators.
+_MCO, _NTO = "machineconfiguration.openshift.io", "tuned.openshift.io"
+_ADMISSION = "admissionregistration.k8s.io"
+
+
+class Kind(NamedTuple):
+    """The path of a kind in the API; `group` is empty for the core."""
+
+    group: str
+    plural: str
+    is_namespaced: bool = False
+
+    @property
+    def resource(self) -> str:
+        """As kubectl takes it: `runtimeclasses.node.k8s.io`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+KINDS = {
+    "Node": Kind("", "nodes"),
+    "Namespace": Kind("", "namespaces"),
+    "ConfigMap": Kind("", "configmaps", is_namespaced=True),
+    "Pod": Kind("", "pods", is_namespaced=True),
+    "RuntimeClass": Kind("node.k8s.io", "runtimeclasses"),
+    "MutatingAdmissionPolicy": Kind(_ADMISSION, "mutatingadmissionpolicies"),
+    "MutatingAdmissionPolicyBinding": Kind(_ADMISSION, "mutatingadmissionpolicybindings"),
+    "ValidatingAdmissionPolicy": Kind(_ADMISSION, "validatingadmissionpolicies"),
+    "ValidatingAdmissionPolicyBinding": Kind(_ADMISSION, "validatingadmissionpolicybindings"),
+    "MachineConfig": Kind(_MCO, "machineconfigs"),
+    "MachineConfigPool": Kind(_MCO, "machineconfigpools"),
+    "KubeletConfig": Kind(_MCO, "kubeletconfigs"),
+    "PerformanceProfile": Kind("performance.openshift.io", "performanceprofiles"),
+    "Tuned": Kind(_NTO, "tuneds", is_namespaced=True),
+    "BalloonsPolicy": Kind("config.nri", "balloonspolicies", is_namespaced=True),
+    "DeviceClass": Kind("resource.k8s.io", "deviceclasses"),
+    "ResourceSlice": Kind("resource.k8s.io", "resourceslices"),
+    "TopologyAwarePolicy": Kind("config.nri", "topologyawarepolicies", is_namespaced=True),
+    "ClusterColocationProfile": Kind("config.koordinator.sh", "clustercolocationprofiles"),
+    "NodeResourceTopology": Kind("topology.node.k8s.io", "noderesourcetopologies"),
+}
+
+
+def plural_of(kind: str) -> str:
+    """What a command or a message calls the objects of a kind."""
+    return KINDS[kind].plural if kind in KINDS else f"objects of kind {kind}"
+
+
+_METADATA: Shape = {
+    "name": TEXT,
+    "namespace": TEXT,
+    "labels": TEXTS,
+    "annotations": TEXTS,
+    "generation": WHOLE,
+}
+_CONDITIONS: Shape = Items({"type": TEXT, "status": TEXT, "message": TEXT})
+_CONFIGURATION: Shape = {"name": TEXT, "source": Items({"name": TEXT})}
+_IGNITION: Shape = {
+    "storage": {
+        "files": Items(
+            {"path": TEXT, "mode": WHOLE, "contents": {"source": TEXT, "compression": TEXT}}
+        )
+    },
+    "systemd": {"units": Items({"name": TEXT, "enabled": FLAG, "mask": FLAG, "contents": TEXT})},
+}
+#: What is read of an object beside its metadata. Other kinds are compared value by value.
+_SHAPES: Mapping[str, Mapping[str, Shape]] = {
+    "Node": {"status": {"capacity": Entries(AMOUNT), "allocatable": Entries(AMOUNT)}},
+    "Pod": {"spec": {"nodeName": TEXT}, "status": {"phase": TEXT}},
+    "MachineConfig": {
+        "spec": {"config": _IGNITION, "kernelArguments": Items(TEXT), "kernelType": TEXT}
+    },
+    "MachineConfigPool": {
+        "spec": {"paused": FLAG, "configuration": _CONFIGURATION},
+        "status": {
+            "conditions": _CONDITIONS,
+            "configuration": {"name": TEXT},
+            "observedGeneration": WHOLE,
+            "machineCount": WHOLE,
+            "updatedMachineCount": WHOLE,
+        },
+    },
+    "KubeletConfig": {"status": {"conditions": _CONDITIONS}},
+    "PerformanceProfile": {"status": {"conditions": _CONDITIONS}},
+    "NodeResourceTopology": {
+        "zones": Items({"name": TEXT}),
+        "attributes": Items({"name": TEXT}),
+        "topologyPolicies": Items(TEXT),
+    },
+    "ResourceSlice": {
+        "spec": {
+            "driver": TEXT,
+            "pool": {"name": TEXT, "generation": WHOLE, "resourceSliceCount": WHOLE},
+            "devices": Items({"name": TEXT, "attributes": Entries(MAPPING)}),
+        }
+    },
+}
+
+
+def problem_in(kind: str, data: Any) -> str:
+    """What no API server says of an object of a kind; empty where nothing is wrong."""
+    shape: Shape = {"metadata": _METADATA, **_SHAPES.get(kind, {})}
+    if data is None:
+        return "it is null"
+    found = misfit(data, shape)
+    if found:
+        place, problem = found
+        return f"{path_of(place) or 'it'} is {problem}"
+    return "" if (data.get("metadata") or {}).get("name") else "it has no name"
+
 
 #: Kind, namespace and name of an object; without these two, all objects of the kind.
 Key: TypeAlias = tuple[str, str, str]
@@ -72,7 +202,7 @@ class Objects:
         if found := self._objects.get((kind, namespace, name)):
             return found
         if kind in self._unserved:
-            return Absent(f"the cluster does not serve {words(kind)}", is_unknown=False)
+            return Absent(f"the cluster does not serve {plural_of(kind)}", is_unknown=False)
         for key in ((kind, namespace, name), (kind, "", "")):
             if key in self._unread:
                 return Absent(self._unread[key])
@@ -85,3 +215,76 @@ def namespace_of(found: Object) -> str:
     """The namespace of an object; empty for one of the whole cluster."""
     namespace = value_of(found.data, ("metadata", "namespace"))
     return namespace if isinstance(namespace, str) else ""
+
+
+class Place(Statements):
+    """The objects of a cluster, and answers on them."""
+
+    def __init__(self, objects: Objects, locate: Locate) -> None:
+        super().__init__(locate)
+        self.objects = objects
+
+    def held(self, about: Setting | str, found: Object, value: str = "") -> Answer:
+        """A fact that the object shows as it should be."""
+        where = evidence(found)
+        return Answer(name(about), Verdict.HELD, where, value, value, origin=origin(about))
+
+    def unverifiable(
+        self, about: Setting | str, reason: str, found: Object | None = None
+    ) -> Answer:
+        """A fact that no object shows, and why."""
+        where = evidence(found) if found else ""
+        verdict = Verdict.UNVERIFIABLE
+        return Answer(name(about), verdict, where, reason=reason, origin=origin(about))
+
+    def differs(
+        self,
+        about: Setting | str,
+        code: str,
+        at: tuple[Object, Field] | None,
+        *,
+        observed: str,
+        expected: str,
+        because: Iterable[Reason] = (),
+        heals: Heals | None = None,
+        **values: Any,
+    ) -> Answer:
+        """A fact that is otherwise: the finding `code`, with `found`, `wanted` and `values`.
+
+        It is at a field of an object, or nowhere if there is none.
+        """
+        found = diagnose(
+            code,
+            position_of(*at) if at else None,
+            labels=self.labels(because),
+            found=observed,
+            wanted=expected,
+            **values,
+        )
+        return self.answered(about, found, observed=observed, expected=expected, heals=heals)
+
+
+class Subject(Place):
+    """Everything that the steps on one node read."""
+
+    def __init__(self, node: str, expected: Expected, objects: Objects, locate: Locate) -> None:
+        super().__init__(objects, locate)
+        self.node = node
+        self.expected = expected
+
+    def because(self, component: str, key: str = "") -> tuple[Reason, ...]:
+        """The reasons of a setting, or of the first of a component."""
+        for setting in self.expected.settings.of(component):
+            if setting.key == key or not key:
+                return setting.reasons
+        return ()
+
+
+def evidence(found: Object) -> str:
+    """The file of an object, or its path in the API."""
+    return found.source.path
+
+
+def position_of(found: Object, field: Field) -> Position:
+    """The place of a field of an object; objects of an API have no lines."""
+    return found.source.value_at((*found.at, *field))

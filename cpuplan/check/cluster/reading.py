@@ -10,12 +10,11 @@ from urllib.parse import quote
 
 from cpuplan.base.served import deadline
 from cpuplan.base.served.json import ForeignError, Limits, load, measure
-from cpuplan.check.cluster.kinds import KINDS, Kind, words, wrong_in
-from cpuplan.check.cluster.objects import Key, Objects
+from cpuplan.check.cluster.objects import KINDS, Key, Kind, Objects, plural_of, problem_in
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.language.read.pods import value_of
-from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.simulate.files.objects import Object
 
 #: Objects of one page, and pages of one kind.
 PAGE, MAX_PAGES = 500, 200
@@ -160,8 +159,8 @@ class Refusal(NamedTuple):
     def reason(self) -> str:
         """Why nothing is known of the objects."""
         if self.status == _FORBIDDEN:
-            return f"the user may not {self._verb} {words(self.wanted.kind)}"
-        return f"{words(self.wanted.kind)} cannot be read: {self.message}"
+            return f"the user may not {self._verb} {plural_of(self.wanted.kind)}"
+        return f"{plural_of(self.wanted.kind)} cannot be read: {self.message}"
 
     @property
     def _verb(self) -> str:
@@ -172,7 +171,7 @@ class Refusal(NamedTuple):
         wanted = self.wanted
         kind, path = wanted.path.kind, wanted.path.text(wanted.name)
         place = Position(path, 0, 0)
-        what = words(wanted.kind)
+        what = plural_of(wanted.kind)
         if self.status != _FORBIDDEN:
             return diagnose("CP8131", place, what=what, path=path, problem=self.message)
         return diagnose(
@@ -313,7 +312,7 @@ class Reader:
 
     def _judge(self, kind: str, version: str, data: Any, where: str) -> None:
         """Refuse what is no object of the kind that was asked for."""
-        if problem := wrong_in(kind, data):
+        if problem := problem_in(kind, data):
             raise _wrong(f"{where}: {problem}")
         group = KINDS[kind].group
         wanted = {"kind": kind, "apiVersion": f"{group}/{version}" if group else version}

@@ -1,27 +1,152 @@
-"""What the API of a cluster says of a node, and of the cluster: the steps in their order."""
+"""The answers on a node of a cluster, in their order, and on the objects that were compiled."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from cpuplan.check.cluster.amounts import amounts
-from cpuplan.check.cluster.compiled import compiled
+from cpuplan.check.cluster import koordinator
 from cpuplan.check.cluster.devices import devices
-from cpuplan.check.cluster.koordinator import published
-from cpuplan.check.cluster.objects import Absent, Objects
-from cpuplan.check.cluster.rollout import configuration
-from cpuplan.check.cluster.subject import Place, Subject
+from cpuplan.check.cluster.equality import differences
+from cpuplan.check.cluster.machineconfig import conditions_of, configuration
+from cpuplan.check.cluster.node import amounts
+from cpuplan.check.cluster.objects import Absent, Objects, Place, Subject
 from cpuplan.check.cluster.topology import topology
-from cpuplan.diagnostics.source import Locate
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.diagnostics.source import Field, Locate
+from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.plan.expected.objects import Compiled
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.expected.used import used
+from cpuplan.simulate.files.objects import Object
+
+#: Fields that the API server or other programs own.
+_PASSED_OVER = ("apiVersion", "kind", "metadata", "status")
+_OF_DELIVERY = "argocd.argoproj.io/"
+_MAX_SHOWN = 120
+#: Kinds whose operator says in their conditions what became of them. A KubeletConfig gets another
+#: condition with each of its versions, of which the last one counts.
+_WITH_CONDITIONS = ("PerformanceProfile", "KubeletConfig")
+
+
+def compiled(place: Place, objects: tuple[Compiled, ...]) -> Iterator[Answer]:
+    """CP887 for an object that is not there, CP888 for its fields that differ."""
+    for wanted in objects:
+        fact = f"{wanted.kind} {wanted.title}"
+        if wanted.is_for_host:
+            reason = "it belongs into the cluster that hosts the control plane"
+            yield place.unverifiable(fact, reason)._replace(is_unshown=True)
+            continue
+        found = place.objects.find(wanted.kind, wanted.name, wanted.namespace)
+        if isinstance(found, Object):
+            yield from _compare(place, wanted, found)
+        elif found.is_unknown:
+            yield place.unverifiable(fact, found.reason)
+        else:
+            yield _missing(place, wanted, found)
+
+
+def _missing(place: Place, wanted: Compiled, absent: Absent) -> Answer:
+    return place.differs(
+        f"{wanted.kind} {wanted.title}",
+        "CP887",
+        None,
+        observed="nothing",
+        expected="the compiled object",
+        because=wanted.because,
+        heals=Heals.LIVE,
+        problem=absent.reason,
+        kind=wanted.kind,
+        name=wanted.title,
+    )
+
+
+def _compare(place: Place, wanted: Compiled, found: Object) -> Iterator[Answer]:
+    fact = f"{wanted.kind} {wanted.title}"
+    others = list(_differences(wanted.data, found.data))
+    if not others:
+        yield place.held(fact, found)
+    else:
+        field, known, value = others[0]
+        text = _shown(known)
+        more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
+        yield place.differs(
+            fact,
+            "CP888",
+            (found, field),
+            observed=text,
+            expected=_shown(value),
+            because=wanted.because,
+            heals=Heals.LIVE,
+            kind=wanted.kind,
+            name=wanted.title,
+            field=_path(field),
+            more=more,
+        )
+    yield from _conditions(place, wanted, found)
+
+
+def _differences(
+    wanted: Mapping[str, Any], found: Mapping[str, Any]
+) -> Iterator[tuple[Field, Any, Any]]:
+    for key, value in wanted.items():
+        if key not in _PASSED_OVER:
+            yield from differences(found.get(key), value, (key,))
+    for part in ("labels", "annotations"):
+        given = wanted["metadata"].get(part)
+        texts = given if isinstance(given, dict) else {}
+        own = {key: text for key, text in texts.items() if not key.startswith(_OF_DELIVERY)}
+        metadata = found.get("metadata") or {}
+        yield from differences(metadata.get(part), own, ("metadata", part))
+
+
+def _conditions(place: Place, wanted: Compiled, found: Object) -> Iterator[Answer]:
+    """CP892 for what an operator says of an object."""
+    if wanted.kind not in _WITH_CONDITIONS:
+        return
+    fact = f"{wanted.kind} {wanted.title} conditions"
+    if not conditions_of(found):
+        yield place.unverifiable(fact, "it has no conditions", found)
+        return
+    problem = _problem(found)
+    if not problem:
+        yield place.held(fact, found)
+        return
+    yield place.differs(
+        fact,
+        "CP892",
+        (found, ("status", "conditions")),
+        observed=problem,
+        expected="",
+        because=wanted.because,
+        what=f"{wanted.kind} {wanted.title}",
+        problem=problem,
+    )
+
+
+def _problem(found: Object) -> str:
+    """What its operator says went wrong with an object; empty where nothing did."""
+    if found.kind == "KubeletConfig":
+        kind, _, message = conditions_of(found)[-1]
+        return f"{kind}: {message}" if kind == "Failure" else ""
+    bad = (each for each in conditions_of(found) if each[:2] == ("Degraded", "True"))
+    return next((f"{kind}: {message}" for kind, _, message in bad), "")
+
+
+def _path(field: Field) -> str:
+    return ".".join(map(str, field))
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    text = " ".join(text.split()) if text != "null" else "nothing"
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+
 
 STEPS: tuple[Callable[[Subject], Iterator[Answer]], ...] = (
     amounts,
     configuration,
     topology,
     devices,
-    published.check,
+    koordinator.check,
 )
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan.check.cluster.objects import Absent
-from cpuplan.check.cluster.subject import Subject
+from cpuplan.check.cluster.objects import Absent, Subject
 from cpuplan.components import derived
 from cpuplan.components.published import nrt
 from cpuplan.components.published.document import (
@@ -19,7 +18,7 @@ from cpuplan.components.published.nripolicy import EXCESS, ISOLATED, SHARED
 from cpuplan.diagnostics.source import Field
 from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.plan.setting import Setting, Value, plain
-from cpuplan.simulate.koordinatorfiles.objects import NRT, Object
+from cpuplan.simulate.files.objects import NRT, Object
 from cpuplan.upstream.kubernetes.pod import MEMORY
 from cpuplan.upstream.nrt.crd import DEFINITIONS, admit
 

@@ -1,18 +1,59 @@
 """What the kernel made of its arguments, where a file or its log shows that."""
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.base.files import Unreadable
-from cpuplan.check.evidence import read, release
-from cpuplan.check.kernel import iommu, line, sysctls
-from cpuplan.check.kernel.said import CMDLINE, said
-from cpuplan.check.subject import Subject
-from cpuplan.check.values import shown
+from cpuplan.check.kernel import arguments, tunables
+from cpuplan.check.kernel.kernel_log import CMDLINE, log_of_boot
+from cpuplan.check.kernel.tunables import kernel_release, read_value
+from cpuplan.check.subject import Subject, shown
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.derived import CALLBACKS
 from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.plan.setting import Evidence, Form, Setting
+
+_UNITS = "sys/class/iommu"
+_GROUPS = "sys/kernel/iommu_groups"
+#: Devices that are not trusted, or that virtual machines have, keep domains of their own.
+_DIRECT = "identity"
+
+
+class Observed(NamedTuple):
+    """What the folders of IOMMUs say of an argument."""
+
+    path: str
+    text: str = ""
+    wanted: str = ""
+    is_wanted: bool = False
+    #: Why nothing shows.
+    problem: str = ""
+
+
+def observed_iommu(subject: Subject, setting: Setting) -> Observed:
+    """Whether there are IOMMUs, and with `pt` whether devices reach memory past them."""
+    units = subject.root.names(_UNITS)
+    if not units:
+        return Observed(_UNITS, problem="no IOMMU is here")
+    if setting.key in ("iommu", "iommu.passthrough"):
+        return _direct(subject, setting)
+    if setting.value != "on":
+        return Observed(_UNITS, problem="nothing shows it")
+    return Observed(_UNITS, ", ".join(units[:4]), "IOMMUs in use", True)
+
+
+def _direct(subject: Subject, setting: Setting) -> Observed:
+    """The types of the groups of devices (sysfs-kernel-iommu_groups, since Linux 5.11)."""
+    if setting.value not in ("pt", "1"):
+        return Observed(_GROUPS, problem="nothing shows it")
+    paths = (f"{_GROUPS}/{group}/type" for group in subject.root.names(_GROUPS))
+    types = [text.strip() for path in paths if (text := subject.root.read(path))]
+    if not types:
+        return Observed(_GROUPS, problem="there is no type of a group of devices here")
+    found = ", ".join(sorted(set(types)))
+    return Observed(_GROUPS, found, _DIRECT, _DIRECT in types)
+
 
 _SYSTEM = "sys/devices/system/cpu"
 _ISOLATED, _NOHZ_FULL = f"{_SYSTEM}/isolated", f"{_SYSTEM}/nohz_full"
@@ -36,7 +77,7 @@ def effects(subject: Subject) -> Iterator[Answer]:
     """The effect of each argument that the kernel was given as planned."""
     for setting in subject.expected.settings.of(kernel.NAME):
         name = cmdline.canonical(setting.key).partition("=")[0]
-        if name in _ELSEWHERE or not line.as_planned(subject, setting):
+        if name in _ELSEWHERE or not arguments.as_planned(subject, setting):
             continue
         shown_by = setting.effect.evidence if setting.effect else ()
         own = _OWN.get(name)
@@ -67,13 +108,13 @@ def _answer(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
         return subject.unverifiable(about, path, _NO_VALUE[evidence.form])
     if found == evidence.value or (isinstance(evidence.value, tuple) and found in evidence.value):
         return _held(subject, setting, path, shown(found))
-    if path in sysctls.paths(subject):
+    if path in tunables.sysctl_paths(subject):
         return subject.unverifiable(about, path, "another setting writes it after the boot")
     return _differs(subject, setting, path, shown(found) or "empty", wanted)
 
 
 def _found(evidence: Evidence, text: str) -> CpuSet | str:
-    value = read(evidence.form, text)
+    value = read_value(evidence.form, text)
     return value if isinstance(value, CpuSet) else str(value)
 
 
@@ -90,7 +131,7 @@ def _held(subject: Subject, setting: Setting, path: str, text: str) -> Answer:
 def _differs(subject: Subject, setting: Setting, path: str, observed: str, wanted: str) -> Answer:
     """CP814, with the kernel's own words where its log has some on such lists."""
     words = ""
-    if isinstance(setting.value, CpuSet | tuple) and (log := said(subject).log):
+    if isinstance(setting.value, CpuSet | tuple) and (log := log_of_boot(subject).log):
         words = "".join(f"; the kernel said: {each}" for each in log.dropped[:1])
     return subject.differs(
         fact(setting),
@@ -124,7 +165,7 @@ def _missing(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
         if subject.root.is_running and subject.root.covers(path):
             return _held(subject, setting, path, "absent")
         return subject.unverifiable(about, path, "it is absent, as it should be, or was not copied")
-    if evidence.since and (running := release(subject)):
+    if evidence.since and (running := kernel_release(subject)):
         first = tuple(map(int, evidence.since.split(".")))
         if running < first:
             reason = f"it came with Linux {evidence.since}; the node runs {running[0]}.{running[1]}"
@@ -150,7 +191,7 @@ def _unknown_or_unshown(subject: Subject, setting: Setting) -> Answer:
 
     What the intent adds may be for programs of the node, which get what the kernel does not know.
     """
-    found = said(subject)
+    found = log_of_boot(subject)
     words = kernel.argument(setting).split()
     if found.log is None or not any(word in found.log.unknown for word in words):
         return subject.unshown(fact(setting), CMDLINE, _UNSHOWN)
@@ -173,7 +214,7 @@ def _unknown_or_unshown(subject: Subject, setting: Setting) -> Answer:
 
 def _callbacks(subject: Subject, setting: Setting) -> Iterator[Answer]:
     """The CPUs whose RCU callbacks run elsewhere: the kernel says them once, while it boots."""
-    found, wanted = said(subject), subject.expected.cpus(CALLBACKS)
+    found, wanted = log_of_boot(subject), subject.expected.cpus(CALLBACKS)
     if found.log is None:
         # A buffer that is overwritten, and that containers may not read.
         yield subject.unshown(fact(setting), found.path, found.problem)
@@ -201,7 +242,7 @@ def _unplanned_lists(subject: Subject) -> Iterator[Answer]:
     Kernels that list isolated partitions too may show those of the plan.
     """
     planned = subject.expected.settings.values(kernel.NAME)
-    given = line.read(subject) or {}
+    given = arguments.running_arguments(subject) or {}
     for path, key in ((_ISOLATED, "isolcpus"), (_NOHZ_FULL, "nohz_full")):
         of_others = key in given and key not in planned
         if of_others or _shows(subject, path):
@@ -226,7 +267,7 @@ def _cpus(subject: Subject, path: str) -> CpuSet:
     """A list of CPUs; none where there is no file, or none that can be read."""
     text = subject.root.read(path)
     try:
-        value = None if text is None else read(Form.CPUS, text)
+        value = None if text is None else read_value(Form.CPUS, text)
     except ValueError:
         subject.root.refuse(path, Unreadable(_NO_VALUE[Form.CPUS]))
         return EMPTY
@@ -240,7 +281,7 @@ def _shows(subject: Subject, path: str) -> bool:
 
 
 def _iommu(subject: Subject, setting: Setting) -> Iterator[Answer]:
-    found = iommu.observed(subject, setting)
+    found = observed_iommu(subject, setting)
     about = fact(setting)
     if found.problem:
         yield subject.unverifiable(about, found.path, found.problem)

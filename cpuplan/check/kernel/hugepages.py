@@ -1,23 +1,128 @@
-"""Huge pages: those of each NUMA node and size, in all, free, and of no size that nobody asked for.
-
-The kernel chooses the nodes of pages that an intent asks for without a node: of these the sum
-counts, not where they are.
-"""
+"""Huge pages of each NUMA node and size: in all, free, and taken by programs outside of pods."""
 
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
+from cpuplan.base import nodetext
+from cpuplan.base.quantity import to_text
 from cpuplan.base.text import counted
-from cpuplan.check.kernel import line, pagesinuse
-from cpuplan.check.kernel.pagepools import NODES, POOLS, Pages, of_folder, read, size_text
-from cpuplan.check.kernel.said import said
+from cpuplan.check.kernel import arguments
+from cpuplan.check.kernel.kernel_log import log_of_boot
 from cpuplan.check.subject import Subject
 from cpuplan.components import kernel, units
 from cpuplan.components.derived import ANYWHERE, HUGE_PAGES
 from cpuplan.components.hugepages import to_kib
 from cpuplan.plan.expected.answer import Answer, Heals
 from cpuplan.plan.setting import Setting
+
+NODES = "sys/devices/system/node"
+POOLS = "sys/kernel/mm/hugepages"
+_FOLDER = re.compile(r"hugepages-([0-9]{1,9})kB")
+
+
+class Pages(NamedTuple):
+    """The pages of a size on one node, or of the machine (node -1)."""
+
+    node: int
+    kib: int
+    #: Those that stay: pages beyond the pool (surplus) go when they are freed.
+    number: int
+    free: int
+    path: str
+
+
+def pools_of_folder(subject: Subject, node: int, folder: str) -> Iterator[Pages]:
+    """The pools in a folder, by size; those of the machine have node -1."""
+    for name in subject.root.names(folder):
+        match = _FOLDER.fullmatch(name)
+        number = read_count(subject, f"{folder}/{name}/nr_hugepages") if match else None
+        if match and number is not None:
+            surplus = read_count(subject, f"{folder}/{name}/surplus_hugepages") or 0
+            free = read_count(subject, f"{folder}/{name}/free_hugepages")
+            free = number if free is None else free
+            path = f"{folder}/{name}/nr_hugepages"
+            yield Pages(node, int(match[1]), number - surplus, free, path)
+
+
+def read_count(subject: Subject, path: str) -> int | None:
+    """The number in a file; None where there is none."""
+    return nodetext.natural(subject.root.read(path) or "")
+
+
+def size_text(kib: int) -> str:
+    """A size as boot arguments have it."""
+    return to_text(kib * 1024).removesuffix("i")
+
+
+_GROUPS = "sys/fs/cgroup"
+#: A pod's group with systemd and with cgroupfs.
+_POD = re.compile(r"(?:\A|-)pod[0-9a-f]")
+
+
+def foreign_use(subject: Subject, each: Pages) -> Iterator[Answer]:
+    """Pages in use that no pod has: the kubelet promises them, and a pod that gets them ends."""
+    used = each.number - each.free
+    by_pods = _used_by_pods(subject, each.kib) if used > 0 else 0
+    if used <= 0 or by_pods is None:
+        return
+    if used > by_pods:
+        yield subject.differs(
+            f"huge pages of {size_text(each.kib)} that pods do not use",
+            "CP819",
+            each.path.replace("nr_hugepages", "free_hugepages"),
+            observed=f"{used} of {each.number} in use",
+            expected=f"{by_pods} in use by pods",
+            heals=Heals.LIVE,
+            size=size_text(each.kib),
+            number=each.number,
+            used=used,
+            pods=by_pods,
+        )
+
+
+def with_reserved(subject: Subject, each: Pages) -> Pages:
+    """Pages that the machine's pool counts as free and promised (reserved), or as used.
+
+    A program has promised pages when it maps them, before it touches one.
+    """
+    folder = f"{POOLS}/hugepages-{each.kib}kB"
+    free, reserved = (
+        read_count(subject, f"{folder}/{kind}_hugepages") for kind in ("free", "resv")
+    )
+    left = min(each.free, each.free if free is None else free)
+    return each._replace(free=left - (reserved or 0))
+
+
+def _used_by_pods(subject: Subject, kib: int) -> int | None:
+    """Pages in the control groups of pods; None where that cannot be known, 0 without pods."""
+    names = subject.root.names(_GROUPS)
+    if "cgroup.controllers" not in names and "hugetlb" not in names:
+        return None
+    folder = _GROUPS if "cgroup.controllers" in names else f"{_GROUPS}/hugetlb"
+    pods = [name for name in subject.root.names(folder) if name.startswith("kubepods")]
+    if not pods:
+        return 0
+    unit = f"{kib // 1024**2}GB" if kib >= 1024**2 else f"{kib // 1024}MB"
+    unit = unit if kib >= 1024 else f"{kib}KB"
+    used = [
+        read_count(subject, f"{folder}/{pod}/hugetlb.{unit}.{kind}")
+        for pod in pods
+        for kind in ("current", "usage_in_bytes")
+    ]
+    bytes_of = [each for each in used if each is not None]
+    if bytes_of:
+        return sum(bytes_of) // (kib * 1024)
+    return None if any(_has_pods(subject, f"{folder}/{pod}") for pod in pods) else 0
+
+
+def _has_pods(subject: Subject, path: str) -> bool:
+    """Whether the group of all pods has one, itself or in the groups of its QoS classes."""
+    names = subject.root.names(path)
+    further = [each for name in names for each in subject.root.names(f"{path}/{name}")]
+    return any(_POD.search(name) for name in (*names, *further))
+
 
 _MEMINFO = "proc/meminfo"
 _FIELD = re.compile(r"^([A-Za-z_]+):[ \t]+([0-9]{1,15})", re.MULTILINE)
@@ -36,7 +141,7 @@ def pages(subject: Subject) -> Iterator[Answer]:
         yield from _sums(subject, planned, sums)
         yield from _machine(subject, planned, sums)
     else:
-        machine = list(of_folder(subject, -1, POOLS))
+        machine = list(pools_of_folder(subject, -1, POOLS))
         yield from _unseen_nodes(subject, planned)
         yield from _sums(subject, planned, machine)
     yield from _default(subject)
@@ -62,7 +167,7 @@ def _anywhere(subject: Subject) -> Sizes:
 def _on_nodes(subject: Subject) -> Iterator[Pages]:
     names = subject.root.names(NODES)
     for node in sorted(int(name[4:]) for name in names if re.fullmatch(r"node[0-9]{1,5}", name)):
-        yield from of_folder(subject, node, f"{NODES}/node{node}/hugepages")
+        yield from pools_of_folder(subject, node, f"{NODES}/node{node}/hugepages")
 
 
 def _each_node(subject: Subject, planned: dict[int, Sizes], found: list[Pages]) -> Iterator[Answer]:
@@ -101,7 +206,9 @@ def _compared(subject: Subject, each: Pages, wanted: int, spare: int = 0) -> Ans
         return answer._replace(expected=str(wanted), observed=shown)
     pages = _settings(subject, each)
     if not all(
-        line.as_planned(subject, setting) for setting in pages if setting.component == kernel.NAME
+        arguments.as_planned(subject, setting)
+        for setting in pages
+        if setting.component == kernel.NAME
     ):
         reason = "the node was not booted with the argument for these pages"
         return subject.unverifiable(fact, each.path, reason)
@@ -133,7 +240,7 @@ def _settings(subject: Subject, pages: Pages) -> list[Setting]:
 
 
 def _said(subject: Subject) -> tuple[str, ...]:
-    log = said(subject).log
+    log = log_of_boot(subject).log
     return log.pages[:1] if log else ()
 
 
@@ -150,7 +257,7 @@ def _added_up(found: list[Pages]) -> list[Pages]:
 def _of_machine(subject: Subject, pages: Pages) -> Pages:
     """A sum with the file of the machine's pool as its evidence, where that file is here."""
     path = f"{POOLS}/hugepages-{pages.kib}kB/nr_hugepages"
-    return pages if read(subject, path) is None else pages._replace(path=path)
+    return pages if read_count(subject, path) is None else pages._replace(path=path)
 
 
 def _sums(subject: Subject, planned: dict[int, Sizes], found: list[Pages]) -> Iterator[Answer]:
@@ -165,13 +272,13 @@ def _sums(subject: Subject, planned: dict[int, Sizes], found: list[Pages]) -> It
                 yield subject.unverifiable(_fact(-1, kib), path, "no pool of huge pages is here")
                 continue
             yield _compared(subject, each, wanted, _spare(planned, anywhere, kib))
-        yield from pagesinuse.foreign_use(subject, pagesinuse.with_reserved(subject, each))
+        yield from foreign_use(subject, with_reserved(subject, each))
 
 
 def _machine(subject: Subject, planned: dict[int, Sizes], sums: list[Pages]) -> Iterator[Answer]:
     """The pools of the machine, where they say anything else than those of its nodes."""
     by_size = {each.kib: each for each in sums}
-    for each in (*of_folder(subject, -1, POOLS), *_of_defaultsize_text(subject)):
+    for each in (*pools_of_folder(subject, -1, POOLS), *_of_defaultsize_text(subject)):
         added = by_size.get(each.kib)
         wanted = sum(sizes.get(each.kib, 0) for sizes in planned.values())
         if added and added.number == wanted != each.number:
@@ -196,7 +303,7 @@ def _default(subject: Subject) -> Iterator[Answer]:
     """The size that a program gets when it asks for none."""
     planned = {setting.key: setting for setting in subject.expected.settings.of(kernel.NAME)}
     setting = planned.get("default_hugepagesz")
-    if setting is None or not line.as_planned(subject, setting):
+    if setting is None or not arguments.as_planned(subject, setting):
         return
     about, wanted = f"effect of {setting.key}", to_kib(str(setting.value))
     fields = dict(_FIELD.findall(subject.root.read(_MEMINFO) or ""))

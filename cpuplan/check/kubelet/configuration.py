@@ -1,21 +1,233 @@
-"""Every planned key of KubeletConfiguration against the configuration in force."""
+"""The kubelet's configuration in force, against every planned key of KubeletConfiguration.
 
-from collections.abc import Iterable, Iterator, Mapping
+In force is what defaults, the file, drop-ins in their order and flags make together.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.check.compare import line_of
-from cpuplan.check.kubelet.folder import unread_folder
-from cpuplan.check.kubelet.inforce import InForce, in_force, release
-from cpuplan.check.kubelet.sources import PLACES, Sources, sources
-from cpuplan.check.kubelet.values import entry, same
-from cpuplan.check.subject import Subject
-from cpuplan.check.values import shown
+from cpuplan.check.kubelet.sources import PLACES, Sources, find_sources, unread_folder
+from cpuplan.check.subject import LINK_TO_NOTHING, Subject, line_of, scrubbed, shown
 from cpuplan.components import derived, kubelet, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Position
 from cpuplan.plan.expected.answer import Answer
 from cpuplan.plan.setting import Setting, from_plain
-from cpuplan.upstream.kubelet.config.codec import convert, encode
+from cpuplan.platforms.versions import Version
+from cpuplan.simulate.files import kubelet_configuration
+from cpuplan.simulate.files.kubelet_configuration import NO_FILE, Command, File, Finding
+from cpuplan.upstream.kubelet import server
+from cpuplan.upstream.kubelet.config.codec import convert, encode, raw_fields
 from cpuplan.upstream.kubelet.config.types import of_version
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.bits import parse_cpus
+from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
+from cpuplan.upstream.kubernetes.kube_features import LATEST
+from cpuplan.upstream.kubernetes.strconv import parse_bool
+
+_CACHE = "configuration of the kubelet in force"
+#: Codes of files that stop the kubelet while it reads them.
+_UNREADABLE = "CP710"
+#: Of these and of fields without effect, no planned key is the cause.
+_ALWAYS = (_UNREADABLE, "CP709")
+_WITHOUT_TEXT = " is missing in "
+
+
+class InForce(NamedTuple):
+    """The effective fields, None where the kubelet stops; what is wrong with its files.
+
+    `fields` are those of each file as they are written, by path.
+    """
+
+    config: Mapping[str, Any] | None
+    findings: tuple[Diagnostic, ...]
+    fields: Mapping[str, Mapping[str, Any]]
+
+
+def release(subject: Subject) -> Version:
+    """That of the kubelet, as the target says."""
+    return subject.expected.release.kubernetes or LATEST
+
+
+def is_v1(subject: Subject) -> bool:
+    """Whether nodes have control groups of version 1."""
+    return subject.expected.facts.get(derived.CGROUPS) == "v1"
+
+
+def in_force(subject: Subject) -> InForce:
+    """What the kubelet's files and flags come to; worked out once."""
+    if _CACHE not in subject.cache:
+        subject.cache[_CACHE] = _in_force(subject, find_sources(subject))
+    found: InForce = subject.cache[_CACHE]
+    return found
+
+
+def _in_force(subject: Subject, read: Sources) -> InForce:
+    root = subject.root
+    texts = {path: root.read(path) for path in read.paths}
+    missing = [path for path, text in texts.items() if text is None]
+    if missing or read.unread:
+        return InForce(None, tuple(_missing_file(subject, read, missing)), {})
+    given = [File(root.shown(path), text or "") for path, text in texts.items()]
+    main, drop_ins = (given[0], given[1:]) if read.main else (NO_FILE, given)
+    found = list(_located(subject, read, main, drop_ins))
+    if found:
+        found = _without_planned(subject, read, main, drop_ins, found)
+    diagnostics = tuple(_diagnostic(finding, place, subject, read) for finding, place in found)
+    fields = {path: raw_fields(text or "") for path, text in texts.items()}
+    return InForce(_config(subject, read, main, drop_ins), diagnostics, fields)
+
+
+def _located(
+    subject: Subject,
+    read: Sources,
+    main: File,
+    drop_ins: list[File],
+    passed: Collection[str] = (),
+) -> Iterator[tuple[Finding, Position | None]]:
+    """What the kubelet refuses or drops; flags of the fields `passed` over do not count."""
+    flags = {name: value for name, value in read.flags.fields.items() if name not in passed}
+    return kubelet_configuration.located(
+        main,
+        release(subject),
+        drop_ins,
+        openshift=subject.expected.platform.forks_kubelet,
+        cgroup_v1=is_v1(subject),
+        command=Command(flags, read.place(subject.root)),
+    )
+
+
+def _without_planned(
+    subject: Subject,
+    read: Sources,
+    main: File,
+    drop_ins: list[File],
+    found: list[tuple[Finding, Position | None]],
+) -> list[tuple[Finding, Position | None]]:
+    """The findings that would be left if all planned keys were in force: their own cause is told.
+
+    What cannot be read, or is dropped, is found in any case.
+    """
+    settings = subject.expected.settings.of(kubelet.NAME)
+    planned = File("", kubelet.render(settings))
+    fields = {setting.key.partition(".")[0] for setting in settings}
+    left = _located(subject, read, main, [*drop_ins, planned], fields)
+    texts = {finding.text for finding, _ in left}
+    return [
+        (finding, place)
+        for finding, place in found
+        if finding.code in _ALWAYS or finding.text in texts
+    ]
+
+
+def _config(
+    subject: Subject, read: Sources, main: File, drop_ins: list[File]
+) -> Mapping[str, Any] | None:
+    try:
+        loaded = server.load(
+            main.text,
+            [file.text for file in drop_ins],
+            release(subject),
+            is_openshift=subject.expected.platform.forks_kubelet,
+            cgroup_v1=is_v1(subject),
+            flags=read.flags.fields,
+        )
+    except (server.StageError, PanicError):
+        return None
+    return loaded.config
+
+
+def _missing_file(subject: Subject, read: Sources, paths: list[str]) -> Iterator[Diagnostic]:
+    """What cannot be read is told by itself (CP805); what is not there stops the kubelet."""
+    for path in paths:
+        if subject.root.refused:
+            return
+        place = subject.place(path)
+        if path != read.main:
+            yield diagnose("CP821", place, path=place.path, problem=LINK_TO_NOTHING)
+        elif subject.root.covers(path):
+            shown = subject.root.shown(path)
+            problem = f"its command line names {shown}, which does not exist"
+            yield diagnose("CP820", read.place(subject.root), problem=problem)
+
+
+def _diagnostic(
+    finding: Finding, place: Position | None, subject: Subject, read: Sources
+) -> Diagnostic:
+    """The finding in the kubelet's words; of a file that it cannot read, without its content."""
+    place = place or read.place(subject.root)
+    if finding.code != _UNREADABLE:
+        return diagnose(finding.code, place, where="this node", problem=finding.text)
+    begin, cut, _ = finding.text.partition(_WITHOUT_TEXT)
+    problem = f"{begin} is missing" if cut else scrubbed(finding.text)
+    path = place.path if place else "its command line"
+    return diagnose("CP821", place, path=path, problem=problem)
+
+
+_CPUS = "reservedSystemCPUs"
+#: Of thresholds of eviction.
+_PERCENTAGE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,9})?%")
+
+
+def is_same(field: str, found: Any, wanted: Any) -> bool:
+    """Whether decoded values of a field are the same to the kubelet.
+
+    Amounts and switches of maps are texts there, the CPUs a list, and the order of a list of words
+    says nothing.
+    """
+    if found == wanted:
+        return True
+    if field == _CPUS:
+        return _cpus(found) == _cpus(wanted) is not None
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        return found.keys() == wanted.keys() and all(
+            is_same(field, found[key], wanted[key]) for key in found
+        )
+    if isinstance(found, list) and isinstance(wanted, list):
+        return _same_items(field, found, wanted)
+    return isinstance(found, str) and isinstance(wanted, str) and _same_text(found, wanted)
+
+
+def _cpus(text: Any) -> int | None:
+    try:
+        return parse_cpus(text)
+    except KubeletError:
+        return None
+
+
+def _same_items(field: str, found: list[Any], wanted: list[Any]) -> bool:
+    """In any order."""
+    left = list(wanted)
+    for item in found:
+        match = next((other for other in left if is_same(field, item, other)), None)
+        if match is None:
+            return False
+        left.remove(match)
+    return not left
+
+
+def _same_text(found: str, wanted: str) -> bool:
+    if _PERCENTAGE.fullmatch(found) and _PERCENTAGE.fullmatch(wanted):
+        return float(found[:-1]) == float(wanted[:-1])
+    for parse in (quantity.parse, parse_bool):
+        try:
+            first, second = parse(found), parse(wanted)
+        except KubeletError:
+            continue
+        if isinstance(first, bool) or isinstance(second, bool):
+            return first == second
+        return first.nano == second.nano
+    return False
+
+
+def entry_at(config: Mapping[str, Any], path: Iterable[str]) -> Any:
+    """What a configuration has at a path; None for nothing."""
+    value: Any = config
+    for part in path:
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
 
 _PERIOD = "cpuCFSQuotaPeriod"
 #: Fields whose entries all come from the plan: another one changes what pods get.
@@ -34,7 +246,7 @@ class _Differing(NamedTuple):
 
 def configuration(subject: Subject) -> Iterator[Answer]:
     """The files and flags are as the kubelet takes them, and give every planned key its value."""
-    read = sources(subject)
+    read = find_sources(subject)
     settings = subject.expected.settings.of(kubelet.NAME)
     if read.problem:
         place = read.place(subject.root)
@@ -94,10 +306,14 @@ def _keys(
     missing: list[_Differing] = []
     for setting in settings:
         way = _way(setting)
-        if same(way[0], entry(config, way), entry(wanted, way)):
+        if is_same(way[0], entry_at(config, way), entry_at(wanted, way)):
             yield subject.held(setting, _given_by(read, found, way) or _evidence(read))
             continue
-        value = shown(from_plain(entry(texts, way))) if entry(texts, way) is not None else "not set"
+        value = (
+            shown(from_plain(entry_at(texts, way)))
+            if entry_at(texts, way) is not None
+            else "not set"
+        )
         path = _given_by(read, found, way)
         differing = _Differing(setting, value, path)
         if _flag(read, way):
@@ -123,7 +339,7 @@ def _given_by(read: Sources, found: InForce, way: tuple[str, ...]) -> str:
         if path != read.main:
             spelt = (name for name in fields if str(name).lower() == field.lower())
             field = next(spelt, field)
-        if entry(fields, (field, *names)) is not None:
+        if entry_at(fields, (field, *names)) is not None:
             return path
     return ""
 
@@ -189,7 +405,7 @@ def _others(
     foreign = (way for way in ways if ".".join(way) not in planned and _is_on(config, way))
     for way in foreign:
         path = _given_by(read, found, way)
-        key, value = ".".join(way), shown(entry(config, way))
+        key, value = ".".join(way), shown(entry_at(config, way))
         place = line_of(subject, path, key) if path else read.place(subject.root)
         wanted = "not set"
         finding = diagnose("CP823", place, key=key, found=value, wanted=wanted)
@@ -197,7 +413,7 @@ def _others(
 
 
 def _is_on(config: Mapping[str, Any], way: tuple[str, ...]) -> bool:
-    return not same(way[0], entry(config, way), "false")
+    return not is_same(way[0], entry_at(config, way), "false")
 
 
 def _period(subject: Subject, found: InForce, config: Mapping[str, Any]) -> Iterator[Answer]:
@@ -211,7 +427,7 @@ def _period(subject: Subject, found: InForce, config: Mapping[str, Any]) -> Iter
 
 
 def _other_period(subject: Subject, found: InForce, period: str) -> Diagnostic:
-    read = sources(subject)
+    read = find_sources(subject)
     path = _given_by(read, found, (_PERIOD,))
     place = line_of(subject, path, _PERIOD) if path else read.place(subject.root)
     return diagnose("CP856", place, period=period)

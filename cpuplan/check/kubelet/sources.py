@@ -1,17 +1,53 @@
-"""Which files the kubelet of a node reads: its command line says so, or else where it runs."""
+"""Which files the kubelet of a node reads: its command line says so, or else where it runs.
+
+K3s and RKE2 have flags of the kubelet as `kubelet-arg`. The folder of drop-ins is read only where
+the command line says so (CP876).
+"""
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from cpuplan.check.kubelet import rancher
-from cpuplan.check.programs.command import Command, Program, command, place
+from cpuplan.check.processes import Command, Program, command, place_in_command
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
+from cpuplan.components.host import kubelet_unit
+from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.simulate.kubeletfile import is_kubelet_configuration
+from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.setting import Setting
+from cpuplan.simulate.files.kubelet_configuration import is_kubelet_configuration
 from cpuplan.upstream.kubelet.config import options
+from cpuplan.upstream.kubelet.config.codec import raw_fields
 from cpuplan.upstream.kubelet.config.options import Flags
 from cpuplan.upstream.kubernetes.errors import KubeletError
+
+_PLATFORMS = ("k3s", "rke2")
+_KEY = "kubelet-arg"
+
+
+def rancher_arguments(subject: Subject) -> list[tuple[str, str]]:
+    """(flag with its dashes, file) of each argument, in the order in which they count."""
+    name = subject.expected.platform.name
+    if name not in _PLATFORMS:
+        return []
+    folder = f"etc/rancher/{name}"
+    drop_ins = (path for path in subject.root.files(f"{folder}/config.yaml.d"))
+    paths = [f"{folder}/config.yaml", *(path for path in drop_ins if path.endswith(".yaml"))]
+    found: list[tuple[str, str]] = []
+    for path in paths:
+        fields = raw_fields(subject.root.read(path) or "")
+        if _KEY in fields:
+            found = []
+        for key in (_KEY, f"{_KEY}+"):
+            found += [(f"--{argument}", path) for argument in _texts(fields.get(key))]
+    return found
+
+
+def _texts(value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    return [str(each).lstrip("-") for each in values]
+
 
 #: Where installers put the file: kubeadm, the machine config operator (a kubeconfig elsewhere),
 #: Talos, Kubespray, Bottlerocket, EKS (twice), AKS, GKE.
@@ -55,7 +91,7 @@ class Sources(NamedTuple):
 
     def place(self, root: Root, flag: str = "") -> Position | None:
         """Where the command line, or one of its flags, stands."""
-        return place(root, self.command, flag) if self.command else None
+        return place_in_command(root, self.command, flag) if self.command else None
 
 
 def program(subject: Subject) -> Program:
@@ -63,7 +99,7 @@ def program(subject: Subject) -> Program:
     return Program("kubelet", subject.expected.platform.kubelet_unit, "the kubelet")
 
 
-def sources(subject: Subject) -> Sources:
+def find_sources(subject: Subject) -> Sources:
     """What the kubelet reads; looked up once."""
     if _CACHE not in subject.cache:
         known = set(subject.root.refused)
@@ -89,7 +125,7 @@ def _sources(subject: Subject) -> Sources:
 
 def _embedded(subject: Subject) -> Command | None:
     """The flags that K3s gives its own kubelet, if there are any."""
-    given = rancher.arguments(subject)
+    given = rancher_arguments(subject)
     if not given:
         return None
     folder = f"--config-dir={subject.expected.platform.kubelet_folder}"
@@ -109,3 +145,34 @@ def _drop_ins(root: Root, folder: str) -> tuple[str, ...]:
     """The files of a folder that the kubelet takes, in its order; none without a folder."""
     files = root.files(folder.strip("/")) if folder else []
     return tuple(path for path in files if path.endswith(".conf"))
+
+
+def drop_in_folder(subject: Subject) -> Iterator[Answer]:
+    """CP876: the kubelet does not read the folder."""
+    read = find_sources(subject)
+    for setting in _settings(subject):
+        finding = unread_folder(subject)
+        if read.command is None or read.problem:
+            yield subject.unverifiable(setting, "", "no command line of the kubelet is here")
+        elif finding:
+            observed = read.flags.config_dir or "not given"
+            yield subject.answered(setting, finding, observed=observed, expected=str(setting.value))
+        else:
+            yield subject.held(setting, read.command.path)
+
+
+def _settings(subject: Subject) -> list[Setting]:
+    planned = subject.expected.settings.of(kubelet_unit.NAME)
+    return [setting for setting in planned if setting.key == kubelet_unit.CONFIG_DIR]
+
+
+def unread_folder(subject: Subject) -> Diagnostic | None:
+    """CP876 for a kubelet whose command line is known and names another folder, or none."""
+    read = find_sources(subject)
+    if read.command is None or read.problem:
+        return None
+    for setting in _settings(subject):
+        if read.flags.config_dir.rstrip("/") != str(setting.value).rstrip("/"):
+            place, labels = read.place(subject.root), subject.labels(setting.reasons)
+            return diagnose("CP876", place, labels=labels, folder=setting.value)
+    return None

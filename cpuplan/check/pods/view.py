@@ -4,15 +4,21 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, CpuSet
-from cpuplan.check.pods.pairing import Pair, Planned, pairs
-from cpuplan.check.pods.partitions import Partition, partitions
-from cpuplan.check.pods.placement import by_pod
-from cpuplan.check.pods.running import Mixed, Running, mixed, running
-from cpuplan.check.pods.statefile import Assigned, assigned
-from cpuplan.check.pods.tree import Tree
+from cpuplan.check.pods.cgroups import Partition, Tree, partitions
+from cpuplan.check.pods.container_cpus import (
+    Assigned,
+    Mixed,
+    Pair,
+    Planned,
+    Running,
+    assigned,
+    by_pod,
+    mixed,
+    pairs,
+    running,
+)
 from cpuplan.check.subject import Subject
-from cpuplan.check.threads.task import cpu_list
-from cpuplan.check.threads.view import online, threads
+from cpuplan.check.threads.tasks import cpu_list, online, threads
 from cpuplan.components import crio
 
 _KEY = "pods"

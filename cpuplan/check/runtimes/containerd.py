@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cpuplan.check.compare import line_of, unreadable
-from cpuplan.check.programs.command import Program, command
+from cpuplan.check.processes import Program, command
 from cpuplan.check.runtimes.containerd_files import Files, of_loaded
-from cpuplan.check.subject import Subject
-from cpuplan.check.values import shown
+from cpuplan.check.subject import Subject, line_of, shown, unreadable
 from cpuplan.components import containerd, derived
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan.expected.answer import Answer

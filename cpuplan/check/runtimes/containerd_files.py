@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from cpuplan.check.lines import line_with
+from cpuplan.check.subject import line_with
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
 from cpuplan.platforms.versions import Version, to_text

@@ -1,21 +1,25 @@
-"""CRI-O's configuration: the main file, all drop-ins, flags; and the mixed-CPU file beside it."""
+"""CRI-O's configuration: the main file, all drop-ins, flags; and the mixed-CPU file beside it.
+
+Its command line says which files it reads.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from cpuplan.check.compare import LINK_TO_NOTHING, line_of, unreadable
+from cpuplan.check.processes import Command, Program, command, place_in_command
 from cpuplan.check.runtimes import crio_files
-from cpuplan.check.runtimes.crio_sources import Sources, sources
-from cpuplan.check.subject import Subject
-from cpuplan.check.values import shown
+from cpuplan.check.subject import LINK_TO_NOTHING, Subject, line_of, shown, unreadable
 from cpuplan.components import crio, derived
 from cpuplan.components.host import irqbalance
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Position
 from cpuplan.plan.expected.answer import Answer
 from cpuplan.plan.setting import Setting, Value
 from cpuplan.platforms import versions
 from cpuplan.upstream.crio import config, criocli
 from cpuplan.upstream.crio.config import (
+    DROP_INS,
+    MAIN,
     File,
     Machine,
     NotTomlError,
@@ -24,7 +28,58 @@ from cpuplan.upstream.crio.config import (
     merge,
     of_release,
 )
+from cpuplan.upstream.crio.criocli import Flags
 from cpuplan.upstream.kubernetes.bits import parse_cpus
+
+PROGRAM = Program("crio", "crio.service", "CRI-O")
+_CACHE = "sources of CRI-O"
+
+
+class Sources(NamedTuple):
+    """The files that CRI-O reads, by the names that they have below /etc/crio; and its flags.
+
+    `problem` is why it does not take its command line.
+    """
+
+    paths: Mapping[str, str]
+    flags: Flags = Flags()
+    command: Command | None = None
+    problem: str = ""
+
+    def place(self, subject: Subject, flag: str = "") -> Position:
+        """Where the command line, or one of its flags, stands."""
+        if self.command is None:
+            return subject.place(criocli.CONFIG.lstrip("/"))
+        return place_in_command(subject.root, self.command, flag)
+
+
+def find_sources(subject: Subject) -> Sources:
+    """What CRI-O reads; looked up once."""
+    if _CACHE not in subject.cache:
+        subject.cache[_CACHE] = _sources(subject)
+    found: Sources = subject.cache[_CACHE]
+    return found
+
+
+def _sources(subject: Subject) -> Sources:
+    found = command(subject, PROGRAM)
+    if found is None:
+        return Sources(_paths(subject, Flags()))
+    try:
+        given = criocli.parse(found.words, found.environment)
+    except RefusedError as error:
+        return Sources({}, Flags(), found, str(error))
+    return Sources(_paths(subject, given), given, found)
+
+
+def _paths(subject: Subject, given: Flags) -> dict[str, str]:
+    """CRI-O does not start with a file that it cannot read, whatever its name ends in."""
+    main, folder = given.config.strip("/"), given.config_dir.strip("/")
+    paths = {MAIN: main} if main and subject.root.is_file(main) else {}
+    for path in subject.root.files(folder) if folder else ():
+        paths[f"{DROP_INS}/{path.removeprefix(f'{folder}/')}"] = path
+    return paths
+
 
 _FACT = "crio configuration"
 _FILES = "crio files"
@@ -43,7 +98,7 @@ def configuration(subject: Subject) -> Iterator[Answer]:
     """Every planned key has its value after the last file or flag that gives it."""
     if subject.expected.release.runtime != crio.NAME:
         return
-    read = sources(subject)
+    read = find_sources(subject)
     settings = subject.expected.settings.of(crio.NAME)
     if read.problem:
         finding = diagnose("CP847", read.place(subject), problem=read.problem)
@@ -175,7 +230,7 @@ def traps(subject: Subject) -> Iterator[Answer]:
     """What CRI-O refuses, leaves out or passes over in its files, and what will bite."""
     if subject.expected.release.runtime != crio.NAME:
         return
-    read = sources(subject)
+    read = find_sources(subject)
     given = crio_files.read(subject.root, read.paths, read.flags.file)
     if not read.paths or read.problem or subject.root.refused:
         yield subject.unverifiable(_FILES, "", "CRI-O's files are not here")

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.base import foreign
-from cpuplan.check.lines import line_with
 from cpuplan.check.roots.root import Root
-from cpuplan.check.subject import Subject
+from cpuplan.check.subject import Subject, line_with
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
 from cpuplan.platforms.versions import Version, to_text

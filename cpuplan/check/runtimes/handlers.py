@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cpuplan.check.lines import line_with
 from cpuplan.check.roots.root import Root
 from cpuplan.check.runtimes import containerd, crio_files
-from cpuplan.check.runtimes.crio_sources import sources
-from cpuplan.check.subject import Subject
+from cpuplan.check.runtimes.crio import find_sources
+from cpuplan.check.subject import Subject, line_with
 from cpuplan.components import crio
 from cpuplan.diagnostics.source import Position
 from cpuplan.plan.expected.answer import Answer
@@ -63,7 +62,7 @@ def _needed(subject: Subject) -> list[_Program] | None:
 
 def _of_crio(subject: Subject) -> list[_Program] | None:
     """Handlers that CRI-O leaves out are told by themselves (CP848)."""
-    read = sources(subject)
+    read = find_sources(subject)
     if not read.paths and read.command is None:
         return None  # no file, no process and no unit: there is no CRI-O, which CP830 says
     given = crio_files.read(subject.root, read.paths, read.flags.file)
@@ -125,7 +124,7 @@ def _missing(subject: Subject, fact: str, program: _Program, problem: str) -> An
 def _place(subject: Subject, program: _Program) -> Position:
     """The last line that names the program, or else the handler."""
     if subject.expected.release.runtime == crio.NAME:
-        paths = [*sources(subject).paths.values()]
+        paths = [*find_sources(subject).paths.values()]
     else:
         paths = [*containerd.paths(subject)]
     for word in (program.path, program.handler):

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from cpuplan.check.compare import line_of, unreadable
-from cpuplan.check.subject import Subject
+from cpuplan.check.subject import Subject, line_of, unreadable
 from cpuplan.components.openshift import mixedcpus
 from cpuplan.diagnostics import diagnose
 from cpuplan.plan.expected.answer import Answer

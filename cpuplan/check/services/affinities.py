@@ -8,13 +8,19 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
-from cpuplan.check import reported
-from cpuplan.check.services.unitfiles import OWN, UnitFiles
-from cpuplan.check.services.unitlines import Line, added, cpus, last, lines
+from cpuplan.check.services.systemd_units import (
+    OWN,
+    Line,
+    UnitFiles,
+    added_lines,
+    cpus_of_lines,
+    last_line,
+    unit_lines,
+)
 from cpuplan.check.services.units import unit_files
-from cpuplan.check.subject import Subject
-from cpuplan.check.threads.unit import is_pod
-from cpuplan.check.values import shown
+from cpuplan.check.subject import Subject, shown
+from cpuplan.check.threads import programs
+from cpuplan.check.threads.tasks import is_pod
 from cpuplan.components import derived, kernel
 from cpuplan.components.host import systemd
 from cpuplan.diagnostics.source import Position
@@ -68,7 +74,7 @@ def foreign(subject: Subject) -> Iterator[Answer]:
         return
     found = list(_units(subject, unit_files(subject)))
     found += _manager(subject, isolated)
-    subject.cache[reported.UNITS] = frozenset(
+    subject.cache[programs.FOREIGN_AFFINITY_UNITS] = frozenset(
         each.unit for each in found if each.line.key == _AFFINITY
     )
     if not found and any(folder in unit_files(subject).folders for folder in OWN):
@@ -96,7 +102,7 @@ def _units(subject: Subject, files: UnitFiles) -> Iterator[_Found]:
     mentioned = {unit for unit in judged if _mentions(subject, files, unit)}
     for unit in sorted(mentioned):
         every = files.lines(unit)
-        slice_ = last(every, "Slice")
+        slice_ = last_line(every, "Slice")
         if slice_ and is_pod(slice_.value):
             continue  # judged as what runs in a pod
         given = [line for line in every if line.key in _KEYS]
@@ -123,13 +129,13 @@ def _names_key(subject: Subject, path: str) -> bool:
 
 
 def _problem(subject: Subject, unit: str, given: Sequence[Line]) -> _Found | None:
-    affinity, allowed = added(given, _AFFINITY), added(given, _ALLOWED)
-    quota, policy, mask = (last(given, key) for key in (_QUOTA, _POLICY, _MASK))
-    if affinity and (problem := _affinity(subject, unit, cpus(affinity))):
+    affinity, allowed = added_lines(given, _AFFINITY), added_lines(given, _ALLOWED)
+    quota, policy, mask = (last_line(given, key) for key in (_QUOTA, _POLICY, _MASK))
+    if affinity and (problem := _affinity(subject, unit, cpus_of_lines(affinity))):
         return _Found(unit, affinity[-1], problem)
-    if allowed and (problem := _confined(subject, unit, cpus(allowed))):
+    if allowed and (problem := _confined(subject, unit, cpus_of_lines(allowed))):
         return _Found(unit, allowed[-1], problem)
-    if unit in _PODS and (memory := last(given, _MEMORY)):
+    if unit in _PODS and (memory := last_line(given, _MEMORY)):
         return _Found(unit, memory, "pods get memory of these NUMA nodes alone")
     if quota and (unit in _SERVING or unit in _PODS):
         who = "pods are" if unit in _PODS else "it is"
@@ -178,21 +184,21 @@ def _manager(subject: Subject, isolated: CpuSet) -> list[_Found]:
             if name.endswith(".conf"):
                 by_name.setdefault(name, f"{folder}/{name}")
     paths = [MANAGER, *(path for _, path in sorted(by_name.items()))]
-    found = [line for path in paths for line in lines(subject.root.read(path) or "", path)]
+    found = [line for path in paths for line in unit_lines(subject.root.read(path) or "", path)]
     own = systemd.MANAGER_PATH.lstrip("/")
     planned = subject.expected.settings.values(systemd.NAME).get(systemd.AFFINITY)
-    given = added(found, _AFFINITY)
-    strays = cpus(given) & isolated
+    given = added_lines(found, _AFFINITY)
+    strays = cpus_of_lines(given) & isolated
     by_others = [line for line in given if line.path != own]
     problems = []
     if by_others and strays:
         text = f"all services may run on isolated {cpus_text(strays)}"
-        problems.append(_Found(reported.MANAGER, by_others[-1], text))
-    elif by_others and planned and cpus(given) != planned:
-        problems.append(_Found(reported.MANAGER, by_others[-1], f"services should have {planned}"))
-    policy = last(found, _POLICY)
+        problems.append(_Found(programs.SYSTEMD, by_others[-1], text))
+    elif by_others and planned and cpus_of_lines(given) != planned:
+        problems.append(_Found(programs.SYSTEMD, by_others[-1], f"services should have {planned}"))
+    policy = last_line(found, _POLICY)
     if policy and policy.path != own and policy.value != "default":
         problems.append(
-            _Found(reported.MANAGER, policy, "services and pods take their memory as it says")
+            _Found(programs.SYSTEMD, policy, "services and pods take their memory as it says")
         )
     return problems

@@ -9,7 +9,7 @@ from cpuplan.base import nodetext
 from cpuplan.check.roots.coverage import PROGRAMS
 from cpuplan.check.services import machineconfig
 from cpuplan.check.services.machineconfig import Rendered
-from cpuplan.check.services.unitfiles import TYPES
+from cpuplan.check.services.systemd_units import TYPES
 from cpuplan.check.subject import Subject
 from cpuplan.components import kernel
 from cpuplan.components.openshift import mixedcpus

@@ -1,18 +1,85 @@
-"""Compiled units: in force as they were written, started, and without a failure.
-
-That their files are there and equal is a matter of `files`.
-"""
+"""Compiled units: in force as they were written, started, and without a failure."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from cpuplan.check.services import expectedunits, shown, unitfiles, unitlines
-from cpuplan.check.services.expectedunits import CompiledUnit
-from cpuplan.check.services.unitfiles import UnitFiles
-from cpuplan.check.services.unitlines import Line
+from cpuplan.check.services import systemd_units
+from cpuplan.check.services.systemd_units import (
+    TYPES,
+    Line,
+    UnitFiles,
+    is_on,
+    last_line,
+    unit_lines,
+)
 from cpuplan.check.subject import Subject
 from cpuplan.components.host import tuned
+from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.diagnostics.source import Position
 from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.state import Expected
+
+_WIRES = ("Wants", "Requires", "BindsTo", "Upholds")
+_INSTALLS = ("WantedBy", "RequiredBy", "UpheldBy")
+#: A rule of udev starts a unit with it.
+_UDEV = 'SYSTEMD_WANTS}+="'
+
+
+class CompiledUnit(NamedTuple):
+    """A unit with a file that was compiled: its lines."""
+
+    name: str
+    lines: tuple[Line, ...]
+
+    @property
+    def path(self) -> str:
+        """Its file, below the root."""
+        return f"{UNIT_FOLDER}/{self.name}".lstrip("/")
+
+    @property
+    def is_template(self) -> bool:
+        """Whether it only exists as instances."""
+        return "@." in self.name
+
+    @property
+    def is_service(self) -> bool:
+        """Whether it runs a program."""
+        return self.name.endswith(".service")
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether a link must start it, made when it is enabled."""
+        return any(line.section == "Install" and line.key in _INSTALLS for line in self.lines)
+
+    @property
+    def stays(self) -> bool:
+        """Whether systemd goes on to show it as active after its program ended well."""
+        return is_on(last_line(self.lines, "RemainAfterExit"))
+
+
+def compiled_units(expected: Expected) -> list[CompiledUnit]:
+    """The compiled units by name."""
+    start = f"{UNIT_FOLDER}/"
+    found = []
+    for path, file in sorted(expected.files.items()):
+        name = path.removeprefix(start)
+        if path.startswith(start) and "/" not in name and name.endswith(TYPES):
+            found.append(CompiledUnit(name, tuple(unit_lines(file.text, path.lstrip("/")))))
+    return found
+
+
+def started_by_files(expected: Expected) -> set[str]:
+    """The units that other compiled files start: drop-ins, units and rules of udev."""
+    found: set[str] = set()
+    for path, file in expected.files.items():
+        if path.startswith(f"{UNIT_FOLDER}/"):
+            wires = (line for line in unit_lines(file.text, path) if line.key in _WIRES)
+            found.update(name for line in wires for name in line.value.split())
+        elif path.endswith(".rules"):
+            parts = file.text.split(_UDEV)[1:]
+            found.update(part.partition('"')[0] for part in parts)
+    return found
+
 
 _CMDLINE = "proc/cmdline"
 _NOT_SHOWN = "there is no output of systemctl show here"
@@ -35,7 +102,7 @@ _CACHE = "unit files"
 def unit_files(subject: Subject) -> UnitFiles:
     """The unit files of the node, found once."""
     if _CACHE not in subject.cache:
-        subject.cache[_CACHE] = unitfiles.of(subject.root)
+        subject.cache[_CACHE] = systemd_units.unit_files_of(subject.root)
     found: UnitFiles = subject.cache[_CACHE]
     return found
 
@@ -43,10 +110,10 @@ def unit_files(subject: Subject) -> UnitFiles:
 def in_force(subject: Subject) -> Iterator[Answer]:
     """CP867 of units that are masked, hidden, changed by drop-ins, or started by nothing."""
     files = unit_files(subject)
-    masked = unitfiles.masked_at_boot(subject.root.read(_CMDLINE) or "")
-    wired = expectedunits.started_by_files(subject.expected)
+    masked = systemd_units.masked_at_boot(subject.root.read(_CMDLINE) or "")
+    wired = started_by_files(subject.expected)
     idle = []
-    for unit in expectedunits.compiled(subject.expected):
+    for unit in compiled_units(subject.expected):
         if not subject.root.is_file(unit.path) and files.mask(unit.name) is None:
             continue  # a matter of CP870
         if subject.root.read(unit.path) is None and files.mask(unit.name) is None:
@@ -122,13 +189,13 @@ def _change(subject: Subject, unit: CompiledUnit, files: UnitFiles) -> Line | No
 
 def overridden(subject: Subject) -> Iterator[Answer]:
     """CP867 of units of others whose compiled drop-in a later one takes back."""
-    units = {unit.name for unit in expectedunits.compiled(subject.expected)}
+    units = {unit.name for unit in compiled_units(subject.expected)}
     for path, file in sorted(subject.expected.files.items()):
         unit = path.rpartition("/")[0].rpartition("/")[2].removesuffix(".d")
         if not path.endswith(".conf") or not unit.endswith(".service") or unit in units:
             continue
         found = unit_files(subject).lines(unit)
-        for line in unitlines.lines(file.text, path.lstrip("/")):
+        for line in systemd_units.unit_lines(file.text, path.lstrip("/")):
             other = _taken_back(found, line)
             if other:
                 place = Position(subject.root.shown(other.path), other.number, 1)
@@ -142,7 +209,7 @@ def _taken_back(found: list[Line], own: Line) -> Line | None:
     if own.section != "Service" or not any(line.path == own.path for line in same):
         return None
     if own.key.startswith(_LISTS):
-        kept = unitlines.added(same, own.key)
+        kept = systemd_units.added_lines(same, own.key)
         is_reset = all(line.path != own.path for line in kept)
         return same[-1] if is_reset else None
     return same[-1] if same[-1].value != own.value else None
@@ -182,7 +249,7 @@ def results(subject: Subject) -> Iterator[Answer]:
     """CP867 of compiled units that failed, did not run, or are older than their files."""
     units = [
         unit.name
-        for unit in expectedunits.compiled(subject.expected)
+        for unit in compiled_units(subject.expected)
         if not unit.is_template and subject.root.is_file(unit.path)
     ]
     path, known = _shown(subject, units)
@@ -199,17 +266,17 @@ def results(subject: Subject) -> Iterator[Answer]:
             yield subject.held(fact, path)
     balancer = known.get(_IRQBALANCE, {})
     if balancer.get("ActiveState") == "failed":
-        problems.setdefault(shown.problem(balancer), []).append(_IRQBALANCE)
+        problems.setdefault(systemd_units.unit_problem(balancer), []).append(_IRQBALANCE)
     for problem, names in problems.items():
         # What several have in common has one cause, such as files that systemd has not read.
         yield _failed(subject, ", ".join(names), path, problem)
 
 
-def _result(name: str, unit: shown.Unit) -> str:
+def _result(name: str, unit: systemd_units.Unit) -> str:
     if unit.get("NeedDaemonReload") == "yes":
         return "systemd has read another file than there is now"
     if name.endswith((".service", ".timer")):
-        return shown.problem(unit)
+        return systemd_units.unit_problem(unit)
     return ""
 
 
@@ -226,9 +293,9 @@ def _failed(subject: Subject, name: str, path: str, problem: str) -> Answer:
     )
 
 
-def _shown(subject: Subject, units: list[str]) -> tuple[str, dict[str, shown.Unit]]:
+def _shown(subject: Subject, units: list[str]) -> tuple[str, dict[str, systemd_units.Unit]]:
     """What systemd says of units: captured, or asked for where the root is this machine's own."""
-    path, known = shown.captured(subject.root)
+    path, known = systemd_units.captured_units(subject.root)
     if not path and str(subject.root.folder) == "/" and units:
-        return "run/systemd", shown.ask([*units, _IRQBALANCE])
+        return "run/systemd", systemd_units.ask_systemd([*units, _IRQBALANCE])
     return path, known

@@ -12,11 +12,10 @@ import click
 from cpuplan.cli.output import echo, echo_result, note, settings
 
 if TYPE_CHECKING:
-    from cpuplan.node.agent.board import Board, View
-    from cpuplan.node.agent.loop import Tell
-    from cpuplan.node.agent.node import Node
+    from cpuplan.node.agent.loop import Node, Tell
+    from cpuplan.node.agent.reporter import Reporter
     from cpuplan.node.agent.server import Pages, Server
-    from cpuplan.node.agent.teller import Teller
+    from cpuplan.node.agent.state import State, View
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 #: Python's own: for commands, which end soon, it is set so that nothing is collected.
@@ -103,14 +102,13 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     SIGHUP makes it check at once. Exit code with --once: 0 if nothing differs; 7 if nothing could
     be verified; else 1.
     """
-    from cpuplan.node.agent.board import Board
-    from cpuplan.node.agent.loop import Agent
-    from cpuplan.node.agent.node import Node
+    from cpuplan.node.agent.loop import Agent, Node
+    from cpuplan.node.agent.state import State
 
     if (condition or events) and not node:
         raise click.UsageError("--condition and --events need --node, or NODE_NAME")
     source = Node(root, state or settings().root / "out", node or "")
-    board = Board(interval)
+    board = State(interval)
     teller = _teller(node or "", condition=condition, events=events)
     writers = [_writer(textfile, source)] if textfile else []
     tells: list[Tell] = [*writers, *([teller.tell] if teller else [])]
@@ -144,35 +142,36 @@ def _on_signals(end: Callable[[], None], ask: Callable[[], None]) -> None:
 
 
 def _writer(path: Path, source: "Node") -> "Tell":
-    from cpuplan.node.agent import metrics, textfile
+    from cpuplan.node.agent import state
+    from cpuplan.node.agent import state as textfile
 
-    textfile.clear(path)
+    textfile.clear_textfile(path)
 
     def tell(view: "View") -> None:
         try:
-            textfile.write(path, metrics.text(view, source.plan(), with_age=False))
+            textfile.write_textfile(path, state.text(view, source.plan(), with_age=False))
         except OSError as error:
             _log(f"{path} is not written: {error.strerror}")
 
     return tell
 
 
-def _teller(node: str, *, condition: bool, events: bool) -> "Teller | None":
+def _teller(node: str, *, condition: bool, events: bool) -> "Reporter | None":
     """What tells the cluster. Raises CpuplanError (CP895) outside of one."""
     if not (condition or events):
         return None
     from cpuplan.diagnostics import CpuplanError, diagnose
     from cpuplan.node.agent.kubernetes import Api, ApiError
-    from cpuplan.node.agent.teller import Teller
+    from cpuplan.node.agent.reporter import Reporter
 
     try:
         api = Api()
     except ApiError as error:
         raise CpuplanError([diagnose("CP895", problem=error)]) from error
-    return Teller(api, node, _log, condition=condition, events=events)
+    return Reporter(api, node, _log, condition=condition, events=events)
 
 
-def _server(listen: tuple[str, int], board: "Board", source: "Node") -> "Server":
+def _server(listen: tuple[str, int], board: "State", source: "Node") -> "Server":
     """The server, which has begun. Raises CpuplanError (CP896)."""
     from cpuplan.diagnostics import CpuplanError, diagnose
     from cpuplan.node.agent.server import Server
@@ -188,8 +187,8 @@ def _server(listen: tuple[str, int], board: "Board", source: "Node") -> "Server"
     return server
 
 
-def _pages(board: "Board", source: "Node") -> "Pages":
-    from cpuplan.node.agent import metrics
+def _pages(board: "State", source: "Node") -> "Pages":
+    from cpuplan.node.agent import state
     from cpuplan.node.agent.server import Answer
     from cpuplan.node.agent.server import metrics as page
 
@@ -201,7 +200,7 @@ def _pages(board: "Board", source: "Node") -> "Pages":
         return Answer(f"{problem}\n", 503) if problem else Answer("ok\n")
 
     return {
-        "/metrics": page(lambda: metrics.text(board.view(), source.plan())),
+        "/metrics": page(lambda: state.text(board.view(), source.plan())),
         "/healthz": healthz,
         "/readyz": readyz,
     }
@@ -209,11 +208,11 @@ def _pages(board: "Board", source: "Node") -> "Pages":
 
 def _tell(view: "View", source: "Node", *, to_file: bool) -> int:
     """What one check found: the metrics, unless a file has them."""
-    from cpuplan.node.agent import metrics, verdict
+    from cpuplan.node.agent import reporter, state
 
     if not to_file:
-        echo_result(metrics.text(view, source.plan(), with_age=False))
-    status, reason, _ = verdict.of(view)
+        echo_result(state.text(view, source.plan(), with_age=False))
+    status, reason, _ = reporter.verdict_of(view)
     if status == "True":
         return 0
-    return 7 if reason == verdict.NOTHING else 1
+    return 7 if reason == reporter.NOTHING else 1

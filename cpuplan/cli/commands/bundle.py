@@ -29,7 +29,7 @@ def command(target: Path) -> int:
     """
     from hashlib import sha256
 
-    from cpuplan.node.bundle.archive import build
+    from cpuplan.node.bundle import build
     from cpuplan.write.files import write_file
 
     data = build()

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from cpuplan.base.text import did_you_mean
-from cpuplan.cli.new_files import write_new
+from cpuplan.cli.documents import write_new
 from cpuplan.cli.output import echo, settings
 from cpuplan.diagnostics import CpuplanError, diagnose
 

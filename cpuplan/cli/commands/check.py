@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan.cli.observed import exit_code, min_verified_option
+from cpuplan.cli.answers import exit_code, min_verified_option
 from cpuplan.cli.output import (
     answer_format_option,
     cluster_option,
@@ -20,8 +20,8 @@ from cpuplan.cli.output import (
 
 if TYPE_CHECKING:
     from cpuplan.check.roots.root import Root
-    from cpuplan.cli.many import Place
-    from cpuplan.cli.statements import Statements
+    from cpuplan.cli.answers import Statements
+    from cpuplan.cli.roots import Place
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.plan.expected.answer import Answer
     from cpuplan.plan.expected.evidence import Threshold
@@ -84,15 +84,14 @@ def command(
     class has NODE; 7: nothing differs, but nothing of a node was looked at, or less than
     --min-verified asks for.
     """
-    from cpuplan.cli.observed import observed
-    from cpuplan.cli.statements import Statements
+    from cpuplan.cli.answers import Statements, printed
     from cpuplan.plan.expected.folder import of_node
-    from cpuplan.render.answers.fleet import unproven_node
+    from cpuplan.render.answers.summary import unproven_node
 
     place = state or settings().root / "out"
     opened: Root | None = None
     if roots and not node and not files:
-        from cpuplan.cli.many import find_places, only_root
+        from cpuplan.cli.roots import find_places, only_root
 
         places = find_places(roots)
         opened = only_root(places)
@@ -116,7 +115,7 @@ def command(
     # Settings with one cause have one finding.
     findings = list(dict.fromkeys(answer.finding for answer in answers if answer.finding))
     unseen = [*problems, *unproven_node(name, answers, threshold)]
-    findings = observed([*unseen, *findings], statements)
+    findings = printed([*unseen, *findings], statements)
     if output_format == "json":
         _print_json(name, expected, answers, findings, threshold)
     elif output_format in ("junit", "prometheus"):
@@ -139,15 +138,14 @@ def _of_many(
     coverage: bool,
 ) -> int:
     """Many nodes: what differs, and on how many of them."""
-    from cpuplan.cli.fleet import report
-    from cpuplan.cli.many import check_places
-    from cpuplan.cli.statements import Statements
+    from cpuplan.cli.answers import Statements, report_fleet
+    from cpuplan.cli.roots import check_places
     from cpuplan.cli.workers import workers
 
     statements = Statements(settings().root)
     with workers() as who:
         checked, problems = check_places(places, compiled, statements, who)
-    return report(
+    return report_fleet(
         checked,
         statements,
         output_format,
@@ -235,7 +233,7 @@ def _print_facts(
     unseen: "list[Diagnostic]",
 ) -> None:
     from cpuplan.render.answers import junit, prometheus
-    from cpuplan.render.answers.fleet import Checked
+    from cpuplan.render.answers.summary import Checked
 
     checked = Checked(name, expected.cluster, expected.name, expected.digest, answers)
     is_junit = output_format == "junit"

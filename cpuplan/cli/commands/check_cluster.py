@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from cpuplan.base.progress import stage
-from cpuplan.cli.observed import min_verified_option
+from cpuplan.cli.answers import min_verified_option
 from cpuplan.cli.output import answer_format_option, cluster_option, note, settings
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cpuplan.check.cluster.reading import Reader
     from cpuplan.diagnostics.source import Locate
     from cpuplan.plan.expected.evidence import Threshold
-    from cpuplan.render.answers.fleet import Checked
+    from cpuplan.render.answers.summary import Checked
 
 #: Seconds between two looks at a cluster on its way.
 _INTERVAL = 15.0
@@ -106,15 +106,14 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     cluster cannot be read; 7: nothing differs, but the user may not read all that is compared, or
     of a node nothing was verified, or less than --min-verified asks for.
     """
-    from cpuplan.cli.fleet import report
-    from cpuplan.cli.statements import Statements
+    from cpuplan.cli.answers import Statements, report_fleet
 
     compilation = _compilation(state or settings().root / "out")
     statements = Statements(settings().root)
     reader = _reader(kubeconfig, context, compilation.name, timeout)
     asking = _Asking(reader, compilation, statements.locate, timeout)
     seen = _settled(asking, wait, threshold)
-    return report(
+    return report_fleet(
         _checked(compilation, seen),
         statements,
         output_format,
@@ -126,7 +125,7 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
 
 def _checked(compilation: "Compilation", seen: "Seen") -> "list[Checked]":
     """The answers on each node, and on the objects of the cluster."""
-    from cpuplan.render.answers.fleet import Checked
+    from cpuplan.render.answers.summary import Checked
 
     of = seen.nodes
     nodes = [
@@ -209,8 +208,8 @@ def _settled(asking: _Asking, seconds: float, threshold: "Threshold") -> "Seen":
     """What is seen when nothing differs any more, or time is out."""
     from time import monotonic, sleep
 
+    from cpuplan.check.cluster.live import Clock, wait
     from cpuplan.check.cluster.reading import UnreachableError
-    from cpuplan.check.cluster.waiting import Clock, wait
 
     clock = Clock(monotonic, sleep, _INTERVAL)
     try:

@@ -161,7 +161,7 @@ def _compile_once(
 ) -> int:
     """Compile, then compare or write, and tell what was done."""
     from cpuplan import pipeline
-    from cpuplan.cli.compiled import with_paused
+    from cpuplan.cli.compilation import with_paused
     from cpuplan.diagnostics import errors
     from cpuplan.write.manifest import render_written
 
@@ -209,18 +209,18 @@ def _check_stdout(with_others: bool, output_format: str) -> None:
 
 def _print(*, hosting: bool, topologies: bool, strict: bool) -> int:
     """Print objects to standard output. Raises UsageError for nodes whose objects are no own."""
-    from cpuplan.cli import printed
+    from cpuplan.cli import compilation
 
     if topologies:
-        return printed.print_topologies(settings().root, strict=strict)
+        return compilation.print_topologies(settings().root, strict=strict)
     if settings().nodes:
         raise click.UsageError("--stdout goes with --node only if --topologies are printed")
-    return printed.print_manifests(settings().root, hosting=hosting, strict=strict)
+    return compilation.print_manifests(settings().root, hosting=hosting, strict=strict)
 
 
 def _finish(out: Path) -> None:
     """Finish what a killed run has begun, before its lock is read."""
-    from cpuplan.write.stage import stage_of
+    from cpuplan.write.tree import stage_of
 
     if stage_of(out).folder.is_dir():
         from cpuplan.write.files import finish
@@ -315,7 +315,7 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
 
 
 def _check(run: _Run, output_format: str) -> int:
-    from cpuplan.cli.compiled import of_lock
+    from cpuplan.cli.compilation import of_lock
     from cpuplan.diagnostics import CpuplanError
     from cpuplan.write import emitted
     from cpuplan.write.files import compare_tree

@@ -81,7 +81,7 @@ def _explain_rule(name: str) -> int:
             "missing CPU, pool or setting; give it after the node, as in cpuplan explain "
             "worker-3 17"
         )
-    from cpuplan.render.explain.entries import explain_default, explain_rule
+    from cpuplan.render.explain.reasons import explain_default, explain_rule
 
     if name in (*EXPERT_RULES, *FIXED_RULES, *GOALS):
         echo(explain_rule(name), nl=False)
@@ -92,7 +92,7 @@ def _explain_rule(name: str) -> int:
 
 def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
     from cpuplan.cli.nodes import find_node, load_plan
-    from cpuplan.solve import effort
+    from cpuplan.solve import budget
 
     loaded = load_plan(settings().root)
     if loaded is None:
@@ -103,12 +103,12 @@ def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
         echo(_machine_configs(plan, node_plan, node, project.locate), nl=False)
         return 0
     if what == _KERNEL:
-        from cpuplan.render.explain.kernel import explain_kernel
+        from cpuplan.render.explain.reasons import explain_kernel
 
         echo(explain_kernel(node_plan, node), nl=False)
         return 0
     one = _cpu if re.fullmatch(r"[0-9]{1,9}", what) else _named
-    with effort.limited(settings().time_limit):
+    with budget.limited(settings().time_limit):
         texts = list(one(node_plan, node, what, project.locate, only_why=only_why))
     echo("\n".join(texts), nl=False)
     return 0
@@ -116,7 +116,7 @@ def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
 
 def _machine_configs(plan: "Plan", of: "ConfiguredPlan", node: str, locate: "Locate") -> str:
     from cpuplan.backends.openshift import merged
-    from cpuplan.render.explain.pools import explain_machine_configs
+    from cpuplan.render.explain.machine_configs import explain_machine_configs
 
     cluster = of.node_class.cluster
     plans = [other for other in plan.nodes if other.node_class.cluster == cluster]
@@ -131,7 +131,7 @@ def _cpu(
     plan: "ConfiguredPlan", node: str, what: str, locate: "Locate", *, only_why: bool
 ) -> "Iterator[str]":
     from cpuplan.plan.setting import names_cpu
-    from cpuplan.render.explain.node import explain_cpu
+    from cpuplan.render.explain.reasons import explain_cpu
     from cpuplan.solve import alternatives
 
     cpu, present = int(what), plan.topology.online | plan.topology.offline
@@ -175,7 +175,7 @@ def _is_meant(what: str, key: str) -> bool:
 def _not_set(plan: "ConfiguredPlan", what: str) -> str:
     """How to have a setting that is a default elsewhere; empty for what is none."""
     from cpuplan.plan.defaults import DEFAULTS
-    from cpuplan.render.explain.defaults import on_switch
+    from cpuplan.render.explain.reasons import on_switch
 
     platform = plan.node_class.platform
     for row in DEFAULTS:
@@ -201,7 +201,7 @@ def _pool(
     *,
     only_why: bool,
 ) -> str:
-    from cpuplan.render.explain.node import explain_pool
+    from cpuplan.render.explain.reasons import explain_pool
     from cpuplan.solve import alternatives
 
     cpus = plan.pool(name).cpus
@@ -224,7 +224,7 @@ def _setting(
     plan: "ConfiguredPlan", node: str, setting: "Setting", locate: "Locate", *, only_why: bool
 ) -> str:
     from cpuplan.plan.setting import cpu_sets
-    from cpuplan.render.explain.node import explain_setting
+    from cpuplan.render.explain.reasons import explain_setting
     from cpuplan.solve import alternatives
 
     sets = list(cpu_sets(setting.value))

@@ -1,23 +1,144 @@
-"""`cpuplan import`: existing hardware to inventory documents that people read and edit."""
+"""`cpuplan import`: existing hardware, and PerformanceProfiles, to documents that people edit."""
 
 import os
-from collections.abc import Collection
+import sys
+from collections.abc import Collection, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from cpuplan.base.progress import stage
-from cpuplan.base.text import counted
-from cpuplan.cli import streams
-from cpuplan.cli.new_files import HEADER
+from cpuplan.base.text import counted, joined
+from cpuplan.cli import documents
+from cpuplan.cli import documents as new_files
+from cpuplan.cli.documents import HEADER
 from cpuplan.cli.output import echo, note, print_diagnostics, print_remarks, settings, use_colour
-from cpuplan.diagnostics import errors
+from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.importers.formats import FORMATS
 
 if TYPE_CHECKING:
     from cpuplan.importers.base import Imported
+    from cpuplan.language.read.documents import Document
     from cpuplan.write.inventory.update import Kinds, Update
+
+
+_HINT = (
+    "view the new document with --stdout, then overwrite the file with --force, or choose "
+    "another folder with -o"
+)
+
+
+def import_performance_profiles(
+    paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force: bool
+) -> int:
+    """Write an Intent for each profile in `paths`, which also hold the cluster's other objects.
+
+    `release` is OpenShift's; empty where it is not given.
+    """
+    _check_release(release)
+    from cpuplan.base.emit import to_yaml
+    from cpuplan.language.read.files import object_files
+    from cpuplan.profiles import project
+
+    given = [object_files(path) for path in paths]
+    documents, wrong = project.read(
+        Path(),
+        [path for listed in given for path in listed.files],
+        cache(lambda: release or _release()),
+    )
+    diagnostics = [problem for listed in given for problem in listed.diagnostics]
+    # nothing to read: said of profiles below
+    diagnostics += [problem for problem in wrong if problem.code != "CP109"]
+    profiles = [document for document in documents.of_kind("Intent") if document.written_as]
+    if not profiles and not errors(diagnostics):
+        diagnostics.append(diagnose("CP127", path=", ".join(map(str, paths))))
+    header = new_files.HEADER.format(kind="intent")
+    texts = {
+        folder / f"{profile.name}.yaml": to_yaml(profile.source.data, header)
+        for profile in profiles
+    }
+    blocked = [] if force or to_stdout else new_files.blocked(texts, _HINT)
+    print_diagnostics([*diagnostics, *blocked])
+    if errors(diagnostics):
+        return 1
+    if blocked:
+        return 2
+    if to_stdout:
+        echo("---\n".join(texts.values()), nl=False)
+        return 0
+    new_files.write(texts)
+    for profile in profiles:
+        _tell_of_memory(profile)
+    note(
+        f"{counted(len(texts), 'profile')} read; the profiles themselves are no longer needed here"
+    )
+    return 0
+
+
+def _tell_of_memory(profile: "Document") -> None:
+    """Say where memory is reserved, if the operator would reserve it on NUMA node 0."""
+    from cpuplan.language.model.words import ALIGNING
+
+    kubelet = profile.spec.kubelet
+    if kubelet.topology_manager_policy in ALIGNING and not kubelet.reserved_memory:
+        note(
+            f"note: intent {profile.name}: memory is reserved on the NUMA nodes of the reserved "
+            "CPUs; the node tuning operator reserves it on NUMA node 0 (CP573)"
+        )
+
+
+def _check_release(release: str) -> None:
+    from cpuplan import platforms
+    from cpuplan.components.checks import releases
+
+    if release and release not in platforms.OPENSHIFT.releases:
+        raise CpuplanError([releases.unknown(platforms.OPENSHIFT, release)])
+
+
+def _release() -> str:
+    """The release that the project's own targets have, if they have one; else the user is asked."""
+    names = sorted(set(_releases()))
+    if len(names) == 1:
+        note(
+            f"note: the profiles are read for OpenShift {names[0]}, the release of the "
+            "project's intents"
+        )
+        return names[0]
+    if sys.stdin.isatty():
+        from cpuplan import platforms
+
+        answer: str = click.prompt(
+            "Release of OpenShift", type=click.Choice(list(platforms.OPENSHIFT.releases)), err=True
+        )
+        return answer
+    why = (
+        f"the project has targets of {joined(names)}"
+        if names
+        else "a PerformanceProfile does not contain it"
+    )
+    raise click.UsageError(
+        f"unknown release of OpenShift: {why}; give it with --release, such as --release 4.20"
+    )
+
+
+def _releases() -> Iterator[str]:
+    """Of the targets in the project's intents; what is wrong with these is not said here."""
+    from cpuplan import platforms
+    from cpuplan.language.read import files
+    from cpuplan.profiles import project
+
+    root = settings().root
+    documents, _ = project.read(root, files.input_files(root).files)
+    for document in documents.of_kind("Intent"):
+        if not document.written_as:
+            yield from (
+                target.version
+                for target in document.spec.targets
+                if target.platform == platforms.OPENSHIFT.name
+            )
+
 
 #: What becomes an Intent, not an inventory.
 PROFILES = "performanceprofile"
@@ -83,23 +204,21 @@ def command(
         raise click.UsageError(
             f"--diff compares hardware with an inventory and cannot be used with {other}"
         )
-    if name and not any(map(streams.is_stream, named)):
+    if name and not any(map(documents.is_stream, named)):
         raise click.UsageError("--name is only for a pipe; a file is named after its node")
-    with streams.received(named, name) as paths:
+    with documents.received(named, name) as paths:
         if kind == PROFILES:
-            from cpuplan.cli.commands import import_profiles
-
             folder = output or settings().root / "intents"
-            return import_profiles.run(
+            return import_performance_profiles(
                 paths, folder, release=release, to_stdout=how["to_stdout"], force=how["force"]
             )
         if release:
             raise click.UsageError(f"--release is only for {PROFILES}; hardware has no release")
         imported = importers.run(kind, paths, cluster)
         imported = imported._replace(
-            diagnostics=tuple(streams.told(imported.diagnostics, paths, named))
+            diagnostics=tuple(documents.told(imported.diagnostics, paths, named))
         )
-        if not name and any(node.name == streams.NAMELESS for node in imported.nodes):
+        if not name and any(node.name == documents.NAMELESS for node in imported.nodes):
             raise click.UsageError(
                 "the input of the pipe does not contain the node's name; give it with --name"
             )
@@ -164,20 +283,20 @@ def _is_there(path: Path) -> bool:
 @stage("comparing with the inventory")
 def _update(kinds: "Kinds", folder: Path, *, force: bool) -> "Update":
     """What the import makes of the inventory that `folder` belongs to."""
-    from cpuplan.write.inventory import known, update
+    from cpuplan.write.inventory import nodes, update
 
     if force:
         return update.anew(kinds, folder, HEADER)
     whole = settings().root / "inventories"
     inside = folder.absolute().is_relative_to(whole.absolute())
-    documents, problems = known.read(whole if inside else folder)
+    documents, problems = nodes.read(whole if inside else folder)
     if errors(problems):
         return update.Update({}, (), tuple(problems))
     return update.update(documents, kinds, folder, HEADER)
 
 
 def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
-    from cpuplan.render.difference import unified
+    from cpuplan.render.text import unified
 
     colour = use_colour()
     for path, (before, after) in made.files.items():
@@ -191,14 +310,14 @@ def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
 def _example() -> list[str]:
     """Remarks on example nodes of `cpuplan init` that are still beside those of real machines."""
     from cpuplan.base.resources import resource
-    from cpuplan.cli import new_files
+    from cpuplan.cli import documents
     from cpuplan.cli.commands import init
 
     texts = {
         target: resource("templates", source).read_text() for source, target in init.FILES.items()
     }
     made_up = [name for name in texts if name.startswith("inventories/")]
-    left = [name for name in made_up if new_files.holds(settings().root / name, texts[name])]
+    left = [name for name in made_up if documents.holds(settings().root / name, texts[name])]
     return [
         f"{name} is still the example of `cpuplan init`, whose nodes do not exist: remove it"
         for name in left

@@ -8,7 +8,7 @@ import click
 
 from cpuplan.base.files import Unreadable, read_regular
 from cpuplan.base.resources import resource
-from cpuplan.cli import new_files
+from cpuplan.cli import documents
 from cpuplan.cli.output import note, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError
 
@@ -40,14 +40,14 @@ def command(folder: Path | None) -> int:
         root / "schemas" / schema.name: schema.read_text()
         for schema in sorted(resource("schemas").glob("*.json"))
     }
-    if problems := new_files.blocked(
+    if problems := documents.blocked(
         {**texts, **schemas}, "choose another folder, or move the file away"
     ):
         print_diagnostics(problems)
         return 2
-    new_files.write(texts)
-    new_files.write(for_git, quiet=True)
-    new_files.write(schemas, quiet=True)
+    documents.write(texts)
+    documents.write(for_git, quiet=True)
+    documents.write(schemas, quiet=True)
     where = "" if root == Path() else f" -C {root}"
     note(f"next: edit them, then `cpuplan{where} compile` and `cpuplan{where} show worker-0`")
     return 0

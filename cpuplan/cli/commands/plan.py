@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpuplan.change.impact.comparison import Comparison
-    from cpuplan.change.impact.sides import Side
-    from cpuplan.change.impact.trees import Tree
+    from cpuplan.change.impact.snapshot import Snapshot, Tree
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.pipeline import Compiled, Project
     from cpuplan.render.plan.report import PlanReport
@@ -151,16 +150,18 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
 
 def _tree(ref: str | None, folder: Path | None) -> "Tree":
     """What was compiled before."""
-    from cpuplan.change.impact import trees
+    from cpuplan.change.impact import snapshot
 
-    return trees.of_folder(folder) if folder else trees.of_commit(settings().root, ref)
+    return (
+        snapshot.tree_of_folder(folder) if folder else snapshot.tree_of_commit(settings().root, ref)
+    )
 
 
 def _pods(files: tuple[Path, ...]) -> "tuple[list[Item], list[Diagnostic]]":
     """The pods of manifests, with their claims."""
-    from cpuplan.cli import manifests
+    from cpuplan.cli import simulation
 
-    return manifests.read_pods(files, with_claims=True) if files else ([], [])
+    return simulation.read_pods(files, with_claims=True) if files else ([], [])
 
 
 @stage("comparing")
@@ -171,12 +172,12 @@ def _report(
     limit: str,
     items: "Sequence[Item]",
 ) -> "PlanReport":
-    from cpuplan.change.impact import comparison, rollout, trees
-    from cpuplan.change.impact.sides import Side
+    from cpuplan.change.impact import comparison, rollout, snapshot
+    from cpuplan.change.impact.snapshot import Snapshot
     from cpuplan.render.plan.report import PlanReport
 
-    trees.check_objects(before, compiled.files)
-    old, new = Side(before.files), Side(compiled.files)
+    snapshot.check_objects(before, compiled.files)
+    old, new = Snapshot(before.files), Snapshot(compiled.files)
     found = comparison.compare(project, compiled.plan, (old, new))
     return PlanReport(
         found,
@@ -191,12 +192,12 @@ def _report(
 def _findings(
     project: "Project",
     compiled: "Compiled",
-    old: "Side",
+    old: "Snapshot",
     found: "Comparison",
     items: "Sequence[Item]",
 ) -> "tuple[Diagnostic, ...]":
     """State files that kubelets of the new plan would refuse, and pods that lose their CPUs."""
-    from cpuplan.change.impact import losing
+    from cpuplan.change.impact import rollout
     from cpuplan.diagnostics import Findings, as_of
     from cpuplan.pipeline import described
     from cpuplan.plan import Plan
@@ -211,7 +212,7 @@ def _findings(
         of_class = statefiles.check(was, Plan((node,)), project.locate)
         findings.add(of_class, [node.node_class.full_name])
     plans = {node.node_class.key: node for node in compiled.plan.nodes}
-    for problem, name in losing.check(found.changes, old, plans, items):
+    for problem, name in rollout.check_lost_cpus(found.changes, old, plans, items):
         findings.add([problem], [name])
     of_today = as_of(described(project, findings.all()), today())
     return tuple(each for each in of_today if not each.waiver)
@@ -264,7 +265,7 @@ def _excess(
     project: "Project", compiled: "Compiled", whole: "Comparison", asked: str | None
 ) -> "list[Diagnostic]":
     """CP683 where the impact is above the option, or above what the rollout of an intent allows."""
-    from cpuplan.change.impact import limits
+    from cpuplan.change.impact import rollout
 
     asked = "nothing" if asked == "none" else asked
-    return list(limits.check(whole, compiled.plan, project.locate, asked))
+    return list(rollout.check_limits(whole, compiled.plan, project.locate, asked))

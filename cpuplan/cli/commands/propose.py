@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cpuplan.base import naming
-from cpuplan.cli.new_files import HEADER, write_new
+from cpuplan.cli.documents import HEADER, write_new
 from cpuplan.cli.output import echo, print_diagnostics, print_remarks, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.profiles.propose import request as asked

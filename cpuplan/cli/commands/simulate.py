@@ -8,7 +8,7 @@ import click
 
 from cpuplan.base.progress import stage
 from cpuplan.base.text import counted
-from cpuplan.cli import manifests
+from cpuplan.cli import simulation
 from cpuplan.cli.nodes import find_nodes, load_plan
 from cpuplan.cli.output import (
     echo_result,
@@ -31,7 +31,7 @@ from cpuplan.simulate import findings
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET, PLANNED, SCHEDULERS
 from cpuplan.simulate.fleet import Result, number_of_nodes
 from cpuplan.simulate.manifests import Item
-from cpuplan.solve import effort
+from cpuplan.solve import budget
 
 
 @click.command()
@@ -152,7 +152,7 @@ def command(
     chosen = find_nodes(plan, first, project)
     wanted = Wanted(ending=ending, **flags)
     items, diagnostics = _items(chosen, [Path(name) for name in files], wanted)
-    with effort.limited(settings().time_limit):
+    with budget.limited(settings().time_limit):
         traps = findings.of_plans([plan for plan, _ in chosen], project.locate)
     diagnostics += [trap for trap in traps if trap.code in findings.NOT_STARTED]
     if errors(diagnostics):
@@ -160,9 +160,9 @@ def command(
         return 1
     run = Run(project, chosen, items, wanted, starter(chosen, wanted, states, amounts))
     if wanted.beside is not None or wanted.adapt:
-        from cpuplan.cli.simulating import sidebyside
+        from cpuplan.cli import mechanisms
 
-        return sidebyside.run(run, svg, output_format, of_workloads=not files)
+        return mechanisms.run(run, svg, output_format, of_workloads=not files)
     with workers() as who:
         outcome = outcome_of(run._replace(workers=who), diagnostics, traps)
     shown = outcome.shown()
@@ -182,12 +182,12 @@ def _items(
 ) -> tuple[list[Item], list[Diagnostic]]:
     """The pods of the files; without any, those of the workloads."""
     if files:
-        from cpuplan.cli.simulating import sidebyside
+        from cpuplan.cli import mechanisms
 
         has_claims = any(plan.node_class.target.has_dra for plan, _ in chosen)
-        has_claims = has_claims or sidebyside.has_claims(wanted.beside)
-        return manifests.read_pods(files, with_claims=has_claims)
-    return manifests.pods_of_workloads([plan for plan, _ in chosen]), []
+        has_claims = has_claims or mechanisms.has_claims(wanted.beside)
+        return simulation.read_pods(files, with_claims=has_claims)
+    return simulation.pods_of_workloads([plan for plan, _ in chosen]), []
 
 
 def _print(project: Project, shown: Outcome, *, svg: Path | None) -> None:
@@ -206,25 +206,25 @@ def _print(project: Project, shown: Outcome, *, svg: Path | None) -> None:
         title = f"{name}: " if len(answers) > 1 else ""
         texts.append(f"\n{title}{text.order_text(answer, pods)}")
     if shown.other:
-        from cpuplan.render.simulation import beside
+        from cpuplan.render.simulation import mechanisms
 
-        texts.append(beside.text(shown.other, result))
+        texts.append(mechanisms.koordinator_text(shown.other, result))
     echo_result("".join(texts), colour=colour)
 
 
 def _picture(project: Project, result: Result, svg: Path | None, *, colour: bool) -> str:
     """The node with its pods, for the terminal; with `svg` it is written there."""
-    from cpuplan.render.map.terminal.draw import draw_text
-    from cpuplan.render.simulation.picture import owners_map
-    from cpuplan.simulate.names import listed
+    from cpuplan.render.map.terminal import draw_text
+    from cpuplan.render.simulation.text import owners_map
+    from cpuplan.simulate.fleet import listed_names
 
     if len(result.nodes) != 1:
         raise click.UsageError("--svg needs a single node; give its name")
     (node,) = result.nodes
-    drawn = owners_map(node, listed(node.nodes), project.hardware_of(node.plan.node_class))
+    drawn = owners_map(node, listed_names(node.nodes), project.hardware_of(node.plan.node_class))
     if not svg:
         return draw_text(drawn, colour=colour, width=screen_width()) + "\n"
-    from cpuplan.render.map.svg.draw import draw_svg
+    from cpuplan.render.map.svg import draw_svg
     from cpuplan.write.files import write_file
 
     write_file(svg, draw_svg(drawn))

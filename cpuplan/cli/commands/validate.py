@@ -23,7 +23,7 @@ from cpuplan.language.read import inputs
 from cpuplan.write import record
 
 if TYPE_CHECKING:
-    from cpuplan.cli.files.nodes import NodeFiles
+    from cpuplan.cli.node_files import NodeFiles
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.pipeline import Project
     from cpuplan.plan import Plan
@@ -108,7 +108,7 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     if known:
         text = f"{_valid(known.nodes, known.classes)}; out/ was compiled from them"
         return _finish(known.diagnostics, output_format, text, strict=strict)
-    from cpuplan.cli.files.nodes import read
+    from cpuplan.cli.node_files import read
     from cpuplan.language.read.files import input_files
 
     given = read(files, config_dir, runtimes, targets)
@@ -164,7 +164,8 @@ def _against(root: Path, ref: str, output_format: str, *, strict: bool) -> int:
     from cpuplan.diagnostics import as_of
     from cpuplan.git import trees
     from cpuplan.git.door import opened
-    from cpuplan.gitops.premerge import findings, snapshot
+    from cpuplan.gitops import project as findings
+    from cpuplan.gitops import project as snapshot
 
     with opened(root) as repository:
         commit = trees.commit_of(repository, ref)

@@ -7,7 +7,7 @@ from cpuplan.base.text import counted
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.solve.sets import set_specs
+from cpuplan.solve.layout import set_specs
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:

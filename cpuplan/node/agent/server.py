@@ -17,7 +17,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import NamedTuple
 
-from cpuplan.render.prometheus import CONTENT_TYPE
+from cpuplan.render.answers.prometheus import CONTENT_TYPE
 
 #: Connections at once: a scraper and two probes, with room.
 _MOST = 64

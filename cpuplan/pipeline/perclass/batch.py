@@ -1,15 +1,115 @@
-"""Units that are made together, with all that this needs: one value that can be sent anywhere."""
+"""Units that are made together, and their results as bytes, sent anywhere and kept where made."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from cpuplan.diagnostics import errors
-from cpuplan.pipeline.perclass import unplaced
-from cpuplan.pipeline.perclass.packed import UnpackError, frame, pack, unframe, unpack
+from cpuplan import backends
+from cpuplan.backends.parts import Parts
+from cpuplan.base.codec import Codec, CodecError, frame, unframe
+from cpuplan.base.cpuset import union
+from cpuplan.diagnostics import Diagnostic, errors, is_possible
+from cpuplan.fleet.before import Key
+from cpuplan.pipeline.perclass import unlocated
 from cpuplan.pipeline.perclass.unit import Made, Unit, make
-from cpuplan.plan import NodeClass
-from cpuplan.solve import effort
-from cpuplan.solve.model import answers, engine
+from cpuplan.plan import ConfiguredPlan, Limited, NodeClass, NodePlan, Pool
+from cpuplan.plan.setting import Setting, Settings
+from cpuplan.solve import budget, model
+from cpuplan.solve.model import engine
+
+__all__ = ["UnpackError", "frame", "pack", "unframe", "unpack", "unpack_parts"]
+
+#: Bytes that are not what `pack` made.
+UnpackError = CodecError
+
+
+class _Plan(NamedTuple):
+    """A plan without its class."""
+
+    cluster: str
+    name: str
+    pools: tuple[Pool, ...]
+    sets: tuple[Pool, ...]
+    limited: Limited | None
+    settings: tuple[Setting, ...]
+
+
+class _Made(NamedTuple):
+    plans: tuple[_Plan, ...]
+    problems: tuple[Diagnostic, ...]
+    found: tuple[tuple[Diagnostic, ...], ...]
+
+
+def pack(value: Made | Parts) -> bytes:
+    """The bytes of what was made, without its classes of nodes.
+
+    Raises UnpackError where it has bytes that are no text.
+    """
+    if isinstance(value, Parts):
+        return _parts().encode(value)
+    plans = tuple(map(_plain, value.plans))
+    return _made().encode(_Made(plans, value.problems, value.found))
+
+
+def unpack(data: bytes, classes: Mapping[Key, NodeClass]) -> Made:
+    """What `pack` was given, for classes that are known here. Raises UnpackError."""
+    made = _made().decode(data)
+    plans = tuple(_configured(plan, classes) for plan in made.plans)
+    return Made(plans, made.problems, made.found)
+
+
+def unpack_parts(data: bytes) -> Parts:
+    """The same of files, which name no classes."""
+    return _parts().decode(data)
+
+
+@cache
+def _made() -> Codec[_Made]:
+    return Codec(_Made, {Diagnostic: _is_finding, Limited: _is_limited})
+
+
+@cache
+def _parts() -> Codec[Parts]:
+    return Codec(Parts)
+
+
+def _is_finding(diagnostic: Diagnostic) -> bool:
+    """Whether a class by itself can have this finding: waivers and days come later."""
+    is_open = not (diagnostic.waiver or diagnostic.after)
+    return is_open and is_possible(diagnostic)
+
+
+def _is_limited(limited: Limited) -> bool:
+    return limited.seconds > 0 and bool(limited.goals)
+
+
+def _plain(plan: ConfiguredPlan) -> _Plan:
+    cluster, name = plan.node_class.key
+    return _Plan(cluster, name, plan.pools, plan.sets, plan.limited, tuple(plan.settings))
+
+
+def _configured(plan: _Plan, classes: Mapping[Key, NodeClass]) -> ConfiguredPlan:
+    node_class = classes.get((plan.cluster, plan.name))
+    if node_class is None:
+        raise UnpackError(f"no class {plan.cluster}/{plan.name}")
+    _check_cpus(plan, node_class)
+    known = {component.NAME for component in backends.of(node_class).COMPONENTS}
+    others = {setting.component for setting in plan.settings} - known
+    if others:
+        raise UnpackError(f"settings of {', '.join(sorted(others))}")
+    of_class = NodePlan(node_class, plan.pools, plan.sets, plan.limited)
+    return ConfiguredPlan(of_class, Settings(plan.settings))
+
+
+def _check_cpus(plan: _Plan, node_class: NodeClass) -> None:
+    """Raise UnpackError for CPUs that the machine does not have, or that two pools have."""
+    pools = [pool.cpus for pool in plan.pools]
+    used = union([*pools, *(each.cpus for each in plan.sets)])
+    machine = union([node_class.topology.online, node_class.topology.offline])
+    if used.bits & ~machine.bits:
+        raise UnpackError("CPUs that the machine does not have")
+    if sum(map(len, pools)) != len(union(pools)):
+        raise UnpackError("a CPU in two pools")
 
 
 class Result(NamedTuple):
@@ -29,7 +129,7 @@ class Batch:
         self,
         units: Sequence[Unit],
         kin: Mapping[str, Sequence[NodeClass]],
-        documents: frozenset[unplaced.Name],
+        documents: frozenset[unlocated.Name],
         *,
         checked: bool,
         seconds: float | None = None,
@@ -86,9 +186,9 @@ class Batch:
             raise UnpackError("neither a layout nor a reason why there is none")
         return made
 
-    def documents_of(self, unit: Unit) -> frozenset[unplaced.Name]:
+    def documents_of(self, unit: Unit) -> frozenset[unlocated.Name]:
         """The documents that findings on a unit may point at."""
-        own: set[unplaced.Name] = set()
+        own: set[unlocated.Name] = set()
         for member in unit.members:
             own.add(("Intent", member.intent))
             own.add(("Hardware", member.hardware))
@@ -101,6 +201,32 @@ class Batch:
 
     def _made(self, unit: Unit) -> Made:
         kin = self.kin.get(unit.members[0].intent, ())
-        locate = unplaced.locate_in(self.documents_of(unit))
-        with effort.limited(self.seconds), answers.shared():
+        locate = unlocated.locate_in(self.documents_of(unit))
+        with budget.limited(self.seconds), model.shared_answers():
             return make(unit, kin, locate, checked=self.checked)
+
+
+#: Keeps a result; a value that can be sent.
+Keep = Callable[[Unit, Made], None]
+
+
+class Keeping(Batch):
+    """The same units, for processes of this machine: they have the cache folder, too."""
+
+    def __init__(self, batch: Batch, keep: Keep) -> None:
+        super().__init__(
+            batch.units,
+            batch.kin,
+            batch.documents,
+            checked=batch.checked,
+            seconds=batch.seconds,
+        )
+        self._keep = keep
+
+    def of(self, units: Sequence[Unit]) -> "Keeping":
+        return Keeping(super().of(units), self._keep)
+
+    def _made(self, unit: Unit) -> Made:
+        made = super()._made(unit)
+        self._keep(unit, made)
+        return made

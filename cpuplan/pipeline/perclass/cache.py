@@ -1,27 +1,182 @@
-"""Results of units that were made before, so that after a change only what it touches is made.
+"""Results of units that were made before, by the digests of all that they depend on."""
 
-They lie in the user's cache folder, never in the project. Their names are digests of all that a
-result depends on, the program's files among it: what is found was looked at by this program, on
-this machine, with the same facts. The files of a class are kept beside them; those in `out/` are
-compared with them all the same.
-"""
-
+import os
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from cpuplan.backends import parts
 from cpuplan.backends.parts import Parts, Wanted
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.files import cached
+from cpuplan.base.files.cached import Sealed
+from cpuplan.base.program import program_digest
+from cpuplan.base.topology import Topology
 from cpuplan.fleet.before import Key
-from cpuplan.pipeline.perclass import keys, unplaced
-from cpuplan.pipeline.perclass.batch import Batch, Result
-from cpuplan.pipeline.perclass.keeping import Keeping
-from cpuplan.pipeline.perclass.packed import UnpackError, pack, unpack_parts
-from cpuplan.pipeline.perclass.store import Store
+from cpuplan.fleet.lock import Locked
+from cpuplan.language.model.base import Model
+from cpuplan.pipeline.perclass import unlocated
+from cpuplan.pipeline.perclass.batch import Batch, Keeping, Result, UnpackError, pack, unpack_parts
 from cpuplan.pipeline.perclass.unit import Made, Unit
+from cpuplan.plan import Limited
 from cpuplan.workers import Workers, results
+
+
+class UnknownError(TypeError):
+    """A value that no digest is made of."""
+
+
+class Digests:
+    """Digests of values; those that many classes share are made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, str] = {}
+        # An id is that of one value only while the value is there.
+        self._alive: list[object] = []
+
+    def facts(self, unit: Unit, beside: object) -> str:
+        """All that a unit's result depends on, but the layouts that it starts from."""
+        members = [self.text(vars(member)) for member in unit.members]
+        return _sha(f"{program_digest()} {self.text(beside)} {members}")
+
+    def text(self, value: Any) -> str:
+        """A text that only equal values have."""
+        if value is None or isinstance(value, bool | int | float | str):
+            return repr(value)
+        if isinstance(value, Enum):
+            return f"{type(value).__name__}.{value.name}"
+        if isinstance(value, CpuSet):
+            return f"cpus {value.bits:x}"
+        if isinstance(value, Mapping):
+            items = (f"{self.text(key)}:{self.text(item)}" for key, item in value.items())
+            return f"{{{','.join(items)}}}"
+        if isinstance(value, tuple) and all(type(item) is str for item in value):
+            return repr(value)  # names of nodes, thousands of them
+        if isinstance(value, tuple | list):
+            return f"{type(value).__name__}({','.join(map(self.text, value))})"
+        if isinstance(value, Model | Topology):
+            return self._once(value)
+        raise UnknownError(type(value).__name__)
+
+    def _once(self, value: Model | Topology) -> str:
+        found = self._made.get(id(value))
+        if found is None:
+            text = self._topology(value) if isinstance(value, Topology) else _model(value)
+            found = self._made[id(value)] = _sha(text)
+            self._alive.append(value)
+        return found
+
+    def _topology(self, value: Topology) -> str:
+        return self.text((value.cpus, value.offline, value.numa_facts, value.kubelet))
+
+
+def _model(value: Model) -> str:
+    """Its values, and which of them are written: some rules ask that."""
+    return f"{value!r} {value.model_dump_json(exclude_unset=True)}"
+
+
+def kept_digest(facts: str, layout: Mapping[str, CpuSet], limited: Limited | None) -> str:
+    """The key of a result that has this layout, which was found to satisfy every rule.
+
+    What was not proven of it is part of the result.
+    """
+    return _sha(f"{facts} has {_pools(layout)} {limited}")
+
+
+def solved_digest(facts: str, unit: Unit) -> str:
+    """The key of the result of a unit with all layouts that it may start from."""
+    starts = [
+        [(start.key, start.is_own, *map(_locked, (start.locked, *start.locked.others)))]
+        for group in unit.starts
+        for start in group
+    ]
+    return _sha(f"{facts} from {starts}")
+
+
+def parts_digest(result: str, wanted: Wanted) -> str:
+    """The key of the files of a class, whose settings are those of the `result` with this key.
+
+    "" where facts have no digest.
+    """
+    try:
+        facts = Digests().text(wanted.facts)
+    except UnknownError:
+        return ""
+    return _sha(f"{result} {wanted.plan.node_class.key} {facts}")
+
+
+def _locked(locked: Locked) -> tuple[object, ...]:
+    return (locked.solved_from, _pools(locked.pools), *locked.content[2:])
+
+
+def _pools(layout: Mapping[str, CpuSet]) -> list[tuple[str, str]]:
+    return sorted((name, f"{cpus.bits:x}") for name, cpus in layout.items() if cpus)
+
+
+def _sha(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+#: Results that are kept, and their bytes together; the oldest go first.
+MOST = 100_000
+MOST_BYTES = 512 * 1024 * 1024
+#: Of one result, as it is kept and as it is.
+_LIMIT = 8 * 1024 * 1024
+_LIMIT_UNPACKED = 32 * 1024 * 1024
+#: Of zlib, which makes a fifth of a result in a tenth of a millisecond.
+_LEVEL = 1
+
+
+class Store:
+    """A folder that nobody else can write."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files = Sealed(folder)
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the folder is one's own, or is not there yet, and what it holds can be proven."""
+        return self._files.is_usable
+
+    def find(self, name: str) -> bytes | None:
+        """The bytes that were saved by a name; None if there are none, or not whole."""
+        packed = self._files.read(name, _LIMIT)
+        return _inflated(packed) if packed else None
+
+    def save(self, names: Sequence[str], data: bytes) -> None:
+        """Keep bytes by all these names, if that is possible."""
+        packed = zlib.compress(data, _LEVEL)
+        if len(data) <= _LIMIT_UNPACKED and len(packed) <= _LIMIT:
+            self._files.write(names, packed)
+
+    def prune(self) -> None:
+        """Take the oldest results out, where there are too many; another run may do the same."""
+        try:
+            entries = [(entry.stat(), entry.path) for entry in os.scandir(self._folder)]
+        except OSError:
+            return
+        entries.sort(key=lambda entry: entry[0].st_mtime_ns, reverse=True)
+        size = 0
+        for number, (about, path) in enumerate(entries, 1):
+            size += about.st_size // max(1, about.st_nlink)  # a result may have two names
+            if number > MOST or size > MOST_BYTES:
+                Path(path).unlink(missing_ok=True)
+
+
+def _inflated(packed: bytes) -> bytes | None:
+    """The bytes that were packed, all of them and no more than a result has; None for others."""
+    inflating = zlib.decompressobj()
+    try:
+        data = inflating.decompress(packed, _LIMIT_UNPACKED)
+    except zlib.error:
+        return None
+    return data if inflating.eof and not inflating.unused_data else None
 
 
 class Cache:
@@ -87,7 +242,7 @@ class Cache:
     def _name_of_parts(self, wanted: Wanted) -> str:
         """The name of the parts of a class; "" where its result is not kept."""
         result = self._names.get(wanted.plan.node_class.key)
-        return keys.parts(result, wanted) if result else ""
+        return parts_digest(result, wanted) if result else ""
 
 
 def _find(store: Store, batch: Batch, unit: Unit, names: "_Names") -> Made | None:
@@ -123,10 +278,10 @@ class _Keep:
 def _names_of(unit: Unit, made: Made, facts: str) -> list[str]:
     """Where a result is kept; nowhere without a layout, or with the lines of something."""
     diagnostics = [*made.problems, *(each for group in made.found for each in group)]
-    if not facts or not made.plans or any(map(unplaced.has_lines, diagnostics)):
+    if not facts or not made.plans or any(map(unlocated.has_lines, diagnostics)):
         return []
     plan = made.plans[0]
-    return [keys.kept(facts, plan.layout, plan.limited), keys.solved(facts, unit)]
+    return [kept_digest(facts, plan.layout, plan.limited), solved_digest(facts, unit)]
 
 
 class _Names:
@@ -134,7 +289,7 @@ class _Names:
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        self._digests = keys.Digests()
+        self._digests = Digests()
         self._facts: dict[int, str] = {}
 
     def before(self, unit: Unit) -> Iterator[str]:
@@ -143,8 +298,8 @@ class _Names:
         if facts:
             first = unit.first
             if first:
-                yield keys.kept(facts, first.pools, first.limited)
-            yield keys.solved(facts, unit)
+                yield kept_digest(facts, first.pools, first.limited)
+            yield solved_digest(facts, unit)
 
     def facts(self, unit: Unit) -> str:
         """The digest of a unit's facts; "" where there is none."""
@@ -152,7 +307,7 @@ class _Names:
             beside = self._batch.beside(unit)
             try:
                 facts = self._digests.facts(unit, beside)
-            except keys.UnknownError:
+            except UnknownError:
                 facts = ""
             self._facts[id(unit)] = facts
         return self._facts[id(unit)]

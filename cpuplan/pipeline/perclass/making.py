@@ -8,7 +8,7 @@ from cpuplan.backends.parts import Parts, Wanted
 from cpuplan.base.progress import follow
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.fleet import lock
-from cpuplan.pipeline.perclass import unplaced
+from cpuplan.pipeline.perclass import unlocated
 from cpuplan.pipeline.perclass.batch import Batch
 from cpuplan.pipeline.perclass.cache import Cache
 from cpuplan.pipeline.perclass.unit import Made, Unit
@@ -63,7 +63,7 @@ PLAIN = Making()
 def batch_of(
     classes: Sequence[NodeClass],
     known: lock.Starts,
-    documents: Iterable[unplaced.Name],
+    documents: Iterable[unlocated.Name],
     *,
     checked: bool,
     seconds: float | None,
@@ -71,7 +71,7 @@ def batch_of(
     """The classes by layout, with the layouts that they start from; see `Batch`."""
     units = [
         Unit(tuple(members), tuple(tuple(known.of(member)) for member in members))
-        for members in layouts.together(classes)
+        for members in layouts.classes_by_layout(classes)
     ]
     kin: dict[str, list[NodeClass]] = {}
     for node_class in classes:

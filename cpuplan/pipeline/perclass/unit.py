@@ -10,9 +10,9 @@ from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet.lock import Locked, Start
 from cpuplan.language.model.rulebook import EXPERT_RULES
 from cpuplan.plan import ConfiguredPlan, NodeClass
-from cpuplan.simulate import traps
-from cpuplan.solve import layouts, statements
-from cpuplan.solve.effort import UndecidedError, proof
+from cpuplan.simulate import startup
+from cpuplan.solve import goals, layouts, solver
+from cpuplan.solve.budget import UndecidedError
 
 
 class Unit(NamedTuple):
@@ -52,14 +52,14 @@ def make(unit: Unit, kin: Sequence[NodeClass], locate: Locate, *, checked: bool)
     problems: list[Diagnostic] = []
     try:
         for member in unit.members:
-            problems += statements.check(member, locate)
+            problems += solver.check_statements(member, locate)
         if errors(problems):
             return Made((), tuple(problems))
         solved = layouts.layouts(unit.members, unit.starts, locate, kin)
     except CpuplanError as error:
         return Made((), (*problems, *error.diagnostics))
     except UndecidedError:
-        undecided = [proof.undecided(member, locate) for member in unit.members]
+        undecided = [goals.undecided(member, locate) for member in unit.members]
         return Made((), (*problems, *undecided))
     plans = tuple(map(backends.configure, solved))
     found = [tuple(check_node(plan, locate)) for plan in plans] if checked else []
@@ -77,9 +77,9 @@ def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
         if switch.disable
         for code in EXPERT_RULES[switch.disable].codes
     }
-    problems = [*proof.check(node, locate)]
+    problems = [*goals.check_proof(node, locate)]
     problems += [*checks.check(node, locate), *backends.check(node, locate)]
     problems = [problem for problem in problems if problem.code not in off]
     if not errors(problems):
-        problems += traps.check(node, locate)
+        problems += startup.check(node, locate)
     return problems

@@ -1,4 +1,4 @@
-"""Answers as JSON."""
+"""The answers of a check as JSON: of one node, and of many."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from cpuplan.plan.expected import evidence
 from cpuplan.plan.expected.answer import Answer, Verdict
 from cpuplan.plan.expected.evidence import SOMETHING, Threshold
 from cpuplan.plan.expected.state import Expected
-from cpuplan.render.answers.summary import counts
+from cpuplan.render.answers.summary import Checked, Group, Unverified, counts, unverified
 from cpuplan.render.diagnostics.json import findings, summary_data
 from cpuplan.render.diagnostics.report import Report
 
@@ -73,4 +73,79 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "severity": finding.severity.value if finding else None,
         "heals": answer.heals.value if answer.heals else None,
         "origin": answer.origin,
+    }
+
+
+def render_fleet(
+    checked: Sequence[Checked],
+    groups: Sequence[Group],
+    report: Report,
+    threshold: Threshold = SOMETHING,
+) -> str:
+    """The stable form for programs; keys are only ever added while `version` is 1.
+
+    {"version": 1, "nodes": [{"node", "cluster", "class", "digest", "verified": {"is_enough",
+    "facts", "of", "wanted"}, "facts": {"held", "differs", "unverifiable"}}], "objects":
+    [{"cluster", "verified", "facts"}], "groups": [{"code", "severity",
+    "message", "remedy", "facts", "observed", "expected", "heals", "nodes"}], "unverified":
+    [{"fact", "reason", "nodes"}], "diagnostics", "summary"}. A group is one difference with all
+    nodes that have it; without nodes it is of the cluster's objects. `verified` as in the JSON of
+    one node.
+    """
+    data = {
+        "version": 1,
+        "nodes": [_node(each, threshold) for each in checked if each.is_node],
+        "objects": [_objects(each) for each in checked if not each.is_node],
+        "groups": list(map(_group, groups)),
+        "unverified": list(map(_unverified, unverified(checked))),
+        "diagnostics": findings(report),
+        "summary": summary_data(report),
+    }
+    return to_json(data, sort_keys=False)
+
+
+def _facts(checked: Checked) -> dict[str, int]:
+    number = counts(checked.answers)
+    return {verdict.name.lower(): number[verdict] for verdict in Verdict}
+
+
+def _node(checked: Checked, threshold: Threshold) -> dict[str, Any]:
+    return {
+        "node": checked.name,
+        "cluster": checked.cluster,
+        "class": checked.class_name,
+        "digest": checked.digest,
+        "verified": verified(checked.answers, threshold),
+        "facts": _facts(checked),
+    }
+
+
+def _objects(checked: Checked) -> dict[str, Any]:
+    return {
+        "cluster": checked.cluster,
+        "verified": verified(checked.answers, SOMETHING),
+        "facts": _facts(checked),
+    }
+
+
+def _group(group: Group) -> dict[str, Any]:
+    finding = group.finding
+    return {
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "message": printable(finding.message),
+        "remedy": printable(finding.remedy),
+        "facts": list(map(printable, group.facts)),
+        "observed": printable(group.observed),
+        "expected": printable(group.expected),
+        "heals": group.heals.value if group.heals else None,
+        "nodes": list(group.nodes),
+    }
+
+
+def _unverified(each: Unverified) -> dict[str, Any]:
+    return {
+        "fact": printable(each.fact),
+        "reason": printable(each.reason),
+        "nodes": list(each.nodes),
     }

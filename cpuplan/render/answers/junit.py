@@ -11,8 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from cpuplan.base.printable import printable
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan.expected.answer import Answer, Verdict
-from cpuplan.render.answers.fleet import Checked
-from cpuplan.render.answers.summary import verdicts
+from cpuplan.render.answers.summary import Checked, verdicts
 
 
 def render(checked: Sequence[Checked], unseen: Sequence[Diagnostic] = ()) -> str:

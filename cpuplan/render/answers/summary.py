@@ -1,13 +1,18 @@
-"""Numbers of answers in words, and the table of all facts."""
+"""The answers of a check in numbers and words: of one node, and of many grouped by what differs."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from cpuplan.base.name_ranges import fold_names
 from cpuplan.base.printable import printable
-from cpuplan.base.text import counted
+from cpuplan.base.text import at_most, counted
+from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan.expected import evidence
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.answer import Answer, Heals, Verdict
 from cpuplan.plan.expected.evidence import SOMETHING, Threshold
 from cpuplan.plan.expected.situation import Situation
+from cpuplan.render.text import MOST, Member, table, together
 
 
 def counts(answers: Sequence[Answer]) -> dict[Verdict, int]:
@@ -72,3 +77,270 @@ def _lines(answers: Sequence[Answer]) -> Iterator[str]:
 def why(answer: Answer) -> str:
     """Why a fact cannot be verified, and whether that is so on every node."""
     return f"{answer.reason} (no node shows it)" if answer.is_unshown else answer.reason
+
+
+#: Names and ranges of nodes in a message.
+_MAX_NAMES = 4
+#: Nodes that are told instead of those that differ.
+_MAX_OTHERS = 3
+
+
+class Checked(NamedTuple):
+    """What was checked: a node of a class, or with an empty class the objects of a cluster."""
+
+    name: str
+    cluster: str
+    class_name: str
+    digest: str
+    answers: Sequence[Answer]
+    intent: str = ""
+
+    @property
+    def is_node(self) -> bool:
+        return bool(self.class_name)
+
+
+def distinct(checked: Sequence[Checked]) -> list[Checked]:
+    """The same, with the cluster in the name of each node whose name another cluster has, too."""
+    clusters: dict[str, set[str]] = {}
+    for each in checked:
+        clusters.setdefault(each.name, set()).add(each.cluster)
+    return [
+        each._replace(name=f"{each.cluster}/{each.name}") if len(clusters[each.name]) > 1 else each
+        for each in checked
+    ]
+
+
+class Group(NamedTuple):
+    """One difference, and the nodes that have it; none for one of the cluster's objects."""
+
+    finding: Diagnostic
+    facts: tuple[str, ...]
+    observed: str
+    expected: str
+    heals: Heals | None
+    nodes: tuple[str, ...]
+
+
+def groups(checked: Iterable[Checked]) -> list[Group]:
+    """Differences by what is observed and expected; those of most nodes first."""
+    found: dict[tuple[str, ...], Group] = {}
+    for each in checked:
+        for answer in each.answers:
+            if answer.finding is None:
+                continue
+            key = _key(answer, answer.finding, each.name)
+            known = found.setdefault(key, _first(answer, answer.finding))
+            nodes = (*known.nodes, each.name) if each.is_node else known.nodes
+            facts = tuple(dict.fromkeys((*known.facts, _nameless(answer.fact, each.name))))
+            found[key] = known._replace(nodes=tuple(dict.fromkeys(nodes)), facts=facts)
+    return sorted(found.values(), key=lambda group: -len(group.nodes))
+
+
+def _key(answer: Answer, finding: Diagnostic, name: str) -> tuple[str, ...]:
+    """What makes two findings one: their values; without any, their words."""
+    if answer.observed and answer.expected:
+        return finding.code, answer.fact, answer.observed, answer.expected
+    return finding.code, _nameless(finding.message, name)
+
+
+def _nameless(text: str, name: str) -> str:
+    """A text without the name of the node that it is about."""
+    bare = name.rpartition("/")[2]
+    return re.sub(rf"(?<![\w.-]){re.escape(bare)}(?![\w.-])", "NODE", text)
+
+
+def _first(answer: Answer, finding: Diagnostic) -> Group:
+    return Group(finding, (), answer.observed, answer.expected, answer.heals, ())
+
+
+def findings(
+    checked: Sequence[Checked], found: Iterable[Group], *, verbose: bool = False
+) -> list[Diagnostic]:
+    """A finding for each group, which says how many nodes have it, and which."""
+    names = list(dict.fromkeys(each.name for each in checked if each.is_node))
+    return [_finding(group, names, verbose=verbose) for group in found]
+
+
+def _finding(group: Group, names: Sequence[str], *, verbose: bool) -> Diagnostic:
+    finding, number = group.finding, len(group.nodes)
+    if not number:
+        return finding
+    which = told(group.nodes, names, verbose=verbose)
+    head = f"{number} of {counted(len(names), 'node')} ({which})"
+    message, remedy = finding.message, finding.remedy
+    if number > 1:
+        message, remedy = (_nameless(text, group.nodes[0]) for text in (message, remedy))
+    return finding._replace(message=f"{head}: {message}", remedy=remedy, stands_for=number)
+
+
+def unproven(
+    checked: Sequence[Checked], threshold: Threshold = SOMETHING, *, verbose: bool = False
+) -> list[Diagnostic]:
+    """CP8132 for nodes of which too little was looked at, those with the same reasons together."""
+    names = list(dict.fromkeys(each.name for each in checked if each.is_node))
+    found: dict[tuple[evidence.Evidence, str, str], list[str]] = {}
+    for each in checked:
+        # What the cluster's objects show has no share: one may belong to another cluster.
+        wanted = threshold if each.is_node else SOMETHING
+        seen = evidence.of(each.answers)
+        is_needed = each.is_node or seen.verifiable
+        if is_needed and not wanted.is_met(seen):
+            key = seen, str(wanted), evidence.reasons(each.answers)
+            found.setdefault(key, []).append(each.name)
+    made = [] if names else [_unproven("no node is known", evidence.of(()), str(threshold), "all")]
+    for (seen, least, why_not), nodes in found.items():
+        what = f"{len(nodes)} of {counted(len(names), 'node')} ({_which(nodes, names, verbose)})"
+        if nodes[0] not in names:
+            what = ", ".join(nodes)
+        made.append(_unproven(what, seen, least, why_not)._replace(stands_for=len(nodes)))
+    return made
+
+
+def _which(nodes: Sequence[str], names: Sequence[str], verbose: bool) -> str:
+    return told(list(dict.fromkeys(nodes)), names, verbose=verbose)
+
+
+def _unproven(what: str, seen: evidence.Evidence, least: str, reasons: str) -> Diagnostic:
+    return diagnose(
+        "CP8132",
+        what=what,
+        verified=seen.verified,
+        facts=seen.verifiable,
+        wanted=least if least.endswith("%") else f"at least {least}",
+        reasons=reasons,
+    )
+
+
+def unproven_node(
+    name: str, answers: Sequence[Answer], threshold: Threshold = SOMETHING
+) -> list[Diagnostic]:
+    """CP8132 for a single node of which too little was looked at."""
+    seen = evidence.of(answers)
+    if threshold.is_met(seen):
+        return []
+    return [_unproven(name, seen, str(threshold), evidence.reasons(answers))]
+
+
+def told(nodes: Sequence[str], every: Sequence[str], *, verbose: bool = False) -> str:
+    """The nodes as ranges, or the few of `every` that are not among them."""
+    others = [name for name in every if name not in set(nodes)]
+    if not others and len(nodes) > 1:
+        return "all"
+    if 0 < len(others) <= _MAX_OTHERS < len(nodes):
+        return f"all but {', '.join(fold_names(others))}"
+    folded = fold_names(nodes)
+    return at_most(folded, len(folded) if verbose else _MAX_NAMES)
+
+
+def fleet_sentence(checked: Sequence[Checked], threshold: Threshold = SOMETHING) -> str:
+    """`38 of 40 nodes hold what was compiled for them (1,204 facts held, 2 differ, ...)`.
+
+    Nodes of which too little was looked at do not hold, and are told first.
+    """
+    # A node of which there are several snapshots is one.
+    nodes = {each.name for each in checked if each.is_node}
+    unseen = {each.name for each in checked if each.is_node and _is_unseen(each, threshold)}
+    holding = nodes - unseen - {each.name for each in checked if _differs(each)}
+    total = dict.fromkeys(Verdict, 0)
+    for each in checked:
+        for verdict, number in counts(each.answers).items():
+            total[verdict] += number
+    held, differ, unknown = (f"{total[verdict]:,}" for verdict in Verdict)
+    verb = "holds" if len(holding) == 1 else "hold"
+    first = f"not verified: {len(unseen)} of {counted(len(nodes), 'node')}; " if unseen else ""
+    return (
+        f"{first}{len(holding)} of {counted(len(nodes), 'node')} {verb} what was compiled "
+        f"({held} facts held, {differ} differ, {unknown} not verifiable here)"
+    )
+
+
+def _is_unseen(each: Checked, threshold: Threshold) -> bool:
+    return not evidence.is_verified(each.answers, threshold)
+
+
+def by_class(
+    checked: Sequence[Checked], *, every: bool = False, threshold: Threshold = SOMETHING
+) -> str:
+    """A line for each of several classes: how many nodes hold, and which of them differ.
+
+    Of many classes, unless `every` one is asked for, a line for what they have in common.
+    """
+    nodes = [each for each in checked if each.is_node]
+    lines = together(nodes, _member, every=every)
+    classes = {member for line in lines for member in line.members}
+    if len(classes) < 2:
+        return ""
+    first = "CLASS" if len(classes) == len(lines) else "CLASSES"
+    # What holds is what neither differs nor is left unseen; a column says so where it is needed.
+    has_unseen = any(_is_unseen(each, threshold) for each in nodes)
+    between = ("UNSEEN",) if has_unseen else ()
+    head = (first, "NODES", "HOLD", "DIFFER", *between, "NOT VERIFIABLE", "NODES THAT DIFFER")
+    # Where nodes differ is the first thing to read, if not all fits.
+    ordered = list(lines.items())
+    if not every and len(ordered) > MOST:
+        ordered.sort(key=lambda pair: not any(map(_differs, pair[1])))
+    shown = ordered if every else ordered[:MOST]
+    rest = [each for _, members in ordered[len(shown) :] for each in members]
+    rows = [_class_row(line.title, members, threshold, has_unseen) for line, members in shown]
+    text = table([head, *rows])
+    return text + (f"and {counted(len(rest), 'node')} more\n" if rest else "")
+
+
+def _member(each: Checked) -> Member:
+    return Member(each.cluster, each.intent or each.class_name, each.class_name)
+
+
+def _differs(each: Checked) -> bool:
+    return any(answer.finding for answer in each.answers)
+
+
+def _class_row(
+    title: str, checks: Sequence[Checked], threshold: Threshold, has_unseen: bool
+) -> tuple[str, ...]:
+    """Facts that cannot be verified are counted once, on however many nodes that is."""
+    # A node of which there are several snapshots is one.
+    names = list(dict.fromkeys(each.name for each in checks))
+    differing = list(dict.fromkeys(each.name for each in checks if _differs(each)))
+    unknown = {fact for each in checks for fact in by_verdict(each.answers)[Verdict.UNVERIFIABLE]}
+    which = told(differing, names) if differing else ""
+    unseen = {each.name for each in checks if _is_unseen(each, threshold)} - set(differing)
+    held = str(len(names) - len(differing) - len(unseen))
+    between = (str(len(unseen)),) if has_unseen else ()
+    facts = counted(len(unknown), "fact")
+    return title, str(len(names)), held, str(len(differing)), *between, facts, which
+
+
+class Unverified(NamedTuple):
+    """A fact that nothing shows on some nodes, and why."""
+
+    fact: str
+    reason: str
+    nodes: tuple[str, ...]
+
+
+def unverified(checked: Iterable[Checked]) -> list[Unverified]:
+    """Facts that are not verifiable, by reason."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in checked:
+        for answer in each.answers:
+            if answer.verdict is Verdict.UNVERIFIABLE:
+                found.setdefault((answer.fact, answer.reason), []).append(each.name)
+    return [Unverified(*key, tuple(nodes)) for key, nodes in found.items()]
+
+
+def fleet_coverage(checked: Sequence[Checked]) -> str:
+    """A line for each verdict on each fact, with the nodes that have it."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for each in checked:
+        for answer in each.answers:
+            key = (answer.fact, answer.verdict.value, why(answer))
+            rows.setdefault(key, []).append(each.name)
+    names = [each.name for each in checked]
+    width = max(len(verdict.value) for verdict in Verdict)
+    lines = []
+    for (fact, verdict, reason), nodes in sorted(rows.items()):
+        because = f" - {reason}" if reason else ""
+        which = told(list(dict.fromkeys(nodes)), names)
+        lines.append(f"{verdict.ljust(width)} {fact} ({which}){because}\n")
+    return "".join(lines)

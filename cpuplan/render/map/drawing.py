@@ -1,18 +1,315 @@
-"""From a topology to boxes: what divides a machine, from the outside in."""
+"""From a topology to boxes: what divides a machine, its memory and devices; a Hardware as a map."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
-from cpuplan.base.cpuset import EMPTY, CpuSet, union
-from cpuplan.base.text import counted
-from cpuplan.base.topology import Topology
-from cpuplan.language.model.inventory import HardwareSpec
-from cpuplan.render.map.boxes import Box, Core, Group
-from cpuplan.render.map.devices import device_lines
-from cpuplan.render.map.levels import Level, Part, inner_levels, outer_levels
-from cpuplan.render.map.marks import Mark
-from cpuplan.render.map.memory import memory_boxes
-from cpuplan.render.map.words import type_words
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.base.quantity import to_bytes
+from cpuplan.base.text import counted, joined, plural
+from cpuplan.base.topology import UNKNOWN, Topology
+from cpuplan.components.checks import kubelet_view
+from cpuplan.fleet.hardware import cache_domains
+from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
+from cpuplan.fleet.problem import numbers
+from cpuplan.language.model.inventory import Device, HardwareSpec
+from cpuplan.render.map.boxes import (
+    Box,
+    Core,
+    Group,
+    Map,
+    Mark,
+    Table,
+    cache_text,
+    cache_words,
+    counts,
+    kind_mark,
+    memory_text,
+    numa_title,
+    type_words,
+)
+from cpuplan.upstream.kubelet.sysinfo import deviations, unseen_cpus
+
+_CLASSES = ("network", "gpu", "accelerator", "storage", "other")
+
+
+def device_lines(devices: Iterable[Device]) -> dict[int | None, list[str]]:
+    """By NUMA node, with None last: lines such as `network: 31:00.0-3 i40e, 4b:00.0-1 ice`."""
+    by_node: dict[int | None, list[Device]] = {}
+    for device in sorted(devices, key=_place):
+        by_node.setdefault(device.numa_node, []).append(device)
+    return {node: list(_device_texts(members)) for node, members in by_node.items()}
+
+
+def _place(device: Device) -> tuple[bool, int, str]:
+    """Devices at no NUMA node last."""
+    return device.numa_node is None, device.numa_node or 0, device.address
+
+
+def _device_texts(devices: Sequence[Device]) -> Iterator[str]:
+    for name in _CLASSES:
+        members = [device for device in devices if device.device_class == name]
+        if members:
+            yield f"{name}: {', '.join(_cards(members))}"
+
+
+def _cards(devices: Iterable[Device]) -> Iterator[str]:
+    """The functions of one card that have one driver together, with what drives them."""
+    cards: dict[tuple[str, str], list[Device]] = {}
+    for device in devices:
+        card = device.address.rpartition(".")[0]
+        cards.setdefault((card, _description(device)), []).append(device)
+    for (card, description), functions in cards.items():
+        yield f"{_addresses(card, functions)} {description}".rstrip()
+
+
+def _description(device: Device) -> str:
+    """Its driver, or its ids without one, and how many virtual functions it can have."""
+    ids = ":".join(part.removeprefix("0x") for part in (device.vendor, device.device) if part)
+    kind = device.driver or (f"[{ids}]" if ids else "")
+    functions = f"up to {device.functions} VFs" if device.functions else ""
+    return " ".join(filter(None, (device.name, kind, functions)))
+
+
+def _addresses(card: str, devices: Sequence[Device]) -> str:
+    """`31:00.0-3`: domain 0 is left out, as lspci does."""
+    functions = [int(device.address[-1]) for device in devices]
+    first, last = functions[0], functions[-1]
+    numbers = ",".join(map(str, functions))
+    if len(functions) > 1 and last - first == len(functions) - 1:
+        numbers = f"{first}-{last}"
+    return f"{card.removeprefix('0000:')}.{numbers}"
+
+
+class Part(NamedTuple):
+    """Online CPUs that share something, its title, and the offline CPUs of it.
+
+    `absent` is the title of the CPUs that have no such part on a machine where others have one.
+    """
+
+    title: str
+    cpus: CpuSet
+    offline: CpuSet = EMPTY
+    numa_node: int | None = None
+    absent: str = ""
+
+
+#: Parts of one kind, that of the lowest CPUs first.
+Level = Sequence[Part]
+_CACHE = "last-level cache"
+
+
+class _Cache(NamedTuple):
+    """A last-level cache of the document."""
+
+    cpus: CpuSet
+    number: int | None
+    size: str | None
+
+
+def outer_levels(spec: HardwareSpec, topology: Topology) -> tuple[list[Level], list[str]]:
+    """Sockets and NUMA nodes; and words on what each core has for itself, without borders."""
+    return _levels(
+        topology, {"socket": _sockets(spec, topology), "NUMA node": _numa_nodes(spec, topology)}
+    )
+
+
+def inner_levels(
+    spec: HardwareSpec, topology: Topology, *, caches_by_cpu: bool
+) -> tuple[list[Level], list[str]]:
+    """Dies and last-level caches, likewise; caches by lowest CPU, or by the kernel's numbers."""
+    if caches_by_cpu:
+        caches = _caches_by_cpu(topology)
+        return _levels(topology, {"die": _dies(topology), _CACHE: caches})
+    caches = _caches(spec, topology)
+    levels, per_core = _levels(topology, {"die": _dies(topology), _CACHE: caches})
+    # `cache_words` says it of caches
+    return levels, [words for words in per_core if _CACHE not in words]
+
+
+def _levels(topology: Topology, levels: Mapping[str, Level]) -> tuple[list[Level], list[str]]:
+    cores = set(topology.cores.values())
+    shown, per_core = [], []
+    for name, parts in levels.items():
+        if len(parts) > 1 and cores.issuperset(part.cpus for part in parts):
+            per_core.append(f"a {name} for each core")
+        elif parts:
+            shown.append(parts)
+    return shown, per_core
+
+
+def _sockets(spec: HardwareSpec, topology: Topology) -> Level:
+    listed = {group.id: group.cpus for group in spec.topology.sockets} if spec.topology else {}
+    parts = []
+    for socket, cpus in topology.sockets.items():
+        if socket != UNKNOWN:
+            offline = listed.get(socket, EMPTY) & topology.offline
+            parts.append(Part(f"socket {socket}", cpus, offline, absent="no socket"))
+    return parts
+
+
+def _numa_nodes(spec: HardwareSpec, topology: Topology) -> Level:
+    listed = {node.id: node for node in spec.topology.numa_nodes} if spec.topology else {}
+    parts = []
+    for node, cpus in topology.numa_nodes.items():
+        if node == UNKNOWN:
+            continue
+        title, offline = numa_title(topology, node), EMPTY
+        if node in listed:
+            offline = (listed[node].cpus or EMPTY) & topology.offline
+            sizes = listed[node].huge_pages.items()
+            pages = sorted((to_bytes(size), count) for size, count in sizes)
+            title += "".join(f", {count} pages of {memory_text(size)}" for size, count in pages)
+        parts.append(Part(title, cpus, offline, node, absent="no NUMA node"))
+    return parts
+
+
+def _dies(topology: Topology) -> Level:
+    """Dies if a socket has several."""
+    bits: dict[tuple[int, int], int] = {}
+    for cpu in topology.cpus:
+        bits[cpu.socket, cpu.die] = bits.get((cpu.socket, cpu.die), 0) | 1 << cpu.cpu
+    if len(bits) == len(topology.sockets):
+        return []
+    return [
+        Part(f"die {die}", CpuSet.from_bits(bits[socket, die]), absent="no die")
+        for socket, die in sorted(bits)
+    ]
+
+
+def _caches(spec: HardwareSpec, topology: Topology) -> Level:
+    """Last-level caches by the kernel's id, if it is known, and by size if sizes differ."""
+    listed = list(_listed_caches(spec))
+    has_sizes = len({cache.size for cache in listed}) > 1
+    parts = []
+    for lowest, cpus in topology.uncore_caches.items():
+        cache = next((cache for cache in listed if lowest in cache.cpus), _Cache(cpus, None, None))
+        title = "L3" if cache.number is None else f"L3 {cache.number}"
+        size = f" of {cache_text(cache.size)}" if has_sizes and cache.size else ""
+        parts.append(Part(title + size, cpus, absent="no L3"))
+    return parts
+
+
+def _caches_by_cpu(topology: Topology) -> Level:
+    return [
+        Part(f"cache {cache}", cpus, absent="no cache")
+        for cache, cpus in topology.uncore_caches.items()
+    ]
+
+
+def _listed_caches(spec: HardwareSpec) -> Iterator[_Cache]:
+    if spec.topology is None:
+        return
+    for cache in spec.topology.caches:
+        if cache.level == UNCORE_LEVEL:
+            domains = cache_domains(spec.topology, cache)
+            ids: Sequence[int | None] = numbers(cache.ids) if cache.ids else [None] * len(domains)
+            for cpus, number in zip(domains, ids, strict=True):
+                yield _Cache(cpus, number, cache.size)
+
+
+#: A table of more NUMA nodes is too large to read.
+MOST_NODES = 16
+_NONE = "no memory"
+
+
+class _Memory(NamedTuple):
+    """What a NUMA node without CPUs has."""
+
+    size: str  # empty if it is not known
+    nearest: str
+    devices: tuple[str, ...]
+
+
+def memory_boxes(topology: Topology, devices: dict[int | None, list[str]]) -> tuple[Box, ...]:
+    """A box for each run of like NUMA nodes without CPUs; takes their lines out of `devices`."""
+    runs: list[tuple[list[int], _Memory]] = []
+    for node, facts in topology.numa_facts.items():
+        if node in topology.numa_nodes or node == UNKNOWN:
+            continue
+        size = "" if facts.memory is None else _size(facts.memory)
+        memory = _Memory(size, _nearest(topology, node), tuple(devices.pop(node, ())))
+        if runs and runs[-1][1] == memory and runs[-1][0][-1] == node - 1:
+            runs[-1][0].append(node)
+        else:
+            runs.append(([node], memory))
+    return tuple(Box(", ".join(_titles(*run)), notes=_notes(run[1])) for run in runs)
+
+
+def _titles(nodes: list[int], memory: _Memory) -> Iterator[str]:
+    several = len(nodes) > 1
+    yield f"NUMA nodes {nodes[0]}-{nodes[-1]}" if several else f"NUMA node {nodes[0]}"
+    if memory.size:
+        yield f"{memory.size} each" if several and memory.size != _NONE else memory.size
+    yield "no CPUs"
+
+
+def _size(memory: int) -> str:
+    return memory_text(memory) if memory else _NONE
+
+
+def _notes(memory: _Memory) -> tuple[str, ...]:
+    return (memory.nearest, *memory.devices) if memory.nearest else memory.devices
+
+
+def distance_table(topology: Topology) -> Table | None:
+    """The kernel's distances; None for a single node, for many, and if they are not known."""
+    distances = _distances(topology)
+    if not 1 < len(distances) <= MOST_NODES:
+        return None
+    heads = tuple(map(str, distances))
+    return Table("NUMA distances", heads, tuple(zip(heads, distances.values(), strict=True)))
+
+
+def distance_notes(topology: Topology) -> Iterator[str]:
+    """How often each distance occurs, if a table would be too large."""
+    distances = _distances(topology)
+    if len(distances) <= MOST_NODES:
+        return
+    own = set()
+    others: Counter[int] = Counter()
+    for index, row in enumerate(distances.values()):
+        own.add(row[index])
+        others.update(row[:index] + row[index + 1 :])
+    words = [f"{distance} to itself" for distance in sorted(own)]
+    words += [
+        f"{distance} between {counted(others[distance], 'pair')}" for distance in sorted(others)
+    ]
+    yield f"NUMA distances: {', '.join(words)}"
+
+
+def _distances(topology: Topology) -> dict[int, tuple[int, ...]]:
+    """The rows of the matrix by node; none unless it is square."""
+    rows = {node: facts.distances for node, facts in topology.numa_facts.items() if node != UNKNOWN}
+    return rows if all(len(row) == len(rows) for row in rows.values()) else {}
+
+
+def _nearest(topology: Topology, node: int) -> str:
+    """The nearest NUMA nodes with CPUs of a node without; nothing if distances are not known."""
+    rows = _distances(topology)
+    if node not in rows:
+        return ""
+    index = list(rows).index(node)
+    distances = {other: rows[other][index] for other in topology.numa_nodes if other in rows}
+    if not distances:
+        return ""
+    least = min(distances.values())
+    near = [str(other) for other, distance in distances.items() if distance == least]
+    if len(near) == len(distances) > 1:
+        return f"distance {least} from all CPUs"
+    return f"distance {least} from NUMA {plural('node', len(near))} {', '.join(near)}"
+
+
+def kubelet_notes(topology: Topology) -> Iterator[str]:
+    """A line for each deviation, with the code that explains it."""
+    if unseen := unseen_cpus(topology):
+        yield f"not seen by the kubelet: {cpus_text(unseen)} (CP362)"
+    for deviation in deviations(topology):
+        noun, number = f"{deviation.kind.value}s", deviation.kubelet
+        code, *_ = kubelet_view.CODES[deviation.kind]
+        sentence = kubelet_view.sentence(deviation)
+        yield f"{noun} that the kubelet sees: {number}; {sentence} ({code})"
+
 
 #: The threads of a core by mark.
 Parts: TypeAlias = tuple[tuple[Mark, CpuSet], ...]
@@ -158,3 +455,47 @@ def _by_cpu(parts: Level, cpus: CpuSet) -> dict[int, Part]:
     for part in parts:
         part_of |= dict.fromkeys(part.cpus & cpus, part)
     return part_of
+
+
+#: So many CPUs are shown in ranges on a terminal; a picture shows each.
+MANY = 512
+
+
+def hardware_map(name: str, spec: HardwareSpec, topology: Topology) -> Map:
+    """The machine of the Hardware document `name`."""
+
+    def kinds(siblings: CpuSet) -> Parts:
+        return ((kind_mark(topology[siblings.first].core_type), siblings),)
+
+    drawing = Drawing(spec, topology, kinds, caches_by_cpu=False, offline=kind_mark("off"))
+    return Map(
+        title=name,
+        about=f"CPUs of {name}",
+        lines=tuple(_hardware_lines(spec, drawing)),
+        boxes=drawing.boxes(),
+        last_cpu=drawing.last_cpu,
+        memory=drawing.memory,
+        notes=tuple(_hardware_notes(drawing)),
+        table=distance_table(topology),
+        condensed=len(topology.online) >= MANY,
+    )
+
+
+def _hardware_lines(spec: HardwareSpec, drawing: Drawing) -> Iterator[str]:
+    yield ", ".join(filter(None, (spec.model, spec.vendor, spec.architecture)))
+    yield counts(drawing.topology)
+    words = [*cache_words(spec), *drawing.per_core]
+    sizes = [memory_text(to_bytes(size)) for size in spec.huge_page_sizes]
+    if sizes:
+        words.append(f"huge pages of {joined(sizes)}")
+    if words:
+        yield ", ".join(words)
+
+
+def _hardware_notes(drawing: Drawing) -> Iterator[str]:
+    """After the boxes are made."""
+    if drawing.offline:
+        yield f"offline, at an unknown place: {drawing.offline.kernel_list()}"
+    yield from drawing.notes()
+    yield from distance_notes(drawing.topology)
+    yield from kubelet_notes(drawing.topology)

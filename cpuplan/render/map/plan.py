@@ -9,12 +9,10 @@ from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.language.model.pools import QOS_SETS
 from cpuplan.language.model.words import PARTITION
 from cpuplan.plan import NodePlan, Pool
-from cpuplan.render.map import marks
-from cpuplan.render.map.boxes import Entry, Map
+from cpuplan.render.map import boxes
+from cpuplan.render.map.boxes import NO_POOL, OFFLINE, Entry, Map, Mark, counts
 from cpuplan.render.map.drawing import Drawing, Parts
-from cpuplan.render.map.marks import NO_POOL, OFFLINE, Mark
-from cpuplan.render.map.words import counts
-from cpuplan.solve.rules.demand import exclusive_cpus
+from cpuplan.solve.rules.workloads import exclusive_cpus
 
 OWNERS = "containers with exclusive CPUs"
 POOLS = "pools"
@@ -44,7 +42,7 @@ def plan_map(
     facts = spec or HardwareSpec.model_construct()
     facts = facts.model_copy(update={"devices": plan.node_class.devices})
     drawing = Drawing(facts, topology, parts_of, caches_by_cpu=True, offline=OFFLINE)
-    set_marks = marks.set_marks(part.name for part in plan.sets if part.cpus)
+    set_marks = boxes.set_marks(part.name for part in plan.sets if part.cpus)
     sets = [Entry(mark, plan.pool(name).cpus, SETS) for name, mark in set_marks.items()]
     return Map(
         title=node,
@@ -63,11 +61,11 @@ def plan_map(
 def _layers(plan: NodePlan, owners: Sequence[Pool]) -> Iterator[_Layer]:
     """From above to below: containers, partitions, pools."""
     partitions = [part for part in plan.sets if part.name not in QOS_SETS]
-    owner_marks = marks.owner_marks([owner.name for owner in owners])
+    owner_marks = boxes.owner_marks([owner.name for owner in owners])
     every = {str(index): mark for index, mark in enumerate(owner_marks)}
-    every |= marks.partition_marks([partition.name for partition in partitions])
-    every |= marks.pool_marks(pool.name for pool in plan.pools)
-    every = marks.equally_wide(every)
+    every |= boxes.partition_marks([partition.name for partition in partitions])
+    every |= boxes.pool_marks(pool.name for pool in plan.pools)
+    every = boxes.equally_wide(every)
     for index, owner in enumerate(owners):
         yield _Layer(every[str(index)], owner.cpus, OWNERS)
     of_isolated = all(partition.name.startswith(PARTITION) for partition in partitions)

@@ -5,14 +5,11 @@ from typing import Any
 
 from cpuplan.base.emit import to_json
 from cpuplan.base.printable import printable_values
-from cpuplan.change.impact.capacity import Capacity, Room
-from cpuplan.change.impact.comparison import Change
+from cpuplan.change.impact.changes import Cause, FileChange, ObjectChange, SettingChange
+from cpuplan.change.impact.comparison import Capacity, Change, Room
 from cpuplan.change.impact.impact import Impact, Step
-from cpuplan.change.impact.nodefiles import FileChange
-from cpuplan.change.impact.objects import ObjectChange
-from cpuplan.change.impact.pairs import Node
 from cpuplan.change.impact.rollout import Rounds
-from cpuplan.change.impact.settings import Cause, SettingChange
+from cpuplan.change.impact.snapshot import Node
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.render.plan.report import Kind, PlanReport, kind, minutes
 

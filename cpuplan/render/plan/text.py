@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.base.text import counted
+from cpuplan.change.impact.changes import Cause, SettingChange
 from cpuplan.change.impact.comparison import Change
-from cpuplan.change.impact.settings import Cause, SettingChange
-from cpuplan.render.ansi import paint
-from cpuplan.render.plan import words
+from cpuplan.render.plan import report as words
 from cpuplan.render.plan.report import (
+    MARKS,
     Group,
     Kind,
     PlanReport,
@@ -20,7 +20,7 @@ from cpuplan.render.plan.report import (
     minutes,
     without_changes,
 )
-from cpuplan.render.plan.words import MARKS
+from cpuplan.render.text import paint
 
 #: More settings of one cause, files or objects are counted only.
 _MOST = 12

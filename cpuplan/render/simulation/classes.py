@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.base.name_ranges import fold_names
 from cpuplan.base.text import counted, listed
-from cpuplan.render.columns import table
-from cpuplan.render.together import MOST, Line, Member, interval, together
-from cpuplan.simulate.alike import alike, workload
-from cpuplan.simulate.fleet import Result, Simulated, number_of_nodes
+from cpuplan.render.text import MOST, Line, Member, interval, table, together
+from cpuplan.simulate.fleet import Result, Simulated, groups_of_nodes, number_of_nodes, workload_of
 
 _HEAD = ("CLASS", "NODES", "PODS", "REFUSED", "CPUS LEFT", "LARGEST REQUEST")
 _NUMBER = re.compile(r"\d+")
@@ -88,7 +86,7 @@ def _admitted(node: Simulated) -> int:
 
 def _outliers(name: str, nodes: Sequence[Simulated]) -> Iterator[str]:
     """The nodes of a class that are in another state than most of it."""
-    states = sorted(alike(nodes, across_classes=False), key=lambda node: -len(node.nodes))
+    states = sorted(groups_of_nodes(nodes, across_classes=False), key=lambda node: -len(node.nodes))
     for state in states[1:]:
         ranges = listed(fold_names(state.nodes), _MOST_RANGES)
         left = state.outcome.remainder.left
@@ -107,7 +105,7 @@ def _reasons(nodes: Iterable[Simulated]) -> Iterator[str]:
     for node in nodes:
         for outcome in node.outcome.outcomes:
             if outcome.refused and not outcome.is_unknown:
-                pods = "/".join(filter(None, workload(outcome.pod)))
+                pods = "/".join(filter(None, workload_of(outcome.pod)))
                 reason = f"{outcome.refused.reason}: {outcome.refused.message}"
                 key = pods, _NUMBER.sub("0", reason)
                 found.setdefault(key, Counter())[_name(node)] += len(node.nodes)

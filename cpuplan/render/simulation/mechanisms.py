@@ -5,16 +5,14 @@ from typing import Any
 
 from cpuplan.base.text import counted
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.render.columns import table
 from cpuplan.render.simulation.data import to_data
-from cpuplan.simulate import alike
+from cpuplan.render.text import table
+from cpuplan.simulate import comparison, fleet
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import Left
-from cpuplan.simulate.fleet import Result, Simulated, number_of_nodes
-from cpuplan.simulate.mechanisms import adapted
-from cpuplan.simulate.mechanisms.compared import Under
-from cpuplan.simulate.mechanisms.promises import KUBELET, PROMISES, RELEASES, Promise
-from cpuplan.simulate.names import full_name, listed
+from cpuplan.simulate.comparison import Under
+from cpuplan.simulate.fleet import Result, Simulated, full_name, listed_names, number_of_nodes
+from cpuplan.simulate.mechanisms import KOORDINATOR, KUBELET, PROMISES, RELEASES, Promise
 from cpuplan.upstream.kubernetes.bits import to_text
 
 #: The names of mechanisms for users who choose between them.
@@ -78,8 +76,8 @@ def _cells(result: Result | None, *, whole: bool) -> Iterator[tuple[str, str]]:
         return
     several = number_of_nodes(result.nodes) > 1
     cells: dict[str, list[str]] = {}
-    for node in alike.alike(result.nodes, across_classes=False):
-        where = f"{listed(node.nodes)}: " if several else ""
+    for node in fleet.groups_of_nodes(result.nodes, across_classes=False):
+        where = f"{listed_names(node.nodes)}: " if several else ""
         for outcome in node.outcome.outcomes:
             cells.setdefault(full_name(outcome.pod), []).append(where + cell(outcome, whole=whole))
     for refused in result.nowhere:
@@ -149,9 +147,9 @@ def _problems(under: Under) -> str:
 
 def _losing(under: Under) -> Iterator[str]:
     if under.losing:
-        what = adapted.wanted(under.mechanism)
+        what = comparison.wanted_of_pods(under.mechanism)
         remedy = f"; they need {what} (--adapt gives them that)" if what else ""
-        yield f"  no CPUs of their own for {listed(under.losing)}{remedy}"
+        yield f"  no CPUs of their own for {listed_names(under.losing)}{remedy}"
 
 
 def _problem(problem: Diagnostic) -> str:
@@ -192,3 +190,9 @@ def _promise_data(promise: Promise, compared: Sequence[Under]) -> dict[str, Any]
         one = promise.held[under.mechanism]
         held[title(under.mechanism)] = {"answer": one.answer, "by": one.by, "source": one.source}
     return {"name": promise.name, "title": promise.title, "held": held}
+
+
+def koordinator_text(kubelet: Result, koordinator: Result) -> str:
+    """A line for each pod, then one for each promise."""
+    pods = pods_text({KUBELET: kubelet, KOORDINATOR: koordinator}, whole=True)
+    return f"\n{pods}\n{promises_text([KUBELET, KOORDINATOR], whole=True)}"

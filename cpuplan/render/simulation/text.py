@@ -1,18 +1,41 @@
-"""What became of pods on simulated nodes: a table for each node."""
+"""What became of pods on simulated nodes: a table for each node, and who has which CPUs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.text import counted
-from cpuplan.render.columns import table
-from cpuplan.render.simulation import classes, runtime
-from cpuplan.simulate import alike, runtimes
-from cpuplan.simulate.admission import Outcome
+from cpuplan.language.model.inventory import HardwareSpec
+from cpuplan.plan import Pool
+from cpuplan.render.map.boxes import Map
+from cpuplan.render.map.plan import plan_map
+from cpuplan.render.simulation import classes, data
+from cpuplan.render.text import table
+from cpuplan.simulate import fleet, runtimes
+from cpuplan.simulate.admission import Answer, Outcome
 from cpuplan.simulate.allocators.base import Left, Move, Placed, Refusal
-from cpuplan.simulate.fleet import Nowhere, Result, Simulated, number_of_nodes
-from cpuplan.simulate.names import full_name, listed
-from cpuplan.simulate.orders import Answer
+from cpuplan.simulate.fleet import (
+    Nowhere,
+    Result,
+    Simulated,
+    full_name,
+    listed_names,
+    number_of_nodes,
+)
 from cpuplan.upstream.kubernetes.bits import to_text
+
+
+def owners_map(node: Simulated, name: str, spec: HardwareSpec | None = None) -> Map:
+    """The node with the containers that have exclusive CPUs; elsewhere its pools and partitions."""
+    owned = [
+        Pool(f"{full_name(outcome.pod)} {container.name}", CpuSet.from_bits(container.cpus), ())
+        for outcome in node.outcome.outcomes
+        for container in outcome.containers
+        if container.is_exclusive
+    ]
+    drawn = plan_map(node.plan, name, spec, owned)
+    return drawn._replace(about=f"containers with exclusive CPUs on {name}")
+
 
 #: What became of pods.
 _ADMITTED, _REFUSED, _UNKNOWN = "admitted", "refused", "not simulated"
@@ -27,7 +50,7 @@ _FEW_ALIKE = 3
 
 def report(result: Result, *, one_by_one: bool = False) -> str:
     """Nodes with the same result together: their pods, refusals and what is left; and a sum."""
-    nodes = result.nodes if one_by_one else alike.alike(result.nodes, across_classes=True)
+    nodes = result.nodes if one_by_one else fleet.groups_of_nodes(result.nodes, across_classes=True)
     overview = "" if one_by_one else classes.by_class(result)
     limit = _limit_text(result)
     shown = nodes if one_by_one else _most_telling(nodes, _FEW_BLOCKS if overview else _MOST_BLOCKS)
@@ -43,7 +66,11 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
             "them\n"
         )
     if result.nowhere:
-        refused = list(map(alike.Refused, result.nowhere)) if one_by_one else alike.refused(result)
+        refused = (
+            list(map(fleet.Refused, result.nowhere))
+            if one_by_one
+            else fleet.refused_workloads(result)
+        )
         # Of pods that a node was not asked about any more, nobody knows whether it has room.
         is_known = not any(pod.is_unknown for pod in result.nowhere)
         blocks.append("\n".join(_nowhere(refused, len(result.nowhere), is_known=is_known)) + "\n")
@@ -81,7 +108,7 @@ def _refuses(node: Simulated) -> bool:
     return any(outcome.refused for outcome in node.outcome.outcomes)
 
 
-def _nowhere(refused: Iterable[alike.Refused], count: int, *, is_known: bool) -> Iterator[str]:
+def _nowhere(refused: Iterable[fleet.Refused], count: int, *, is_known: bool) -> Iterator[str]:
     """The pods that no node admits, each with its reasons and the nodes that give them."""
     where = "refused by every node" if is_known else "on no node"
     yield f"{where} ({count}); the last node of each class says:"
@@ -128,7 +155,7 @@ def _node(
     came = node.outcome.outcomes
     refused = [outcome for outcome in came if outcome.refused]
     count = _numbers(Counter(map(_became, came)))
-    yield f"{listed(node.nodes)}: {count}{' each' if is_example else ''}"
+    yield f"{listed_names(node.nodes)}: {count}{' each' if is_example else ''}"
     if is_example and came:
         yield f"as on {node.nodes[0]}; the others have pods of the same workloads on the same CPUs"
     if rows := [row for outcome in came if not outcome.refused for row in _rows(outcome)]:
@@ -136,7 +163,7 @@ def _node(
         if any(row[3].startswith("(") for row in rows):
             yield "CPUs in brackets are shared with other containers without exclusive CPUs"
     yield from _refusals(refused, most=_FEW_ALIKE if is_one_of_many else len(refused))
-    yield from runtime.lines(came)
+    yield from data.runtime_lines(came)
     yield from _moves(came)
     for departure in node.outcome.departures:
         yield f"{departure.uid} ends"
@@ -153,7 +180,7 @@ def _refusals(refused: Iterable[Outcome], most: int) -> Iterator[str]:
     """Refused pods; of more than `most` of a workload with one reason the first."""
     groups: dict[tuple[object, Refusal | None], list[Outcome]] = {}
     for outcome in refused:
-        groups.setdefault((alike.workload(outcome.pod), outcome.refused), []).append(outcome)
+        groups.setdefault((fleet.workload_of(outcome.pod), outcome.refused), []).append(outcome)
     for group in groups.values():
         shown = group if len(group) <= most else group[:1]
         rest = f" and {len(group) - 1} more like it" if len(shown) < len(group) else ""

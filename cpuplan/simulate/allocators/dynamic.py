@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 from cpuplan.simulate import runtimes
-from cpuplan.simulate.allocators import probes
+from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import (
     TOO_MANY_NODES,
     Admission,
@@ -20,7 +20,6 @@ from cpuplan.simulate.dynamic.policy import DynamicPolicy
 from cpuplan.simulate.dynamic.updates import Update
 from cpuplan.simulate.planned import Planned
 from cpuplan.simulate.runtimes import Started
-from cpuplan.solve.effort import admissions
 from cpuplan.upstream.kubelet.cpumanager.state import CPUState
 from cpuplan.upstream.kubelet.kubelet import Node
 from cpuplan.upstream.kubelet.topologymanager.policy import SINGLE
@@ -64,7 +63,7 @@ class DynamicAllocator:
     def admit(self, pod: Pod) -> Admission:
         """Admit one pod; others may have to move for it."""
         policy = self.policy
-        admissions.begin(self.kubelet, pod)
+        base.count_admission(self.kubelet, pod)
         try:
             self.facts.runtime.admit(pod)
             check_fit(pod, policy.active, self.kubelet.allocatable, self.gates)
@@ -73,10 +72,10 @@ class DynamicAllocator:
             return Admission(Refusal(TOO_MANY_NODES, f"the dynamic policy {error.words}"))
         except KubeletError as error:
             if not policy.is_exact:
-                admissions.count_long_search()
+                base.count_long_search()
             return Admission(Refusal(*refusal(error)), is_exact=policy.is_exact)
         if not admitted.is_exact:
-            admissions.count_long_search()
+            base.count_long_search()
         self._given[pod.uid] = admitted.cpus
         return Admission(moves=self._moves(admitted.updates), is_exact=admitted.is_exact)
 
@@ -123,8 +122,8 @@ class DynamicAllocator:
         if self.policy.alignment.name == SINGLE:
             nodes = static.topology.numa_nodes.values()
             most = min(most, max((static.allocatable & node).bit_count() for node in nodes))
-        size = probes.largest(self, most, static.allocatable)
-        return Left(free, size, {}, probes.because(self, self.kubelet, size, free))
+        size = base.largest_admitted(self, most, static.allocatable)
+        return Left(free, size, {}, base.refusal_above(self, self.kubelet, size, free))
 
     def take(self) -> _Moment:
         return _Moment(_copy(self.policy.state), tuple(self.policy.active), dict(self._given))

@@ -4,26 +4,28 @@ import re
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from cpuplan.simulate.allocators import koordinatorleft
+from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import (
     PANIC,
     TOO_MANY_NODES,
     UNSCHEDULABLE,
     Admission,
+    Allocator,
+    Left,
     Move,
     Overlap,
     Placed,
     Refusal,
     Remainder,
 )
+from cpuplan.simulate.allocators.koordlet import NAME, Koordlet
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-from cpuplan.simulate.koordinator.inputs import Inputs, as_created
-from cpuplan.simulate.koordinator.koordlet import NAME, Koordlet
+from cpuplan.simulate.koordinator import Inputs, as_created
 from cpuplan.simulate.planned import Planned
-from cpuplan.solve.effort import admissions
 from cpuplan.upstream.crio.cgmgr import UNLIMITED
 from cpuplan.upstream.koordinator.extension import qos
-from cpuplan.upstream.koordinator.extension.constants import RESOURCE_SPEC, RESOURCE_STATUS
+from cpuplan.upstream.koordinator.extension.constants import QOS, RESOURCE_SPEC, RESOURCE_STATUS
+from cpuplan.upstream.koordinator.extension.numa_aware import SINGLE_NUMA_NODE
 from cpuplan.upstream.koordinator.nodenumaresource.node_allocation import NodeObject, SchedulerNode
 from cpuplan.upstream.koordinator.nodenumaresource.plugin import Admission as Attempt
 from cpuplan.upstream.koordinator.nodenumaresource.plugin import (
@@ -34,7 +36,7 @@ from cpuplan.upstream.koordinator.nodenumaresource.plugin import (
     reserve,
 )
 from cpuplan.upstream.koordinator.nodenumaresource.scoring import read_args
-from cpuplan.upstream.koordinator.nodenumaresource.util import ERROR, StatusError
+from cpuplan.upstream.koordinator.nodenumaresource.util import ERROR, StatusError, node_numa_policy
 from cpuplan.upstream.koordinator.util import dump
 from cpuplan.upstream.koordinator.webhook import cluster_colocation_profile as webhook
 from cpuplan.upstream.koordinator.webhook import resource_amplification
@@ -42,6 +44,45 @@ from cpuplan.upstream.kubelet.kubelet import Node, StartError
 from cpuplan.upstream.kubernetes.bits import members, to_text
 from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError, TooManySetsError
 from cpuplan.upstream.kubernetes.pod import Pod, Resources
+
+#: Requests above the largest one that are tried to explain it: more than the threads of a core.
+_SIZES = 8
+_PART_OF_CORE = "not multiple cpus per core"
+
+
+def left_by_koordinator(allocator: Allocator, node: SchedulerNode) -> Left | None:
+    """None where the scheduler knows no CPUs of the node."""
+    topology = node.options.topology
+    if topology is None or not topology.is_valid:
+        return None
+    free, _ = node.allocation.available_cpus()
+    is_aligned = node_numa_policy(node.node.labels, node.options) == SINGLE_NUMA_NODE
+    groups = [group.cpus for group in topology.nodes] if is_aligned else [topology.all]
+    most = max((free & cpus).bit_count() for cpus in groups)
+    size = base.largest_admitted(allocator, most, free, lsr_probe)
+    if size == most < free.bit_count():
+        reason = f"no NUMA node has {size + 1} free CPUs, which {SINGLE_NUMA_NODE} requires"
+        return Left(free, size, {}, reason)
+    return Left(free, size, {}, _because(allocator, size, most))
+
+
+def _because(allocator: Allocator, size: int, most: int) -> str:
+    """Why more is refused; parts of cores count where nothing else is in the way."""
+    moment, reason = allocator.take(), ""
+    for count in range(size + 1, min(size + _SIZES, most) + 1):
+        refused = allocator.admit(lsr_probe(count)).refused
+        allocator.restore(moment)
+        reason = refused.message if refused else reason
+        if refused and not reason.endswith(_PART_OF_CORE):
+            break
+    return reason
+
+
+def lsr_probe(count: int) -> Pod:
+    """An LSR pod as the webhook takes it."""
+    priority = qos.PRIORITIES[qos.PROD][2]
+    return base.probe(count)._replace(labels={QOS: qos.LSR}, priority=priority)
+
 
 #: Reasons of refusals: the webhook lets no such pod be created; the scheduler fails.
 DENIED, FAILED = "Denied", "SchedulerError"
@@ -81,7 +122,7 @@ class KoordinatorAllocator:
 
     def admit(self, pod: Pod) -> Admission:
         """Create a pod, schedule it here, and have the kubelet admit it."""
-        admissions.begin(self.kubelet, pod)
+        base.count_admission(self.kubelet, pod)
         created = as_created(pod, self.inputs.profiles)
         if problems := webhook.refusals(created):
             return Admission(Refusal(DENIED, "; ".join(problems)))
@@ -155,7 +196,7 @@ class KoordinatorAllocator:
         remainder = Remainder(self._koordlet.shared(self._pods), overlap=self.overlap())
         if ended:
             return remainder
-        left = koordinatorleft.left(self, self.node)
+        left = left_by_koordinator(self, self.node)
         return remainder._replace(left=left, after_restart=tuple(self.restart()))
 
     def overlap(self) -> Overlap | None:

@@ -1,9 +1,14 @@
-"""The kubelet with the planned configuration, whatever its policies are."""
+"""The kubelet with the planned configuration, whatever its policies are.
+
+Before it sees a pod, the scheduler's filter of resources does.
+"""
 
 from collections.abc import Hashable
+from types import MappingProxyType
+from typing import NamedTuple
 
-from cpuplan.simulate import runtimes, scheduling
-from cpuplan.simulate.allocators import probes, snapshot
+from cpuplan.simulate import runtimes
+from cpuplan.simulate.allocators import base, snapshot
 from cpuplan.simulate.allocators.base import (
     HANG,
     PANIC,
@@ -18,19 +23,60 @@ from cpuplan.simulate.allocators.base import (
     Remainder,
 )
 from cpuplan.simulate.planned import Planned
-from cpuplan.solve.effort import admissions
 from cpuplan.upstream.kubelet.kubelet import Kubelet, Node, StartError
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.bits import members
 from cpuplan.upstream.kubernetes.errors import (
+    AdmissionError,
     HangError,
     KubeletError,
     PanicError,
     TooManySetsError,
     refusal,
 )
-from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Container, Pod
+from cpuplan.upstream.kubernetes.fit import check_requests, pod_requests
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import (
+    CPU,
+    HUGEPAGES,
+    MEMORY,
+    Container,
+    Pod,
+    Resources,
+    sum_of,
+)
 from cpuplan.upstream.kubernetes.qos import GUARANTEED, pod_qos
+from cpuplan.upstream.kubernetes.quantity import ZERO
+
+
+class Load(NamedTuple):
+    """The number of pods on a node, and the sum of their requests."""
+
+    pods: int = 0
+    requests: Resources = MappingProxyType({})
+
+    def plus(self, requests: Resources) -> "Load":
+        """The load with one more pod."""
+        return Load(self.pods + 1, sum_of((self.requests, requests)))
+
+    def fits(self, requests: Resources, allocatable: Resources) -> bool:
+        """Whether the scheduler would bind a pod with these requests to the node."""
+        try:
+            check_requests(requests, self.requests, self.pods, allocatable)
+        except AdmissionError:
+            return False
+        return True
+
+
+def lacks_pages(pod: Pod, allocatable: Resources, gates: Gates) -> str:
+    """Why the scheduler binds no pod with these huge pages to the node; empty if it may.
+
+    A kubelet with the memory manager would crash, but the scheduler never binds such a pod.
+    """
+    for name, amount in sorted(pod_requests(pod, gates).items()):
+        if name.startswith(HUGEPAGES) and amount.nano and not allocatable.get(name, ZERO).nano:
+            return f"the node has no {name}, so the scheduler never binds the pod to it"
+    return ""
 
 
 class KubeletAllocator:
@@ -44,12 +90,12 @@ class KubeletAllocator:
 
     def admit(self, pod: Pod) -> Admission:
         """Admit one pod that the scheduler binds to the node."""
-        admissions.begin(self.kubelet, pod)
+        base.count_admission(self.kubelet, pod)
         return self.bind(pod)
 
     def bind(self, pod: Pod) -> Admission:
         """The same where the work of the pod is counted already."""
-        unbound = scheduling.lacks_pages(pod, self.kubelet.allocatable, self.gates)
+        unbound = lacks_pages(pod, self.kubelet.allocatable, self.gates)
         if unbound:
             return Admission(Refusal(UNSCHEDULABLE, unbound))
         try:
@@ -121,7 +167,7 @@ class KubeletAllocator:
         policy = self.kubelet.cpus.policy
         if policy is None:
             return None
-        return probes.left(self, self.kubelet, policy.available(self.kubelet.cpus.state))
+        return base.left_for_probes(self, self.kubelet, policy.available(self.kubelet.cpus.state))
 
     def restart(self) -> list[tuple[Pod | None, Refusal]]:
         """Who is refused when the kubelet restarts and admits its running pods again.
@@ -139,7 +185,7 @@ class KubeletAllocator:
         again.begin_readmission()
         refusals: list[tuple[Pod | None, Refusal]] = []
         for pod in pods:
-            admissions.begin(again, pod)
+            base.count_admission(again, pod)
             if refused := _refused(again, pod):
                 refusals.append((pod, refused))
         return refusals

@@ -5,10 +5,10 @@ from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from cpuplan.simulate import runtimes
+from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import Admission, Move, Placed, Refusal, Remainder
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned
-from cpuplan.solve.effort import admissions
 from cpuplan.upstream.kubelet.kubelet import Node, StartError
 from cpuplan.upstream.kubernetes import pod as kubelet_pods
 from cpuplan.upstream.kubernetes import quantity
@@ -94,7 +94,7 @@ class NriAllocator(ABC):
 
     def admit(self, pod: Pod) -> Admission:
         """Admit one pod, and create its containers: others may get other CPUs for it."""
-        admissions.begin(self.kubelet, pod)
+        base.count_admission(self.kubelet, pod)
         admission = self._below.bind(pod)
         if admission.refused:
             return admission

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from cpuplan.simulate.allocators.balloons import BalloonsAllocator
 from cpuplan.simulate.allocators.base import Allocator
 from cpuplan.simulate.allocators.dynamic import DynamicAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-from cpuplan.simulate.counterparts import under_koordinator, under_kubelet
-from cpuplan.simulate.planned import Planned
+from cpuplan.simulate.allocators.nri_balloons import BalloonsAllocator
+from cpuplan.simulate.planned import Planned, under_koordinator, under_kubelet
 from cpuplan.upstream.kubelet.kubelet import Node
 
 #: Starts an allocator on a planned node with these state files; StartError, PanicError, HangError
@@ -32,7 +31,7 @@ def start_planned(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B
 
 def start_pools(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008 - a constant
     """The kubelet with the NRI topology-aware policy."""
-    from cpuplan.simulate.allocators.nripools import PoolsAllocator  # for few plans
+    from cpuplan.simulate.allocators.nri_pools import PoolsAllocator  # for few plans
 
     return PoolsAllocator(facts, state)
 

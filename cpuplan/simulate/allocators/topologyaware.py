@@ -9,11 +9,11 @@ from typing import Any
 
 from cpuplan.components.published.exporters import EXPORTERS
 from cpuplan.components.published.koordlet import written
+from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import PANIC, UNSCHEDULABLE, Admission, Refusal, UnfitError
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-from cpuplan.simulate.koordinator.inputs import machine_of
+from cpuplan.simulate.koordinator import machine_of
 from cpuplan.simulate.planned import Planned
-from cpuplan.solve.effort import admissions
 from cpuplan.upstream.koordinator.koordlet import states_noderesourcetopology
 from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import Node as KoordletNode
 from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import compute_zones
@@ -47,7 +47,7 @@ class TopologyAwareAllocator(KubeletAllocator):
 
     def admit(self, pod: Pod) -> Admission:
         """Filter and score the node as the scheduler does, then admit the pod."""
-        admissions.begin(self.kubelet, pod)
+        base.count_admission(self.kubelet, pod)
         try:
             verdict = judge_node(self.published(), self.kubelet.allocatable, pod, self.qos(pod))
             if verdict != PASSED:

@@ -6,31 +6,96 @@ before that, the result depends on the release of the solver, and on nothing els
 the solver when it is first called.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import chain
+from typing import NamedTuple
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
-from cpuplan.solve import effort, goals
-from cpuplan.solve.constraints import Amount, distinguished
-from cpuplan.solve.effort import UndecidedError
+from cpuplan.solve import budget, goals
+from cpuplan.solve.budget import UndecidedError
+from cpuplan.solve.constraints import Amount, Share, distinguished
+from cpuplan.solve.core_classes import Ways, core_classes
 from cpuplan.solve.goals import Aim, Gap
-from cpuplan.solve.kinds import Ways, kinds_of
 from cpuplan.solve.layout import slots_of
-from cpuplan.solve.model import answers, divided
-from cpuplan.solve.model.aims import reach
-from cpuplan.solve.model.answers import Best
-from cpuplan.solve.model.bounds import Bounds
-from cpuplan.solve.model.canonical import layout_of, placed, rows, settle
-from cpuplan.solve.model.cliques import keep_apart
-from cpuplan.solve.model.counts import Counts
-from cpuplan.solve.model.demands import demand, first_of, held
+from cpuplan.solve.model import divided
+from cpuplan.solve.model.aims import layout_of, placed, reach, rows, settle
+from cpuplan.solve.model.bounds import Bounds, keep_apart, nest
+from cpuplan.solve.model.counts import Counts, demand, first_of, held
 from cpuplan.solve.model.division import Division, division_of
 from cpuplan.solve.model.nearest import Loose, Number
 from cpuplan.solve.model.nearest import nearest as nearest_numbers
-from cpuplan.solve.model.nested import nest
-from cpuplan.solve.portions import Share
 from cpuplan.solve.rules.rule import Problem, Rule
+
+#: Answers that are remembered; each has a layout, and the constraints that asked for it.
+_MOST = 1 << 12
+
+
+class Best(NamedTuple):
+    """The best layout that was found, and what is not proven of it; nothing, as a rule."""
+
+    layout: dict[str, CpuSet]
+    gaps: tuple[Gap, ...]
+
+
+class _Answer(NamedTuple):
+    best: Best
+    #: Of the limit.
+    spent: float
+
+
+_answers: dict[Hashable, _Answer] = {}
+_are_shared: ContextVar[bool] = ContextVar("are_shared", default=False)
+
+
+@contextmanager
+def shared_answers() -> Iterator[None]:
+    """Answers inside are remembered, and taken from those inside of others."""
+    token = _are_shared.set(True)
+    try:
+        yield
+    finally:
+        _are_shared.reset(token)
+
+
+def answer(
+    problem: Problem,
+    aims: Sequence[Aim],
+    find: Callable[[Problem, Sequence[Aim]], Best | None],
+) -> Best | None:
+    """What `find` says; or said, where answers are shared and the limit has as much left."""
+    if not _are_shared.get():
+        return find(problem, aims)
+    limit = budget.current()
+    left = limit.left
+    key = _key(problem, aims, left)
+    known = _answers.get(key)
+    if known is None:
+        best = find(problem, aims)
+        if best:
+            _remember(key, _Answer(_copy(best), left - limit.left))
+        return best
+    limit.spend(known.spent)
+    return _copy(known.best)
+
+
+def _copy(best: Best) -> Best:
+    return best._replace(layout=dict(best.layout))
+
+
+def _key(problem: Problem, aims: Sequence[Aim], left: float) -> Hashable:
+    """All that an answer depends on; the topology by its identity, as classes share it."""
+    constraints = tuple(rule.constraints for rule in problem.rules)
+    return problem.topology, problem.names, constraints, tuple(aims), left
+
+
+def _remember(key: Hashable, answer: _Answer) -> None:
+    if len(_answers) >= _MOST:
+        _answers.clear()
+    _answers[key] = answer
+
 
 #: What each way to use a kind of cores takes, in units of the limit, where a layout is found.
 _PATTERN = 2e-5
@@ -43,7 +108,7 @@ def best(problem: Problem, aims: Sequence[Aim]) -> Best | None:
 
     Raises UndecidedError where the limit ends before there is a layout, or a proof that none is.
     """
-    return answers.answer(problem, aims, _best)
+    return answer(problem, aims, _best)
 
 
 def _best(problem: Problem, aims: Sequence[Aim]) -> Best | None:
@@ -82,7 +147,7 @@ def layout(problem: Problem, aims: Sequence[Aim]) -> dict[str, CpuSet] | None:
 
 def _most_patterns() -> int:
     """The ways to use cores that what is left of the limit allows."""
-    return int(max(effort.current().left, 0) / _PATTERN)
+    return int(max(budget.current().left, 0) / _PATTERN)
 
 
 def example(problem: Problem) -> dict[str, CpuSet] | None:
@@ -102,7 +167,7 @@ def _layout(counts: Counts, names: Sequence[str]) -> dict[str, CpuSet]:
 def size(problem: Problem) -> int:
     """The number of unknowns; a test takes about a tenth of a millisecond for each."""
     constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
-    kinds = kinds_of(problem.topology, distinguished(constraints), ())
+    kinds = core_classes(problem.topology, distinguished(constraints), ())
     ways = Ways(slots_of(problem.names), constraints)
     return sum(len(ways.of(kind)) for kind in kinds)
 
@@ -150,22 +215,22 @@ def _counts(
     problem: Problem, aims: Sequence[Aim] = (), option: Rule | None = None
 ) -> tuple[Counts, Bounds]:
     """The ways to use cores that aims, and perhaps the Amounts of an option, distinguish."""
-    effort.current().check()
+    budget.current().check()
     constraints = [constraint for rule in problem.rules for constraint in rule.constraints]
     optional = option.constraints if option else ()
     sets = [distinguished((*constraints, *optional)), *map(goals.sets_of, aims)]
     divisions = [getattr(statement, "cores", ()) for statement in (*constraints, *optional, *aims)]
-    kinds = kinds_of(
+    kinds = core_classes(
         problem.topology, chain.from_iterable(sets), dict.fromkeys(filter(None, divisions))
     )
     structure = [
         constraint for constraint in optional if not isinstance(constraint, Amount | Share)
     ]
     ways = Ways(slots_of(problem.names), [*constraints, *structure], _most_patterns())
-    effort.current().spend(_PAIR * ways.pairs)
+    budget.current().spend(_PAIR * ways.pairs)
     sizes = [constraint for constraint in constraints if isinstance(constraint, Amount)]
     patterns = [ways.of(kind) for kind in kinds]
-    effort.current().must_have(_PATTERN * sum(map(len, patterns)))
+    budget.current().must_have(_PATTERN * sum(map(len, patterns)))
     counts = Counts(kinds, patterns, sizes)
     everything = [*constraints, *structure]
     for constraint in everything:

@@ -1,18 +1,22 @@
-"""What sizes and the ways to use cores say of places, by arithmetic: bounds that need no search."""
+"""Bounds that need no search: what sizes and ways to use cores say of places, by arithmetic.
 
-from collections.abc import Iterable, Mapping, Sequence
+They hold for sets that are all apart from each other, and for parts within larger parts, such as
+caches of a NUMA node.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import TypeAlias
 
-from cpuplan.base.cpuset import union
-from cpuplan.language.model.pools import POOLS
-from cpuplan.solve.constraints import Amount, Constraint
-from cpuplan.solve.layout import Scope
-from cpuplan.solve.model.counts import Counts
-from cpuplan.solve.model.demands import units
-from cpuplan.solve.portions import InOne, fewest
+from cpuplan.base.cpuset import CpuSet, union
+from cpuplan.language.model.pools import POOLS, QOS_SETS
+from cpuplan.solve.constraints import Amount, Apart, Constraint, InOne, fewest
+from cpuplan.solve.goals import Aim, Parts
+from cpuplan.solve.layout import Scope, hosts_among
+from cpuplan.solve.model.counts import Counts, Expression, units
 
 #: On how many of some scopes a set is at most.
-Parts: TypeAlias = Mapping[tuple[str, tuple[Scope, ...]], int]
+PartCounts: TypeAlias = Mapping[tuple[str, tuple[Scope, ...]], int]
 
 
 class Bounds:
@@ -50,7 +54,7 @@ class Bounds:
         both = scope.cpus & amount.scope.cpus
         return self._counts.most(units(amount._replace(scope=Scope("", both))), both, amount.name)
 
-    def most_of_each(self, name: str, scopes: tuple[Scope, ...], parts: Parts) -> int:
+    def most_of_each(self, name: str, scopes: tuple[Scope, ...], parts: PartCounts) -> int:
         """No layout has more CPUs of a pool on each of the scopes, which do not overlap.
 
         `parts` says on how many of which scopes other sets are at most: one of these scopes has at
@@ -82,3 +86,142 @@ class Bounds:
             if other != name:
                 left -= max(self._counts.least(other, scope.cpus), held.get(other, 0), 0)
         return left
+
+
+#: Parts of the machine that do not overlap.
+Scopes: TypeAlias = tuple[Scope, ...]
+
+
+def keep_apart(counts: Counts, bounds: Bounds, constraints: Sequence[Constraint]) -> None:
+    """Each part of the machine has at most one of sets that are apart by such parts."""
+    for scopes, names in cliques(constraints):
+        for scope in scopes:
+            counts.model.add_at_most_one(counts.present(name, scope.cpus) for name in names)
+        for name in names:
+            present = counts.sum(counts.present(name, scope.cpus) for scope in scopes)
+            counts.model.add(present >= bounds.fewest(name, scopes))
+
+
+def cliques(constraints: Iterable[Constraint]) -> Iterator[tuple[Scopes, list[str]]]:
+    """Sets that are pairwise apart; each pair is in one of these groups at least."""
+    for scopes, same in levels(constraints).items():
+        pairs: dict[tuple[str, str], None] = {}
+        for apart in same:
+            names = sorted((apart.name, apart.other))
+            pairs[names[0], names[1]] = None
+        yield from ((scopes, names) for names in _grown(pairs))
+
+
+def levels(constraints: Iterable[Constraint]) -> dict[Scopes, list[Apart]]:
+    """Which sets are apart, by the parts of the machine.
+
+    Thousands share the same parts, which are known by their identity: a hash of them takes long.
+    """
+    same: dict[int, list[Apart]] = {}
+    scopes_by_id: dict[int, Scopes] = {}
+    for constraint in constraints:
+        if isinstance(constraint, Apart) and constraint.scopes is not None:
+            scopes_by_id[id(constraint.scopes)] = constraint.scopes
+            same.setdefault(id(constraint.scopes), []).append(constraint)
+    found: dict[Scopes, list[Apart]] = {}
+    for key, some in same.items():
+        found.setdefault(scopes_by_id[key], []).extend(some)
+    return found
+
+
+def _grown(pairs: dict[tuple[str, str], None]) -> Iterator[list[str]]:
+    """Groups in which all pairs are among these, until each pair is in one."""
+    neighbours: dict[str, set[str]] = {}
+    for one, other in pairs:
+        neighbours.setdefault(one, set()).add(other)
+        neighbours.setdefault(other, set()).add(one)
+    covered: set[tuple[str, str]] = set()
+    for pair in pairs:
+        if pair in covered:
+            continue
+        group = list(dict.fromkeys(pair))
+        for name, others in neighbours.items():
+            if others.issuperset(group):
+                group.append(name)
+        group.sort()
+        covered.update((one, other) for one in group for other in group)
+        yield group
+
+
+def nest(counts: Counts, constraints: Iterable[Constraint], aims: Iterable[Aim]) -> None:
+    """State what follows from the goals reached so far, for parts in which sets are packed."""
+    apart = list(cliques(constraints))
+    for scopes in dict.fromkeys(aim.scopes for aim in aims if isinstance(aim, Parts)):
+        for scope in scopes:
+            _fit(counts, scope.cpus)
+            for cells, names in apart:
+                inside = [cell.cpus for cell in cells if cell.cpus <= scope.cpus != cell.cpus]
+                if inside:
+                    _fit_cells(counts, scope.cpus, inside, names)
+
+
+def _fit(counts: Counts, scope: CpuSet) -> None:
+    """What sets that have no CPU in common have of a scope at least is no more than its CPUs."""
+    names = separate(dict.fromkeys(size.name for size in counts.sizes))
+    leasts = {name: least for name in names if (least := _least(counts, name, scope)) > 0}
+    taken = [least * _is_on(counts, name, scope) for name, least in leasts.items()]
+    room = len(scope & counts.everything)
+    counts.between(counts.sum(taken), 0, room)
+    _count(counts, scope, leasts, room)
+
+
+def _count(counts: Counts, scope: CpuSet, leasts: Mapping[str, int], room: int) -> None:
+    """How many of the partitions there is room for, alone and beside each other set."""
+    free = {name: least for name, least in leasts.items() if counts.least(name, scope) <= 0}
+    room -= sum(least for name, least in leasts.items() if name not in free)
+    parts = [name for name in free if "." in name]
+    number = _most(room, map(free.__getitem__, parts))
+    if number == len(parts):
+        return
+    present = counts.sum(counts.present(name, scope) for name in parts)
+    counts.model.add(present <= number)
+    for name, least in free.items():
+        if name not in parts:
+            beside = _most(room - least, map(free.__getitem__, parts))
+            has = counts.present(name, scope)
+            counts.model.add(present + (number - beside) * has <= number)
+
+
+def _most(room: int, amounts: Iterable[int]) -> int:
+    """The most of some amounts that there is room for."""
+    return sum(total <= room for total in accumulate(sorted(amounts)))
+
+
+def separate(names: Iterable[str]) -> Iterator[str]:
+    """Of some sets those that have no CPU in common: partitions instead of their pool."""
+    known = list(names)
+    hosts = hosts_among(known)
+    return (name for name in known if name not in hosts and name not in QOS_SETS)
+
+
+def _fit_cells(
+    counts: Counts, scope: CpuSet, cells: Sequence[CpuSet], names: Iterable[str]
+) -> None:
+    """Each cell has one of these sets at most, and what a set has of the scope needs some cells."""
+    outside = scope - union(cells)
+    needed: list[Expression] = []
+    for name in names:
+        left = _least(counts, name, scope) - counts.room(name, outside)
+        rooms = [counts.room(name, cell) for cell in cells]
+        if number := fewest(left, rooms):
+            needed.append(number * _is_on(counts, name, scope))
+            present = [counts.present(name, cell) for cell in cells]
+            counts.model.add(counts.sum(present) >= needed[-1])
+            for has in present:
+                counts.model.add(has <= _is_on(counts, name, scope))
+    counts.between(counts.sum(needed), 0, len(cells))
+
+
+def _least(counts: Counts, name: str, scope: CpuSet) -> int:
+    """What a set has at least of a scope if it is on it at all."""
+    return max(counts.fills.get((name, scope.bits), 0), counts.least(name, scope))
+
+
+def _is_on(counts: Counts, name: str, scope: CpuSet) -> Expression:
+    """Whether a set is on a scope; one that has a number of its CPUs is."""
+    return 1 if counts.least(name, scope) > 0 else counts.present(name, scope)

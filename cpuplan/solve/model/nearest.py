@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from cpuplan.solve.budget import UndecidedError
 from cpuplan.solve.constraints import Amount
-from cpuplan.solve.effort import UndecidedError
-from cpuplan.solve.model.counts import Counts, Expression
-from cpuplan.solve.model.demands import held
+from cpuplan.solve.model.counts import Counts, Expression, held
 
 #: Shares of a number that are told apart.
 _PARTS = 1000

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from cpuplan.plan import NodeClass
-from cpuplan.solve import effort
-from cpuplan.solve.remedies import joint
-from cpuplan.solve.remedies.attempt import Attempt, fits, problem_of
-from cpuplan.solve.remedies.edits import Change
-from cpuplan.solve.remedies.several import larger, settling, texts_of, together
+from cpuplan.solve import budget
+from cpuplan.solve.remedies import combined
+from cpuplan.solve.remedies.attempt import Attempt, Change, changed_problem, fits_changed
+from cpuplan.solve.remedies.combined import larger, settling, texts_of, together
 from cpuplan.solve.remedies.single import MOST_SHOWN, changes_of, leaves_over
 from cpuplan.solve.rules.rule import Rule
 
@@ -40,20 +39,20 @@ def sentences(
     left = [tests]
     unlike = {other.topology.fingerprint: other for other in kin if other is not node_class}
     machines = [*unlike.values()][:_MOST_KIN]
-    fitting = [machine for machine in machines if fits(machine, ())]
+    fitting = [machine for machine in machines if fits_changed(machine, ())]
     for others in (machines, fitting) if len(fitting) < len(machines) else (machines,):
         attempt = Attempt(node_class, others, left)
-        with effort.part(_EACH) as part:
+        with budget.part(_EACH) as part:
             texts = _texts(attempt, conflicts)
             left[0] = -1 if part.is_over else left[0]
         if not texts:
-            with effort.part(_JOINT):
+            with budget.part(_JOINT):
                 texts = _larger(Attempt(node_class, others, [_TESTS]), conflicts)
         if texts:
             return texts
     if len(conflicts) == 1:
         return [attempt.nothing]
-    with effort.part(_JOINT):
+    with budget.part(_JOINT):
         return _one_by_one(attempt, conflicts)
 
 
@@ -68,7 +67,7 @@ def _texts(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[str]:
 
 def _larger(attempt: Attempt, conflicts: Sequence[Sequence[Rule]]) -> list[str]:
     """For each conflict changes of several statements, in words; none where such are not found."""
-    changes = list(map(together, joint.changes(attempt, conflicts)))
+    changes = list(map(together, combined.joint_changes(attempt, conflicts)))
     if not changes and len(conflicts) == 1:
         changes = list(islice(larger(attempt, conflicts[0]), 1))
     return texts_of(changes)
@@ -96,7 +95,7 @@ def _next(here: Attempt, conflict: Sequence[Rule], chosen: Sequence[Change]) -> 
         yield chosen[-1]
     else:
         # The chosen ones may have taken out a statement of this conflict, too.
-        stated = {rule.field for rule in problem_of(here.node_class).rules}
+        stated = {rule.field for rule in changed_problem(here.node_class).rules}
         remaining = [rule for rule in conflict if rule.field in stated]
         yield from islice(settling(here, remaining), MOST_SHOWN)
 

@@ -1,11 +1,63 @@
-"""Trying changes on the classes that they are made for."""
+"""Changes of an intent, in words and as edits, and trying them on the classes they are for."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import Any, NamedTuple
 
+from cpuplan.language.model.base import Model, attributes
+from cpuplan.language.model.pools import Isolated
 from cpuplan.plan import NodeClass
-from cpuplan.solve import effort, faults, feasibility, rules
-from cpuplan.solve.remedies.edits import Change
+from cpuplan.solve import budget, feasibility, rules, validation
 from cpuplan.solve.rules.rule import Problem
+
+Edit = Callable[[NodeClass], NodeClass]
+
+
+class Change(NamedTuple):
+    """A change in words, and the edit that gives a class the changed intent."""
+
+    text: str
+    edit: Edit
+    field: str = ""  # of the number that it changes
+    parts: tuple["Change", ...] = ()  # of a change of several statements
+
+
+def setting(field: str, **update: Any) -> Edit:
+    """The edit that gives the mapping at `field` other values."""
+    return lambda node_class: edited(node_class, field, **update)
+
+
+def all_of(node_class: NodeClass, edits: Iterable[Edit]) -> NodeClass:
+    """Several edits, one after the other."""
+    for edit in edits:
+        node_class = edit(node_class)
+    return node_class
+
+
+def edited(node_class: NodeClass, field: str, **update: Any) -> NodeClass:
+    """The class whose intent has other values in the mapping at `field`, a path as in YAML."""
+    return node_class.saying(_edit(node_class.spec, field.split("."), update))
+
+
+def _edit(value: Any, path: Sequence[str], update: dict[str, Any]) -> Any:
+    if value is None:
+        value = Isolated(rest=True)  # the one pool that exists without a statement
+    if not path:
+        return value.model_copy(update=update)
+    key, *rest = path
+    if isinstance(value, dict):
+        return value | {key: _edit(value[key], rest, update)}
+    if isinstance(value, tuple):
+        index = int(key)
+        return (*value[:index], _edit(value[index], rest, update), *value[index + 1 :])
+    model: type[Model] = type(value)
+    name = attributes(model)[key]
+    return value.model_copy(update={name: _edit(getattr(value, name), rest, update)})
+
+
+def short(field: str) -> str:
+    """`pools.shared` as people write it: `shared`."""
+    return field.removeprefix("pools.")
+
 
 SEVERAL = "change more than one of these statements"
 #: Where the tests did not suffice for all changes.
@@ -16,10 +68,10 @@ UNTRIED = "change one or more of these statements: the changes that were tried a
 _MADE = 7e-6
 
 
-def problem_of(node_class: NodeClass) -> Problem:
+def changed_problem(node_class: NodeClass) -> Problem:
     """The rules of a changed class. To make them is work, too, where there are many."""
     problem = rules.problem_of(node_class)
-    effort.current().spend(_MADE * len(problem.rules))
+    budget.current().spend(_MADE * len(problem.rules))
     return problem
 
 
@@ -48,7 +100,7 @@ class Attempt:
     @property
     def is_over(self) -> bool:
         """Whether the limit has ended, so that nothing more is tried."""
-        if effort.current().is_over:
+        if budget.current().is_over:
             self.tests[0] = -1
         return self.tests[0] < 0
 
@@ -66,8 +118,8 @@ class Attempt:
 
     def _fits(self, node_class: NodeClass, left_out: Container[str]) -> bool:
         self.tests[0] -= 1
-        found = self.tests[0] >= 0 and fits(node_class, left_out)
-        if effort.current().is_over:
+        found = self.tests[0] >= 0 and fits_changed(node_class, left_out)
+        if budget.current().is_over:
             self.tests[0] = -1
         return found
 
@@ -76,10 +128,10 @@ def _unchanged(node_class: NodeClass) -> NodeClass:
     return node_class
 
 
-def fits(node_class: NodeClass, left_out: Container[str]) -> bool:
+def fits_changed(node_class: NodeClass, left_out: Container[str]) -> bool:
     """Whether there is a layout, without the rules of some fields."""
-    if faults.errors_of(node_class):
+    if validation.errors_of(node_class):
         return False
-    problem = problem_of(node_class)
+    problem = changed_problem(node_class)
     kept = (rule for rule in problem.rules if rule.field not in left_out)
     return feasibility.fits(feasibility.without_idle(problem.having(kept)))

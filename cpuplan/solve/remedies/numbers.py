@@ -6,16 +6,14 @@ from cpuplan.language.model.base import attributes
 from cpuplan.language.model.pools import Pool
 from cpuplan.plan import NodeClass
 from cpuplan.solve import feasibility, model
+from cpuplan.solve.budget import UndecidedError
 from cpuplan.solve.constraints import Amount
-from cpuplan.solve.crowds import is_crowded
-from cpuplan.solve.effort import UndecidedError
-from cpuplan.solve.remedies.attempt import Attempt, problem_of
-from cpuplan.solve.remedies.edits import Change, edited, setting, short
+from cpuplan.solve.layout import SetSpec
+from cpuplan.solve.pigeonhole import is_crowded
+from cpuplan.solve.remedies.attempt import Attempt, Change, changed_problem, edited, setting, short
 from cpuplan.solve.rules import workloads
 from cpuplan.solve.rules.rule import Problem, Rule, Statements, scopes_of
-from cpuplan.solve.rules.shares import is_share
-from cpuplan.solve.rules.sizes import size
-from cpuplan.solve.sets import SetSpec
+from cpuplan.solve.rules.sizes import is_share, size
 
 _NUMBERS = ("count", "cores", "wholeCaches", "percent", "min", "max")
 #: The tests that a search for a number counts as.
@@ -97,7 +95,7 @@ def _search(
     values: Sequence[int],
     left_out: Container[str],
 ) -> Search:
-    problem = problem_of(node_class)
+    problem = changed_problem(node_class)
     others = (other for other in problem.rules if other.field != rule.field)
     kept = problem.having(other for other in others if other.field not in left_out)
     kept = feasibility.without_idle(kept, rule.name)

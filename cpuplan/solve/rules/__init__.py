@@ -6,26 +6,26 @@ Each module has rules of one sort; `RULES` is the list.
 from collections.abc import Callable, Iterator
 
 from cpuplan.plan import NodeClass
-from cpuplan.solve.rules import cores, devices, experts, neighbours, parts, places, sizes, workloads
+from cpuplan.solve.rules import cores, placement, sizes, workloads
 from cpuplan.solve.rules.rule import Problem, Rule, Statements
 
 #: Where a conflict can be explained in two ways, the rules further up are named.
 RULES: tuple[Callable[[Statements], Iterator[Rule]], ...] = (
     sizes.sizes,
-    places.numbered_places,
-    devices.near_devices,
-    parts.within,
-    places.core_types,
-    places.never,
+    placement.numbered_places,
+    placement.near_devices,
+    placement.within,
+    placement.core_types,
+    placement.never,
     cores.siblings,
     cores.whole_cores,
     cores.nothing_else_idle,
-    neighbours.apart,
-    neighbours.together,
+    placement.apart,
+    placement.together,
     workloads.workloads_fit,
-    experts.reserved_not_empty,
-    experts.reserved_on_every_numa_node,
-    experts.cpu0_reserved,
+    cores.reserved_not_empty,
+    cores.reserved_on_every_numa_node,
+    cores.cpu0_reserved,
     sizes.pods_have_a_place,
     sizes.every_cpu_has_a_pool,
 )

@@ -11,10 +11,8 @@ from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.diagnostics import Reason
 from cpuplan.language.model.rulebook import EXPERT_RULES
 from cpuplan.plan import NodeClass
-from cpuplan.solve.constraints import Amount, Constraint
-from cpuplan.solve.layout import Scope
-from cpuplan.solve.portions import Share
-from cpuplan.solve.sets import set_specs, with_siblings
+from cpuplan.solve.constraints import Amount, Constraint, Share
+from cpuplan.solve.layout import Scope, set_specs, with_siblings
 
 
 class Rule(NamedTuple):

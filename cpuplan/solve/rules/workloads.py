@@ -1,14 +1,43 @@
-"""Room for the workloads that must fit, by their sums."""
+"""Room for the workloads that must fit: the exclusive CPUs of their pods, by their sums."""
 
 from collections.abc import Iterator, Sequence
 
 from cpuplan.base.text import counted, joined
 from cpuplan.language.model.workloads import Workload
+from cpuplan.language.read.pods import template_of
 from cpuplan.plan import NodeClass
+from cpuplan.platforms import versions
 from cpuplan.solve.constraints import Amount, bounded
 from cpuplan.solve.layout import Scope
-from cpuplan.solve.rules import demand
+from cpuplan.solve.rules.placement import allowed_scopes
 from cpuplan.solve.rules.rule import Rule, Statements, machine
+from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
+from cpuplan.upstream.kubernetes.pod import Pod, apply_defaults, read_pod
+from cpuplan.upstream.kubernetes.qos import pod_guaranteed_cpus
+
+
+def pod_of_workload(workload: Workload) -> Pod | None:
+    """The pod of the workload's manifest, which must be right; None without a manifest."""
+    found = template_of(workload.manifest)
+    return read_pod(found[1]) if found else None
+
+
+def exclusive_cpus(node_class: NodeClass, workload: Workload) -> int:
+    """The exclusive CPUs of each pod: of all its containers at once, as the kubelet counts them.
+
+    A pod that is not Guaranteed, or requests no whole CPUs, has none.
+    """
+    pod = pod_of_workload(workload)
+    if pod is None:
+        return workload.cpus or 0
+    given = node_class.spec.kubelet.configuration.get("featureGates") or {}
+    gates = Gates(given, versions.kubernetes_version(node_class.target) or LATEST)
+    return pod_guaranteed_cpus(apply_defaults(pod, gates), gates)
+
+
+def parts_of_workload(statements: Statements, workload: Workload) -> Sequence[Scope]:
+    """The parts of the machine that each have the workload's number of pods."""
+    return allowed_scopes(statements, statements.sets[workload.pool], workload.per or "machine")
 
 
 def workloads_fit(statements: Statements) -> Iterator[Rule]:
@@ -36,8 +65,8 @@ def _amounts(statements: Statements, name: str, workloads: Sequence[Workload]) -
     total = 0
     by_part: dict[Scope, int] = {}
     for workload in workloads:
-        wanted = demand.exclusive_cpus(statements.node_class, workload) * workload.pods
-        parts = demand.parts(statements, workload)
+        wanted = exclusive_cpus(statements.node_class, workload) * workload.pods
+        parts = parts_of_workload(statements, workload)
         total += wanted * len(parts)
         if workload.per == "numaNode":
             for part in parts:
@@ -48,7 +77,7 @@ def _amounts(statements: Statements, name: str, workloads: Sequence[Workload]) -
 
 
 def _words(node_class: NodeClass, workload: Workload) -> str:
-    cpus = counted(demand.exclusive_cpus(node_class, workload), "CPU")
+    cpus = counted(exclusive_cpus(node_class, workload), "CPU")
     each = " per NUMA node" if workload.per == "numaNode" else ""
     if workload.pods == 1 and not each:
         return f"{workload.name} ({cpus})"

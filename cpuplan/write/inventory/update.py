@@ -1,4 +1,4 @@
-"""What an import changes in the files of an inventory, and which files are new."""
+"""What an import changes in the files of an inventory, which are new, and remarks on it."""
 
 import os
 from collections import deque
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from cpuplan.base.files import Unreadable, read_regular
+from cpuplan.base.name_ranges import fold_names
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.importers import documents
 from cpuplan.importers.documents.kinds import Kind
@@ -14,15 +15,75 @@ from cpuplan.importers.documents.nodes import cluster_facts, derived_clusters, n
 from cpuplan.importers.documents.texts import document, texts_of
 from cpuplan.language.read import yaml
 from cpuplan.language.read.files import refusal
-from cpuplan.write import second_reader
+from cpuplan.write import comments as second_reader
 from cpuplan.write.comments import Comment, comments
-from cpuplan.write.inventory.hardware import merge_hardware
-from cpuplan.write.inventory.known import Known, Place, in_known_clusters, place_of, users
-from cpuplan.write.inventory.matching import Matches, match
-from cpuplan.write.inventory.merge import plain
-from cpuplan.write.inventory.nodes import Wanted, merge_nodes
-from cpuplan.write.inventory.notes import notes
-from cpuplan.write.inventory.splice import splice
+from cpuplan.write.inventory.hardware import Matches, match, merge_hardware, same_facts, tells_less
+from cpuplan.write.inventory.merge import plain, splice
+from cpuplan.write.inventory.nodes import (
+    Known,
+    Place,
+    Wanted,
+    in_known_clusters,
+    merge_nodes,
+    place_of,
+    users,
+)
+
+
+def notes(
+    known: Collection[Known],
+    kinds: Mapping[str, Kind],
+    matches: Matches,
+    wanted: Mapping[Place, Wanted],
+) -> Iterator[str]:
+    """Remarks on new names, and on what the import leaves unchanged."""
+    yield from _new_names(kinds, matches)
+    yield from _kept_facts(kinds, matches)
+    yield from _unread_nodes(known, wanted)
+    yield from _unused(known, wanted)
+
+
+def _new_names(kinds: Mapping[str, Kind], matches: Matches) -> Iterator[str]:
+    for name in sorted(kinds):
+        own = matches.names[name]
+        if name not in matches.documents and own != name:
+            shown = ", ".join(fold_names(node.name for node in kinds[name].nodes))
+            yield f"{shown}: different from the Hardware {name} of other nodes; it is named {own}"
+
+
+def _kept_facts(kinds: Mapping[str, Kind], matches: Matches) -> Iterator[str]:
+    for name, existing in matches.documents.items():
+        kind = kinds[name]
+        if kind.machine.kubelet is not None or not tells_less(existing.spec, kind.spec):
+            continue
+        if not same_facts(existing.spec, kind.spec, complete=False):
+            yield (
+                f"Hardware {existing.name} contains more than what was read, "
+                "and is kept where the two differ"
+            )
+
+
+def _unread_nodes(known: Collection[Known], wanted: Mapping[Place, Wanted]) -> Iterator[str]:
+    read_clusters = {cluster for cluster, _ in wanted}
+    unread: dict[str, list[str]] = {}
+    for existing in known:
+        if existing.kind == "Nodes" and existing.cluster in read_clusters:
+            names = unread.setdefault(existing.cluster, [])
+            names += [
+                name for name in existing.node_names if (existing.cluster, name) not in wanted
+            ]
+    for cluster, names in unread.items():
+        if names:
+            shown = ", ".join(fold_names(names))
+            yield (f"cluster {cluster} has nodes that were not read, which are unchanged: {shown}")
+
+
+def _unused(known: Collection[Known], wanted: Mapping[Place, Wanted]) -> Iterator[str]:
+    used = {facts.hardware for facts in wanted.values()}
+    for name, places in users(known).items():
+        if places and places <= wanted.keys() and name not in used:
+            yield f"Hardware {name} is of no node any more: remove it if you do not need it"
+
 
 Kinds: TypeAlias = Mapping[str, Kind]
 #: Files before (None: new) and after.

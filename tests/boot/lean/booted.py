@@ -6,7 +6,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from cpuplan.backends.kubernetes import node
+from cpuplan.backends import kubernetes
 from cpuplan.plan import ConfiguredPlan
 from tests.boot import base, guests, qemu
 
@@ -33,7 +33,7 @@ class Lean:
         plan, folder = guests.plan(name), self.folder / name
         _furnish(self.made.root, folder / "root", plan)
         (folder / "root/etc/hostname").write_text(f"{name}\n")
-        arguments = " ".join(node.of(plan).arguments)
+        arguments = " ".join(kubernetes.of(plan).arguments)
         threads = max(len(plan.topology.siblings(cpu)) for cpu in plan.topology.online)
         qemu.start(self.made.kernel, folder / "root", arguments, folder, threads)
         return qemu.bring_out(folder, folder / "seen")
@@ -54,7 +54,7 @@ def _furnish(debian: Path, root: Path, plan: ConfiguredPlan) -> None:
     shutil.copy(_INIT, root / "init")
     (root / "init").chmod(0o755)
     shutil.copy(qemu.SNAPSHOT, root / "usr/local/bin" / qemu.SNAPSHOT.name)
-    for path, file in node.of(plan).files.items():
+    for path, file in kubernetes.of(plan).files.items():
         place = root / path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(file.data)

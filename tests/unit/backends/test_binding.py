@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from cpuplan import backends
-from cpuplan.backends.verify import binding
-from cpuplan.node.agent import verdict
-from cpuplan.node.agent.verdict import Verdict
+from cpuplan.backends.verify import access
+from cpuplan.node.agent import reporter
+from cpuplan.node.agent.reporter import Verdict
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.api_server import Request, admit
 from tests.machines.plans import plan, regular
@@ -74,8 +74,8 @@ def node(name: str = "worker-0") -> Node:
 
 def told(made: Node, status: str = "True") -> None:
     """What the agent's own patch makes of a node."""
-    own = verdict.condition(Verdict(status, "PlanHolds", "all"), "2026-01-01T00:00:00Z", 0.0)
-    others = [each for each in made["status"]["conditions"] if each["type"] != verdict.CONDITION]
+    own = reporter.condition(Verdict(status, "PlanHolds", "all"), "2026-01-01T00:00:00Z", 0.0)
+    others = [each for each in made["status"]["conditions"] if each["type"] != reporter.CONDITION]
     made["status"]["conditions"] = [own, *others]
     made["metadata"]["managedFields"].append({"manager": "agent"})
     made["metadata"]["resourceVersion"] = "8"
@@ -87,9 +87,9 @@ def refusals(old: Node, new: Node, who: Node) -> list[str]:
 
 
 def test_the_words_are_those_of_the_agent() -> None:
-    assert verdict.CONDITION == binding.CONDITION
-    made = verdict.event("worker-0", Verdict("True", "PlanHolds", "all"), 0.0)
-    assert made["source"]["component"] == made["reportingComponent"] == binding.COMPONENT
+    assert reporter.CONDITION == access.CONDITION
+    made = reporter.event("worker-0", Verdict("True", "PlanHolds", "all"), 0.0)
+    assert made["source"]["component"] == made["reportingComponent"] == access.COMPONENT
 
 
 def test_an_agent_tells_of_its_own_node() -> None:
@@ -124,7 +124,7 @@ def ready_twice(made: Node) -> None:
 
 
 def own_twice(made: Node) -> None:
-    made["status"]["conditions"] += [{"type": verdict.CONDITION, "status": "True"}] * 2
+    made["status"]["conditions"] += [{"type": reporter.CONDITION, "status": "True"}] * 2
 
 
 def no_conditions(made: Node) -> None:
@@ -201,7 +201,7 @@ def test_it_changes_nothing_else(change: Callable[[Node], None], *, tells: bool)
     change(new)
     if tells and change is not own_twice:
         new["status"].setdefault("conditions", []).append(
-            {"type": verdict.CONDITION, "status": "True"}
+            {"type": reporter.CONDITION, "status": "True"}
         )
     assert len(refusals(old, new, user())) == 1
 
@@ -235,7 +235,7 @@ def test_nobody_else_is_held_to_anything() -> None:
 
 
 def event(about: str = "worker-0") -> Node:
-    return verdict.event(about, Verdict("False", "PlanDiffers", "one"), 0.0)
+    return reporter.event(about, Verdict("False", "PlanDiffers", "one"), 0.0)
 
 
 def created(made: Node, who: Node) -> list[str]:
@@ -280,14 +280,14 @@ def test_only_what_is_asked_for_is_held() -> None:
         return {each["metadata"]["name"] for each in policies(*plans)}
 
     assert names(asking()) == set()
-    assert names(asking(condition=True)) == {binding.STATUS}
-    assert names(asking(events=True)) == {binding.EVENTS}
+    assert names(asking(condition=True)) == {access.STATUS}
+    assert names(asking(events=True)) == {access.EVENTS}
     assert names(asking("1.29", condition=True)) == set()
 
 
 def test_every_namespace_of_agents_and_one_policy() -> None:
     made = policies(asking(condition=True), asking(condition=True, namespace="other"))
-    [policy] = [each for each in made if each["kind"] == binding.KIND]
+    [policy] = [each for each in made if each["kind"] == access.POLICY_KIND]
     [condition] = policy["spec"]["matchConditions"]
     for namespace in ("cpuplan", "other"):
         start = f"startsWith('system:serviceaccount:{namespace}:cpuplan-agent-')"
@@ -297,4 +297,4 @@ def test_every_namespace_of_agents_and_one_policy() -> None:
 def test_check_cluster_compares_it() -> None:
     files = backends.tree(Plan((asking(condition=True),)))
     compared = {path.rpartition("/")[2] for path in files if "/expected/objects/" in path}
-    assert f"40-validatingadmissionpolicy-{binding.STATUS}.json" in compared
+    assert f"40-validatingadmissionpolicy-{access.STATUS}.json" in compared

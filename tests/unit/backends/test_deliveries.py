@@ -10,9 +10,8 @@ import yaml
 
 from cpuplan import backends
 from cpuplan.backends import deliveries, kubernetes
-from cpuplan.backends.base import Manifest
+from cpuplan.backends.base import Manifest, NodeFile, NodeTree
 from cpuplan.backends.deliveries import ansible, cluster_api, ignition, node_wright, script
-from cpuplan.backends.tree import NodeFile, NodeTree
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.machines.plans import no_position, plan
 
@@ -42,7 +41,7 @@ def tree_of(made: ConfiguredPlan) -> NodeTree:
 
 def laid(tree: NodeTree) -> dict[str, NodeFile]:
     """What a delivery with a script lays down."""
-    return dict(script.files(tree))
+    return dict(script.script_files(tree))
 
 
 def test_cloud_init() -> None:
@@ -219,7 +218,7 @@ def test_scripts_on_flatcar() -> None:
 
 def test_the_script_reads_what_it_is_given() -> None:
     tree = NodeTree({}, ("a", "b=c"), ("x.service",), {})
-    files = script.files(tree)
+    files = script.script_files(tree)
     assert files[script.ARGUMENTS].data == b"a\nb=c\n"
     assert files[script.UNITS].data == b"x.service\n"
     text = files[script.APPLY].text

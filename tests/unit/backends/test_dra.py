@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from cpuplan import backends
-from cpuplan.backends.dra import policies
+from cpuplan.backends import dra
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.api_server import Request, admit
 from tests.unit.components.dra.test_driver import planned
@@ -31,7 +31,7 @@ def refusals(
     resource: str = "resourceclaims",
 ) -> list[str]:
     """What happens to a claim, or a template, with one request."""
-    objects = [manifest.data for manifest in policies.manifests(plans)]
+    objects = [manifest.data for manifest in dra.policy_manifests(plans)]
     devices: dict[str, Any] = {"devices": {"requests": [{"name": "cpus", **request}]}}
     spec = {"spec": devices} if resource == "resourceclaimtemplates" else devices
     body = {"metadata": {"name": "a", "namespace": namespace}, "spec": spec}
@@ -77,7 +77,7 @@ def test_claims_of_groups_name_a_capacity() -> None:
 
 
 def test_without_partitions_there_are_no_policies() -> None:
-    assert list(policies.manifests([planned()])) == []
+    assert list(dra.policy_manifests([planned()])) == []
     assert not [path for path in tree(planned()) if "admissionpolicy" in path]
 
 

@@ -7,7 +7,7 @@ import yaml
 
 from cpuplan import backends
 from cpuplan.backends import openshift
-from cpuplan.backends.openshift import objects, profile_checks
+from cpuplan.backends.openshift import checks, objects
 from cpuplan.components.openshift.profile_annotations import SNIPPET
 from cpuplan.plan import Plan
 from tests.machines.plans import no_position, plan, regular
@@ -104,7 +104,7 @@ def test_interrupts_are_an_argument() -> None:
     node = plan(
         spec={"isolation": {"irqAffinity": True}, "kernel": {"extraArguments": ["quiet"]}}, **TARGET
     )
-    assert list(profile_checks.check(node, no_position)) == []
+    assert list(checks.check_profile(node, no_position)) == []
     arguments = objects.performance_profile(node)["spec"]["additionalKernelArgs"]
     assert arguments == ["quiet", f"irqaffinity={node.pool('reserved').cpus}"]
 
@@ -128,17 +128,17 @@ def test_interrupts_are_an_argument() -> None:
     ],
 )
 def test_no_place(given: dict[str, Any], field: str) -> None:
-    (found,) = profile_checks.check(plan(spec=given, **TARGET), no_position)
+    (found,) = checks.check_profile(plan(spec=given, **TARGET), no_position)
     assert found.code == "CP548"
     assert field in found.message
     other = {**TARGET, "target": {"mode": "mco"}}
-    assert list(profile_checks.check(plan(spec=given, **other), no_position)) == []
+    assert list(checks.check_profile(plan(spec=given, **other), no_position)) == []
 
 
 def test_cpus_of_isolcpus_are_those_of_the_switch() -> None:
     """A profile has the isolated CPUs of Open vSwitch, and no other CPUs for isolcpus."""
     node = plan(isolated="4-7", isolcpus="2-3", **TARGET)
-    (found,) = profile_checks.check(node, no_position)
+    (found,) = checks.check_profile(node, no_position)
     assert "pools.isolcpus is 2-3" in found.message
 
 
@@ -154,13 +154,13 @@ def test_an_old_operator_steers_packets_whatever_a_profile_says(
     net: dict[str, bool], codes: list[str]
 ) -> None:
     node = plan(**{**TARGET, "version": "4.18"}, spec={"net": net})
-    assert [found.code for found in profile_checks.check(node, no_position)] == codes
+    assert [found.code for found in checks.check_profile(node, no_position)] == codes
 
 
 def test_one_label_has_a_place_in_a_profile() -> None:
     labels = {"nodeSelector": {"a/b": "c"}, "machineConfigLabel": {"d/e": ""}}
     node = plan(platform="openshift", version="5.1", target={**TARGET["target"], **labels})
-    assert list(profile_checks.check(node, no_position)) == []
+    assert list(checks.check_profile(node, no_position)) == []
 
 
 def test_several_labels_of_a_pool_are_left_to_the_operator() -> None:
@@ -173,13 +173,13 @@ def test_several_labels_of_a_pool_are_left_to_the_operator() -> None:
         pool, made = (each.data for each in openshift.manifests(node))
         assert pool["metadata"]["labels"].items() >= labels.items()
         assert made["spec"].get("machineConfigPoolSelector") == (labels if is_written else None)
-        assert list(profile_checks.check(node, no_position)) == []
+        assert list(checks.check_profile(node, no_position)) == []
 
 
 @pytest.mark.parametrize("field", ["nodeSelector", "machineConfigLabel"])
 def test_a_profile_has_one_label(field: str) -> None:
     target = {**TARGET["target"], field: {"a/b": "c", "d": ""}}
-    (found,) = profile_checks.check(
+    (found,) = checks.check_profile(
         plan(platform="openshift", version="5.1", target=target), no_position
     )
     assert (found.code, f"targets.0.{field} is a/b=c, d=; with" in found.message) == ("CP548", True)
@@ -191,7 +191,7 @@ def test_a_profile_has_one_label(field: str) -> None:
 def test_a_profile_without_cpus_is_refused(pools: dict[str, Any], named: str) -> None:
     """The CRD requires both lists (facts/nto.md 3)."""
     node = plan(regular(cores=4), **pools, **TARGET)
-    found = [one for one in profile_checks.check(node, no_position) if one.code == "CP564"]
+    found = [one for one in checks.check_profile(node, no_position) if one.code == "CP564"]
     assert [one.message for one in found] == [
         f"pools.{named} has no CPU, but a PerformanceProfile must have some"
     ]

@@ -7,7 +7,7 @@ import pytest
 
 from cpuplan.backends import configure
 from cpuplan.backends.base import to_file
-from cpuplan.backends.openshift import inherited as of_others
+from cpuplan.backends.openshift import checks as of_others
 from cpuplan.backends.openshift import merged, objects
 from cpuplan.components.openshift.machineconfig import ROLE
 from cpuplan.language.model.cluster import ClusterSpec

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cpuplan.backends import openshift
-from cpuplan.backends.openshift import predicted
+from cpuplan.backends.openshift import objects as predicted
 from tests.machines.plans import plan, regular
 
 PROFILE = {"mode": "performanceProfile"}
@@ -17,7 +17,9 @@ def objects(**target: Any) -> dict[str, dict[str, Any]]:
     node = plan(
         regular(cores=8), offlined="6-7", version="5.1", platform="openshift", target=target
     )
-    return {each.data["metadata"]["name"]: each.data for each in predicted.manifests(node)}
+    return {
+        each.data["metadata"]["name"]: each.data for each in predicted.predicted_manifests(node)
+    }
 
 
 def written() -> dict[str, dict[str, Any]]:
@@ -74,7 +76,7 @@ def test_durations_are_those_of_go() -> None:
     node = plan(spec={"kubelet": {"configuration": configuration}}, target=PROFILE)
     (kubelet,) = (
         each.data["spec"]["kubeletConfig"]
-        for each in predicted.manifests(node)
+        for each in predicted.predicted_manifests(node)
         if each.data["kind"] == "KubeletConfig"
     )
     assert kubelet["shutdownGracePeriod"] == "1m30s"

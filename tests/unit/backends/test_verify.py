@@ -9,16 +9,16 @@ import pytest
 import yaml
 
 from cpuplan import backends
-from cpuplan.backends.argocd.kinds import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
-from cpuplan.backends.verify import access, arrival, cluster_manifests
-from cpuplan.check.cluster.kinds import KINDS as KINDS_OF_A_CLUSTER
+from cpuplan.backends.base import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
+from cpuplan.backends.verify import access, cluster_manifests, job
+from cpuplan.check.cluster.objects import KINDS as KINDS_OF_A_CLUSTER
 from cpuplan.fleet.verification import KINDS, agent
 from cpuplan.language.model.delivery import DeliverySpec
-from cpuplan.node.agent import metrics
-from cpuplan.node.agent.board import Board, Checked
-from cpuplan.node.agent.board import Plan as Known
+from cpuplan.node.agent import state
+from cpuplan.node.agent.state import Checked, State
+from cpuplan.node.agent.state import Plan as Known
 from cpuplan.plan import ConfiguredPlan, Plan
-from cpuplan.render.prometheus import Counts
+from cpuplan.render.answers.prometheus import Counts
 from cpuplan.write import emitted
 from tests import node_places as places
 from tests.machines.plans import plan, regular
@@ -386,7 +386,7 @@ def test_the_job_may_read_every_kind_that_is_compared() -> None:
             for mechanism in ("balloons", "dra", "koordinator")
         ),
     ]
-    rules = access.reading(arrival.reads(every))
+    rules = access.reading(job.reads(every))
     allowed = {
         (group, kind) for rule in rules for group in rule["apiGroups"] for kind in rule["resources"]
     }
@@ -418,13 +418,13 @@ def rules(one: ConfiguredPlan) -> list[dict[str, Any]]:
 
 
 def test_the_rules_name_metrics_that_the_agent_has() -> None:
-    board = Board(60)
+    board = State(60)
     board.put(
         Checked(Known("a", "b", "c"), Counts({}, {("CP811", "error"): 1}, is_verified=True), ()),
         0.1,
     )
     served = set(
-        re.findall("^cpuplan_\\w+", metrics.text(board.view(), Known("a", "b", "c")), re.MULTILINE)
+        re.findall("^cpuplan_\\w+", state.text(board.view(), Known("a", "b", "c")), re.MULTILINE)
     )
     asked = {
         name for rule in rules(asking(**ALL)) for name in re.findall("cpuplan_\\w+", rule["expr"])

@@ -15,24 +15,24 @@ from hypothesis import strategies as st
 from cpuplan.backends.parts import Parts
 from cpuplan.base.codec import Codec, CodecError, frame, unframe
 from cpuplan.base.cpuset import MAX_CPU, CpuSet
-from cpuplan.cli.many import Answered
+from cpuplan.cli.roots import Answered
 from cpuplan.diagnostics import Diagnostic, Reason
 from cpuplan.diagnostics.source import Position
-from cpuplan.pipeline.perclass import packed
+from cpuplan.pipeline.perclass import batch
 from cpuplan.plan import Limited, Pool
 from cpuplan.plan.setting import Setting
-from cpuplan.simulate import admission, orders
+from cpuplan.simulate import admission
 from cpuplan.write import record
 from tests.fuzz.mutation import disturbed
 
 #: Everything that is read from caches, or comes back from workers.
 KINDS = (
-    packed._Made,
+    batch._Made,
     Parts,
     record._Kept,
     tuple[Answered, ...],
     admission.NodeOutcome,
-    orders.Answer,
+    admission.Answer,
 )
 _TEXTS = st.text(max_size=8)
 _NUMBERS = st.integers(-(1 << 70), 1 << 70)

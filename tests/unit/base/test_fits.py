@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from cpuplan.base.fits import compiled
-from cpuplan.write.readers import reader_of
+from cpuplan.write.emitted import reader_of
 from tests.projects import REPOSITORY
 
 SCHEMAS = {

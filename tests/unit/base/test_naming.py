@@ -19,7 +19,7 @@ from cpuplan.diagnostics.codes import CODES
 from cpuplan.importers.base import node_name
 from cpuplan.language.model.document import name_form
 from cpuplan.language.model.inventory import NodesSpec
-from cpuplan.write.stage import stage_of
+from cpuplan.write.tree import stage_of
 from tests import named_cases
 from tests.projects import REPOSITORY, make_project, plain_environment, run_in
 

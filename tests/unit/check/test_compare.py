@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.check import compare
-from cpuplan.check.values import shown
+from cpuplan.check import subject as compare
+from cpuplan.check.subject import shown
 from tests import checked
 from tests.machines.plans import plan
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.cli.new_files import blocked, write_new
+from cpuplan.cli.documents import blocked, write_new
 from cpuplan.diagnostics import CpuplanError
 
 TEXT = "kind: Intent\n"

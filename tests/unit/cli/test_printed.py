@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cpuplan.cli.printed import PARAMETERS
+from cpuplan.cli.compilation import PARAMETERS
 from tests.git_projects import cpuplan
 from tests.projects import REPOSITORY, run_in
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import pytest
 import yaml
 
-from cpuplan.solve import effort
+from cpuplan.solve import budget
 from tests.projects import make_project, run_in
 
 Capture: TypeAlias = pytest.CaptureFixture[str]
@@ -80,7 +80,7 @@ def compiled_in_part(
 ) -> tuple[str, float]:
     """The first compilation whose limit is enough for a layout, and not for a proof."""
     for units in (step * step / 1000 for step in range(1, 40)):
-        monkeypatch.setattr(effort, "_UNITS", units)
+        monkeypatch.setattr(budget, "_UNITS", units)
         code, _, printed = run_in(project, ["compile", "--time-limit", "1"], capture)
         if code == 6:
             return printed, units
@@ -100,13 +100,13 @@ def test_an_unproven_layout_is_written_said_and_kept(
     locked = (project / LOCK).read_bytes()
     (entry,) = yaml.safe_load(locked)["classes"]
     assert entry["unproven"]["seconds"] == 1
-    monkeypatch.setattr(effort, "_UNITS", 1000.0)
+    monkeypatch.setattr(budget, "_UNITS", 1000.0)
     for arguments in (["compile"], ["compile", "--check"], ["validate"], ["compile", "--force"]):
         code, _, again = run_in(project, arguments, capsys)
         assert code == 0, again
         assert "CP322" in again
     assert (project / LOCK).read_bytes() == locked
-    monkeypatch.setattr(effort, "_UNITS", units)
+    monkeypatch.setattr(budget, "_UNITS", units)
     assert run_in(project, ["compile", "--strict", "--resolve"], capsys)[0] == 1
     assert (project / LOCK).read_bytes() == locked
 
@@ -116,7 +116,7 @@ def test_who_gives_it_longer_gets_the_proven_layout(
     project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiled_in_part(project, capsys, monkeypatch)
-    monkeypatch.setattr(effort, "_UNITS", 1000.0)
+    monkeypatch.setattr(budget, "_UNITS", 1000.0)
     code, _, printed = run_in(project, ["compile", "--time-limit", "2"], capsys)
     assert code == 0
     assert "CP322" not in printed
@@ -132,7 +132,7 @@ def test_longer_without_a_proof_moves_nothing_without_gain(
 ) -> None:
     _, units = compiled_in_part(project, capsys, monkeypatch)
     before = yaml.safe_load((project / LOCK).read_text())["classes"][0]
-    monkeypatch.setattr(effort, "_UNITS", units / 2)  # two seconds are as much as one was
+    monkeypatch.setattr(budget, "_UNITS", units / 2)  # two seconds are as much as one was
     code, _, _ = run_in(project, ["compile", "--time-limit", "2"], capsys)
     after = yaml.safe_load((project / LOCK).read_text())["classes"][0]
     assert after["pools"] == before["pools"]
@@ -146,7 +146,7 @@ def test_a_waived_layout_is_no_failure(
 ) -> None:
     _, units = compiled_in_part(project, capsys, monkeypatch)
     (project / "intents/waivers.yaml").write_text(WAIVER)
-    monkeypatch.setattr(effort, "_UNITS", units)
+    monkeypatch.setattr(budget, "_UNITS", units)
     code, _, printed = run_in(project, ["compile", "--resolve", "--time-limit", "1"], capsys)
     assert code == 0, printed
 
@@ -155,14 +155,14 @@ def test_one_of_several_best_layouts_is_no_finding(
     project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its goals are proven; the lock says that the choice is not, and nothing moves for that."""
-    monkeypatch.setattr(effort, "_TIES", 0.0)
+    monkeypatch.setattr(budget, "_TIES", 0.0)
     code, _, printed = run_in(project, ["compile"], capsys)
     assert code == 0, printed
     assert "CP322" not in printed
     locked = (project / LOCK).read_bytes()
     (entry,) = yaml.safe_load(locked)["classes"]
     assert [goal["goal"] for goal in entry["unproven"]["goals"]] == ["canonical"]
-    monkeypatch.setattr(effort, "_TIES", 0.5)
+    monkeypatch.setattr(budget, "_TIES", 0.5)
     for arguments in (["compile", "--time-limit", "90"], ["compile", "--check"]):
         code, _, printed = run_in(project, arguments, capsys)
         assert code == 0, printed

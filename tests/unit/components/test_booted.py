@@ -7,7 +7,7 @@ import pytest
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import booted, checks
 from cpuplan.diagnostics.codes import isolation
-from cpuplan.render.explain.kernel import explain_kernel
+from cpuplan.render.explain.reasons import explain_kernel
 from tests.machines.plans import no_position, plan
 from tests.unit.components import test_slices
 

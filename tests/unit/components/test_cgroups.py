@@ -8,7 +8,7 @@ from cpuplan.components import cgroups
 from cpuplan.fleet import cluster_facts
 from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import traps
+from cpuplan.simulate import startup
 from cpuplan.simulate.planned import planned
 from tests.machines.plans import no_position, plan
 
@@ -67,7 +67,7 @@ def test_one_profile_changes_all_nodes_of_its_cluster(version: str, is_v1: bool)
 def test_kubelet(version: str, stated: str, fields: dict[str, Any], problem: str) -> None:
     spec = {"kubelet": {"configuration": fields}}
     node = on(stated, platform="kubernetes", version=version, spec=spec)
-    texts = [finding.message for finding in traps.check(node, no_position)]
+    texts = [finding.message for finding in startup.check(node, no_position)]
     assert len(texts) == bool(problem)
     assert problem in "".join(texts)
 

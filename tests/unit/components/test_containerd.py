@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.backends.kubernetes import node
+from cpuplan.backends import kubernetes
 from cpuplan.components import containerd, crio
 from tests.machines.plans import plan
 
@@ -20,7 +20,7 @@ def values(release: str, spec: dict[str, Any] | None = None, **target: str) -> d
     found = made.settings.values(containerd.NAME)
     text = containerd.render(settings)
     assert containerd.parse(text) == found
-    assert (containerd.DROP_IN in node.of(made).files) == bool(found)
+    assert (containerd.DROP_IN in kubernetes.of(made).files) == bool(found)
     return found
 
 

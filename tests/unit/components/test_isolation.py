@@ -3,7 +3,7 @@
 from typing import Any
 
 from cpuplan.backends import configure
-from cpuplan.backends.openshift import profile_checks
+from cpuplan.backends.openshift import checks
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Value
@@ -79,7 +79,7 @@ def test_a_profile_has_one_set_for_the_system_and_interrupts() -> None:
         "mode": "performanceProfile",
     }
     plan = node(POOLS, "reserved.interrupts", targets=[target])
-    (problem,) = profile_checks.check(plan, locate)
+    (problem,) = checks.check_profile(plan, locate)
     assert problem.code == "CP548"
     assert problem.message.startswith("isolation.interrupts is reserved.interrupts; ")
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from cpuplan.backends import kubernetes
-from cpuplan.backends.kubernetes import node
 from cpuplan.components import checks, crio
 from cpuplan.components.host import (
     interrupts,
@@ -27,7 +26,7 @@ REAL_TIME = {"workloadHints": {"realTime": True}}
 
 
 def text(of: ConfiguredPlan, path: str) -> str:
-    return node.of(of).files[path].data.decode()
+    return kubernetes.of(of).files[path].data.decode()
 
 
 def test_no_sysctls_and_no_profile_that_nobody_needs() -> None:
@@ -91,7 +90,7 @@ def test_pods_that_choose_frequencies_get_no_governor() -> None:
 def test_packets_are_steered(physical: bool) -> None:
     """Scripts are run by their shell, since the files of a tree have no mode."""
     spec = {"net": {"receivePacketSteering": True, "physicalDeviceRps": physical}}
-    files = node.of(plan(spec=spec, **KUBERNETES)).files
+    files = kubernetes.of(plan(spec=spec, **KUBERNETES)).files
     assert files[rps.SYSCTL_PATH].data == b"net.core.rps_default_mask = 00000003\n"
     unit = files.get(f"/etc/systemd/system/{rps.UNIT}")
     assert (unit is None) is physical
@@ -133,7 +132,7 @@ def test_a_kubelet_waits_for_what_it_counts() -> None:
 
 def test_the_kubelet_of_another_unit() -> None:
     target = {"kubeletUnit": "k0sworker.service"}
-    files = node.of(plan(target=target, **KUBERNETES)).files
+    files = kubernetes.of(plan(target=target, **KUBERNETES)).files
     assert "/etc/systemd/system/k0sworker.service.d/50-cpuplan.conf" in files
     assert KUBELET_UNIT not in files
 
@@ -170,7 +169,9 @@ def test_irqbalance_alone(banned: bool, expected: str | None) -> None:
 def test_a_mask_of_workqueues_where_no_argument_gives_one(
     isolation: dict[str, bool], is_needed: bool
 ) -> None:
-    files = node.of(plan(regular(cores=40), spec={"isolation": isolation}, **KUBERNETES)).files
+    files = kubernetes.of(
+        plan(regular(cores=40), spec={"isolation": isolation}, **KUBERNETES)
+    ).files
     line = b"w /sys/devices/virtual/workqueue/cpumask - - - - 00000000,00000003\n"
     assert (workqueue.PATH in files) is is_needed
     if is_needed:
@@ -183,7 +184,7 @@ def test_services_stay_off_in_slices_on_request() -> None:
     path = "/etc/systemd/system/{}.d/99-cpuplan.conf"
     for name, section in systemd.SLICES.items():
         assert text(made, path.format(name)) == f"[{section}]\nAllowedCPUs=\nAllowedCPUs=0-2\n"
-    without = node.of(plan(**KUBERNETES)).files
+    without = kubernetes.of(plan(**KUBERNETES)).files
     assert path.format("system.slice") not in without
 
 

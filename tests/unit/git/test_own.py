@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.git import own as owns
 from cpuplan.git import remotes
+from cpuplan.git import remotes as owns
 from cpuplan.git.door import opened
-from cpuplan.git.own import Refused
 from cpuplan.git.program import run_as_user, users_paths
+from cpuplan.git.remotes import Refused
 from tests.git_projects import commit, git, write
 from tests.hostile_git import CONFIG
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.node.bundle import archive
-from cpuplan.node.bundle.modules import Modules
+from cpuplan.node import bundle as archive
+from cpuplan.node.bundle import Modules
 from tests.hosts import make_root
 from tests.machines.plans import plan, regular
 from tests.projects import REPOSITORY

@@ -14,9 +14,7 @@ from cpuplan.components.checks import kubelet as kubelet_checks
 from cpuplan.language.model.switches import DefaultName
 from cpuplan.plan import ConfiguredPlan, defaults
 from cpuplan.plan.setting import Setting, Value
-from cpuplan.render.explain.defaults import rows_of
-from cpuplan.render.explain.entries import explain_default
-from cpuplan.render.explain.node import explain_setting
+from cpuplan.render.explain.reasons import explain_default, explain_setting, rows_of
 from tests import named_cases
 from tests.machines.plans import no_position, plan, regular
 from tests.pages import defaults as defaults_page

@@ -4,7 +4,7 @@ import pytest
 
 from cpuplan import platforms
 from cpuplan.backends import configure, openshift
-from cpuplan.backends.openshift import objects, predicted, profile_checks
+from cpuplan.backends.openshift import checks, objects
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import crio, kernel
 from cpuplan.components.host import rps
@@ -88,7 +88,7 @@ def test_no_boot_arguments_where_tuned_fails(
     version: str, vendor: str, architecture: str, expected: bool
 ) -> None:
     node = plan(version=version, vendor=vendor, architecture=architecture, target=PROFILE)
-    files = {manifest.file for manifest in predicted.manifests(node)}
+    files = {manifest.file for manifest in objects.predicted_manifests(node)}
     assert any("50-nto" in file for file in files) == expected
 
 
@@ -136,7 +136,7 @@ def test_the_operator_changes_the_cgroups_of_the_cluster(
     version: str, ignored: bool, expected: bool
 ) -> None:
     node = plan(version=version, target=PROFILE | {"ignoreCgroupsVersion": ignored})
-    kinds = {manifest.data["kind"] for manifest in predicted.manifests(node)}
+    kinds = {manifest.data["kind"] for manifest in objects.predicted_manifests(node)}
     assert ("Node" in kinds) == expected
     annotations = objects.performance_profile(node)["metadata"]["annotations"]
     assert ("performance.openshift.io/ignore-cgroups-version" in annotations) == ignored
@@ -217,7 +217,7 @@ def test_steering_that_no_profile_switches_off() -> None:
     spec = {"net": {"receivePacketSteering": False}}
     for version, codes in (("4.18", ["CP548"]), ("4.19", [])):
         node = plan(version=version, target=PROFILE, spec=spec)
-        assert [each.code for each in profile_checks.check(node, no_position)] == codes
+        assert [each.code for each in checks.check_profile(node, no_position)] == codes
 
 
 @pytest.mark.parametrize(("version", "is_right"), [("4.15", False), ("4.16", True)])

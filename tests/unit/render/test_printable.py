@@ -20,15 +20,14 @@ from cpuplan.fleet import hardware
 from cpuplan.language.model.inventory import Device, HardwareSpec
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.render import diagnostics
-from cpuplan.render.ansi import STYLES, on_terminal, paint
-from cpuplan.render.columns import table
 from cpuplan.render.diagnostics import FORMATS
 from cpuplan.render.diagnostics import text as text_format
 from cpuplan.render.diagnostics.report import Report, ordered
-from cpuplan.render.map.hardware import hardware_map
+from cpuplan.render.map.drawing import hardware_map
 from cpuplan.render.map.plan import plan_map
-from cpuplan.render.map.svg.draw import draw_svg
-from cpuplan.render.map.terminal.draw import draw_text
+from cpuplan.render.map.svg import draw_svg
+from cpuplan.render.map.terminal import draw_text
+from cpuplan.render.text import STYLES, on_terminal, paint, table
 from tests.projects import REPOSITORY, make_project, plain_environment, run_in
 from tests.unit.render.plans import make_plan, regular
 

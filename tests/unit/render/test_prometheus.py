@@ -1,7 +1,7 @@
 """Metrics as text: escapes, numbers, and what is left out."""
 
-from cpuplan.render import prometheus
-from cpuplan.render.prometheus import Counts, counter, gauge
+from cpuplan.render.answers import prometheus
+from cpuplan.render.answers.prometheus import Counts, counter, gauge
 
 
 def test_every_verdict_is_there_so_that_rules_find_a_zero() -> None:

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from cpuplan.render.together import MOST, Member, interval, together
+from cpuplan.render.text import MOST, Member, interval, together
 
 
 def _members(clusters: int, intents: int, models: int) -> list[Member]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.change.impact.sides import Side
+from cpuplan.change.impact.snapshot import Snapshot
 from cpuplan.simulate import compiled, planned
 from tests import named_cases
 
@@ -10,7 +10,7 @@ from tests import named_cases
 @pytest.mark.parametrize("name", named_cases.CASES)
 def test_both_find_the_same(name: str) -> None:
     made = named_cases.compiled(name)
-    side = Side(made.files)
+    side = Snapshot(made.files)
     for node in made.plan.nodes:
         expected = side.state(node.node_class.key)
         assert expected is not None

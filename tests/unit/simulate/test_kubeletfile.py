@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpuplan.simulate import kubeletfile
-from cpuplan.simulate.kubeletfile import File
+from cpuplan.simulate.files import kubelet_configuration
+from cpuplan.simulate.files.kubelet_configuration import File
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
@@ -82,7 +82,7 @@ ROWS: list[tuple[str, str, int, int, str]] = [
     ("text", "code", "line", "column", "words"), ROWS, ids=[row[0][:20] for row in ROWS]
 )
 def test_findings(text: str, code: str, line: int, column: int, words: str) -> None:
-    (found,) = kubeletfile.check(File("kubelet.yaml", HEAD + text), (1, 36))
+    (found,) = kubelet_configuration.check(File("kubelet.yaml", HEAD + text), (1, 36))
     assert found.code == code
     assert words in found.message
     assert found.position is not None
@@ -101,7 +101,7 @@ def test_findings(text: str, code: str, line: int, column: int, words: str) -> N
     ],
 )  # fmt: skip
 def test_nothing_is_found(text: str) -> None:
-    assert kubeletfile.check(File("kubelet.yaml", HEAD + text), (1, 36)) == []
+    assert kubelet_configuration.check(File("kubelet.yaml", HEAD + text), (1, 36)) == []
 
 
 MAIN = "cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\nevictionHard: {memory.available: 1Gi}\n"
@@ -135,14 +135,14 @@ def test_drop_ins_are_merged_and_the_one_that_brings_the_value_is_named(
     drop_ins: list[str], code: str, place: str, words: str
 ) -> None:
     merged = [File(f"{10 * n}.conf", HEAD + text) for n, text in enumerate(drop_ins, 1)]
-    found = kubeletfile.check(File("kubelet.yaml", HEAD + MAIN), (1, 36), merged)
+    found = kubelet_configuration.check(File("kubelet.yaml", HEAD + MAIN), (1, 36), merged)
     places = [f"{at.path}:{at.line}:{at.column}" for at in (one.position for one in found) if at]
     assert ([one.code for one in found], places) == ([code] * bool(code), [place] * bool(code))
     assert all(words in one.message and "of these files" in one.message for one in found)
 
 
 def test_a_drop_in_must_say_what_it_is() -> None:
-    (found,) = kubeletfile.check(
+    (found,) = kubelet_configuration.check(
         File("kubelet.yaml", HEAD), (1, 36), [File("10.conf", "kind: KubeletConfiguration\n")]
     )
     assert (found.code, "unknown apiVersion/kind" in found.message) == ("CP710", True)
@@ -152,7 +152,7 @@ def test_a_drop_in_must_say_what_it_is() -> None:
 
 def test_a_kubelet_may_have_drop_ins_only() -> None:
     merged = [File("10.conf", f"{HEAD}cpuManagerPolicy: static\n")]
-    (found,) = kubeletfile.check(kubeletfile.NO_FILE, (1, 36), merged)
+    (found,) = kubelet_configuration.check(kubelet_configuration.NO_FILE, (1, 36), merged)
     assert found.position
     assert found.position.path == "10.conf"
 
@@ -160,17 +160,17 @@ def test_a_kubelet_may_have_drop_ins_only() -> None:
 @pytest.mark.parametrize(("cgroup_v1", "columns"), [(True, [15]), (False, [])])
 def test_cgroups(cgroup_v1: bool, columns: list[int]) -> None:
     text = f"{HEAD}failCgroupV1: true\n"
-    found = kubeletfile.check(File("kubelet.yaml", text), (1, 34), cgroup_v1=cgroup_v1)
+    found = kubelet_configuration.check(File("kubelet.yaml", text), (1, 34), cgroup_v1=cgroup_v1)
     assert [each.position and each.position.column for each in found] == columns
 
 
 def test_gates_go_by_version_and_platform() -> None:
     text = f"{HEAD}featureGates: {{CPUManager: true}}\n"
-    assert kubeletfile.check(File("kubelet.yaml", text), (1, 32)) == []
-    assert kubeletfile.check(File("kubelet.yaml", text), (1, 33), openshift=True) == []
-    assert [each.code for each in kubeletfile.check(File("kubelet.yaml", text), (1, 33))] == [
-        "CP702"
-    ]
+    assert kubelet_configuration.check(File("kubelet.yaml", text), (1, 32)) == []
+    assert kubelet_configuration.check(File("kubelet.yaml", text), (1, 33), openshift=True) == []
+    assert [
+        each.code for each in kubelet_configuration.check(File("kubelet.yaml", text), (1, 33))
+    ] == ["CP702"]
 
 
 @pytest.mark.parametrize(
@@ -184,4 +184,4 @@ def test_gates_go_by_version_and_platform() -> None:
     ],
 )
 def test_files_say_what_they_are(text: str, is_one: bool) -> None:
-    assert kubeletfile.is_kubelet_configuration(text) is is_one
+    assert kubelet_configuration.is_kubelet_configuration(text) is is_one

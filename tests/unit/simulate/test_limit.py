@@ -4,15 +4,16 @@ import pytest
 
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.render.simulation import data, text
-from cpuplan.simulate import admission, fleet, traps
+from cpuplan.simulate import admission, fleet, startup
+from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import NOT_SIMULATED
 from cpuplan.simulate.allocators.dynamic import DynamicAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.fleet import Result, Starter
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
-from cpuplan.solve import effort
-from cpuplan.solve.effort import UndecidedError, admissions
+from cpuplan.solve import budget
+from cpuplan.solve.budget import UndecidedError
 from cpuplan.upstream.kubernetes.pod import Pod
 from tests.machines.plans import plan, regular
 from tests.machines.pods import guaranteed
@@ -69,7 +70,7 @@ def test_a_refusal_before_the_limit_stays_one() -> None:
 
 @pytest.mark.parametrize("start", ALLOCATORS)
 def test_what_is_left_is_not_known_after_the_limit(start: type[KubeletAllocator]) -> None:
-    with effort.limited(0.0039):
+    with budget.limited(0.0039):
         outcome = admission.run(start(planned(NODE)), pods(20))
     assert outcome.remainder.left is None
     assert outcome.remainder.limit == "0.0039 seconds"
@@ -92,24 +93,24 @@ def test_many_numa_nodes_are_more_work() -> None:
             spec={"kubelet": kubelet},
             platform="kubernetes",
         )
-        with effort.limited() as limit:
+        with budget.limited() as limit:
             before = limit.left
-            admissions.begin(planned(made).start(), guaranteed("a", 1))
+            base.count_admission(planned(made).start(), guaranteed("a", 1))
             spent.append(before - limit.left)
     assert spent[1] > 2 * spent[0]
 
 
 def test_a_step_that_is_not_counted_is_not_taken() -> None:
-    with effort.limited(0.001) as limit:
+    with budget.limited(0.001) as limit:
         limit.step(1)
         with pytest.raises(UndecidedError):
             limit.step(0)
 
 
 def test_a_search_before_takes_nothing_from_a_simulation() -> None:
-    with effort.limited(5) as limit:
+    with budget.limited(5) as limit:
         limit.spend(limit.left)
-        with effort.simulated() as own:
+        with budget.simulated() as own:
             assert own.seconds == 5
             own.step(0.1)
         assert limit.is_over
@@ -118,8 +119,8 @@ def test_a_search_before_takes_nothing_from_a_simulation() -> None:
 def test_workloads_that_are_not_simulated_are_an_error() -> None:
     spec = {**SPEC, "workloads": [{"name": "a", "cpus": 1, "pods": 20}]}
     made = plan(regular(cores=32), reserved="0", spec=spec, platform="kubernetes")
-    with effort.limited(0.0019):
-        (problem,) = traps.check(made, lambda _: None)
+    with budget.limited(0.0019):
+        (problem,) = startup.check(made, lambda _: None)
     assert problem.code == "CP7155"
     assert "the limit of 0.0019 seconds" in problem.message
-    assert traps.check(made, lambda _: None) == []
+    assert startup.check(made, lambda _: None) == []

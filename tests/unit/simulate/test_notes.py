@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.simulate import notes
+from cpuplan.simulate import findings
 from cpuplan.upstream.kubernetes.pod import read_pod
 from tests.machines.plans import plan
 
@@ -26,6 +26,6 @@ def test_load_that_the_kernel_does_not_balance(
     node = plan(spec={"isolation": isolation})
     container = {"name": "a", "resources": resources}
     pod = read_pod({"metadata": {"name": "web"}, "spec": {"containers": [container]}})
-    said = [text for text in notes.notes([node], [pod], {}) if "balances no load" in text]
+    said = [text for text in findings.notes([node], [pod], {}) if "balances no load" in text]
     assert bool(said) is is_said
     assert not said or "on CPUs 2-7 of class ran-server" in said[0]

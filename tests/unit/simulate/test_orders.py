@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from cpuplan.simulate import orders
+from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import planned
-from cpuplan.solve import effort
+from cpuplan.solve import budget
 from cpuplan.upstream.kubernetes.pod import Pod
 from tests.machines.plans import plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
@@ -30,7 +30,7 @@ SINGLE = {
 
 
 def test_what_fits_together_fits_in_every_order() -> None:
-    answer = orders.any_order(node(), pods(2, 2, 2, 4, 4))
+    answer = admission.any_order(node(), pods(2, 2, 2, 4, 4))
     assert answer.is_proven
     # 5! orders, of which equal pods and equal moments are one
     assert answer.moments < answer.tried < 120
@@ -38,7 +38,7 @@ def test_what_fits_together_fits_in_every_order() -> None:
 
 def test_an_order_that_fails_is_shown() -> None:
     # 4 and 3 on each node fit; 3 and 3 on one leave 1, and the second 4 finds no node.
-    answer = orders.any_order(node(**SINGLE), pods(4, 4, 3, 3))
+    answer = admission.any_order(node(**SINGLE), pods(4, 4, 3, 3))
     assert not answer.is_proven
     assert [pod.uid.partition("-of-")[2] for pod in answer.failing] == ["3", "3", "4", "4"]
     assert answer.refused == (
@@ -48,7 +48,7 @@ def test_an_order_that_fails_is_shown() -> None:
 
 
 def test_the_failing_order_fails_when_it_is_run() -> None:
-    answer = orders.any_order(node(**SINGLE), pods(4, 4, 3, 3))
+    answer = admission.any_order(node(**SINGLE), pods(4, 4, 3, 3))
     again = node(**SINGLE)
     for one in answer.failing[:-1]:
         assert not again.admit(one).refused
@@ -56,8 +56,8 @@ def test_the_failing_order_fails_when_it_is_run() -> None:
 
 
 def test_a_large_search_ends_at_the_limit_of_work() -> None:
-    with effort.limited(0.003):
-        answer = orders.any_order(node(), pods(1, 2, 3, 4))
+    with budget.limited(0.003):
+        answer = admission.any_order(node(), pods(1, 2, 3, 4))
     assert (answer.is_proven, answer.refused) == (False, None)
     assert 4 < answer.tried < 20
     assert 0 < int(answer.works) < int(answer.orders) == 24
@@ -65,13 +65,13 @@ def test_a_large_search_ends_at_the_limit_of_work() -> None:
 
 
 def test_a_proof_counts_every_order() -> None:
-    answer = orders.any_order(node(), pods(1, 2, 2, 2, 4))
+    answer = admission.any_order(node(), pods(1, 2, 2, 2, 4))
     assert (answer.is_proven, answer.works, answer.orders) == (True, "20", "20")
 
 
 def test_of_very_many_orders_the_number_is_about_known() -> None:
-    with effort.limited(0.003):
-        answer = orders.any_order(node(), pods(*[1] * 4000, *[2] * 4000))
+    with budget.limited(0.003):
+        answer = admission.any_order(node(), pods(*[1] * 4000, *[2] * 4000))
     assert answer.orders == "about 10^2406"
 
 
@@ -79,10 +79,10 @@ def test_init_containers_leave_nothing_to_another_attempt() -> None:
     initial = named("init", pod(container("7", "1Gi"), init=(container("7", "1Gi"),)))
     started = node(**SINGLE)
     before = started.kubelet.stop()
-    answer = orders.any_order(started, [initial, *pods(7)])
+    answer = admission.any_order(started, [initial, *pods(7)])
     assert answer.is_proven
     assert started.kubelet.stop() == before
 
 
 def test_no_pods_fit_in_every_order() -> None:
-    assert orders.any_order(node(), []).is_proven
+    assert admission.any_order(node(), []).is_proven

@@ -6,7 +6,7 @@ import pytest
 
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import manifests, sharing
+from cpuplan.simulate import findings, manifests
 from cpuplan.upstream.crio.mixedcpus import RESOURCE
 from cpuplan.upstream.kubernetes.pod import read_pod
 from tests.machines.plans import plan
@@ -23,7 +23,7 @@ def node(platform: str = "openshift", version: str = "4.20", **spec: Any) -> Con
 
 def problems(made: dict[str, Any], on: ConfiguredPlan) -> list[str]:
     given = read_pod(made)._replace(name="p", namespace="team")
-    return [fault.problem for fault in sharing.faults(given, on)]
+    return [fault.problem for fault in findings.sharing_faults(given, on)]
 
 
 def variable(name: str) -> dict[str, Any]:
@@ -137,8 +137,8 @@ items:
 def test_each_manifest_is_told_of_once_at_its_container() -> None:
     sources, _ = yaml.parse("pods.yaml", MANIFEST.replace("- {name: log}\n        ", ""))
     items = manifests.read(sources).items
-    (found,) = sharing.check([node(), node(version="4.21")], items)
+    (found,) = findings.check_sharing([node(), node(version="4.21")], items)
     assert found.message.startswith("default/upf-1 fast requests 0 of")
     assert found.position
     assert (found.position.line, found.position.column) == (11, 17)
-    assert list(sharing.check([plan(platform="openshift")], items)) == []
+    assert list(findings.check_sharing([plan(platform="openshift")], items)) == []

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.backends import planfile
+from cpuplan.backends import state
 from cpuplan.fleet import before
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.simulate import statefiles
@@ -29,7 +29,7 @@ def node(
 
 
 def found(out: Path, old: ConfiguredPlan, new: ConfiguredPlan) -> list[str]:
-    _write(out, old, planfile.render(old).decode())
+    _write(out, old, state.render_plan(old).decode())
     return [each.message for each in statefiles.check(before.read(out), Plan((new,)), no_position)]
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Cpu, KubeletFacts, NumaNodeFacts, Topology
-from cpuplan.simulate import traps
-from cpuplan.simulate.managers import field_of
+from cpuplan.simulate import startup
+from cpuplan.simulate.files.kubelet_configuration import field_of
 from tests.machines.plans import GIB, no_position, plan, regular
 
 SMT = regular(sockets=2, cores=4, threads=2)
@@ -82,7 +82,7 @@ ROWS: list[tuple[str, dict[str, Any], str]] = [
 def test_traps(code: str, given: dict[str, Any], words: str) -> None:
     given = dict(given)
     one = plan(given.pop("topology", None), **given)
-    found = traps.check(one, no_position)
+    found = startup.check(one, no_position)
     assert [each.code for each in found] == [code]
     assert words in found[0].message
 
@@ -118,7 +118,7 @@ WORKLOADS: list[tuple[dict[str, Any], list[str]]] = [
 def test_workloads_are_admitted(given: dict[str, Any], codes: list[str]) -> None:
     given = dict(given)
     one = plan(given.pop("topology"), **given)
-    assert [each.code for each in traps.check(one, no_position)] == codes
+    assert [each.code for each in startup.check(one, no_position)] == codes
 
 
 FINE: list[dict[str, Any]] = [
@@ -155,7 +155,7 @@ FINE: list[dict[str, Any]] = [
 @pytest.mark.parametrize("given", FINE, ids=range(len(FINE)))
 def test_nothing_is_told_where_nothing_goes_wrong(given: dict[str, Any]) -> None:
     given = dict(given)
-    assert traps.check(plan(given.pop("topology", None), **given), no_position) == []
+    assert startup.check(plan(given.pop("topology", None), **given), no_position) == []
 
 
 def test_reserved_cpus_that_the_kubelet_does_not_see() -> None:
@@ -163,7 +163,7 @@ def test_reserved_cpus_that_the_kubelet_does_not_see() -> None:
         SMT.cpus, SMT.numa_facts.values(), kubelet=KubeletFacts(unlabelled=CpuSet.parse("0"))
     )
     one = plan(topology, reserved="0,8", **KUBERNETES)
-    (found,) = traps.check(one, no_position)
+    (found,) = startup.check(one, no_position)
     assert "reserved-cpus: 0,8 is not a subset of online-cpus: 1-15" in found.message
 
 
@@ -223,4 +223,4 @@ def test_manifests_of_intents_are_admitted(workload: dict[str, Any], codes: list
         "kubelet": {"memoryManagerPolicy": "None", **SINGLE, "topologyManagerScope": "pod"},
     }
     node = plan(topology=SMT, reserved="0,8,4,12", **{"spec": spec, **KUBERNETES})
-    assert [problem.code for problem in traps.check(node, no_position)] == codes
+    assert [problem.code for problem in startup.check(node, no_position)] == codes

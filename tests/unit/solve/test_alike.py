@@ -7,9 +7,9 @@ import pytest
 
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.plan import NodeClass
-from cpuplan.solve import alike, conflict, feasibility, model, solver
+from cpuplan.solve import conflict, feasibility, model, solver, symmetry
 from cpuplan.solve.constraints import Apart
-from cpuplan.solve.model.cliques import cliques
+from cpuplan.solve.model.bounds import cliques
 from cpuplan.solve.rules import problem_of
 from tests.unit.solve.problems import locate, machine, node_class
 
@@ -37,7 +37,7 @@ def test_tenants_of_two_caches_each_are_counted_by_caches() -> None:
 @pytest.mark.parametrize("number", [17, 19])
 def test_a_conflict_of_many_alike_is_irreducible(number: int) -> None:
     problem = problem_of(tenants(number, 16))
-    found = alike.minimal(problem.rules, feasibility.oracle(problem, 8).feasible)
+    found = symmetry.minimal(problem.rules, feasibility.oracle(problem, 8).feasible)
     sizes = [rule for rule in found if rule.field.endswith(".cores")]
     apart = [rule for rule in found if ".apart." in rule.field]
     assert (len(sizes), len(apart), len(found)) == (17, 17 * 16 // 2, 17 + 17 * 16 // 2)
@@ -49,7 +49,7 @@ def test_a_conflict_of_many_alike_is_irreducible(number: int) -> None:
 def test_few_statements_are_searched_as_ever() -> None:
     problem = problem_of(tenants(3, 2))
     feasible = feasibility.oracle(problem, 8).feasible
-    assert alike.minimal(problem.rules, feasible) == conflict.minimal(problem.rules, feasible)
+    assert symmetry.minimal(problem.rules, feasible) == conflict.minimal(problem.rules, feasible)
 
 
 def test_the_message_names_some_tenants_and_its_places_every_one() -> None:
@@ -67,8 +67,8 @@ def test_the_message_names_some_tenants_and_its_places_every_one() -> None:
 
 def test_sets_of_one_size_are_of_one_sort_and_others_are_not() -> None:
     rules = problem_of(tenants(3, 2)).rules
-    assert [len(sort) for sort in alike.sorts(rules) if ".apart." in sort[0].field] == [3]
-    sizes = [sort for sort in alike.sorts(rules) if sort[0].field.endswith(".cores")]
+    assert [len(sort) for sort in symmetry.sorts(rules) if ".apart." in sort[0].field] == [3]
+    sizes = [sort for sort in symmetry.sorts(rules) if sort[0].field.endswith(".cores")]
     assert sorted(map(len, sizes)) == [1, 3]  # the reserved pool is no partition
 
 

@@ -10,7 +10,8 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.plan import NodeClass
-from cpuplan.solve import common, solver, statements
+from cpuplan.solve import layouts as common
+from cpuplan.solve import solver
 from cpuplan.solve.goals import common_aims
 from cpuplan.solve.layout import View
 from tests.unit.solve import oracle
@@ -32,19 +33,19 @@ def test_a_common_layout_is_found_if_there_is_one_and_it_is_the_best(
 ) -> None:
     assume(other.online == node.topology.online)
     classes = [node, on(node, other, "spr")]
-    assume(not errors(statements.check(classes[1], locate)))
+    assume(not errors(solver.check_statements(classes[1], locate)))
     mine, theirs = (layouts(each) for each in classes)
     allowed = [layout for layout in mine if layout in theirs]
     if not allowed:
         with pytest.raises(CpuplanError) as raised:
-            common.solve(classes, locate)
+            common.solve_common(classes, locate)
         codes = {problem.code for problem in raised.value.diagnostics}
         assert codes == {"CP403"} if mine and theirs else codes <= {"CP401", "CP402"}
         return
-    found = common.solve(classes, locate)[0].layout
+    found = common.solve_common(classes, locate)[0].layout
     assert {name: cpus.bits for name, cpus in found.items()} in allowed
     assert all(solver.verify(each, found) for each in classes)
-    aims = common_aims(classes, None, common.joint(classes)[1])
+    aims = common_aims(classes, None, common.joint_topology(classes)[1])
     views = [View(node.topology, oracle.to_sets(layout)) for layout in allowed]
     best = min([aim.measure(view) for aim in aims] for view in views)
     view = View(node.topology, found)
@@ -82,7 +83,7 @@ def test_layouts(
     first: Topology, second: Topology, pools: dict[str, Any], layout: dict[str, str]
 ) -> None:
     node = node_class(first, pools)
-    found = common.solve([node, on(node, second, "spr")], locate)[0].layout
+    found = common.solve_common([node, on(node, second, "spr")], locate)[0].layout
     assert found == {name: CpuSet.parse(cpus) for name, cpus in layout.items()}
 
 
@@ -92,7 +93,7 @@ def test_the_machines_that_contradict_each_other_are_named() -> None:
     )
     other = on(node, machine(4, 2, sockets=2), "spr")
     with pytest.raises(CpuplanError) as raised:
-        common.solve([node, on(node, machine(4, 2), "icx2"), other], locate)
+        common.solve_common([node, on(node, machine(4, 2), "icx2"), other], locate)
     (problem,) = raised.value.diagnostics
     assert problem.code == "CP403"
     assert [label.text for label in problem.labels] == [

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from cpuplan.plan import NodeClass
 from cpuplan.solve import feasibility, model
-from cpuplan.solve.crowds import crowds, is_crowded
-from cpuplan.solve.feasibility import greedy
+from cpuplan.solve.pigeonhole import is_crowded, pigeonholes
 from cpuplan.solve.rules import problem_of
 from tests.unit.solve.problems import machine, node_class
 
@@ -49,7 +48,7 @@ TOGETHER = {"CPUs of two threads": 1}
 def test_crowds(name: str) -> None:
     node, expected = ROWS[name]
     problem = problem_of(node)
-    found = list(crowds(problem.topology, problem.rules))
+    found = list(pigeonholes(problem.topology, problem.rules))
     if expected is None:
         assert found == []
         assert model.feasible(problem)
@@ -64,7 +63,7 @@ def test_crowds(name: str) -> None:
 
 def test_a_crowd_is_the_conflict_that_is_found() -> None:
     problem = problem_of(tenants([{"cores": 1}] * 6))
-    (crowd,) = crowds(problem.topology, problem.rules)
+    (crowd,) = pigeonholes(problem.topology, problem.rules)
     oracle = feasibility.oracle(problem, 100, unfit=problem.rules)
     assert oracle.minimal(problem.rules) == crowd
 
@@ -72,7 +71,7 @@ def test_a_crowd_is_the_conflict_that_is_found() -> None:
 def test_a_crowd_with_a_statement_too_many_is_no_conflict() -> None:
     """Two tenants that fill a cache each cannot share one, also if nothing keeps them apart."""
     problem = problem_of(tenants([{"cores": 3}] * 5))
-    by_sizes, by_caches = crowds(problem.topology, problem.rules)
+    by_sizes, by_caches = pigeonholes(problem.topology, problem.rules)
     found = feasibility.oracle(problem, 100, unfit=problem.rules).minimal(problem.rules)
     assert len(found) == len(by_sizes)
     assert set(by_sizes) < set(by_caches)
@@ -111,7 +110,7 @@ def test_sets_within_parts(node: NodeClass, names: list[str] | None) -> None:
     problem = problem_of(node)
     found = [
         {rule.name for rule in crowd}
-        for crowd in crowds(problem.topology, problem.rules)
+        for crowd in pigeonholes(problem.topology, problem.rules)
         if any(rule.field.endswith(".within") for rule in crowd)
     ]
     assert found == ([] if names is None else [{f"isolated.{name}" for name in names}])
@@ -119,7 +118,7 @@ def test_sets_within_parts(node: NodeClass, names: list[str] | None) -> None:
 
 def test_sizes_that_are_too_many_come_first() -> None:
     problem = problem_of(tenants([{"cores": 4}] * 4))
-    first, *_ = crowds(problem.topology, problem.rules)
+    first, *_ = pigeonholes(problem.topology, problem.rules)
     assert [rule.field.rpartition(".")[2] for rule in first] == ["cores"] * 4
 
 
@@ -171,7 +170,7 @@ def test_what_counting_and_placing_say_is_true(node: NodeClass) -> None:
     is_feasible = model.feasible(problem)
     if is_crowded(problem.topology, problem.rules):
         assert not is_feasible
-    for crowd in crowds(problem.topology, problem.rules):
+    for crowd in pigeonholes(problem.topology, problem.rules):
         assert not model.feasible(problem.having(crowd))
-    if greedy.example(problem):
+    if feasibility.greedy_layout(problem):
         assert is_feasible

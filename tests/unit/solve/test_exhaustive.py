@@ -14,10 +14,10 @@ from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.language.model.inventory import Device
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.solve import conflict, feasibility, model, solver, statements
+from cpuplan.solve import conflict, feasibility, model, solver
 from cpuplan.solve.goals import aims_of
 from cpuplan.solve.layout import View
-from cpuplan.solve.model import search
+from cpuplan.solve.model import engine
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Rule
 from tests.unit.solve import oracle
@@ -222,7 +222,7 @@ def problems(draw: st.DrawFn) -> NodeClass:
         node = node_class(topology, said, policy, devices=DEVICES, **further)
     except ValueError:  # sizes that go together with nothing
         assume(False)
-    assume(not errors(statements.check(node, locate)))
+    assume(not errors(solver.check_statements(node, locate)))
     return node
 
 
@@ -360,7 +360,7 @@ def test_the_seed_makes_no_difference(seed: int, monkeypatch: pytest.MonkeyPatch
     }
     node = node_class(machine(16, 2, sockets=2, numa_nodes=4, caches=8, interleaved=True), pools)
     first = solver.solve(node, locate).pools
-    new_solver = search.new_solver
+    new_solver = engine.new_solver
 
     def seeded(cp_model: Any) -> Any:
         made = new_solver(cp_model)
@@ -369,5 +369,5 @@ def test_the_seed_makes_no_difference(seed: int, monkeypatch: pytest.MonkeyPatch
         made.parameters.num_workers = 2
         return made
 
-    monkeypatch.setattr(search, "new_solver", seeded)
+    monkeypatch.setattr(engine, "new_solver", seeded)
     assert solver.solve(node, locate).pools == first

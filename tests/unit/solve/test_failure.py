@@ -258,7 +258,7 @@ def test_what_is_told_of_places_and_neighbours(name: str) -> None:
 
 def test_where_tests_end_nothing_more_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     pools = ROWS["more than there is"][0]
-    monkeypatch.setattr(feasibility, "budget", lambda _problem: 0)
+    monkeypatch.setattr(feasibility, "most_calls", lambda _problem: 0)
     monkeypatch.setattr(remedies, "_TESTS", 0)
     (found,) = failure(pools)
     assert (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.solve.feasibility import greedy
+from cpuplan.solve import feasibility
 from cpuplan.solve.rules import problem_of
 from tests.unit.solve.test_alike import tenants
 
@@ -10,7 +10,7 @@ from tests.unit.solve.test_alike import tenants
 @pytest.mark.parametrize(("number", "cores"), [(16, 1), (16, 4), (8, 5), (5, 12)])
 def test_tenants_have_caches_of_their_own(number: int, cores: int) -> None:
     problem = problem_of(tenants(number, 17, cores))
-    view = greedy.example(problem)
+    view = feasibility.greedy_layout(problem)
     assert view
     caches = [
         {problem.topology[cpu].uncore_cache for cpu in view.cpus(f"isolated.t{at}")}
@@ -22,9 +22,9 @@ def test_tenants_have_caches_of_their_own(number: int, cores: int) -> None:
 def test_two_that_may_share_a_cache_do() -> None:
     problem = problem_of(tenants(17, 16))
     kept = [rule for rule in problem.rules if not rule.field.endswith("t9.apart.isolated.t3")]
-    assert greedy.example(problem) is None
-    assert greedy.example(problem.having(kept))
+    assert feasibility.greedy_layout(problem) is None
+    assert feasibility.greedy_layout(problem.having(kept))
 
 
 def test_few_statements_are_left_to_the_solver() -> None:
-    assert greedy.example(problem_of(tenants(3, 16))) is None
+    assert feasibility.greedy_layout(problem_of(tenants(3, 16))) is None

@@ -7,7 +7,7 @@ import pytest
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.topology import Topology
 from cpuplan.solve.constraints import Constraint, Has, OneOf, OneThread, WholeCores, Within
-from cpuplan.solve.kinds import Kind, Ways, kinds_of, place
+from cpuplan.solve.core_classes import CoreClass, Ways, core_classes, place
 from cpuplan.solve.layout import slots_of
 from tests.unit.solve.problems import machine
 
@@ -17,18 +17,18 @@ def cpus(text: str) -> CpuSet:
 
 
 def told(topology: Topology, *sets: str) -> list[str]:
-    return [str(union(map(CpuSet, kind.cores))) for kind in kinds_of(topology, map(cpus, sets))]
+    return [str(union(map(CpuSet, kind.cores))) for kind in core_classes(topology, map(cpus, sets))]
 
 
 def test_cores_that_nothing_tells_apart_are_one_kind() -> None:
-    (kind,) = kinds_of(machine(4, 2, sockets=2, caches=4), [])
-    assert kind == Kind(((0, 4), (1, 5), (2, 6), (3, 7)), (2,))
+    (kind,) = core_classes(machine(4, 2, sockets=2, caches=4), [])
+    assert kind == CoreClass(((0, 4), (1, 5), (2, 6), (3, 7)), (2,))
 
 
 def test_what_is_spoken_of_makes_kinds() -> None:
     topology = machine(6, 2, offline=cpus("6"))
     assert told(topology, "1,7", "2") == ["0", "1,7", "2,8", "3-5,9-11"]
-    assert [kind.groups for kind in kinds_of(topology, [cpus("1,7"), cpus("2")])] == [
+    assert [kind.groups for kind in core_classes(topology, [cpus("1,7"), cpus("2")])] == [
         (1,),
         (2,),
         (1, 1),
@@ -44,7 +44,7 @@ def test_kinds_come_in_the_order_of_their_places() -> None:
 def patterns(
     constraints: list[Constraint], threads: int = 2, names: str = "reserved shared isolated"
 ) -> list[str]:
-    (kind,) = kinds_of(machine(2, threads), [])
+    (kind,) = core_classes(machine(2, threads), [])
     ways = Ways(slots_of(names.split()), [*constraints, OneOf(tuple(names.split()))])
     return [
         " ".join("".join(name[0] for name in slot) for slot in pattern) for pattern in ways.of(kind)
@@ -71,7 +71,7 @@ def test_ways_to_use_a_core(constraints: list[Constraint], expected: list[str]) 
 
 def test_listed_cpus_leave_one_way() -> None:
     topology = machine(2, 2)
-    kinds = kinds_of(topology, [cpus("0")])
+    kinds = core_classes(topology, [cpus("0")])
     ways = Ways(
         slots_of(["reserved", "isolated"]),
         [Within("reserved", cpus("0")), Has("reserved", cpus("0"))],
@@ -80,7 +80,7 @@ def test_listed_cpus_leave_one_way() -> None:
 
 
 def test_no_way_is_left_where_statements_contradict_each_other() -> None:
-    (kind,) = kinds_of(machine(1), [])
+    (kind,) = core_classes(machine(1), [])
     assert (
         Ways(
             slots_of(["reserved"]), [Has("reserved", cpus("0")), Within("reserved", cpus("1"))]
@@ -103,7 +103,7 @@ def test_many_threads_and_whole_cores_are_few_ways() -> None:
     ],
 )
 def test_place(taken: Mapping[str, int], chosen: dict[str, str]) -> None:
-    (kind,) = kinds_of(machine(4, 2), [])
+    (kind,) = core_classes(machine(4, 2), [])
     slots = place(
         kind, [(tuple((name,) for name in way.split()), many) for way, many in taken.items()]
     )

@@ -9,7 +9,7 @@ from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.language.model.inventory import Device
 from cpuplan.plan import NodePlan
-from cpuplan.solve import common, solver
+from cpuplan.solve import layouts, solver
 from tests.unit.solve.problems import locate, machine, node_class
 
 #: Two sockets, two NUMA nodes in each, two caches in each NUMA node.
@@ -184,9 +184,9 @@ def test_whole_caches_of_unlike_machines() -> None:
     small, large = (machine(16, caches=caches) for caches in (4, 2))
     classes = [node_class(topology, pools) for topology in (small, large)]
     with pytest.raises(CpuplanError, match="no layout of pool"):
-        common.solve(classes, locate)
+        layouts.solve_common(classes, locate)
     fitting = [node_class(machine(16, caches=4, sockets=sockets), pools) for sockets in (1, 2)]
-    assert common.solve(fitting, locate)[0].layout["isolcpus"] == CpuSet.parse("12-15")
+    assert layouts.solve_common(fitting, locate)[0].layout["isolcpus"] == CpuSet.parse("12-15")
 
 
 def test_pods_that_exceed_the_machine_are_named() -> None:

@@ -13,7 +13,7 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError, Diagnostic, errors
 from cpuplan.plan import NodeClass
-from cpuplan.solve import model, solver, statements
+from cpuplan.solve import model, solver
 from cpuplan.solve.rules import problem_of
 from tests.unit.solve.following import SEVERAL, UNTRIED, WITHOUT, follow
 from tests.unit.solve.problems import locate, machine, node_class
@@ -221,7 +221,7 @@ LISTS: dict[str, tuple[dict[str, Any], list[str]]] = {
 def test_lists_that_are_proposed_overlap_nothing(name: str) -> None:
     pools, expected = LISTS[name]
     node = node_class(HALF, pools)
-    found = [each for each in statements.check(node, locate) if each.code == "CP352"]
+    found = [each for each in solver.check_statements(node, locate) if each.code == "CP352"]
     assert [each.remedy for each in found] == expected
     for way in range(max(each.remedy.count(", or ") for each in found) + 1):
         spec = json.loads(node.spec.model_dump_json(by_alias=True, exclude_unset=True))
@@ -235,7 +235,7 @@ def test_lists_that_are_proposed_overlap_nothing(name: str) -> None:
                 ),
             )
         changed = node_class(HALF, spec["pools"])
-        assert errors(statements.check(changed, locate)) == []
+        assert errors(solver.check_statements(changed, locate)) == []
         solver.solve(changed, locate)
 
 
@@ -256,13 +256,15 @@ def test_lists_are_proposed_where_there_are_some(owners: list[str], by_number: b
     if by_number or "reserved" not in pools:
         pools["reserved"] = {"cores": 1}
     node = node_class(topology, pools | {"offlined": "rest"})
-    found = [each for each in errors(statements.check(node, locate)) if each.code == "CP352"]
+    found = [each for each in errors(solver.check_statements(node, locate)) if each.code == "CP352"]
     listed = {each.message.split(" ")[0]: each.remedy.split(", or ")[0] for each in found}
     assume(listed and all(remedy.startswith("list ") for remedy in listed.values()))
     changed = {name: {"cpus": remedy.removeprefix("list ")} for name, remedy in listed.items()}
     assert (
         errors(
-            statements.check(node_class(topology, pools | changed | {"offlined": "rest"}), locate)
+            solver.check_statements(
+                node_class(topology, pools | changed | {"offlined": "rest"}), locate
+            )
         )
         == []
     )

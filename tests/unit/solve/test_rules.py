@@ -13,7 +13,7 @@ from cpuplan.solve import solver
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.layout import View
 from cpuplan.solve.rules import problem_of
-from cpuplan.solve.rules.devices import device_words
+from cpuplan.solve.rules.placement import device_words
 from cpuplan.solve.rules.rule import scopes_of
 from tests.unit.solve.problems import locate, machine, node_class
 

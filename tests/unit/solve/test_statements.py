@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.solve import solver, statements
+from cpuplan.solve import solver
 from tests.unit.solve.problems import locate, machine, node_class
 
 
@@ -14,10 +14,10 @@ def found(pools: dict[str, Any], policy: str = "static") -> list[str]:
     offline.
     """
     node = node_class(machine(4, 2, offline=CpuSet([7])), pools, policy)
-    assert statements.check(node, lambda _: None) == [
-        each._replace(position=None, labels=()) for each in statements.check(node, locate)
+    assert solver.check_statements(node, lambda _: None) == [
+        each._replace(position=None, labels=()) for each in solver.check_statements(node, locate)
     ]
-    return [f"{each.code}: {each.message}" for each in statements.check(node, locate)]
+    return [f"{each.code}: {each.message}" for each in solver.check_statements(node, locate)]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_check(pools: dict[str, Any], messages: list[str]) -> None:
 def test_siblings_that_no_other_pool_can_have(name: str, sibling: str) -> None:
     pools = {"reserved": {"cores": 1}, name: {"cores": 1, "sibling": sibling}}
     node = node_class(machine(4, 2), pools, qos={"bestEffort": {"min": 0}})
-    assert [problem.code for problem in statements.check(node, locate)] == ["CP216"]
+    assert [problem.code for problem in solver.check_statements(node, locate)] == ["CP216"]
 
 
 def test_threads_of_isolated_cannot_be_its_partitions_alone() -> None:
@@ -129,7 +129,7 @@ def test_without_the_static_policy_nothing_may_be_reserved() -> None:
 
 def test_both_places_are_shown() -> None:
     node = node_class(machine(4), {"reserved": "0-1", "isolated": "1-3"})
-    (overlap,) = statements.check(node, locate)
+    (overlap,) = solver.check_statements(node, locate)
     assert overlap.position == locate("Intent/ran:spec.pools.isolated.cpus")
     assert overlap.label == "isolated lists CPUs 1-3"
     assert [(label.position, label.text) for label in overlap.labels] == [
@@ -140,7 +140,7 @@ def test_both_places_are_shown() -> None:
 def test_a_partition_with_cpu_0_is_compiled_with_the_warning_at_its_list() -> None:
     pools = {"reserved": {"cores": 1}, "isolated": {"rest": True, "partitions": {"dpdk": "0,4"}}}
     node = node_class(machine(4, 2), pools)
-    (warning,) = statements.check(node, locate)
+    (warning,) = solver.check_statements(node, locate)
     assert (warning.code, warning.label) == ("CP214", "isolated.dpdk lists it")
     assert warning.position == locate("Intent/ran:spec.pools.isolated.partitions.dpdk.cpus")
     assert solver.solve(node, locate).pool("isolated.dpdk").cpus == CpuSet([0, 4])
@@ -149,4 +149,4 @@ def test_a_partition_with_cpu_0_is_compiled_with_the_warning_at_its_list() -> No
 def test_switched_off_the_rule_says_nothing_of_partitions() -> None:
     pools = {"reserved": {"cores": 1}, "isolated": {"rest": True, "partitions": {"dpdk": "0,4"}}}
     node = node_class(machine(4, 2), pools, rules=[{"disable": "cpu0-reserved", "because": "-"}])
-    assert statements.check(node, locate) == []
+    assert solver.check_statements(node, locate) == []

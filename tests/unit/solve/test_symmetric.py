@@ -7,7 +7,7 @@ import pytest
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.plan import NodeClass
-from cpuplan.solve import effort, goals, model, solver
+from cpuplan.solve import budget, goals, model, solver
 from cpuplan.solve.goals import Smallest
 from cpuplan.solve.model.bounds import Bounds
 from cpuplan.solve.model.counts import Counts
@@ -15,7 +15,7 @@ from cpuplan.solve.rules import problem_of
 from tests.unit.solve.problems import locate, machine, node_class
 
 #: The package has a function of this name.
-CANONICAL = sys.modules["cpuplan.solve.model.canonical"]
+CANONICAL = sys.modules["cpuplan.solve.model.aims"]
 #: Two sockets of 32 cores, four NUMA nodes, 16 caches.
 EQUAL = machine(64, 2, sockets=2, numa_nodes=4, caches=16)
 
@@ -117,6 +117,6 @@ def test_a_set_in_one_part_leaves_less_of_it() -> None:
 
 def test_tenants_that_leave_room_in_their_last_cache_are_proven_soon() -> None:
     large = machine(512, 2, sockets=2, numa_nodes=8, caches=64)
-    with effort.limited(8):
+    with budget.limited(8):
         plan = solver.solve(node_class(large, ROOM_LEFT), locate)
     assert plan.limited is None

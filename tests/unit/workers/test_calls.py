@@ -14,9 +14,9 @@ import pytest
 
 from cpuplan import pipeline
 from cpuplan.base.codec import frame
-from cpuplan.cli import manifests
-from cpuplan.cli.many import check_places, find_places
-from cpuplan.cli.statements import Statements
+from cpuplan.cli import simulation
+from cpuplan.cli.answers import Statements
+from cpuplan.cli.roots import check_places, find_places
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import fleet
@@ -75,7 +75,7 @@ def test_any_executor_starts_nodes(project: Path, executor: type[Executor]) -> N
     plan, _ = pipeline.solve(pipeline.load(project))
     chosen = [(node, node.node_class.nodes) for node in plan.nodes]
     (project / "pods.yaml").write_text(PODS)
-    items, _ = manifests.read_pods([project / "pods.yaml"])
+    items, _ = simulation.read_pods([project / "pods.yaml"])
     start = Starter(start_planned)
     with executor() as who:
         found = fleet.on_each(chosen, items, start, workers=Workers(2, who))

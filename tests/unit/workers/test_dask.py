@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from cpuplan import pipeline, workers
-from cpuplan.cli import manifests
+from cpuplan.cli import simulation
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.simulate import fleet
 from cpuplan.simulate.allocators.registry import start_planned
-from cpuplan.workers import remote
+from cpuplan.workers import executors
 from cpuplan.workers.dask import scheduler
 from tests.projects import run_in
 from tests.unit.test_pipeline import tree
@@ -151,7 +151,7 @@ def test_pods_come_to_the_same_nodes(
 def test_a_worker_is_killed_while_nodes_start(cluster: Any, started: Path) -> None:
     plan, _ = pipeline.solve(pipeline.load(started))
     chosen = [(node, node.node_class.nodes) for node in plan.nodes]
-    items, _ = manifests.read_pods([started / "pods.yaml"])
+    items, _ = simulation.read_pods([started / "pods.yaml"])
     starter = fleet.Starter(start_planned)
     expected = fleet.on_each(chosen, items, starter)
     killed: list[int] = []
@@ -163,7 +163,7 @@ def test_a_worker_is_killed_while_nodes_start(cluster: Any, started: Path) -> No
 
 
 def test_another_cpuplan_on_the_workers(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "edition", lambda: "0.0.1 (of this test)")
+    monkeypatch.setattr(executors, "edition", lambda: "0.0.1 (of this test)")
     with scheduler(cluster.scheduler_address) as who, pytest.raises(CpuplanError) as caught:
         list(workers.results(Toy(_NUMBERS), who))
     (found,) = caught.value.diagnostics

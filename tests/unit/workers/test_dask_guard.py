@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.workers import dask, remote
+from cpuplan.workers import dask, executors
 
 
 class _Acting:
@@ -128,7 +128,7 @@ class _Answering:
 )
 def test_answers_that_are_none(answer: object, code: str) -> None:
     with pytest.raises(CpuplanError) as caught:
-        remote._received(_Answering(answer), "0.1.0")  # type: ignore[arg-type]
+        executors._received(_Answering(answer), "0.1.0")  # type: ignore[arg-type]
     (found,) = caught.value.diagnostics
     assert found.code == code
     assert len(found.message) < 500

@@ -8,13 +8,13 @@ from pathlib import Path
 _PROGRAM = """\
 import sys, threading
 sys.path = [path for path in sys.path if path]
-from cpuplan.workers import processes
+from cpuplan.workers import executors
 from cpuplan.workers.work import Work
 from tests.unit.workers.test_isolated import Doubled
 
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 if __name__ == "__main__":
-    print(*processes.each(Doubled(), [slice(0, 1), slice(1, 2)], 2))
+    print(*executors.in_processes(Doubled(), [slice(0, 1), slice(1, 2)], 2))
 """
 
 

@@ -20,7 +20,7 @@ from cpuplan.language.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.upstream.kubelet.config import types as kubelet_schema
 from cpuplan.write import emitted
-from cpuplan.write.readers import Reader
+from cpuplan.write.emitted import Reader
 from tests import named_cases
 from tests.machines.plans import plan, regular
 from tests.projects import REPOSITORY, make_project, run_in
@@ -241,7 +241,7 @@ def test_what_a_machine_config_carries_is_read_too(monkeypatch: pytest.MonkeyPat
 
 def test_equal_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     count = 0
-    read = emitted._read
+    read = emitted._read_again
 
     def counted(reader: Reader, data: bytes) -> Iterator[tuple[str, str]]:
         nonlocal count

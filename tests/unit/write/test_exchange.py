@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.write import exchange, stage, tree
+from cpuplan.write import exchange, tree
 from cpuplan.write.files import finish, write_file, write_tree
 from tests.git_projects import git
 
@@ -429,17 +429,17 @@ def test_interrupted_run_cleans_up(
     assert exchanged or content(out) == before
 
 
-def of_a_killed_run(out: Path, *, renames: bool) -> stage.Stage:
+def of_a_killed_run(out: Path, *, renames: bool) -> tree.Stage:
     """The stage of a run that was killed between the exchange and its settlement; by renames: in
     their middle.
     """
-    made = stage.stage_of(out)
-    stage.begin(made)
+    made = tree.stage_of(out)
+    tree.begin(made)
     shutil.copytree(out, made.tree)
     (made.tree / "planted").write_text("from the new tree")
     entries = {"nodes": tree.Entry(tree.FOLDER)}
-    stage.write_journal(
-        made, stage.Journal(made.tree.stat().st_ino, out.stat().st_ino, entries, frozenset())
+    tree.write_journal(
+        made, tree.Journal(made.tree.stat().st_ino, out.stat().st_ino, entries, frozenset())
     )
     out.rename(made.old)
     if not renames:
@@ -481,7 +481,7 @@ def test_a_stage_that_came_with_a_repository_is_not_touched(
         with pytest.raises(CpuplanError) as error:
             write_tree(here / "out", NEW)
         assert [each.code for each in error.value.diagnostics] == ["CP602"], folder
-        refused = stage.in_the_way(stage.stage_of(here / "out"))
+        refused = tree.in_the_way(tree.stage_of(here / "out"))
         assert refused
         assert refused.code == "CP602", folder
         assert {path: path.stat().st_mtime_ns for path in here.rglob("*")} == before, folder
@@ -525,8 +525,8 @@ def test_journals_that_are_none(tmp_path: Path, marked: bool) -> None:
         "\ud800",
     ):
         write_tree(out, OLD, force=True)
-        made = stage.stage_of(out)
-        (stage.begin if marked else lambda each: each.folder.mkdir())(made)
+        made = tree.stage_of(out)
+        (tree.begin if marked else lambda each: each.folder.mkdir())(made)
         shutil.copytree(out, made.tree)
         written = text.replace("NEW", str(out.stat().st_ino)).replace(
             "OLD", str(made.tree.stat().st_ino)
@@ -618,8 +618,8 @@ def test_a_lock_that_fails_at_the_last_moment_brings_the_old_tree_back(
 def test_what_a_killed_run_leaves_is_nothing_for_git(tmp_path: Path) -> None:
     out = tmp_path / "out"
     write_tree(out, OLD)
-    made = stage.stage_of(out)
-    stage.begin(made)
+    made = tree.stage_of(out)
+    tree.begin(made)
     made.tree.mkdir()
     (made.tree / "half").write_text("written")
     git(tmp_path, "init", "-q")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from cpuplan.base.emit import Flow, to_yaml
-from cpuplan.write import readback
+from cpuplan.write import emitted
 from tests.projects import REPOSITORY
 
 FILES = sorted((REPOSITORY / "out").rglob("*.yaml"))
@@ -31,8 +31,8 @@ TEXTS = (
 
 @pytest.fixture(autouse=True, params=[0, 40], ids=["divided to the end", "divided"])
 def short(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readback, "_SHORT", request.param)
-    readback.read.cache_clear()
+    monkeypatch.setattr(emitted, "_SHORT", request.param)
+    emitted.read.cache_clear()
 
 
 def whole(text: str) -> tuple[Any, bool]:
@@ -56,14 +56,14 @@ def some_value(choose: random.Random, depth: int) -> Any:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_files(path: Path) -> None:
     value = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    assert readback.document(path.read_bytes()) == (value, True)
+    assert emitted.document(path.read_bytes()) == (value, True)
 
 
 def test_values_of_any_shape() -> None:
     choose = random.Random(7)  # noqa: S311 - the same texts each time
     for _ in range(500):
         text = to_yaml(some_value(choose, 5), "a comment:")
-        assert readback.document(text.encode()) == whole(text), text
+        assert emitted.document(text.encode()) == whole(text), text
 
 
 def test_nothing_wrong_is_taken_for_right() -> None:
@@ -82,7 +82,7 @@ def test_nothing_wrong_is_taken_for_right() -> None:
             except (yaml.YAMLError, TypeError):
                 expected = None, False
             try:
-                found = readback.document(text.encode())
+                found = emitted.document(text.encode())
             except ValueError:
                 assert not expected[1], text
             else:
@@ -93,20 +93,20 @@ def test_nothing_wrong_is_taken_for_right() -> None:
 
 
 def test_a_document_begins_at_the_first_column() -> None:
-    assert not readback.document(b" a: 1\n").is_canonical
+    assert not emitted.document(b" a: 1\n").is_canonical
 
 
 def test_a_key_that_is_there_twice_is_not_what_is_written() -> None:
-    assert not readback.document(b"a:\n  b: 1\na:\n  b: 1\n").is_canonical
+    assert not emitted.document(b"a:\n  b: 1\na:\n  b: 1\n").is_canonical
 
 
 def test_the_line_of_a_mistake_is_that_of_the_whole_text() -> None:
     with pytest.raises(ValueError, match="line 3, column"):
-        readback.document(b'a:\n  b: 1\n  c: "\n')
+        emitted.document(b'a:\n  b: 1\n  c: "\n')
 
 
 def test_a_file_of_several_documents() -> None:
     first, second = {"kind": "A", "text": "x\n---\ny\n"}, {"kind": "B"}
     text = f"{to_yaml(first)}---\n{to_yaml(second)}"
-    assert readback.documents(text.encode()) == ([first, second], True)
-    assert not readback.documents(f"---\n{text}".encode()).is_canonical
+    assert emitted.documents(text.encode()) == ([first, second], True)
+    assert not emitted.documents(f"---\n{text}".encode()).is_canonical

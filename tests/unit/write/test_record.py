@@ -10,7 +10,7 @@ import pytest
 from cpuplan.base.files.cached import Sealed
 from cpuplan.diagnostics.source import Position
 from cpuplan.language.read import inputs
-from cpuplan.write import places, record
+from cpuplan.write import record
 from tests.git_projects import edit
 from tests.projects import make_project, run_in
 
@@ -211,7 +211,7 @@ def test_a_part_of_a_text_has_no_place(project: Path, capsys: Capture) -> None:
     sources, known = record._sources(texts), record.find(texts)
     assert known
     (finding,) = known.diagnostics
-    assert places.named([finding], sources)
+    assert record.name_places([finding], sources)
     inside = finding._replace(position=Position(INTENT, 1, 3, 4))
-    assert places.named([inside], sources) is None
-    assert places.named([finding._replace(position=None)], sources) == [(None, ())]
+    assert record.name_places([inside], sources) is None
+    assert record.name_places([finding._replace(position=None)], sources) == [(None, ())]

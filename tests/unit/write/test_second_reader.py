@@ -7,10 +7,11 @@ import pytest
 
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.language.read import yaml
-from cpuplan.write import format, second_reader  # noqa: A004
+from cpuplan.write import comments as second_reader
+from cpuplan.write import format  # noqa: A004
 from cpuplan.write.comments import comments
 from cpuplan.write.format import NotFormattable, canonical
-from cpuplan.write.inventory.splice import splice
+from cpuplan.write.inventory.merge import splice
 from tests.unit.write.inventory.test_update import NIC, run, server
 from tests.unit.write.test_comments import LIST, Made
 

@@ -3,18 +3,19 @@
 from collections.abc import Iterator
 
 from cpuplan.change.impact.impact import Impact, Step
-from cpuplan.change.impact.rules import apiobjects, unmanaged
-from cpuplan.change.impact.rules.context import Cluster, Context
-from cpuplan.change.impact.rules.differences import Half, changed, halves
-from cpuplan.change.impact.rules.openshift import platform as openshift
+from cpuplan.change.impact.rules import api_objects, unmanaged
+from cpuplan.change.impact.rules.inputs import Cluster, Context, Half, changed, halves
+from cpuplan.change.impact.rules.openshift import pools as openshift
 from cpuplan.change.impact.rules.table import RULES
-from cpuplan.change.impact.sides import Pair, Side
+from cpuplan.change.impact.snapshot import Pair, Snapshot
 
 #: A cluster of which nothing is known but what was compiled.
 _ALONE = Cluster()
 
 
-def steps(pair: Pair, before: Side, after: Side, context: Context | None = None) -> Iterator[Step]:
+def steps(
+    pair: Pair, before: Snapshot, after: Snapshot, context: Context | None = None
+) -> Iterator[Step]:
     """What happens to the nodes of a pair, in the order in which it happens.
 
     `context` is what their clusters have beside what was compiled; `context.of` reads it.
@@ -31,7 +32,7 @@ def _order(step: Step) -> int:
 
 def _steps(before: Half, after: Half, name: str, cluster: Cluster) -> Iterator[Step]:
     changes = changed(before, after)
-    yield from apiobjects.steps(before, after, name)
+    yield from api_objects.steps(before, after, name)
     was, is_now = _platform(before), _platform(after)
     if was and is_now and was != is_now:
         yield RULES["other-platform"].step("the platform of the target", before=was, after=is_now)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from cpuplan.change.impact.impact import Step
-from cpuplan.change.impact.rules.differences import Changed, Half, listed, origin_of, told, unequal
+from cpuplan.change.impact.rules.inputs import Changed, Half, listed, origin_of, told, unequal
 from cpuplan.change.impact.rules.table import RULES
 from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, slices, units
 from cpuplan.components.dra import claims, classes, driver

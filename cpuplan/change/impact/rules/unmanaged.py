@@ -1,12 +1,197 @@
-"""All that happens to nodes without an operator, on every platform but OpenShift."""
+"""All that happens to nodes without an operator, on every platform but OpenShift.
 
-from collections.abc import Iterator
+Files reach them by a delivery, Talos and Bottlerocket take settings only, and a kubelet refuses
+some state files after a change.
+"""
 
-from cpuplan.change.impact.impact import Step
-from cpuplan.change.impact.rules import deliveries, nodes, settings_only, statefiles
-from cpuplan.change.impact.rules.differences import Changed, Half
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from cpuplan.backends.deliveries import script
+from cpuplan.change.impact.impact import Impact, Step
+from cpuplan.change.impact.rules import nodes
+from cpuplan.change.impact.rules.inputs import (
+    Changed,
+    Half,
+    listed,
+    objects,
+    origin_of,
+    told,
+    unequal,
+)
 from cpuplan.change.impact.rules.table import RULES
+from cpuplan.components import kernel, kubelet
+from cpuplan.components.host import sysctl
 from cpuplan.plan.expected.state import Expected
+from cpuplan.simulate import statefiles
+from cpuplan.simulate.compiled import kubelet_alone
+
+#: Read by the first boot of a machine and never again, by the ends of their files.
+_FIRST_BOOT = {"butane": ".butane.yaml", "cloudInit": ".cloud-init.yaml", "ignition": ".ign"}
+#: What running nodes get.
+_ON_RUNNING_NODES = frozenset({"tree", "ansible", "nodeWright"})
+_SKYHOOK, _TEMPLATE = "10-skyhook-{}.yaml", "10-kubeadmconfigtemplate-{}.yaml"
+
+Files = Mapping[str, bytes]
+
+
+def forms(half: Half) -> dict[str, Files]:
+    """The forms in which a class gets its files, with these by path."""
+    if half.key is None:
+        return {}
+    cluster, name = half.key
+    files, folder = half.side.files, f"nodes/{cluster}/{name}"
+    found: dict[str, Files] = {}
+    tree = half.side.node_files(half.key)
+    if f"ansible/{cluster}/{name}.yaml" in files:
+        found["ansible"] = tree
+    elif tree:
+        found["tree"] = tree
+    for form, end in _FIRST_BOOT.items():
+        if folder + end in files:
+            found[form] = {form: files[folder + end]}
+    for form, place in (("nodeWright", "manifests"), ("clusterApi", "hosting/manifests")):
+        file = (_SKYHOOK if form == "nodeWright" else _TEMPLATE).format(name)
+        path = f"clusters/{cluster}/{place}/{file}"
+        if path in files:
+            found[form] = {form: files[path]}
+    return found
+
+
+def delivery_steps(
+    before: Half, after: Half, of_files: list[Step], units: tuple[str, str]
+) -> Iterator[Step]:
+    """What the deliveries do; `of_files` is what the files need, `units` the runtime's and the
+    kubelet's.
+    """
+    old, new = forms(before), forms(after)
+    differing = {form for form in new if old.get(form) != new[form]}
+    for form, make in _MAKERS.items():
+        if form in differing:
+            yield make(after)
+    if "ansible" in new:
+        installed = old.get("ansible") or old.get("tree", {})
+        yield from _ansible(installed, new["ansible"], of_files, units)
+    elif "tree" in new:
+        yield from of_files
+    read_once = differing & _FIRST_BOOT.keys()
+    if read_once and of_files and not new.keys() & (_ON_RUNNING_NODES | {"clusterApi"}):
+        yield RULES["first-boot-only"].step(listed(sorted(read_once)))
+
+
+def _ansible(
+    old: Files, new: Files, of_files: list[Step], units: tuple[str, str]
+) -> Iterator[Step]:
+    """The role restarts both programs whatever differs; what needs a reboot waits for one."""
+    yield from (step for step in of_files if step.impact != Impact.RESTART or _is_apart(step))
+    runtime, kubelet = units
+    because = listed(unequal(_without_loader(old), _without_loader(new)))
+    if not because:
+        return
+    yield RULES["ansible-restarts"].step(because, runtime=runtime, kubelet=kubelet)
+
+
+def _without_loader(tree: Files) -> Files:
+    """What the role copies: the line for other boot loaders is none of it."""
+    return {path: data for path, data in tree.items() if path != f"/{script.CMDLINE}"}
+
+
+def _is_apart(step: Step) -> bool:
+    """Whether it restarts something that the role does not."""
+    return step.rule in ("tuned-profile", "irqbalance")
+
+
+def _node_wright(_after: Half) -> Step:
+    return RULES["nodewright-reboot"].step("Skyhook: files of its package")
+
+
+def _cluster_api(after: Half) -> Step:
+    """The template has a name of its own for each content."""
+    name = ""
+    for each in objects(after.side, after.key[0] if after.key else "").values():
+        is_own = after.key and each.path.endswith(_TEMPLATE.format(after.key[1]))
+        name = each.id.name if is_own else name
+    return RULES["cluster-api-machines"].step("KubeadmConfigTemplate", name=name)
+
+
+_MAKERS: Mapping[str, Callable[[Half], Step]] = {
+    "nodeWright": _node_wright,
+    "clusterApi": _cluster_api,
+}
+
+
+#: By platform: the rule of each component, and the file that has its settings.
+RULES_OF: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "talos": {
+        kubelet.NAME: ("talos-kubelet", ".talos.yaml"),
+        sysctl.NAME: ("talos-sysctl", ".talos.yaml"),
+        kernel.NAME: ("talos-schematic", ".schematic.yaml"),
+    },
+    "bottlerocket": {
+        kubelet.NAME: ("bottlerocket-kubelet", ".bottlerocket.toml"),
+        sysctl.NAME: ("bottlerocket-sysctl", ".bottlerocket.toml"),
+        kernel.NAME: ("bottlerocket-boot", ".bottlerocket.toml"),
+    },
+}
+
+
+def settings_steps(
+    platform: str, before: Half, after: Half, changes: Iterable[Changed]
+) -> Iterator[Step]:
+    """What the platform does; a setting that none of its files says changes nothing."""
+    known, rules = tuple(changes), RULES_OF[platform]
+    differing = {end for _, end in rules.values() if _file(before, end) != _file(after, end)}
+    explained = set()
+    for component, (rule, end) in rules.items():
+        own = [each for each in known if each.component == component]
+        if own and end in differing:
+            explained.add(end)
+            yield RULES[rule].step(told(own), origin_of(own))
+    left = differing - explained
+    for component, (rule, end) in rules.items():
+        if end in left:
+            left.discard(end)
+            yield RULES[rule].step(f"{component}: {listed([end])}")
+
+
+def _file(half: Half, end: str) -> bytes | None:
+    if half.key is None:
+        return None
+    cluster, name = half.key
+    return half.side.files.get(f"nodes/{cluster}/{name}{end}")
+
+
+_CPU, _POLICY = "cpu_manager_state", "cpuManagerPolicy"
+#: Platforms that remove the file of the CPU manager where its policy changes, and no other
+#: (docs.siderolabs.com).
+_REMOVES_OF_OTHER_POLICY = frozenset({"talos"})
+#: Platforms of which it is not known.
+_MAY_REMOVE = frozenset({"bottlerocket"})
+
+
+def state_file_steps(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[Step]:
+    """What the state files of the plan before make necessary; nothing on OpenShift."""
+    new = after.state
+    if new is None or new.platform.removes_state_files:
+        return
+    own = [each for each in changes if each.component == kubelet.NAME]
+    if before.key is None:
+        if after.value(kubelet.NAME, _POLICY) == "static":
+            yield RULES["state-file-new-node"].step(f"kubelet {_POLICY}", origin_of(own))
+        return
+    old = before.state
+    if old is None:
+        if own:
+            yield RULES["state-file-maybe"].step(told(own), origin_of(own), file=_CPU)
+        return
+    because = told(own) or "the offlined CPUs"
+    policy = before.value(kubelet.NAME, _POLICY) != after.value(kubelet.NAME, _POLICY)
+    for refusal in statefiles.refusals(kubelet_alone(old), kubelet_alone(new)):
+        name = new.release.platform
+        if refusal.file == _CPU and policy and name in _REMOVES_OF_OTHER_POLICY:
+            continue
+        rule = RULES["state-file-maybe" if name in _MAY_REMOVE else "state-file"]
+        yield rule.step(f"{because}{refusal.when}", origin_of(own), file=refusal.file)
+
 
 _RUNTIMES = ("crio", "containerd")
 
@@ -21,15 +206,15 @@ def steps(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[S
     state = after.state
     platform = state.release.platform if state else ""
     yield from nodes.of_settings(of_api)
-    if platform in settings_only.RULES_OF:
-        made = list(settings_only.steps(platform, before, after, others))
+    if platform in RULES_OF:
+        made = list(settings_steps(platform, before, after, others))
         yield from made
-        yield from statefiles.steps(before, after, changes) if made else ()
+        yield from state_file_steps(before, after, changes) if made else ()
         return
     yield from _runtime(before, state)
     unit = nodes.kubelet_service(after)
-    files = [*statefiles.steps(before, after, changes), *nodes.steps(before, after, others, unit)]
-    yield from deliveries.steps(before, after, files, (_runtime_unit(state, unit), unit))
+    files = [*state_file_steps(before, after, changes), *nodes.steps(before, after, others, unit)]
+    yield from delivery_steps(before, after, files, (_runtime_unit(state, unit), unit))
 
 
 def _runtime(before: Half, state: Expected | None) -> Iterator[Step]:

@@ -18,7 +18,7 @@ from cpuplan.cli.output import (
 if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.git.repository import Repository
-    from cpuplan.gitops.premerge.merging import Merge
+    from cpuplan.gitops.merging import Merge
 
 
 @click.command()
@@ -39,7 +39,8 @@ def command(ref: str | None, strict: bool, output_format: str) -> int:
     not.
     """
     from cpuplan.git.door import opened
-    from cpuplan.gitops.premerge import merging, snapshot
+    from cpuplan.gitops import merging
+    from cpuplan.gitops import project as snapshot
 
     with opened(settings().root) as repository:
         merged = merging.merge(repository, ref)
@@ -65,7 +66,8 @@ def _judge(
     """What is wrong with the merged project beside what is `known`, and how large it is."""
     from cpuplan import pipeline
     from cpuplan.cli.workers import making
-    from cpuplan.gitops.premerge import merging, snapshot
+    from cpuplan.gitops import merging
+    from cpuplan.gitops import project as snapshot
 
     shown = f"the merge of {merged.ref}"
     with (

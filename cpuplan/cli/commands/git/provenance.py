@@ -22,8 +22,8 @@ def command() -> int:
     `cpuplan publish` adds it to what it publishes; sign it with the tools for in-toto statements.
     out/ must be what the inputs give. Exit code 3: it is out of date.
     """
-    from cpuplan.cli.compiled import compile_again, differences
-    from cpuplan.gitops.publish import provenance
+    from cpuplan.cli.compilation import compile_again, differences
+    from cpuplan.gitops import provenance
 
     done = compile_again()
     if done is None:

@@ -18,8 +18,8 @@ from cpuplan.cli.output import (
 
 if TYPE_CHECKING:
     from cpuplan.git.repository import Repository
-    from cpuplan.gitops.publish.publishing import Published, Request
-    from cpuplan.gitops.publish.source import Source
+    from cpuplan.gitops.provenance import Source
+    from cpuplan.gitops.publishing import Published, Request
     from cpuplan.pipeline import Compiled, Project
 
 
@@ -88,9 +88,9 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     out/ must be what the inputs give (`cpuplan compile`), and the inputs must be committed. Exit
     code 3: out/ is out of date.
     """
-    from cpuplan.cli.compiled import compile_again, differences
+    from cpuplan.cli.compilation import compile_again, differences
     from cpuplan.cli.scope import Scope
-    from cpuplan.gitops.publish import source
+    from cpuplan.gitops import provenance
 
     done = compile_again(output_format)
     if done is None:
@@ -101,13 +101,13 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     if stale := [*differences(project, compiled)]:
         print_diagnostics([*compiled.diagnostics, *stale], output_format)
         return 3
-    origin = source.of(project.inputs)
+    origin = provenance.source_of(project.inputs)
     if origin.dirty and not allow_dirty:
         print_diagnostics([*compiled.diagnostics, *origin.dirty], output_format)
         note("nothing was published")
         return 1
     from cpuplan.git.door import opened
-    from cpuplan.gitops.publish.publishing import publish
+    from cpuplan.gitops.publishing import publish
 
     place = repository or settings().root
     with opened(place, bare=True, writes=True) as target:
@@ -133,10 +133,9 @@ def _request(
     branch: str | None,
 ) -> "Request":
     from cpuplan import __version__
-    from cpuplan.change.impact.rules import context
-    from cpuplan.gitops.publish import provenance
-    from cpuplan.gitops.publish.message import Origin
-    from cpuplan.gitops.publish.publishing import Request
+    from cpuplan.change.impact.rules import inputs
+    from cpuplan.gitops import provenance
+    from cpuplan.gitops.publishing import Origin, Request
 
     deliveries = project.documents.of_kind("Delivery")
     if branch is None and not deliveries:
@@ -145,7 +144,7 @@ def _request(
         files=compiled.files,
         clusters=(),
         provenance=provenance.of(compiled.files, project.inputs),
-        context=context.of(project.classes),
+        context=inputs.context_of(project.classes),
         origin=Origin(origin.commit, bool(origin.dirty), project.inputs.digest(), __version__),
         repository=target,
         branch=branch if branch is not None else str(deliveries[0].spec.revision),

@@ -18,8 +18,8 @@ from cpuplan.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from cpuplan.gitops.publish.provenance import Provenance
-    from cpuplan.gitops.publish.verification import Tree
+    from cpuplan.gitops.provenance import Provenance
+    from cpuplan.gitops.verification import Tree
 
 
 @click.command()
@@ -55,11 +55,11 @@ def command(
     cpuplan did not write, are reported. Exit code 0: all files are what the inputs give; 3: some
     are not; 1: the inputs have errors.
     """
-    from cpuplan.cli.compiled import compile_again
+    from cpuplan.cli.compilation import compile_again
     from cpuplan.diagnostics import diagnose
     from cpuplan.diagnostics.source import Position
     from cpuplan.fleet import lock
-    from cpuplan.gitops.publish import provenance, verification
+    from cpuplan.gitops import provenance, verification
     from cpuplan.language.read.inputs import LOCK_PATH
 
     if folder is not None and ref is None:
@@ -94,7 +94,7 @@ def _statement(path: Path | None) -> "Provenance | None":
         return None
     from cpuplan.base.files import Unreadable, read_regular
     from cpuplan.diagnostics import CpuplanError
-    from cpuplan.gitops.publish import provenance
+    from cpuplan.gitops import provenance
     from cpuplan.language.read.files import refusal
 
     try:
@@ -105,7 +105,7 @@ def _statement(path: Path | None) -> "Provenance | None":
 
 
 def _tree(ref: str | None, folder: str | None) -> "Tree":
-    from cpuplan.gitops.publish import verification
+    from cpuplan.gitops import verification
 
     root = settings().root
     if ref is None:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from cpuplan import backends
-from cpuplan.backends.argocd import health
+from cpuplan.backends import argocd
 from cpuplan.language.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.machines.plans import plan
@@ -60,7 +60,7 @@ def answer(kind: str, data: dict[str, Any]) -> dict[str, Any]:
         if name not in LIBRARIES:
             names[name] = None
     names.obj = table(lua, data)
-    return dict(lua.execute(health.script(kind)))
+    return dict(lua.execute(argocd.health_script(kind)))
 
 
 def table(lua: Any, value: Any) -> Any:
@@ -82,7 +82,7 @@ def test_health(kind: str, path: str, expected: dict[str, str]) -> None:
 
 
 def test_each_check_is_tested_and_written() -> None:
-    kinds = {kind for _, kind in health.CHECKED}
+    kinds = {kind for _, kind in argocd.HEALTH_CHECKED}
     assert {kind for kind, _, _ in cases()} == kinds
     scripts = REPOSITORY / "templates" / "argocd" / "health"
     assert {path.stem for path in scripts.iterdir()} == kinds
@@ -93,7 +93,7 @@ def test_every_input_is_used() -> None:
     assert used == {path.relative_to(FOLDER) for path in FOLDER.glob("*/testdata/*.yaml")}
 
 
-@pytest.mark.parametrize("kind", [kind for _, kind in health.CHECKED])
+@pytest.mark.parametrize("kind", [kind for _, kind in argocd.HEALTH_CHECKED])
 @pytest.mark.parametrize("data", [{}, {"metadata": {}, "spec": {}, "status": {}}])
 def test_an_object_without_anything_is_not_degraded(kind: str, data: dict[str, Any]) -> None:
     assert answer(kind, data)["status"] in ("Progressing", "Healthy")
@@ -124,7 +124,7 @@ def test_only_kinds_that_are_compiled_are_checked() -> None:
         f"resource.customizations.health.{each['group']}_{each['kind']}" for each in of_operator
     } == keys
     checks = {each["kind"]: each["check"] for each in of_operator}
-    assert checks["Tuned"] == health.script("Tuned")
+    assert checks["Tuned"] == argocd.health_script("Tuned")
 
 
 def test_nothing_is_written_unless_it_is_asked_for() -> None:

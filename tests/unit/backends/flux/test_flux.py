@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from cpuplan import backends
-from cpuplan.backends.argocd import health as of_argo_cd
-from cpuplan.backends.flux import health
+from cpuplan.backends import argocd as of_argo_cd
+from cpuplan.backends import flux
 from cpuplan.language.model.delivery import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.write import emitted
@@ -26,8 +26,8 @@ POOL = plan(
 #: What Flux says where Argo CD says this; it has no word for what waits.
 MEANING = {"Healthy": "current", "Suspended": "current", "Degraded": "failed"}
 CHECKS = {
-    kind: {each["kind"]: each for each in health.expressions(health._CHECKS)}[kind]
-    for _, kind in health._CHECKS
+    kind: {each["kind"]: each for each in flux.health_expressions(flux._CHECKS)}[kind]
+    for _, kind in flux._CHECKS
 }
 
 
@@ -74,7 +74,7 @@ def test_flux_says_the_same_as_argo_cd(kind: str, path: str, expected: dict[str,
 
 
 def test_every_kind_that_argo_cd_checks_is_checked() -> None:
-    assert set(CHECKS) | {"Tuned"} == {kind for _, kind in of_argo_cd.CHECKED}
+    assert set(CHECKS) | {"Tuned"} == {kind for _, kind in of_argo_cd.HEALTH_CHECKED}
 
 
 def test_a_cluster_gets_its_folder() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from cpuplan.change.impact.impact import Impact, Step
-from cpuplan.change.impact.sides import Pair, Side
+from cpuplan.change.impact.snapshot import Pair, Snapshot
 from cpuplan.plan.setting import Cost
 
 _IMPACTS = {
@@ -13,7 +13,7 @@ _IMPACTS = {
 }
 
 
-def steps(pair: Pair, before: Side, after: Side, context: object = None) -> Iterator[Step]:
+def steps(pair: Pair, before: Snapshot, after: Snapshot, context: object = None) -> Iterator[Step]:
     """A step for each setting that differs; none for nodes that come or go.
 
     `context` is for the rules of platforms: what clusters have beside what was compiled.

@@ -3,7 +3,14 @@
 from dataclasses import replace
 
 from cpuplan.backends import of, state
-from cpuplan.change.impact.capacity import Capacity, NumaNode, Room, capacity, exclusive, rooms
+from cpuplan.change.impact.comparison import (
+    Capacity,
+    NumaNode,
+    Room,
+    capacity,
+    exclusive,
+    rooms_for_pods,
+)
 from cpuplan.components.nri import types
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.state import Expected
@@ -36,8 +43,8 @@ def test_nothing_is_aligned_without_a_policy() -> None:
 
 def test_fewer_pods_of_a_workload_fit() -> None:
     before, after = aligned("0,8"), aligned("0-2,8")
-    assert list(rooms(after, expected(before), expected(after))) == [Room("upf", 2, 4, 3)]
-    assert list(rooms(after, expected(after), expected(after))) == []
+    assert list(rooms_for_pods(after, expected(before), expected(after))) == [Room("upf", 2, 4, 3)]
+    assert list(rooms_for_pods(after, expected(after), expected(after))) == []
 
 
 def test_who_else_gives_out_cpus_is_told() -> None:

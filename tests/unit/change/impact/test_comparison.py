@@ -9,7 +9,7 @@ import pytest
 
 from cpuplan import pipeline
 from cpuplan.change.impact.comparison import Comparison, compare
-from cpuplan.change.impact.sides import Side
+from cpuplan.change.impact.snapshot import Snapshot
 from cpuplan.pipeline import Compiled, Project
 from tests import named_cases, plan_cases
 from tests.plan_cases import Case, Edit
@@ -39,7 +39,7 @@ def sample(*edits: Edit) -> tuple[Project, Compiled]:
 
 def compared(before: tuple[Edit, ...], after: tuple[Edit, ...]) -> Comparison:
     (_, old), (project, new) = sample(*before), sample(*after)
-    sides = Side(old.files), Side(new.files)
+    sides = Snapshot(old.files), Snapshot(new.files)
     return compare(project, new.plan, sides, by_cost.steps)
 
 
@@ -47,7 +47,9 @@ def compared(before: tuple[Edit, ...], after: tuple[Edit, ...]) -> Comparison:
 def test_equal_trees_have_an_empty_plan(name: str) -> None:
     made = named_cases.compiled(name)
     project = pipeline.load(named_cases.FOLDER / name)
-    found = compare(project, made.plan, (Side(made.files), Side(dict(made.files))), by_cost.steps)
+    found = compare(
+        project, made.plan, (Snapshot(made.files), Snapshot(dict(made.files))), by_cost.steps
+    )
     assert found.is_empty
     assert not found.impact
     assert found.fleet.before == found.fleet.after
@@ -56,7 +58,7 @@ def test_equal_trees_have_an_empty_plan(name: str) -> None:
 @pytest.mark.parametrize("names", list(pairwise(named_cases.CASES)), ids="-to-".join)
 def test_any_two_trees_are_compared_both_ways(names: tuple[str, str]) -> None:
     first, second = map(named_cases.compiled, names)
-    before, after = Side(first.files), Side(second.files)
+    before, after = Snapshot(first.files), Snapshot(second.files)
     project, other = (pipeline.load(named_cases.FOLDER / name) for name in names)
     there = compare(other, second.plan, (before, after), by_cost.steps)
     back = compare(project, first.plan, (after, before), by_cost.steps)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from cpuplan.change.impact import objects
-from cpuplan.change.impact.earlier import Object, ObjectId
-from cpuplan.change.impact.objects import How, ObjectChange
+from cpuplan.change.impact import changes
+from cpuplan.change.impact.changes import How, ObjectChange
+from cpuplan.change.impact.snapshot import Object, ObjectId
 
 
 def made(name: str, kind: str = "RuntimeClass", **fields: Any) -> dict[ObjectId, Object]:
@@ -17,7 +17,9 @@ def made(name: str, kind: str = "RuntimeClass", **fields: Any) -> dict[ObjectId,
 def test_come_change_and_go() -> None:
     before = made("a", handler="x") | made("b", handler="x")
     after = made("b", handler="y") | made("c", handler="z")
-    found = [(each.id.name, each.how, each.fields) for each in objects.changes(before, after)]
+    found = [
+        (each.id.name, each.how, each.fields) for each in changes.object_changes(before, after)
+    ]
     assert found == [
         ("a", How.GOES, ()),
         ("b", How.CHANGES, ("handler",)),
@@ -26,7 +28,7 @@ def test_come_change_and_go() -> None:
 
 
 def test_other_content_under_another_name_is_another_object() -> None:
-    found = objects.changes(made("a", handler="x"), made("b", handler="y"))
+    found = changes.object_changes(made("a", handler="x"), made("b", handler="y"))
     assert [each.how for each in found] == [How.GOES, How.COMES]
 
 
@@ -42,22 +44,22 @@ def test_a_name_that_is_said_inside_too(old: str, new: str, says: str) -> None:
     words = {"50-du-x": "du", "50-ran-x": "ran"}
     before = made(old, summary=says.format(old, words.get(old)))
     after = made(new, summary=says.format(new, words.get(new)))
-    (change,) = objects.changes(before, after)
+    (change,) = changes.object_changes(before, after)
     assert change == ObjectChange(next(iter(after)), How.RENAMED, was=old)
 
 
 def test_a_node_is_its_name() -> None:
-    found = objects.changes(made("n0", "Node"), made("n1", "Node"))
+    found = changes.object_changes(made("n0", "Node"), made("n1", "Node"))
     assert [each.how for each in found] == [How.GOES, How.COMES]
 
 
 def test_fields_of_lists_are_called_by_name() -> None:
     before = {"files": [{"path": "/a", "mode": 1}, {"path": "/b"}], "args": ["x", "y"]}
     after = {"files": [{"path": "/b"}, {"path": "/a", "mode": 2}], "args": ["y", "x"]}
-    found = list(objects.differing(before, after))
+    found = list(changes.differing(before, after))
     assert found == ["args", "files[/a].mode", "files"]
 
 
 def test_equal_objects_do_not_differ() -> None:
     same = made("a", files=[{"path": "/a"}], args=["x"])
-    assert objects.changes(same, same) == ()
+    assert changes.object_changes(same, same) == ()

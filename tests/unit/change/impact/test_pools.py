@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.change.impact import pools
-from cpuplan.change.impact.pools import Move, PoolChange
+from cpuplan.change.impact import changes
+from cpuplan.change.impact.changes import Move, PoolChange
 
 LAYOUTS = st.dictionaries(
     st.sampled_from(["reserved", "shared", "isolated", "isolated.dpdk", "bestEffort"]),
@@ -20,7 +20,7 @@ def cpus(text: str) -> CpuSet:
 def test_moves_name_the_partition_without_its_pool() -> None:
     before = {"reserved": cpus("0"), "isolated": cpus("1-3"), "isolated.dpdk": cpus("3")}
     after = {"reserved": cpus("0-1"), "isolated": cpus("2-3"), "isolated.dpdk": cpus("2-3")}
-    assert pools.moves(before, after) == (
+    assert changes.moves(before, after) == (
         Move(cpus("1"), ("isolated",), ("reserved",)),
         Move(cpus("2"), ("isolated",), ("isolated.dpdk",)),
     )
@@ -28,12 +28,12 @@ def test_moves_name_the_partition_without_its_pool() -> None:
 
 def test_a_cpu_that_is_gone_moves_to_nothing() -> None:
     before, after = {"reserved": cpus("0-1")}, {"reserved": cpus("0")}
-    assert pools.moves(before, after) == (Move(cpus("1"), ("reserved",), ()),)
+    assert changes.moves(before, after) == (Move(cpus("1"), ("reserved",), ()),)
 
 
 def test_changes_have_pools_that_come_and_go() -> None:
     before, after = {"shared": cpus("1")}, {"reserved": cpus("1")}
-    assert pools.changes(before, after) == (
+    assert changes.pool_changes(before, after) == (
         PoolChange("reserved", cpus(""), cpus("1")),
         PoolChange("shared", cpus("1"), cpus("")),
     )
@@ -41,19 +41,19 @@ def test_changes_have_pools_that_come_and_go() -> None:
 
 def test_layout_has_pools_and_sets() -> None:
     plan = {"pools": {"reserved": {"cpus": "0"}}, "sets": {"other": {"cpus": "0-1"}}}
-    assert pools.layout(plan) == {"reserved": cpus("0"), "other": cpus("0-1")}
-    assert pools.layout(None) == {}
+    assert changes.layout(plan) == {"reserved": cpus("0"), "other": cpus("0-1")}
+    assert changes.layout(None) == {}
 
 
 @given(LAYOUTS, LAYOUTS)
 def test_the_reverse_swaps_the_ends(before: dict[str, CpuSet], after: dict[str, CpuSet]) -> None:
-    there, back = pools.moves(before, after), pools.moves(after, before)
+    there, back = changes.moves(before, after), changes.moves(after, before)
     assert [(each.cpus, each.after, each.before) for each in there] == [tuple(m) for m in back]
-    swapped = {(each.name, each.after, each.before) for each in pools.changes(before, after)}
-    assert swapped == {tuple(each) for each in pools.changes(after, before)}
+    swapped = {(each.name, each.after, each.before) for each in changes.pool_changes(before, after)}
+    assert swapped == {tuple(each) for each in changes.pool_changes(after, before)}
 
 
 @given(LAYOUTS)
 def test_nothing_moves_between_equal_layouts(layout: dict[str, CpuSet]) -> None:
-    assert not pools.moves(layout, layout)
-    assert not pools.changes(layout, layout)
+    assert not changes.moves(layout, layout)
+    assert not changes.pool_changes(layout, layout)

@@ -5,12 +5,11 @@ from typing import Any
 import pytest
 
 from cpuplan.base.emit import to_json
-from cpuplan.change.impact import limits, waves
+from cpuplan.change.impact import rollout
 from cpuplan.change.impact.comparison import Change, Comparison, Fleet
 from cpuplan.change.impact.impact import Impact, Step
-from cpuplan.change.impact.rollout import Limit, is_limit, rounds
-from cpuplan.change.impact.sides import Pair, Side
-from cpuplan.change.impact.waves import Wave, Waves
+from cpuplan.change.impact.rollout import Limit, Wave, Waves, is_limit, rounds
+from cpuplan.change.impact.snapshot import Pair, Snapshot
 from cpuplan.language.model.rollout import Rollout
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.plan import Wave as Found
@@ -43,7 +42,7 @@ def changed(node: ConfiguredPlan, impact: Impact, nodes: tuple[str, ...] = NODES
 def told(impact: Impact, asked: str = "1", nodes: tuple[str, ...] = NODES) -> list[object]:
     """Wave, nodes at once and rounds of an intent on plain nodes."""
     node = configured()
-    found = rounds(changed(node, impact, nodes), Plan((node,)), (Side({}), Side({})), asked)
+    found = rounds(changed(node, impact, nodes), Plan((node,)), (Snapshot({}), Snapshot({})), asked)
     return [(each.wave, each.at_once, each.number) for each in found]
 
 
@@ -74,7 +73,7 @@ def test_a_percentage_is_of_all_nodes_of_the_intent() -> None:
 
 def test_waves_go_in_their_order_and_what_is_in_none_last(monkeypatch: pytest.MonkeyPatch) -> None:
     stated = (Wave(0, "two", ("n8", "n9"), "2"), Wave(1, "canary", ("n0", "n8")))
-    monkeypatch.setattr(waves, "of", lambda _node: Waves(stated, "4"))
+    monkeypatch.setattr(rollout, "of", lambda _node: Waves(stated, "4"))
     assert told(Impact.REBOOT) == [("two", 2, 1), ("canary", 1, 1), ("", 4, 2)]
 
 
@@ -82,36 +81,38 @@ def test_waves_go_in_their_order_and_what_is_in_none_last(monkeypatch: pytest.Mo
 def test_the_object_of_a_pool_has_its_limit(stated: bytes, at_once: int) -> None:
     node = configured("openshift")
     path = f"clusters/{node.node_class.cluster}/manifests/00-machineconfigpool-worker.yaml"
-    sides = Side({}), Side({path: POOL % stated})
+    sides = Snapshot({}), Snapshot({path: POOL % stated})
     (found,) = rounds(changed(node, Impact.REBOOT), Plan((node,)), sides, "7")
     assert (found.is_pool, found.group, found.at_once) == (True, "worker", at_once)
 
 
 def test_a_pool_without_an_object_goes_node_by_node() -> None:
     node = configured("openshift")
-    (found,) = rounds(changed(node, Impact.REBOOT), Plan((node,)), (Side({}), Side({})), "7")
+    (found,) = rounds(
+        changed(node, Impact.REBOOT), Plan((node,)), (Snapshot({}), Snapshot({})), "7"
+    )
     assert found.at_once == 1
 
 
 def test_nodes_that_are_gone_go_with_the_pool_that_they_had() -> None:
     was = {**PLAN, "class": "a", "intent": "ran", "pool": "worker", "nodes": ["n0"]}
-    before = Side({".cpuplan/classes/lab/a.json": to_json(was).encode()})
+    before = Snapshot({".cpuplan/classes/lab/a.json": to_json(was).encode()})
     change = Change(
         Pair(("lab", "a"), None, "lab", ("n0", "n1")), (Step(Impact.REBOOT, "it", "x", "rule"),)
     )
     whole = Comparison((change,), {}, (), {}, Fleet(0, 0, 0), 1)
-    (found,) = rounds(whole, Plan(()), (before, Side({})), "7")
+    (found,) = rounds(whole, Plan(()), (before, Snapshot({})), "7")
     assert (found.group, found.is_pool, found.nodes, found.number) == ("worker", True, 2, 2)
 
 
 def test_an_impact_above_what_a_rollout_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     node = configured()
-    monkeypatch.setattr(waves, "of", lambda _node: Waves(max_impact="drain"))
+    monkeypatch.setattr(rollout, "of", lambda _node: Waves(max_impact="drain"))
     plan = Plan((node,))
-    found = list(limits.check(changed(node, Impact.REBOOT), plan, lambda _: None, "reboot"))
+    found = list(rollout.check_limits(changed(node, Impact.REBOOT), plan, lambda _: None, "reboot"))
     assert [each.code for each in found] == ["CP683"]
     assert f"rollout.maxImpact of intent {node.node_class.intent}" in found[0].message
-    assert not list(limits.check(changed(node, Impact.DRAIN), plan, lambda _: None, None))
+    assert not list(rollout.check_limits(changed(node, Impact.DRAIN), plan, lambda _: None, None))
 
 
 def stating(rollout: dict[str, Any]) -> ConfiguredPlan:
@@ -127,15 +128,15 @@ def stating(rollout: dict[str, Any]) -> ConfiguredPlan:
 def test_a_rollout_is_read_where_an_intent_states_one() -> None:
     canary = {"name": "canary", "nodes": ["n0"], "maxUnavailable": "20%"}
     node = stating({"waves": [canary], "maxUnavailable": 2, "maxImpact": "drain"})
-    assert waves.of(node) == Waves((Wave(0, "canary", ("n0",), "20%"),), "2", "drain")
-    assert waves.of(configured()) == Waves()
+    assert rollout.waves_of(node) == Waves((Wave(0, "canary", ("n0",), "20%"),), "2", "drain")
+    assert rollout.waves_of(configured()) == Waves()
 
 
 def test_whole_clusters_go_in_the_order_of_their_waves() -> None:
     stated = [{"name": "early", "clusters": ["other"]}, {"name": "late", "maxUnavailable": 5}]
     node = stating({"waves": [*stated, {"name": "canary", "nodes": ["n0"]}]})
-    assert waves.of(node).of_cluster == Wave(1, "late", (), "5")
-    found = rounds(changed(node, Impact.REBOOT), Plan((node,)), (Side({}), Side({})), "1")
+    assert rollout.waves_of(node).of_cluster == Wave(1, "late", (), "5")
+    found = rounds(changed(node, Impact.REBOOT), Plan((node,)), (Snapshot({}), Snapshot({})), "1")
     assert [(each.wave, each.nodes, each.at_once) for each in found] == [
         ("canary", 1, 1),
         ("late", 9, 5),

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from cpuplan.change.impact import settings
-from cpuplan.change.impact.settings import Cause, Causes, SettingChange
+from cpuplan.change.impact import changes as settings
+from cpuplan.change.impact.changes import Cause, Causes, SettingChange
 from cpuplan.diagnostics.source import Position
 
 #: The only statement of today's documents that has a line.
@@ -27,7 +27,7 @@ def plan(shared: str, *of: dict[str, Any], intent: str = "du") -> dict[str, Any]
 
 
 def changes(before: dict[str, Any], after: dict[str, Any]) -> tuple[SettingChange, ...]:
-    return settings.changes(before, after, Causes(before, after, LINES.get))
+    return settings.setting_changes(before, after, Causes(before, after, LINES.get))
 
 
 def test_a_changed_reason_is_the_cause() -> None:

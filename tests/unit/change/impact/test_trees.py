@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cpuplan.base.emit import to_json
-from cpuplan.change.impact import trees
-from cpuplan.change.impact.trees import Tree
+from cpuplan.change.impact import snapshot
+from cpuplan.change.impact.snapshot import Tree
 from cpuplan.diagnostics import CpuplanError
 
 HEAD = "# cpuplan manifest 2: the files of this folder that cpuplan owns\n"
@@ -33,7 +33,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
 
 def codes(folder: Path) -> list[str]:
     with pytest.raises(CpuplanError) as raised:
-        trees.of_folder(folder)
+        snapshot.tree_of_folder(folder)
     return [each.code for each in raised.value.diagnostics]
 
 
@@ -41,18 +41,18 @@ def test_foreign_files_and_notes_are_left_out(tmp_path: Path) -> None:
     owned = {CLASS: to_json(PLAN), "nodes/lab/main/cmdline": "a"}
     notes = {".cpuplan/manifest": HEAD + "\n".join(owned), ".cpuplan/written": "x"}
     folder = write(tmp_path, {**owned, **notes, "nodes/lab/main/mine": "b"})
-    tree = trees.of_folder(folder)
+    tree = snapshot.tree_of_folder(folder)
     assert tree.name == tree.source == str(folder)
     assert tree.files.keys() == owned.keys()
 
 
 def test_without_a_manifest_all_files_count(tmp_path: Path) -> None:
     folder = write(tmp_path, {CLASS: to_json(PLAN), "more": ""})
-    assert trees.of_folder(folder).files.keys() == {CLASS, "more"}
+    assert snapshot.tree_of_folder(folder).files.keys() == {CLASS, "more"}
 
 
 def test_an_empty_folder_is_nothing_compiled(tmp_path: Path) -> None:
-    assert trees.of_folder(tmp_path).files == {}
+    assert snapshot.tree_of_folder(tmp_path).files == {}
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
@@ -137,19 +137,19 @@ NO_OBJECTS = (
 def test_only_objects_that_differ_are_looked_at(folder: str, wrong: bytes) -> None:
     path = f"clusters/lab/{folder}/a.yaml"
     tree = Tree("a", "a", {path: wrong})
-    trees.check_objects(tree, {path: wrong})
+    snapshot.check_objects(tree, {path: wrong})
     with pytest.raises(CpuplanError) as raised:
-        trees.check_objects(tree, {})
+        snapshot.check_objects(tree, {})
     assert [each.code for each in raised.value.diagnostics] == ["CP682"]
 
 
 def test_a_damaged_object_is_reported_at_its_line(tmp_path: Path) -> None:
     path = "clusters/lab/manifests/a.yaml"
     tree = Tree("out", "out", {path: OBJECT + b"spec: 1\n"}, tmp_path)
-    trees.check_objects(tree, {})
+    snapshot.check_objects(tree, {})
     tree.files[path] = OBJECT.replace(b"{name: a}", b"\n  name: a\n  labels: x")  # type: ignore[index]
     with pytest.raises(CpuplanError) as raised:
-        trees.check_objects(tree, {})
+        snapshot.check_objects(tree, {})
     (found,) = raised.value.diagnostics
     assert str(found.position) == f"{tmp_path}/{path}:5:11"
     assert "metadata.labels is not a mapping or null" in found.message

@@ -9,9 +9,9 @@ import pytest
 
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.emit import to_yaml
-from cpuplan.change.restore import arguments, cpus
-from cpuplan.change.restore.plans import Planned
-from cpuplan.change.restore.wholes import by_numbering
+from cpuplan.change.restore import cpus, reductions
+from cpuplan.change.restore.full_machine import by_numbering
+from cpuplan.change.restore.reductions import Planned
 from cpuplan.importers import documents
 from cpuplan.importers.base import Imported, Node
 from cpuplan.importers.documents.layout import hardware_spec
@@ -119,7 +119,7 @@ def test_numbering_that_proves_nothing() -> None:
     ],
 )
 def test_memory_of_boot_arguments(line: str, taken: int, limit: int | None) -> None:
-    assert (arguments.memory_taken(line), arguments.memory_limit(line)) == (taken, limit)
+    assert (reductions.memory_taken(line), reductions.memory_limit(line)) == (taken, limit)
 
 
 def test_huge_pages_of_boot_arguments() -> None:
@@ -127,4 +127,4 @@ def test_huge_pages_of_boot_arguments() -> None:
         "hugepages=3 default_hugepagesz=1G hugepagesz=2M "
         "hugepages=0:4,1:6 hugepagesz=1G hugepages=x"
     )
-    assert arguments.huge_pages(line) == {2048: 10, 1048576: 3}
+    assert reductions.huge_pages(line) == {2048: 10, 1048576: 3}

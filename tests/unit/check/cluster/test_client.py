@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.cluster.kinds import KINDS
+from cpuplan.check.cluster.objects import KINDS
 from cpuplan.check.cluster.reading import AnswerError, UnreachableError
 from cpuplan.check.cluster.reading import Path as Where
 from tests.api_http import TOKEN, Api, kubeconfig, serving

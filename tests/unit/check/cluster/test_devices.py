@@ -7,13 +7,12 @@ import pytest
 
 from cpuplan.base.emit import to_yaml
 from cpuplan.check.cluster.devices import devices
-from cpuplan.check.cluster.objects import Objects
-from cpuplan.check.cluster.subject import Subject
+from cpuplan.check.cluster.objects import Objects, Subject
 from cpuplan.components.dra import slices
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.answer import Answer, Verdict
-from cpuplan.simulate.koordinatorfiles.objects import objects
+from cpuplan.simulate.files.objects import objects
 from tests.checked import expected
 from tests.machines.plans import no_position, plan
 from tests.unit.components.dra.test_driver import planned

@@ -6,16 +6,15 @@ from typing import Any
 import pytest
 
 from cpuplan.base.emit import to_yaml
-from cpuplan.check.cluster.koordinator.published import check
-from cpuplan.check.cluster.objects import Objects
-from cpuplan.check.cluster.subject import Subject
+from cpuplan.check.cluster.koordinator import check
+from cpuplan.check.cluster.objects import Objects, Subject
 from cpuplan.components.koordinator import node
 from cpuplan.components.published.nrt import node_resource_topology
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected import topologies
 from cpuplan.plan.expected.answer import Verdict
-from cpuplan.simulate.koordinatorfiles.objects import objects
+from cpuplan.simulate.files.objects import objects
 from cpuplan.upstream.koordinator.extension import constants
 from tests.checked import expected
 from tests.machines.plans import no_position, plan, regular

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.check.cluster.live import Compilation, Seen, look
+from cpuplan.check.cluster.live import Clock, Compilation, Seen, look, wait
 from cpuplan.check.cluster.objects import Absent
 from cpuplan.check.cluster.reading import (
     MAX_PAGES,
@@ -16,7 +16,6 @@ from cpuplan.check.cluster.reading import (
     UnreachableError,
     Wanted,
 )
-from cpuplan.check.cluster.waiting import Clock, wait
 from cpuplan.plan.expected.answer import Verdict
 from tests.api_http import Api
 from tests.live import RENDERED_NAME, Cluster

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from cpuplan.backends import compiled
-from cpuplan.check.cluster.kinds import KINDS
-from cpuplan.check.cluster.objects import Objects
+from cpuplan.backends import parts
+from cpuplan.check.cluster.objects import KINDS, Objects
 from cpuplan.check.cluster.steps import check_node, check_objects
 from cpuplan.diagnostics.source import Source
 from cpuplan.plan.expected.answer import Answer, Verdict
-from cpuplan.simulate.koordinatorfiles.objects import Object
+from cpuplan.simulate.files.objects import Object
 from tests.live import KUBELET_CONF, RENDERED_NAME, Cluster, file, objects
 from tests.machines.plans import no_position, plan, regular
 
@@ -337,4 +336,4 @@ def test_without_the_pool_what_the_node_has_is_compared() -> None:
 def test_every_compiled_kind_that_is_compared_can_be_read() -> None:
     for cluster in (OPENSHIFT, KUBERNETES):
         assert {each.kind for each in cluster.compiled} <= set(KINDS)
-    assert set(KINDS) >= compiled.COMPARED
+    assert set(KINDS) >= parts.COMPARED

@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 
 from cpuplan.base.emit import to_yaml
-from cpuplan.check.cluster.objects import Objects
-from cpuplan.check.cluster.subject import Subject
+from cpuplan.check.cluster.objects import Objects, Subject
 from cpuplan.check.cluster.topology import topology
 from cpuplan.components.published import nrt
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected import topologies
-from cpuplan.simulate.koordinatorfiles.objects import objects
+from cpuplan.simulate.files.objects import objects
 from tests.checked import expected
 from tests.machines.plans import no_position, plan, regular
 

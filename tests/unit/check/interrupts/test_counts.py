@@ -1,7 +1,7 @@
 """/proc/interrupts as kernels print it."""
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.check.interrupts.counts import Growth, Table, grown, read
+from cpuplan.check.interrupts.irqs import Growth, Table, grown, read_table
 
 BEFORE = """\
            CPU0       CPU1       CPU4       CPU5
@@ -17,7 +17,7 @@ ERR:          0
 
 
 def test_rows_of_devices() -> None:
-    table = read(BEFORE)
+    table = read_table(BEFORE)
     assert table.cpus == (0, 1, 4, 5)
     assert {number: row.devices for number, row in table.rows.items()} == {
         0: "timer",
@@ -30,14 +30,14 @@ def test_rows_of_devices() -> None:
 
 def test_interrupt_that_no_device_asked_for() -> None:
     text = "           CPU0\n  2:          1    XT-PIC   2-edge    \n"
-    assert read(text).rows[2].devices == ""
+    assert read_table(text).rows[2].devices == ""
 
 
 def test_what_is_no_table() -> None:
     empty = Table((), {})
-    assert read("") == empty
-    assert read("<!doctype html>\n") == empty
-    assert read("CPU0 CPU1\n 1: 5\n").rows[1].devices == ""
+    assert read_table("") == empty
+    assert read_table("<!doctype html>\n") == empty
+    assert read_table("CPU0 CPU1\n 1: 5\n").rows[1].devices == ""
 
 
 def test_interrupts_that_came_to_some_cpus() -> None:
@@ -45,9 +45,13 @@ def test_interrupts_that_came_to_some_cpus() -> None:
     later = later.replace("       100        200   Local", "       900        900   Local")
     later = later.replace("  0:        194", "  0:        199")
     cpus = CpuSet((4, 5))
-    assert list(grown(read(BEFORE), read(later), cpus)) == [Growth(77, "mlx5_comp1", cpus, 3)]
-    assert not list(grown(read(BEFORE), read(BEFORE), cpus))
+    assert list(grown(read_table(BEFORE), read_table(later), cpus)) == [
+        Growth(77, "mlx5_comp1", cpus, 3)
+    ]
+    assert not list(grown(read_table(BEFORE), read_table(BEFORE), cpus))
 
 
 def test_cpus_that_changed_meanwhile() -> None:
-    assert not list(grown(read(BEFORE), read(BEFORE.replace("CPU5", "CPU6")), CpuSet((4, 5, 6))))
+    assert not list(
+        grown(read_table(BEFORE), read_table(BEFORE.replace("CPU5", "CPU6")), CpuSet((4, 5, 6)))
+    )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.kubelet.values import same
+from cpuplan.check.kubelet.configuration import is_same
 from cpuplan.plan.expected.answer import Verdict
 from tests.unit.check.kubelet.nodes import (
     DROP_INS,
@@ -154,7 +154,7 @@ def test_file_of_the_command_line_that_does_not_exist(tmp_path: Path) -> None:
     ],
 )
 def test_same_values(field: str, found: object, wanted: object, expected: bool) -> None:
-    assert same(field, found, wanted) is expected
+    assert is_same(field, found, wanted) is expected
 
 
 @pytest.mark.parametrize(

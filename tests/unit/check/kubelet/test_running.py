@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.kubelet import running as steps
+from cpuplan.check.kubelet import steps
 from cpuplan.plan.expected.answer import Answer, Verdict
 from tests import checked
 from tests.hosts import make_root

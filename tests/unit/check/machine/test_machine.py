@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.machine import devices
+from cpuplan.check.machine import presence
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.plan import ConfiguredPlan
@@ -163,7 +163,7 @@ def test_devices(tmp_path: Path, files: dict[str, str], words: str | None) -> No
         (root / path).parent.mkdir(parents=True)
         (root / path).write_text(f"{text}\n")
         (root / path).with_name("class").write_text("0x020000\n")
-    found = [answer.finding for answer in devices.devices(Subject(Root(root), expected))]
+    found = [answer.finding for answer in presence.devices(Subject(Root(root), expected))]
     messages = [finding.message for finding in found if finding]
     assert (words is None) == (not messages)
     assert words is None or words in messages[0]

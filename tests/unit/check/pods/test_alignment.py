@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.check.pods.alignment import fewest, misaligned, promise
-from cpuplan.check.pods.statefile import Assigned
+from cpuplan.check.pods.container_cpus import Assigned
+from cpuplan.check.pods.exclusive import fewest, misaligned, promise
 from cpuplan.plan.setting import Value
 from tests.machines.plans import regular
 

@@ -6,14 +6,23 @@ from pathlib import Path
 import pytest
 
 from cpuplan.base.cpuset import EMPTY, CpuSet
-from cpuplan.check.pods.names import container_of
-from cpuplan.check.pods.pairing import Planned, pairs
-from cpuplan.check.pods.placement import Lost, Misplaced, by_pod, exclusive, gone, pooled
-from cpuplan.check.pods.running import mixed, running
-from cpuplan.check.pods.statefile import PATH, assigned
-from cpuplan.check.pods.tree import Tree
+from cpuplan.check.pods.cgroups import Tree, container_of
+from cpuplan.check.pods.container_cpus import (
+    STATE_FILE,
+    Lost,
+    Misplaced,
+    Planned,
+    assigned,
+    by_pod,
+    exclusive,
+    gone,
+    mixed,
+    pairs,
+    pooled,
+    running,
+)
 from cpuplan.check.roots.root import Root
-from cpuplan.check.threads.reading import threads
+from cpuplan.check.threads.tasks import read_threads
 from tests import kubepods, processes
 from tests.processes import Thread
 
@@ -53,7 +62,7 @@ def judged(folder: Path, partitioned: CpuSet = EMPTY) -> list[Misplaced]:
     root = Root(folder)
     tree, state = Tree(root), assigned(root)
     assert not state.problem
-    containers = running(root, tree, threads(root))
+    containers = running(root, tree, read_threads(root))
     told = {one.container.path: found for one in containers if (found := mixed(root, one))}
     paired = [
         pair
@@ -65,7 +74,7 @@ def judged(folder: Path, partitioned: CpuSet = EMPTY) -> list[Misplaced]:
     others = [one for one in containers if one.container.path not in own and not one.is_pause]
     return [
         *exclusive(tree, paired, lost),
-        *gone(state, tree.pods(), PATH),
+        *gone(state, tree.pods(), STATE_FILE),
         *pooled(tree, others, state.default, EMPTY, lost),
     ]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.pods.isolating import planned
+from cpuplan.check.pods.exclusive import planned_partition
 from cpuplan.plan.expected.answer import Verdict
 from tests import checked, kubepods
 from tests.hosts import make_root
@@ -21,7 +21,7 @@ def _verdict(root: Path, **files: str) -> tuple[Verdict, str]:
     kubepods.write_root(root, "0-5")
     given = {"cpuset_cpus_partition": "isolated", "cpuset_cpus_exclusive_effective": "6-7"}
     kubepods.write_group(root, GROUP, "6-7", "6-7", **(given | files))
-    (answer,) = planned(checked.subject(root, PLAN))
+    (answer,) = planned_partition(checked.subject(root, PLAN))
     return answer.verdict, answer.observed
 
 
@@ -45,5 +45,5 @@ def test_the_partition_differs(tmp_path: Path, files: dict[str, str], observed: 
 
 def test_without_control_groups_nothing_is_known(tmp_path: Path) -> None:
     make_root(PLAN, tmp_path)
-    (answer,) = planned(checked.subject(tmp_path, PLAN))
+    (answer,) = planned_partition(checked.subject(tmp_path, PLAN))
     assert answer.verdict is Verdict.UNVERIFIABLE

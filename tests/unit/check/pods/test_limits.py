@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.pods.limits import limits
+from cpuplan.check.pods.slices import limits
 from tests import checked
 from tests.hosts import make_root
 from tests.machines.plans import plan

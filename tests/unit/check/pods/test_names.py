@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.check.pods.names import container_of, is_all_pods, is_folder
+from cpuplan.check.pods.cgroups import container_of, is_all_pods, is_folder
 
 UID = "0a1b-2c"
 BURSTABLE = "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b_2c.slice"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.pods import tree as module
-from cpuplan.check.pods.tree import MOUNT, Tree
+from cpuplan.check.pods import cgroups as module
+from cpuplan.check.pods.cgroups import MOUNT, Tree
 from cpuplan.check.roots.root import Root
 from tests import kubepods
 

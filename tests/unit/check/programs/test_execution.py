@@ -2,14 +2,14 @@
 
 import pytest
 
-from cpuplan.check.programs.execution import execution, variables
-from cpuplan.check.services.unitlines import lines
+from cpuplan.check.processes import execution, variables
+from cpuplan.check.services.systemd_units import unit_lines
 
 FILES = {"/etc/default/kubelet": 'EXTRA="--v=4 --max-pods=20"\n# EXTRA=\nNODE=a\n'}
 
 
 def words(text: str) -> list[str]:
-    found = execution(list(lines(text, "kubelet.service")), FILES.get)
+    found = execution(list(unit_lines(text, "kubelet.service")), FILES.get)
     return list(found.words) if found else []
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.check.programs.processes import of_unit, started
+from cpuplan.check.processes import process_of_unit, start_time
 
 
 class Files:
@@ -26,17 +26,17 @@ def test_process_of_the_unit_before_others() -> None:
             "proc/9/cgroup": "0::/system.slice/kubelet.service\n",
         }
     )
-    found = of_unit(files, ["7", "8", "9"], "kubelet.service")
+    found = process_of_unit(files, ["7", "8", "9"], "kubelet.service")
     assert found is not None
     assert found.words == ("kubelet", "--v=3")
-    other = of_unit(files, ["7", "8"], "kubelet.service")
+    other = process_of_unit(files, ["7", "8"], "kubelet.service")
     assert other is not None
     assert other.pid == "8"
-    assert of_unit(files, ["7"], "kubelet.service") is None
+    assert process_of_unit(files, ["7"], "kubelet.service") is None
 
 
 def test_process_that_is_ending_has_no_words() -> None:
-    assert of_unit(Files({"proc/7/cmdline": ""}), ["7"], "kubelet.service") is None
+    assert process_of_unit(Files({"proc/7/cmdline": ""}), ["7"], "kubelet.service") is None
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_process_that_is_ending_has_no_words() -> None:
     ],
 )
 def test_start(stat: str, task: str, expected: float | None) -> None:
-    assert started(Files({"proc/stat": stat, "proc/7/stat": task}), "7") == expected
+    assert start_time(Files({"proc/stat": stat, "proc/7/stat": task}), "7") == expected

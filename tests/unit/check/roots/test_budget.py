@@ -16,8 +16,8 @@ import pytest
 
 from cpuplan.base.files import TooLarge, packed
 from cpuplan.check import host
-from cpuplan.check.pods import tree as pods_tree
-from cpuplan.check.pods.tree import MAX_DEPTH, MOUNT, Tree
+from cpuplan.check.pods import cgroups as pods_tree
+from cpuplan.check.pods.cgroups import MAX_DEPTH, MOUNT, Tree
 from cpuplan.check.roots import root as module
 from cpuplan.check.roots import sources
 from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of

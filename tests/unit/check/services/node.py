@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import quote
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.check.programs.balancer import PROGRAM
-from cpuplan.check.services import expectedunits
+from cpuplan.check.irqbalance import PROGRAM
+from cpuplan.check.services import units
 from cpuplan.components import derived, kernel
 from cpuplan.components.host import irqbalance, tuned
 from cpuplan.plan import ConfiguredPlan
@@ -116,7 +116,7 @@ def _units(node: Expected, root: Path) -> None:
         if file.is_executable:
             (root / path.lstrip("/")).chmod(0o755)
     blocks = []
-    for unit in expectedunits.compiled(node):
+    for unit in units.compiled_units(node):
         blocks.append(f"Id={unit.name}\nActiveState=active\nResult=success\nNeedDaemonReload=no\n")
         for line in unit.lines:
             if line.section == "Install":

@@ -1,6 +1,6 @@
 """Units as `systemctl show` prints them."""
 
-from cpuplan.check.services.shown import parse, problem
+from cpuplan.check.services.systemd_units import parse_shown, unit_problem
 
 TEXT = """\
 Id=set-cpus-offline.service
@@ -42,7 +42,7 @@ ConditionTimestampMonotonic=17
 
 
 def test_problems() -> None:
-    assert {name: problem(unit) for name, unit in parse(TEXT).items()} == {
+    assert {name: unit_problem(unit) for name, unit in parse_shown(TEXT).items()} == {
         "set-cpus-offline.service": "",
         "hugepages-check-1048576kB.service": "it failed: exit-code, status 1",
         "irqbalance.service": "it failed: start-limit-hit",
@@ -54,4 +54,4 @@ def test_problems() -> None:
 
 
 def test_what_is_no_output() -> None:
-    assert parse("Failed to connect to bus: No such file or directory\n") == {}
+    assert parse_shown("Failed to connect to bus: No such file or directory\n") == {}

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.check import evidence
-from cpuplan.check.interrupts import placed, queues
-from cpuplan.check.programs import balancer
-from cpuplan.check.services import affinities, files, profile, tuning, units
+from cpuplan.check import irqbalance
+from cpuplan.check.interrupts import affinity
+from cpuplan.check.kernel import tunables
+from cpuplan.check.services import affinities, files, tuned, units
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.answer import Answer, Verdict
 from tests.checked import expected, subject
@@ -38,21 +38,21 @@ SPEC = {
 Change = Callable[[Path], None]
 #: What the rooms `services` and `interrupts` look at, and files of single settings.
 STEPS = (
-    evidence.shown_by_files,
+    tunables.shown_by_files,
     files.compiled,
     units.in_force,
     units.overridden,
     units.results,
     affinities.foreign,
-    profile.active,
-    profile.installed,
-    profile.runs,
-    profile.verdict,
-    tuning.options,
-    placed.placed,
-    placed.managed,
-    queues.counted,
-    balancer.environment,
+    tuned.active,
+    tuned.installed,
+    tuned.runs,
+    tuned.verdict,
+    tuned.options,
+    affinity.kept_off,
+    affinity.managed,
+    affinity.queue_counts,
+    irqbalance.environment,
 )
 
 

@@ -1,6 +1,6 @@
 """TuneD's own words."""
 
-from cpuplan.check.services.tunedlog import Log, log, verdict
+from cpuplan.check.services.tuned import Log, log_since_load, verified
 
 BEGIN = "2026-11-22 10:03:41,220 "
 TEXT = f"""\
@@ -20,11 +20,11 @@ Traceback (most recent call last):
 
 def test_since_the_last_profile() -> None:
     failed = "device cpu4: 'governor' = 'a', expected 'b'"
-    assert log(TEXT) == Log("cpuplan", ("scheduler",), (failed,))
-    assert log("") == Log("", (), ())
+    assert log_since_load(TEXT) == Log("cpuplan", ("scheduler",), (failed,))
+    assert log_since_load("") == Log("", (), ())
 
 
 def test_verdict() -> None:
-    assert verdict("Verification succeeded, current system settings match the preset profile.\n")
-    assert verdict("Verification failed, current system settings differ\n") is False
-    assert verdict("Not supported in no_daemon mode.\n") is None
+    assert verified("Verification succeeded, current system settings match the preset profile.\n")
+    assert verified("Verification failed, current system settings differ\n") is False
+    assert verified("Not supported in no_daemon mode.\n") is None

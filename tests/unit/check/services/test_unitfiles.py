@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cpuplan.check.services.unitfiles import UnitFiles, masked_at_boot, of
+from cpuplan.check.services.systemd_units import UnitFiles, masked_at_boot, unit_files_of
 
 
 class Files:
@@ -31,7 +31,7 @@ def unit_files(root: Path, *paths: str) -> UnitFiles:
     for path in paths:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(f"[Unit]\nDescription={path}\n")
-    return of(Files(root))
+    return unit_files_of(Files(root))
 
 
 def test_stronger_folders_hide_files_of_the_same_name(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_masks(tmp_path: Path) -> None:
     (tmp_path / ETC / "stalld.service").symlink_to("/dev/null")
     (tmp_path / ETC / "empty.service").write_text("")
     (tmp_path / ETC / "also.service").symlink_to("a.service")
-    found = of(Files(tmp_path))
+    found = unit_files_of(Files(tmp_path))
     assert found.mask("stalld.service") == f"{ETC}/stalld.service"
     assert found.mask("empty.service") == f"{ETC}/empty.service"
     assert not any(map(found.mask, ("a.service", "also.service", "none.service")))

@@ -1,7 +1,14 @@
 """Lines of unit files as systemd reads them."""
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.check.services.unitlines import Line, added, cpus, flag, last, lines
+from cpuplan.check.services.systemd_units import (
+    Line,
+    added_lines,
+    cpus_of_lines,
+    is_on,
+    last_line,
+    unit_lines,
+)
 
 TEXT = """\
 # a comment
@@ -24,15 +31,15 @@ PATH = "etc/systemd/system/a.service"
 
 
 def test_lines() -> None:
-    found = list(lines(TEXT, PATH))
+    found = list(unit_lines(TEXT, PATH))
     assert found[0] == Line("Unit", "Description", "two words", PATH, 3)
-    assert [line.number for line in added(found, "CPUAffinity")] == [10, 11]
-    assert cpus(added(found, "CPUAffinity")) == CpuSet((2, 3))
-    assert last(found, "ExecStart") is None
-    assert last(found, "Description") == found[0]
+    assert [line.number for line in added_lines(found, "CPUAffinity")] == [10, 11]
+    assert cpus_of_lines(added_lines(found, "CPUAffinity")) == CpuSet((2, 3))
+    assert last_line(found, "ExecStart") is None
+    assert last_line(found, "Description") == found[0]
 
 
 def test_switches() -> None:
-    assert flag(Line("Service", "RemainAfterExit", "Yes", PATH, 1))
-    assert not flag(Line("Service", "RemainAfterExit", "no", PATH, 1))
-    assert not flag(None)
+    assert is_on(Line("Service", "RemainAfterExit", "Yes", PATH, 1))
+    assert not is_on(Line("Service", "RemainAfterExit", "no", PATH, 1))
+    assert not is_on(None)

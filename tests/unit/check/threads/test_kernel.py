@@ -7,7 +7,7 @@ import pytest
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.roots.root import Root
 from cpuplan.check.threads import kernel
-from cpuplan.check.threads.reading import threads
+from cpuplan.check.threads.tasks import read_threads
 from tests.processes import Thread, write
 
 ISOLATED = CpuSet.parse("2-3")
@@ -15,7 +15,7 @@ ISOLATED = CpuSet.parse("2-3")
 
 def moved(root: Path, thread: Thread, *, with_stat: bool = True) -> list[str]:
     write(root, thread, with_stat=with_stat)
-    tasks = kernel.moved(threads(Root(root)))
+    tasks = kernel.moved(read_threads(Root(root)))
     return [task.name for task in tasks if task.allowed & ISOLATED]
 
 
@@ -61,7 +61,7 @@ def test_a_movable_thread_on_one_isolated_cpu_is_no_thread_of_that_cpu(tmp_path:
 def test_callback_threads_of_both_flavours(tmp_path: Path) -> None:
     names = ("rcuop/0", "rcuos/2", "rcuog/3")
     write(tmp_path, *(Thread(20 + i, name, "0", is_kernel=True) for i, name in enumerate(names)))
-    found = threads(Root(tmp_path))
+    found = read_threads(Root(tmp_path))
     assert str(kernel.without_callback_threads(found, CpuSet.parse("0,2-3"))) == "3"
 
 
@@ -74,10 +74,10 @@ def test_priorities_are_those_of_grace_periods(tmp_path: Path) -> None:
             for i, (name, priority) in enumerate(names.items())
         ),
     )
-    tasks = kernel.of_grace_periods(threads(Root(tmp_path)))
+    tasks = kernel.of_grace_periods(read_threads(Root(tmp_path)))
     assert [task.name for task in tasks if not kernel.has_priority(task, 11)] == ["rcuc/1"]
     write(tmp_path, Thread(20, "rcu_preempt", "0", is_kernel=True), with_stat=False)
     (tmp_path / "proc/20/task/20/stat").unlink()
     assert "rcu_preempt" not in [
-        task.name for task in kernel.of_grace_periods(threads(Root(tmp_path)))
+        task.name for task in kernel.of_grace_periods(read_threads(Root(tmp_path)))
     ]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.threads.kthreads import CALLBACKS, KERNEL, callbacks, movable
-from cpuplan.check.threads.outside import FACT, programs
+from cpuplan.check.threads.kernel import CALLBACKS, KERNEL, callbacks, movable
+from cpuplan.check.threads.programs import FACT, programs
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.answer import Answer, Verdict
 from tests import checked, kubepods

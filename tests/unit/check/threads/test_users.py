@@ -6,8 +6,8 @@ import pytest
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.check.roots.root import Root
-from cpuplan.check.threads.reading import threads
-from cpuplan.check.threads.users import Promise, Strays, strays
+from cpuplan.check.threads.programs import Promise, Strays, stray_programs
+from cpuplan.check.threads.tasks import read_threads
 from tests.processes import Thread, write
 
 ISOLATED, ISOLCPUS = CpuSet.parse("2-5"), CpuSet.parse("6")
@@ -23,7 +23,7 @@ CLEAN = (
 
 def found(root: Path, *more: Thread, spared: str = "") -> list[Strays]:
     write(root, *CLEAN, *more)
-    return strays(threads(Root(root)), PROMISE, frozenset([spared]))
+    return stray_programs(read_threads(Root(root)), PROMISE, frozenset([spared]))
 
 
 def test_a_clean_node(tmp_path: Path) -> None:

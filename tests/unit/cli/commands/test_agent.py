@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.node.agent.board import Checked, Plan
-from cpuplan.render.prometheus import Counts
+from cpuplan.node.agent.state import Checked, Plan
+from cpuplan.render.answers.prometheus import Counts
 from tests.hosts import make_root
 from tests.machines.plans import plan, regular
 from tests.projects import REJECTED, make_project, run_in
@@ -144,6 +144,6 @@ def test_what_was_not_looked_at_does_not_hold(
 ) -> None:
     counts = Counts(facts, {}, is_verified="held" in facts)
     checked = Checked(Plan("lab", "main-small", "1f2e"), counts, ())
-    monkeypatch.setattr("cpuplan.node.agent.node.Node.check", lambda _: checked)
+    monkeypatch.setattr("cpuplan.node.agent.loop.Node.check", lambda _: checked)
     words = ["agent", "--node", "worker-0", "--root", str(folder / "node"), "--once"]
     assert run_in(folder, words, capsys)[0] == code

@@ -146,9 +146,9 @@ def test_any_order(project: Path, capsys: Capture) -> None:
 def test_what_ends_at_the_limit_has_its_own_exit_code(
     project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cpuplan.solve.effort import admissions
+    from cpuplan.simulate.allocators import base
 
-    monkeypatch.setattr(admissions, "_POD", 0.5)
+    monkeypatch.setattr(base, "_POD", 0.5)
     for arguments in (
         ["main", "pods.yaml"],
         ["main", "pods.yaml", "--each"],
@@ -166,8 +166,8 @@ def test_what_ends_at_the_limit_has_its_own_exit_code(
 
 def test_from_state_files(project: Path, capsys: Capture) -> None:
     from cpuplan import pipeline
+    from cpuplan.simulate.allocators.base import probe
     from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-    from cpuplan.simulate.allocators.probes import probe
     from cpuplan.simulate.planned import planned
 
     plan, _ = pipeline.solve(pipeline.load(project))
@@ -194,8 +194,8 @@ NOTE = "note: no kubelet has the dynamic policy; it counts memory, but does not 
 def test_the_dynamic_policy_moves_others(project: Path, capsys: Capture) -> None:
     """Two pods that have gone left 2 CPUs on each NUMA node; one that asks for 4 needs both."""
     from cpuplan import pipeline
+    from cpuplan.simulate.allocators.base import probe
     from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-    from cpuplan.simulate.allocators.probes import probe
     from cpuplan.simulate.planned import planned
 
     intent = project / "intents/main.yaml"

@@ -2,7 +2,7 @@
 
 import json
 
-from cpuplan.gitops.publish.message import Origin, compose, summary
+from cpuplan.gitops.publishing import Origin, compose, summary
 
 
 def _class(nodes: list[str], **pools: str) -> bytes:

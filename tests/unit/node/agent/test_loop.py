@@ -4,9 +4,9 @@ import threading
 
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.node.agent import loop
-from cpuplan.node.agent.board import Board, Checked, Plan, View
 from cpuplan.node.agent.loop import Agent
-from cpuplan.render.prometheus import Counts
+from cpuplan.node.agent.state import Checked, Plan, State, View
+from cpuplan.render.answers.prometheus import Counts
 
 PLAN = Plan("edge", "du", "1f2e")
 GOOD = Checked(PLAN, Counts({"held": 3, "differs": 0}, {}, is_verified=True), ())
@@ -40,7 +40,7 @@ def checked(*results: Checked | Exception) -> tuple[list[View], list[str]]:
     views: list[View] = []
     log: list[str] = []
     source = Source(*results)
-    agent = Agent(source, Board(60), [views.append], log.append)
+    agent = Agent(source, State(60), [views.append], log.append)
     for _ in results:
         agent.once()
     return views, log
@@ -73,7 +73,7 @@ def run(agent: Agent) -> threading.Thread:
 
 def test_it_ends_while_it_waits() -> None:
     seen = threading.Event()
-    agent = Agent(Source(GOOD), Board(3600), [lambda _: seen.set()], lambda _: None)
+    agent = Agent(Source(GOOD), State(3600), [lambda _: seen.set()], lambda _: None)
     thread = run(agent)
     assert seen.wait(60)
     agent.end()
@@ -92,7 +92,7 @@ def test_it_checks_at_once_when_asked() -> None:
         else:
             agent.end()
 
-    agent = Agent(source, Board(3600), [tell], lambda _: None)
+    agent = Agent(source, State(3600), [tell], lambda _: None)
     thread = run(agent)
     thread.join(60)
     assert not thread.is_alive()
@@ -103,7 +103,7 @@ def test_another_expected_state_is_checked_at_once() -> None:
     views: list[View] = []
     source = Source(GOOD, BAD)
     source.changes = 3
-    board = Board(3600)
+    board = State(3600)
 
     def tell(view: View) -> None:
         views.append(view)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cpuplan.node.agent import metrics
-from cpuplan.node.agent.board import Board, Checked, Plan
-from cpuplan.render.prometheus import Counts
+from cpuplan.node.agent import state
+from cpuplan.node.agent.state import Checked, Plan, State
+from cpuplan.render.answers.prometheus import Counts
 from tests.promtool import needs_promtool, promtool
 
 PLAN = Plan("edge", "du", "1f2e")
@@ -18,15 +18,15 @@ OF_FACTS = "cpuplan_facts{"
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that the test moves."""
     now = [1000.0]
-    monkeypatch.setattr("cpuplan.node.agent.board.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("cpuplan.node.agent.state.time.monotonic", lambda: now[0])
     return now
 
 
 def test_a_check_that_counts(clock: list[float]) -> None:
-    board = Board(60)
+    board = State(60)
     board.put(CHECKED, 0.25)
     clock[0] += 30
-    lines = metrics.text(board.view(), PLAN).splitlines()
+    lines = state.text(board.view(), PLAN).splitlines()
     own = 'plan_cluster="edge",plan_class="du"'
     assert f'cpuplan_facts{{{own},verdict="differs"}} 1' in lines
     assert f'cpuplan_findings{{{own},code="CP811",severity="error"}} 1' in lines
@@ -38,13 +38,13 @@ def test_a_check_that_counts(clock: list[float]) -> None:
 
 
 def test_a_file_has_no_age(clock: list[float]) -> None:
-    board = Board(60)
+    board = State(60)
     board.put(CHECKED, 0.25)
-    assert "cpuplan_check_age" not in metrics.text(board.view(), PLAN, with_age=False)
+    assert "cpuplan_check_age" not in state.text(board.view(), PLAN, with_age=False)
 
 
 def test_nothing_is_told_before_the_first_check() -> None:
-    said = metrics.text(Board(60).view(), None)
+    said = state.text(State(60).view(), None)
     assert OF_FACTS not in said
     assert "timestamp" not in said
     assert "cpuplan_check_current 0\n" in said
@@ -52,7 +52,7 @@ def test_nothing_is_told_before_the_first_check() -> None:
 
 @pytest.mark.parametrize("how", ["failed", "too old", "another plan"])
 def test_nothing_is_told_of_a_check_that_does_not_count(how: str, clock: list[float]) -> None:
-    board = Board(60)
+    board = State(60)
     board.put(CHECKED, 0.25)
     if how == "failed":
         board.fail("no file")
@@ -60,7 +60,7 @@ def test_nothing_is_told_of_a_check_that_does_not_count(how: str, clock: list[fl
         board.forget("changed")
     else:
         clock[0] += 181
-    said = metrics.text(board.view(), PLAN)
+    said = state.text(board.view(), PLAN)
     assert OF_FACTS not in said
     assert "cpuplan_findings{" not in said
     assert 'cpuplan_check_current{plan_cluster="edge",plan_class="du"} 0\n' in said
@@ -68,7 +68,7 @@ def test_nothing_is_told_of_a_check_that_does_not_count(how: str, clock: list[fl
 
 
 def test_it_counts_again_after_the_next_check(clock: list[float]) -> None:
-    board = Board(60)
+    board = State(60)
     board.fail("no file")
     board.put(CHECKED, 0.25)
     view = board.view()
@@ -77,7 +77,7 @@ def test_it_counts_again_after_the_next_check(clock: list[float]) -> None:
 
 @needs_promtool
 def test_prometheus_takes_the_metrics(clock: list[float]) -> None:
-    board = Board(60)
+    board = State(60)
     board.put(CHECKED, 0.25)
-    assert promtool("check", "metrics", text=metrics.text(board.view(), PLAN)) == ""
-    assert promtool("check", "metrics", text=metrics.text(Board(60).view(), None)) == ""
+    assert promtool("check", "metrics", text=state.text(board.view(), PLAN)) == ""
+    assert promtool("check", "metrics", text=state.text(State(60).view(), None)) == ""

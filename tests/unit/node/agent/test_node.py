@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.node.agent.node import Node
+from cpuplan.node.agent.loop import Node
 from cpuplan.plan.expected.state import render
 from tests import checked
 from tests.hosts import make_root
@@ -32,7 +32,7 @@ def state(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests keep their CPUs."""
-    monkeypatch.setattr("cpuplan.node.agent.placing.os.sched_setaffinity", lambda *_: None)
+    monkeypatch.setattr("cpuplan.node.agent.loop.os.sched_setaffinity", lambda *_: None)
 
 
 def test_what_a_check_finds(root: Path, state: Path) -> None:

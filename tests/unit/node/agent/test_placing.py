@@ -8,10 +8,10 @@ import pytest
 
 PROGRAM = """
 import os, sys, threading, time
-from cpuplan.node.agent import placing
+from cpuplan.node.agent import loop
 other = threading.Thread(target=time.sleep, args=(60,), daemon=True)
 other.start()
-left = placing.leave(map(int, sys.argv[1:]))
+left = loop.leave(map(int, sys.argv[1:]))
 tasks = os.listdir("/proc/self/task")
 assert len(tasks) == 2
 assert all(os.sched_getaffinity(int(task)) == left for task in tasks), tasks

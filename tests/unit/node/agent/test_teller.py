@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from cpuplan.node.agent import verdict
-from cpuplan.node.agent.board import Board, Checked, Plan, View
+from cpuplan.node.agent import reporter
 from cpuplan.node.agent.kubernetes import Api, ApiError
-from cpuplan.node.agent.teller import Teller
-from cpuplan.render.prometheus import Counts
+from cpuplan.node.agent.reporter import Reporter
+from cpuplan.node.agent.state import Checked, Plan, State, View
+from cpuplan.render.answers.prometheus import Counts
 
 PLAN = Plan("edge", "du", "1f2e")
 
@@ -16,7 +16,7 @@ PLAN = Plan("edge", "du", "1f2e")
 def view(
     held: int = 0, differs: int = 0, unverifiable: int = 0, *found: str, unshown: int = 0
 ) -> View:
-    board = Board(60)
+    board = State(60)
     facts = {"held": held, "differs": differs, "unverifiable": unverifiable}
     facts["unshown"] = unshown
     board.put(Checked(PLAN, Counts(facts, {}, held + differs > 0), found), 0.1)
@@ -25,13 +25,13 @@ def view(
 
 def unread(code: str) -> View:
     """A root that is empty, or cannot be read: a finding, and nothing that was looked at."""
-    board = Board(60)
+    board = State(60)
     counts = Counts({"differs": 1, "unverifiable": 2}, {(code, "error"): 1}, is_verified=False)
     board.put(Checked(PLAN, counts, (f"{code} x",)), 0.1)
     return board.view()
 
 
-FAILED = Board(60).view()._replace(problem="CP877: x is no expected state")
+FAILED = State(60).view()._replace(problem="CP877: x is no expected state")
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ FAILED = Board(60).view()._replace(problem="CP877: x is no expected state")
     ],
 )
 def test_verdicts(known: View, status: str, reason: str, message: str) -> None:
-    assert verdict.of(known) == (status, reason, message)
+    assert reporter.verdict_of(known) == (status, reason, message)
 
 
 def test_a_message_is_as_long_as_the_api_server_takes_it() -> None:
-    said = verdict.of(view(0, 1, 0, "x" * 2000)).message
+    said = reporter.verdict_of(view(0, 1, 0, "x" * 2000)).message
     assert len(said) == 1024
     assert said.endswith("...")
 
@@ -107,18 +107,18 @@ class FakeApi(Api):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
-    monkeypatch.setattr("cpuplan.node.agent.teller.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("cpuplan.node.agent.teller.time.time", lambda: now[0])
+    monkeypatch.setattr("cpuplan.node.agent.reporter.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("cpuplan.node.agent.reporter.time.time", lambda: now[0])
     return now
 
 
 def time_at(seconds: float) -> str:
-    return verdict.time_text(seconds)
+    return reporter.time_text(seconds)
 
 
 def test_a_condition_is_told_when_it_changes_and_now_and_then(clock: list[float]) -> None:
     api = FakeApi()
-    teller = Teller(api, "n", print, condition=True, events=False)
+    teller = Reporter(api, "n", print, condition=True, events=False)
     for seconds, known in ((0, view(3)), (60, view(3)), (60, view(2, 1, 0, "x")), (300, view(3))):
         clock[0] += seconds
         teller.tell(known)
@@ -141,13 +141,13 @@ def test_a_new_agent_keeps_the_time_of_the_last_change(clock: list[float]) -> No
     ]
     for known, since in ((view(3), "2021"), (view(3, 1), time_at(1000))):
         api = FakeApi({"conditions": conditions})
-        Teller(api, "n", print, condition=True, events=False).tell(known)
+        Reporter(api, "n", print, condition=True, events=False).tell(known)
         assert api.conditions()[0][1] == since
 
 
 def test_an_agent_that_stops_leaves_no_claim_behind(clock: list[float]) -> None:
     api = FakeApi()
-    teller = Teller(api, "n", print, condition=True, events=False)
+    teller = Reporter(api, "n", print, condition=True, events=False)
     teller.stop()
     assert not api.told
     teller.tell(view(3))
@@ -157,7 +157,7 @@ def test_an_agent_that_stops_leaves_no_claim_behind(clock: list[float]) -> None:
 
 def test_events_where_the_status_changes(clock: list[float]) -> None:
     api = FakeApi()
-    teller = Teller(api, "n", print, condition=False, events=True)
+    teller = Reporter(api, "n", print, condition=False, events=True)
     for known in (view(3), view(2, 1, 0, "a"), view(2, 1, 0, "b"), FAILED, view(3)):
         teller.tell(known)
     made = [(each["type"], each["reason"], each["involvedObject"]["name"]) for each in api.told]
@@ -171,7 +171,7 @@ def test_events_where_the_status_changes(clock: list[float]) -> None:
 
 def test_what_could_not_be_told_is_told_next_time(clock: list[float]) -> None:
     api, said = FakeApi(), list[str]()
-    teller = Teller(api, "n", said.append, condition=True, events=True)
+    teller = Reporter(api, "n", said.append, condition=True, events=True)
     api.fails = True
     teller.tell(view(2, 1, 0, "a"))
     api.fails = False

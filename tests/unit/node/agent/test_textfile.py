@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.node.agent import textfile
+from cpuplan.node.agent import state
 
 #: Killed when the file is whole, and not yet in its place.
 _KILLED = """
 import os, pathlib, signal, sys
-from cpuplan.node.agent import textfile
+from cpuplan.node.agent import state
 pathlib.Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-textfile.write(pathlib.Path(sys.argv[1]), "a 1\\n")
+state.write_textfile(pathlib.Path(sys.argv[1]), "a 1\\n")
 """
 
 
 def test_it_is_replaced_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "cpuplan.prom"
-    textfile.write(path, "a 1\n")
+    state.write_textfile(path, "a 1\n")
     before = path.stat().st_ino
-    textfile.write(path, "a 2\n")
+    state.write_textfile(path, "a 2\n")
     assert path.read_text() == "a 2\n"
     assert path.stat().st_ino != before
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
@@ -32,16 +32,16 @@ def test_it_is_replaced_as_a_whole(tmp_path: Path) -> None:
 
 def test_what_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "cpuplan.prom"
-    textfile.write(path, "a 1\n")
+    state.write_textfile(path, "a 1\n")
     with pytest.raises(UnicodeEncodeError):
-        textfile.write(path, "\ud800")
+        state.write_textfile(path, "\ud800")
     assert path.read_text() == "a 1\n"
     assert [each.name for each in tmp_path.iterdir()] == ["cpuplan.prom"]
 
 
 def test_a_folder_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        textfile.write(tmp_path / "none" / "cpuplan.prom", "a 1\n")
+        state.write_textfile(tmp_path / "none" / "cpuplan.prom", "a 1\n")
 
 
 def test_agents_that_are_killed_do_not_fill_the_folder(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_agents_that_are_killed_do_not_fill_the_folder(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", _KILLED, str(path)], check=False)
         assert done.returncode == -signal.SIGKILL
     assert len(list(tmp_path.iterdir())) == 1
-    textfile.write(path, "a 2\n")
+    state.write_textfile(path, "a 2\n")
     assert [each.name for each in tmp_path.iterdir()] == ["cpuplan.prom"]
 
 
@@ -59,7 +59,7 @@ def test_what_earlier_releases_left_is_removed(tmp_path: Path) -> None:
     others = [".other.prom.abcdefgh.tmp", ".cpu1plan.prom.abcdefgh.tmp", "cpu[1]plan.prom"]
     for name in (".cpu[1]plan.prom.abcdefgh.tmp", ".cpu[1]plan.prom.a_c1efgh.tmp", *others):
         (tmp_path / name).touch()
-    textfile.clear(path)
+    state.clear_textfile(path)
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted(others)
 
 
@@ -67,6 +67,6 @@ def test_no_link_of_others_is_written_to(tmp_path: Path) -> None:
     foreign = tmp_path / "foreign"
     foreign.write_text("theirs\n")
     (tmp_path / ".cpuplan.prom.tmp").symlink_to(foreign)
-    textfile.write(tmp_path / "cpuplan.prom", "a 1\n")
+    state.write_textfile(tmp_path / "cpuplan.prom", "a 1\n")
     assert foreign.read_text() == "theirs\n"
     assert (tmp_path / "cpuplan.prom").read_text() == "a 1\n"

@@ -7,8 +7,7 @@ import random
 import pytest
 
 from cpuplan import pipeline
-from cpuplan.pipeline.perclass.batch import Batch, Result
-from cpuplan.pipeline.perclass.packed import UnpackError, frame, unframe, unpack
+from cpuplan.pipeline.perclass.batch import Batch, Result, UnpackError, frame, unframe, unpack
 from cpuplan.pipeline.perclass.unit import Unit
 from tests.projects import REPOSITORY
 

@@ -14,7 +14,7 @@ import pytest
 from cpuplan import pipeline
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.pipeline.perclass import batch, keys, store
+from cpuplan.pipeline.perclass import batch, cache
 from cpuplan.pipeline.perclass.cache import Cache
 from cpuplan.pipeline.perclass.making import Making
 from cpuplan.pipeline.perclass.unit import Unit, make
@@ -178,13 +178,13 @@ def test_another_program_has_other_results(
     _judge(project, folder)
     number = len(made)
     made.clear()
-    monkeypatch.setattr(keys, "program_digest", lambda: "another")
+    monkeypatch.setattr(cache, "program_digest", lambda: "another")
     _judge(project, folder)
     assert len(made) == number
 
 
 def test_the_oldest_go_first(project: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "MOST", 4)
+    monkeypatch.setattr(cache, "MOST", 4)
     _judge(project, folder)
     files = len(pipeline.load(project).classes)
     assert len(list(folder.iterdir())) == 4 + files
@@ -237,29 +237,29 @@ def test_every_attribute_of_a_class_counts(project: Path) -> None:
         "target": node_class.target.model_copy(update={"version": "1.34"}),
         "cluster_facts": pipeline.load(project).classes[-1].spec,
     }
-    own = keys.Digests().facts(Unit((node_class,), ((),)), (True,))
+    own = cache.Digests().facts(Unit((node_class,), ((),)), (True,))
     for name in vars(node_class):
         other = copy(node_class)
         setattr(other, name, others.get(name, "another"))
-        assert keys.Digests().facts(Unit((other,), ((),)), (True,)) != own, name
-    assert keys.Digests().facts(Unit((node_class,), ((),)), (False,)) != own
-    assert keys.Digests().facts(Unit((node_class,), ((),)), (True, "Intent")) != own
+        assert cache.Digests().facts(Unit((other,), ((),)), (True,)) != own, name
+    assert cache.Digests().facts(Unit((node_class,), ((),)), (False,)) != own
+    assert cache.Digests().facts(Unit((node_class,), ((),)), (True, "Intent")) != own
 
 
 def test_written_defaults_are_not_left_out_ones(project: Path) -> None:
     spec = pipeline.load(project).classes[0].spec
     written = spec.model_copy(update={"paused": spec.paused})
     assert written == spec
-    assert keys.Digests().text(written) != keys.Digests().text(spec)
+    assert cache.Digests().text(written) != cache.Digests().text(spec)
 
 
 def test_what_has_no_digest_is_not_kept() -> None:
-    with pytest.raises(keys.UnknownError):
-        keys.Digests().text({"value": object()})
-    assert keys.kept("facts", {"a": CpuSet([1])}, None) != keys.kept(
+    with pytest.raises(cache.UnknownError):
+        cache.Digests().text({"value": object()})
+    assert cache.kept_digest("facts", {"a": CpuSet([1])}, None) != cache.kept_digest(
         "facts", {"b": CpuSet([1])}, None
     )
-    assert keys.kept("facts", {"a": CpuSet([1])}, None) == keys.kept(
+    assert cache.kept_digest("facts", {"a": CpuSet([1])}, None) == cache.kept_digest(
         "facts", {"b": CpuSet(), "a": CpuSet([1])}, None
     )
 

@@ -13,7 +13,7 @@ import pytest
 
 from cpuplan import pipeline
 from cpuplan.base.files.cached import Sealed
-from cpuplan.pipeline.perclass import store
+from cpuplan.pipeline.perclass import cache
 from cpuplan.pipeline.perclass.cache import Cache
 from cpuplan.pipeline.perclass.making import Making
 from tests.git_projects import edit
@@ -212,10 +212,10 @@ def test_files_that_cannot_be_read_back_are_made_again(project: Path, capsys: Ca
 
 def test_a_bomb_is_not_unpacked(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sealed = Sealed(project.parent / "cache/cpuplan/classes")
-    bomb = zlib.compress(bytes(store._LIMIT_UNPACKED + 1))
-    assert store._inflated(bomb) is None
-    assert store._inflated(zlib.compress(b"a")[:-1]) is None
-    assert store._inflated(zlib.compress(b"a") + b"b") is None
+    bomb = zlib.compress(bytes(cache._LIMIT_UNPACKED + 1))
+    assert cache._inflated(bomb) is None
+    assert cache._inflated(zlib.compress(b"a")[:-1]) is None
+    assert cache._inflated(zlib.compress(b"a") + b"b") is None
     expected = _compiled(project)
     for names, _ in list(_entries(project)):
         assert sealed.write(names, bomb)

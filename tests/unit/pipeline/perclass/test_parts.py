@@ -16,7 +16,7 @@ from cpuplan.base import program
 from cpuplan.base.program import program_digest
 from cpuplan.base.resources import resource
 from cpuplan.fleet import before
-from cpuplan.pipeline.perclass import keys
+from cpuplan.pipeline.perclass import cache
 from cpuplan.pipeline.perclass.cache import Cache
 from cpuplan.pipeline.perclass.making import PLAIN, Making
 from cpuplan.workers import Workers, divide
@@ -119,11 +119,11 @@ def test_facts_that_other_classes_decide_count(project: Path) -> None:
     node = plan.nodes[0]
     backend = backends.of(node.node_class)
     names = {
-        keys.parts("result", Wanted(node, backend, facts))
+        cache.parts_digest("result", Wanted(node, backend, facts))
         for facts in ({}, {"pool": "a"}, {"pool": "b"})
     }
     assert len(names) == 3
-    assert keys.parts("result", Wanted(node, backend, {"a": object()})) == ""  # type: ignore[dict-item]
+    assert cache.parts_digest("result", Wanted(node, backend, {"a": object()})) == ""  # type: ignore[dict-item]
 
 
 def test_another_program_makes_them_again(
@@ -131,7 +131,7 @@ def test_another_program_makes_them_again(
 ) -> None:
     _files(project)
     made.clear()
-    monkeypatch.setattr(keys, "program_digest", lambda: "another")
+    monkeypatch.setattr(cache, "program_digest", lambda: "another")
     _files(project)
     assert made == CLASSES
 

@@ -2,9 +2,9 @@
 
 from cpuplan.diagnostics import Diagnostic, Label
 from cpuplan.diagnostics.source import Position
-from cpuplan.pipeline.perclass import unplaced
+from cpuplan.pipeline.perclass import unlocated
 
-_NAMED = unplaced.locate_in({("Intent", "du")})
+_NAMED = unlocated.locate_in({("Intent", "du")})
 
 
 def test_places_of_known_documents_only() -> None:
@@ -19,8 +19,8 @@ def test_lines_are_found_afterwards() -> None:
     in_lock = Position("intents/plan.lock.yaml", 4, 1)
     found = Diagnostic("CP1", "", "", place, labels=(Label(place, "here"), Label(in_lock, "there")))
     line = Position("intents/du.yaml", 7, 3)
-    (placed,) = unplaced.placed([found], {"Intent/du:spec.pools": line}.get)
+    (placed,) = unlocated.placed([found], {"Intent/du:spec.pools": line}.get)
     assert placed.position == line
     assert placed.labels == (Label(line, "here"), Label(in_lock, "there"))
-    assert unplaced.has_lines(found)
-    assert not unplaced.has_lines(found._replace(labels=()))
+    assert unlocated.has_lines(found)
+    assert not unlocated.has_lines(found._replace(labels=()))

@@ -5,8 +5,7 @@ from xml.etree import ElementTree
 from cpuplan.diagnostics import diagnose
 from cpuplan.plan.expected.answer import Answer, Verdict
 from cpuplan.render.answers import junit
-from cpuplan.render.answers.fleet import Checked
-from cpuplan.render.answers.summary import counts
+from cpuplan.render.answers.summary import Checked, counts
 
 FIRST = diagnose("CP801", path="/a")
 SECOND = diagnose("CP801", path="/b")

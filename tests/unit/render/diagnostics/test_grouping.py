@@ -2,7 +2,7 @@
 
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Position
-from cpuplan.render.diagnostics.grouping import grouped
+from cpuplan.render.diagnostics.report import grouped
 
 from .examples import ERROR
 

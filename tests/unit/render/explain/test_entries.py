@@ -5,7 +5,7 @@ import pytest
 from cpuplan.diagnostics.codes import CODES, Code
 from cpuplan.language.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
 from cpuplan.render.explain.codes import explain_code, wording
-from cpuplan.render.explain.entries import explain_rule
+from cpuplan.render.explain.reasons import explain_rule
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from cpuplan.backends.base import to_file
 from cpuplan.backends.openshift import merged
 from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.plan import Kept
-from cpuplan.render.explain.pools import explain_machine_configs
+from cpuplan.render.explain.machine_configs import explain_machine_configs
 from tests.machines.plans import no_position, plan
 
 FOREIGN = {

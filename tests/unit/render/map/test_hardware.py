@@ -9,9 +9,9 @@ from cpuplan.fleet import catalog, hardware
 from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.language.read.documents import Document
 from cpuplan.render.map.boxes import Map
-from cpuplan.render.map.hardware import hardware_map
-from cpuplan.render.map.svg.draw import draw_svg
-from cpuplan.render.map.terminal.draw import draw_text
+from cpuplan.render.map.drawing import hardware_map
+from cpuplan.render.map.svg import draw_svg
+from cpuplan.render.map.terminal import draw_text
 
 
 def drawn(spec: dict[str, Any] | HardwareSpec, name: str = "machine") -> Map:

@@ -6,7 +6,7 @@ import pytest
 
 from cpuplan.fleet import hardware
 from cpuplan.language.model.inventory import HardwareSpec
-from cpuplan.render.map.kubelet import kubelet_notes
+from cpuplan.render.map.drawing import kubelet_notes
 
 
 @pytest.mark.parametrize(

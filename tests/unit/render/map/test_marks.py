@@ -10,22 +10,22 @@ from cpuplan.fleet import catalog, hardware
 from cpuplan.language.model.pools import POOLS, QOS_SETS
 from cpuplan.language.read.documents import Document
 from cpuplan.plan import NodePlan, Pool
-from cpuplan.render.ansi import STYLES
-from cpuplan.render.map import marks
+from cpuplan.render.map import boxes
 from cpuplan.render.map.boxes import Box
-from cpuplan.render.map.hardware import hardware_map
+from cpuplan.render.map.drawing import hardware_map
 from cpuplan.render.map.plan import plan_map
-from cpuplan.render.map.svg.colours import (
+from cpuplan.render.map.svg import (
     DARK,
     PARTITIONS,
     PATTERNS,
     SETS,
+    draw_svg,
     fill_of,
     ink_of,
     pattern_of,
 )
-from cpuplan.render.map.svg.draw import draw_svg
-from cpuplan.render.map.terminal.draw import draw_text
+from cpuplan.render.map.terminal import draw_text
+from cpuplan.render.text import STYLES
 from tests.unit.render.plans import make_plan, regular
 
 NAMES = [
@@ -38,18 +38,18 @@ SVG = "{http://www.w3.org/2000/svg}"
 @pytest.mark.parametrize("count", [1, 9, 40])
 def test_every_partition_has_a_letter_of_its_own(count: int) -> None:
     names = [*NAMES, *(f"isolated.p{number}" for number in range(40))][:count]
-    letters = [mark.letter for mark in marks.partition_marks(names).values()]
+    letters = [mark.letter for mark in boxes.partition_marks(names).values()]
     assert len({*letters}) == count
     assert all(letter.islower() and letter not in "rsikol" for letter in letters)
 
 
 def test_letters_are_those_of_the_names() -> None:
-    assert [mark.letter for mark in marks.partition_marks(NAMES).values()] == [*"dabnvtmec"]
+    assert [mark.letter for mark in boxes.partition_marks(NAMES).values()] == [*"dabnvtmec"]
 
 
 def test_every_container_has_a_letter_of_its_own() -> None:
-    pools = {mark.letter for mark in marks.pool_marks(POOLS).values()}
-    letters = [mark.letter for mark in marks.owner_marks([str(number) for number in range(400)])]
+    pools = {mark.letter for mark in boxes.pool_marks(POOLS).values()}
+    letters = [mark.letter for mark in boxes.owner_marks([str(number) for number in range(400)])]
     assert len({*letters}) == 400
     assert not pools & {*letters}
     assert letters[:10] == [*"ABCDEFGHJL"]
@@ -57,8 +57,8 @@ def test_every_container_has_a_letter_of_its_own() -> None:
 
 
 def test_letters_are_equally_wide() -> None:
-    found = marks.equally_wide(
-        {mark.name: mark for mark in marks.owner_marks([str(number) for number in range(30)])}
+    found = boxes.equally_wide(
+        {mark.name: mark for mark in boxes.owner_marks([str(number) for number in range(30)])}
     )
     assert {len(mark.letter) for mark in found.values()} == {2}
 
@@ -68,8 +68,8 @@ def test_no_colour_means_two_things() -> None:
     and dark ones.
     """
     of_pools = [*POOLS, "offline"]
-    of_partitions = [f"partition{number}" for number in range(marks.PARTITION_STYLES)]
-    of_owners = [f"owner{number}" for number in range(marks.OWNER_STYLES)]
+    of_partitions = [f"partition{number}" for number in range(boxes.PARTITION_STYLES)]
+    of_owners = [f"owner{number}" for number in range(boxes.OWNER_STYLES)]
     styles = [*of_pools, *of_partitions, *of_owners]
     assert len({STYLES[style] for style in styles}) == len(styles)
     looks = {

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuplan.base.printable import printable
-from cpuplan.render.plan.marks import cell, code, plain
+from cpuplan.render.plan.markdown import cell, code, plain
 
 #: Letters that Markdown and HTML know, and some that they do not.
 TEXTS = st.text("ab01 `*_[]()<>#|~$!&\\{}-+.:@/'\"", min_size=1, max_size=12)

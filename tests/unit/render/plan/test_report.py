@@ -1,10 +1,9 @@
 """What becomes of nodes, in words and in order."""
 
+from cpuplan.change.impact.changes import FileChange, How
 from cpuplan.change.impact.comparison import Change
 from cpuplan.change.impact.impact import Impact, Step
-from cpuplan.change.impact.nodefiles import FileChange
-from cpuplan.change.impact.objects import How
-from cpuplan.change.impact.sides import Pair
+from cpuplan.change.impact.snapshot import Pair
 from cpuplan.render.plan.report import counts, duration, fate, groups
 
 A, B = ("lab", "a"), ("lab", "b")

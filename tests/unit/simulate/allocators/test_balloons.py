@@ -3,8 +3,8 @@
 from typing import Any
 
 from cpuplan.components.nri.balloons import ANNOTATION
-from cpuplan.simulate import admission, orders, traps, workloads
-from cpuplan.simulate.allocators.balloons import NOT_CREATED, BalloonsAllocator
+from cpuplan.simulate import admission, startup, workloads
+from cpuplan.simulate.allocators.nri_balloons import NOT_CREATED, BalloonsAllocator
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
 from cpuplan.simulate.planned import planned
 from cpuplan.upstream.kubelet.kubelet import Node
@@ -107,7 +107,7 @@ def test_a_moment_can_be_restored() -> None:
     allocator.restore(moment)
     assert allocator.key() == before
     assert not allocator.policy.containers
-    answer = orders.any_order(allocator, [guaranteed("a", 4), guaranteed("b", 2)])
+    answer = admission.any_order(allocator, [guaranteed("a", 4), guaranteed("b", 2)])
     assert answer.is_proven
 
 
@@ -117,13 +117,13 @@ def test_workloads_of_a_partition_are_annotated() -> None:
         workloads=[{"name": "upf", "cpus": 4, "pods": 2, "pool": "isolated.dpdk"}],
         pools={"reserved": "0,8", "isolated": {"rest": True, "partitions": partitions}},
     )
-    assert not traps.check(plan, no_position)
+    assert not startup.check(plan, no_position)
     assert [dict(one.annotations) for one in workloads.pods_of(plan)] == [
         {ANNOTATION: "isolated.dpdk"}
     ] * 2
 
 
 def test_workloads_that_do_not_fit_beside_partitions() -> None:
-    (problem,) = traps.check(configured(workloads=[{"name": "upf", "cpus": 8}]), no_position)
+    (problem,) = startup.check(configured(workloads=[{"name": "upf", "cpus": 8}]), no_position)
     assert problem.code == "CP712"
     assert "no suitable balloon instance" in problem.message

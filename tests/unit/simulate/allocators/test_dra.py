@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.simulate import admission, orders, traps
+from cpuplan.simulate import admission, startup
 from cpuplan.simulate.allocators.base import UNSCHEDULABLE, Refusal
 from cpuplan.simulate.allocators.dra import NOT_CREATED, NOT_PREPARED, DraAllocator
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
@@ -216,7 +216,7 @@ def test_a_moment_can_be_restored() -> None:
     allocator.admit(claiming("two", amount("2")))
     allocator.restore(moment)
     assert allocator.key() == before
-    assert orders.any_order(allocator, [claiming("a", amount("4")), plain("b")]).is_proven
+    assert admission.any_order(allocator, [claiming("a", amount("4")), plain("b")]).is_proven
 
 
 def test_workloads_of_an_intent_claim_their_cpus() -> None:
@@ -227,7 +227,7 @@ def test_workloads_of_an_intent_claim_their_cpus() -> None:
             "isolated": {"rest": True, "partitions": {"dpdk": "4-7,12-15"}},
         },
     }
-    assert not traps.check(configured("individual", "0,8", spec=spec), no_position)
+    assert not startup.check(configured("individual", "0,8", spec=spec), no_position)
     spec["workloads"][0]["pods"] = 3  # type: ignore[index]
-    (problem,) = traps.check(configured("individual", "0,8", spec=spec), no_position)
+    (problem,) = startup.check(configured("individual", "0,8", spec=spec), no_position)
     assert (problem.code, "cannot allocate all claims" in problem.message) == ("CP712", True)

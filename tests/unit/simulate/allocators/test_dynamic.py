@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.simulate import orders
+from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.base import Allocator, UnfitError
 from cpuplan.simulate.allocators.dynamic import DynamicAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
@@ -83,8 +83,8 @@ def test_a_moment_can_be_gone_back_to() -> None:
 
 def test_an_order_that_fails_the_kubelet_does_not_fail_this_policy() -> None:
     pods = [guaranteed(f"{number}-of-{size}", size) for number, size in enumerate((4, 4, 3, 3))]
-    assert not orders.any_order(KubeletAllocator(facts(**SINGLE)), pods).is_proven
-    assert orders.any_order(DynamicAllocator(facts(**SINGLE)), pods).is_proven
+    assert not admission.any_order(KubeletAllocator(facts(**SINGLE)), pods).is_proven
+    assert admission.any_order(DynamicAllocator(facts(**SINGLE)), pods).is_proven
 
 
 def test_init_containers_keep_what_they_had() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.simulate import admission, fleet, orders, traps
+from cpuplan.simulate import admission, fleet, startup
 from cpuplan.simulate.admission import NodeOutcome
 from cpuplan.simulate.allocators.koordinator import KoordinatorAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
@@ -115,8 +115,8 @@ def test_any_order() -> None:
     fits = [_pod("a", 2), _pod("b", 6)]
     allocator = _start({"numaTopologyPolicy": "SingleNUMANode"})
     before = allocator.key()
-    assert orders.any_order(allocator, fits).is_proven
-    answer = orders.any_order(allocator, [*fits, _pod("c", 4)])
+    assert admission.any_order(allocator, fits).is_proven
+    answer = admission.any_order(allocator, [*fits, _pod("c", 4)])
     assert [failing.uid for failing in answer.failing] == ["c", "a", "b"]
     assert allocator.key() == before
 
@@ -213,9 +213,9 @@ def test_a_status_that_nobody_can_read_binds_nothing() -> None:
 def test_workloads_of_the_intent_are_lsr_pods() -> None:
     workloads = [{"name": "feed", "cpus": 6}, {"name": "match", "cpus": 7}]
     fits = _plan(workloads=workloads)
-    assert traps.check(fits, lambda _: None) == []
+    assert startup.check(fits, lambda _: None) == []
     strict = _plan({"numaTopologyPolicy": "SingleNUMANode"}, workloads=workloads)
-    (refused,) = traps.check(strict, lambda _: None)
+    (refused,) = startup.check(strict, lambda _: None)
     assert refused.code == "CP712"
     assert "koord-scheduler: Unaligned NUMA Hint" in refused.message
 

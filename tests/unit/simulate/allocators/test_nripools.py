@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from cpuplan.simulate import admission, orders, traps
+from cpuplan.simulate import admission, startup
 from cpuplan.simulate.allocators.nri import NOT_CREATED
-from cpuplan.simulate.allocators.nripools import PoolsAllocator
+from cpuplan.simulate.allocators.nri_pools import PoolsAllocator
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
 from cpuplan.simulate.planned import planned
 from cpuplan.upstream.kubelet.kubelet import Node
@@ -82,10 +82,10 @@ def test_a_moment_can_be_restored() -> None:
 
 def test_all_orders_can_be_proved() -> None:
     pods = [guaranteed("a", 4), guaranteed("b", 4), named("o", pod(container("100m")))]
-    assert orders.any_order(node_of(), pods).is_proven
+    assert admission.any_order(node_of(), pods).is_proven
 
 
 def test_workloads_without_room_are_found() -> None:
     crowded = configured(workloads=[{"name": "upf", "cpus": 8, "pods": 2}])
-    found = {one.code for one in traps.check(crowded, no_position)}
+    found = {one.code for one in startup.check(crowded, no_position)}
     assert "CP712" in found

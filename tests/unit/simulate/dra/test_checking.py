@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.simulate.dra.checking import Given, check
-from cpuplan.simulate.dra.inputs import inputs
+from cpuplan.simulate.dra import Given, check_claims, inputs
 from cpuplan.upstream.dra.allocator_incubating import Request, Spec
 from cpuplan.upstream.dra.api import CAPACITY
 from cpuplan.upstream.kubernetes.kube_features import Gates
@@ -71,7 +70,7 @@ PART = Request("r", "dra.cpu", capacity=((CAPACITY, "2"),))
     ],
 )
 def test_claims_and_requests(given: Pod, facts: Any, findings: list[tuple[str, str]]) -> None:
-    made = list(check([Given(given, "p", None)], facts, Gates()))
+    made = list(check_claims([Given(given, "p", None)], facts, Gates()))
     assert [finding.code for finding in made] == [code for code, _ in findings]
     for finding, (_, text) in zip(made, findings, strict=True):
         assert finding.message.startswith(text)
@@ -81,9 +80,9 @@ def test_pods_of_the_static_policy_share_cpus() -> None:
     pod = claiming(same("2"))._replace(claims=())
     pod = pod._replace(containers=tuple(one._replace(claims=()) for one in pod.containers))
     pods = [Given(pod, f"upf-{number}", None) for number in (1, 2)]
-    (found,) = check(pods, node(), Gates())  # one for each workload
+    (found,) = check_claims(pods, node(), Gates())  # one for each workload
     assert (found.code, "2 CPUs" in found.message) == ("CP719", True)
     half = read_pod(
         {"metadata": {}, "spec": {"containers": [{"name": "a", "resources": same("1500m")}]}}
     )
-    assert not list(check([Given(half, "p", None)], node(), Gates()))
+    assert not list(check_claims([Given(half, "p", None)], node(), Gates()))

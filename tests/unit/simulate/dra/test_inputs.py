@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.simulate.dra.inputs import inputs, with_claims
+from cpuplan.simulate.dra import inputs, with_claims
 from cpuplan.simulate.workloads import pods_of
 from cpuplan.upstream.kubernetes.bits import to_text
 from cpuplan.upstream.kubernetes.pod import PodClaim

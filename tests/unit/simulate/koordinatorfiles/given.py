@@ -6,7 +6,7 @@ from typing import Any
 from cpuplan.base.emit import to_yaml
 from cpuplan.language.read import yaml
 from cpuplan.platforms.versions import Version
-from cpuplan.simulate.koordinatorfiles.checking import check
+from cpuplan.simulate.files.koordinator import check
 from cpuplan.upstream.koordinator.extension.releases import LATEST
 
 CPUS = {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "1Gi"}}

@@ -12,9 +12,9 @@ import pytest
 
 from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.registry import start_planned
+from cpuplan.simulate.comparison import adapted
 from cpuplan.simulate.manifests import Item
-from cpuplan.simulate.mechanisms.adapted import adapted
-from cpuplan.simulate.mechanisms.promises import (
+from cpuplan.simulate.mechanisms import (
     BALLOONS,
     DRA,
     KOORDINATOR,

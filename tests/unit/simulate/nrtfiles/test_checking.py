@@ -6,7 +6,7 @@ import pytest
 
 from cpuplan.base.emit import to_yaml
 from cpuplan.language.read import yaml
-from cpuplan.simulate.nrtfiles.checking import check_topologies
+from cpuplan.simulate.files.topologies import check_topologies
 from tests.unit.upstream.nrt.objects import Json, nrt, zone
 
 

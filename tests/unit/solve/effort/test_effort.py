@@ -10,8 +10,8 @@ import pytest
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.solve import alike, effort, solver
-from cpuplan.solve.effort import UndecidedError
+from cpuplan.solve import budget, solver, symmetry
+from cpuplan.solve.budget import UndecidedError
 from cpuplan.solve.rules import problem_of
 from tests.unit.solve.problems import locate, machine, node_class
 
@@ -51,7 +51,7 @@ def exact() -> NodeClass:
 
 
 def solved(node: NodeClass, seconds: float) -> NodePlan:
-    with effort.limited(seconds):
+    with budget.limited(seconds):
         return solver.solve(node, locate)
 
 
@@ -100,11 +100,11 @@ def test_without_an_answer_it_is_neither_yes_nor_no() -> None:
 
 
 def test_the_outermost_limit_holds() -> None:
-    with effort.limited(1) as outer, effort.limited(100) as inner:
+    with budget.limited(1) as outer, budget.limited(100) as inner:
         assert inner is outer
         outer.spend(10)
-        assert effort.current().is_over
-    assert not effort.current().is_over
+        assert budget.current().is_over
+    assert not budget.current().is_over
 
 
 def test_of_a_conflict_that_is_not_narrowed_down_nothing_is_claimed() -> None:
@@ -144,22 +144,22 @@ def test_ctrl_c_ends_a_search_at_once_and_is_no_limit() -> None:
 
 
 def test_a_part_of_a_limit_ends_before_it_and_counts() -> None:
-    with effort.limited(10) as whole:
+    with budget.limited(10) as whole:
         before = whole.left
-        with effort.part(1) as part:
+        with budget.part(1) as part:
             assert part.seconds == 1
             part.spend(part.left)
-            assert effort.current().is_over
-            with effort.limited(5) as inner:
+            assert budget.current().is_over
+            with budget.limited(5) as inner:
                 assert inner is part
-        assert not effort.current().is_over
+        assert not budget.current().is_over
         assert whole.left == pytest.approx(before * 0.9)
-        with effort.part(100) as part:
+        with budget.part(100) as part:
             assert part.left == whole.left
 
 
 def test_work_that_is_more_than_what_is_left_is_not_begun() -> None:
-    with effort.limited(1) as limit:
+    with budget.limited(1) as limit:
         limit.must_have(limit.left)
         with pytest.raises(UndecidedError):
             limit.must_have(limit.left * 1.01)
@@ -167,8 +167,8 @@ def test_work_that_is_more_than_what_is_left_is_not_begun() -> None:
 
 
 def test_comparing_unlike_tenants_counts() -> None:
-    with effort.limited(100) as limit:
+    with budget.limited(100) as limit:
         before = limit.left
-        found = alike.sorts(problem_of(tenants(LARGE, list(range(1, 41)))).rules)
+        found = symmetry.sorts(problem_of(tenants(LARGE, list(range(1, 41)))).rules)
         assert len(found) > 700  # all of them differ
         assert 0 < before - limit.left < 0.5

@@ -4,7 +4,7 @@ import pytest
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.plan import Limited, NodePlan, Pool, Unproven
-from cpuplan.solve.effort import proof
+from cpuplan.solve import goals as proof
 from cpuplan.solve.goals import Aim, Gap, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.layout import Scope
 from tests.unit.solve.problems import locate, machine, node_class
@@ -36,34 +36,34 @@ ROWS: list[tuple[Aim, int | None, str]] = [
 @pytest.mark.parametrize(("aim", "least", "words"), ROWS)
 def test_words(aim: Aim, least: int | None, words: str) -> None:
     node = node_class(MACHINE, {"reserved": {"cores": 1}})
-    limited = proof.limited(MACHINE, LAYOUT, [Gap(aim, least)], 5)
+    limited = proof.unproven(MACHINE, LAYOUT, [Gap(aim, least)], 5)
     pools = tuple(Pool(name, cpus, ()) for name, cpus in LAYOUT.items())
-    (problem,) = proof.check(NodePlan(node, pools, limited=limited), locate)
+    (problem,) = proof.check_proof(NodePlan(node, pools, limited=limited), locate)
     assert words in problem.message
 
 
 def test_a_proven_layout_has_nothing_to_say() -> None:
     node = node_class(MACHINE, {"reserved": {"cores": 1}})
-    assert proof.limited(MACHINE, LAYOUT, [], 5) is None
-    assert not list(proof.check(NodePlan(node, ()), locate))
+    assert proof.unproven(MACHINE, LAYOUT, [], 5) is None
+    assert not list(proof.check_proof(NodePlan(node, ()), locate))
 
 
 def test_a_choice_among_equals_is_no_finding() -> None:
     """No layout is better; beside a goal that is not proven it is named."""
     node = node_class(MACHINE, {"reserved": {"cores": 1}})
     equals = Unproven("canonical")
-    assert not list(proof.check(NodePlan(node, (), limited=Limited(5, (equals,))), locate))
+    assert not list(proof.check_proof(NodePlan(node, (), limited=Limited(5, (equals,))), locate))
     goals = (Unproven("most-isolated", "isolated", "", 6, 8), equals)
-    (problem,) = proof.check(NodePlan(node, (), limited=Limited(5, goals)), locate)
+    (problem,) = proof.check_proof(NodePlan(node, (), limited=Limited(5, goals)), locate)
     assert "canonical: which of the layouts that reach all goals equally well" in problem.message
 
 
 def test_a_bound_that_is_reached_is_a_proof() -> None:
     """Then only the choice among equals is open."""
-    limited = proof.limited(MACHINE, LAYOUT, [Gap(Total("reserved", 1), 2)], 5)
+    limited = proof.unproven(MACHINE, LAYOUT, [Gap(Total("reserved", 1), 2)], 5)
     assert limited == Limited(5, (Unproven("canonical"),))
     both = [Gap(Total("reserved", 1), 2), Gap(Total("isolated"), -8)]
-    limited = proof.limited(MACHINE, LAYOUT, both, 5)
+    limited = proof.unproven(MACHINE, LAYOUT, both, 5)
     assert limited == Limited(5, (Unproven("most-isolated", "isolated", "", 6, 8),))
 
 
@@ -78,7 +78,7 @@ def test_which_of_two_layouts_is_nearer() -> None:
 def test_of_many_goals_the_first_are_told() -> None:
     node = node_class(MACHINE, {"reserved": {"cores": 1}})
     goals = tuple(Unproven("smallest-range", f"isolated.t{at}", "", 4, 2) for at in range(9))
-    (problem,) = proof.check(NodePlan(node, (), limited=Limited(5, goals)), locate)
+    (problem,) = proof.check_proof(NodePlan(node, (), limited=Limited(5, goals)), locate)
     assert "isolated.t2 has 4" in problem.message
     assert "isolated.t3" not in problem.message
     assert problem.message.endswith("; and 6 more in the lock")

@@ -7,8 +7,7 @@ import pytest
 from cpuplan import pipeline
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.plan import NodeClass
-from cpuplan.solve import effort, goals, model
-from cpuplan.solve.model import answers
+from cpuplan.solve import budget, goals, model
 from cpuplan.solve.rules import problem_of
 from tests.projects import REPOSITORY
 
@@ -22,27 +21,27 @@ def node_class() -> NodeClass:
 def solved(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A note for each problem that is really solved."""
     notes: list[str] = []
-    find: Callable[..., answers.Best | None] = model._best
+    find: Callable[..., model.Best | None] = model._best
 
-    def spy(*arguments: object) -> answers.Best | None:
+    def spy(*arguments: object) -> model.Best | None:
         notes.append("solved")
         return find(*arguments)
 
     monkeypatch.setattr(model, "_best", spy)
-    monkeypatch.setattr(answers, "_answers", {})
+    monkeypatch.setattr(model, "_answers", {})
     return notes
 
 
 def _layout(node_class: NodeClass, seconds: float = 60) -> tuple[dict[str, CpuSet], float]:
     """The layout, and what is left of the limit."""
-    with effort.limited(seconds) as limit:
+    with budget.limited(seconds) as limit:
         best = model.best(problem_of(node_class), goals.aims_of(node_class))
     assert best is not None
     return best.layout, limit.left
 
 
 def test_an_equal_problem_is_solved_once(node_class: NodeClass, solved: list[str]) -> None:
-    with answers.shared():
+    with model.shared_answers():
         first, left = _layout(node_class)
         first_again = dict(first)
         first.clear()  # what one class does with its layout is its own affair
@@ -55,7 +54,7 @@ def test_an_equal_problem_is_solved_once(node_class: NodeClass, solved: list[str
 def test_another_problem_is_solved(node_class: NodeClass, solved: list[str]) -> None:
     isolated = node_class.spec.model_copy(update={"objective": ["most-isolated"]})
     assert isolated.objective != node_class.spec.objective
-    with answers.shared():
+    with model.shared_answers():
         _layout(node_class)
         _layout(node_class.saying(isolated))
         _layout(node_class, seconds=30)
@@ -73,9 +72,9 @@ def test_alone_it_is_solved_each_time(node_class: NodeClass, solved: list[str]) 
 def test_few_answers_are_remembered(
     node_class: NodeClass, solved: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "_MOST", 1)
-    with answers.shared():
+    monkeypatch.setattr(model, "_MOST", 1)
+    with model.shared_answers():
         for seconds in (60, 30, 60):
             _layout(node_class, seconds)
     assert len(solved) == 3
-    assert len(answers._answers) == 1
+    assert len(model._answers) == 1

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from cpuplan.base.emit import Flow, to_yaml
 from cpuplan.language.read import yaml
-from cpuplan.write.inventory.merge import plain
-from cpuplan.write.inventory.splice import splice
+from cpuplan.write.inventory.merge import plain, splice
 
 TEXT = """\
 # first line

@@ -10,7 +10,7 @@ from cpuplan.importers.documents.kinds import kinds_of
 from cpuplan.importers.machine import DeviceFacts, Machine
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees.tar import TarTree
-from cpuplan.write.inventory import known as inventory
+from cpuplan.write.inventory import nodes as inventory
 from cpuplan.write.inventory.update import Update
 from cpuplan.write.inventory.update import update as update_inventory
 from tests.machines import trees

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.change.impact.rules.differences import Changed, listed, origin_of, unequal
+from cpuplan.change.impact.rules.inputs import Changed, listed, origin_of, unequal
 from cpuplan.change.impact.rules.table import RULES
 from cpuplan.change.impact.rules.table.rule import Rule
 from cpuplan.components import kernel, kubelet

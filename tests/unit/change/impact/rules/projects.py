@@ -12,10 +12,9 @@ import yaml
 from cpuplan import pipeline
 from cpuplan.base.emit import to_json
 from cpuplan.change.impact.impact import Impact, Step, worst
-from cpuplan.change.impact.rules import context, steps
-from cpuplan.change.impact.rules.context import Context
-from cpuplan.change.impact.rules.differences import changed, halves
-from cpuplan.change.impact.sides import Pair, Side
+from cpuplan.change.impact.rules import inputs, steps
+from cpuplan.change.impact.rules.inputs import Context, changed, halves
+from cpuplan.change.impact.snapshot import Pair, Snapshot
 
 Json = dict[str, Any]
 
@@ -104,16 +103,16 @@ def outcome(row: Row) -> Outcome:
     return Outcome(costs(before, after, known), frozenset(each.component for each in made))
 
 
-def _key(side: Side) -> tuple[str, str] | None:
+def _key(side: Snapshot) -> tuple[str, str] | None:
     return side.by_node.get(("lab", "n1"))
 
 
 @cache
-def compiled(target: str, patch: str) -> tuple[Side, Context]:
+def compiled(target: str, patch: str) -> tuple[Snapshot, Context]:
     """The compiled files of an intent for a target, with a patch over it."""
     given = yaml.safe_load(patch)
     if given is None:
-        return Side({}), {}
+        return Snapshot({}), {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for path, documents in _documents(target, given).items():
@@ -123,18 +122,18 @@ def compiled(target: str, patch: str) -> tuple[Side, Context]:
         made = pipeline.compile_project(project)
         problems = [each.message for each in made.diagnostics if each.severity.value == "error"]
         assert not problems, (target, given, problems)
-        return Side(made.files), context.of(project.classes)
+        return Snapshot(made.files), inputs.context_of(project.classes)
 
 
-def edited(side: Side, end: str, change: Callable[[Json], object]) -> Side:
+def edited(side: Snapshot, end: str, change: Callable[[Json], object]) -> Snapshot:
     """A side whose file with this end is changed by hand; YAML and JSON."""
     path = next(path for path in sorted(side.files) if path.endswith(end))
     data = yaml.safe_load(side.files[path])
     change(data)
-    return Side({**side.files, path: to_json(data).encode()})
+    return Snapshot({**side.files, path: to_json(data).encode()})
 
 
-def costs(before: Side, after: Side, known: Context | None = None) -> tuple[Step, ...]:
+def costs(before: Snapshot, after: Snapshot, known: Context | None = None) -> tuple[Step, ...]:
     """What it costs node n1 that one side follows another."""
     return tuple(steps(Pair(_key(before), _key(after), "lab", ("n1",)), before, after, known))
 

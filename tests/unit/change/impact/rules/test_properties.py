@@ -6,8 +6,8 @@ import random
 import pytest
 
 from cpuplan.base.emit import to_json
-from cpuplan.change.impact.rules.differences import changed, halves
-from cpuplan.change.impact.sides import Pair, Side
+from cpuplan.change.impact.rules.inputs import changed, halves
+from cpuplan.change.impact.snapshot import Pair, Snapshot
 from tests.unit.change.impact.rules import projects
 from tests.unit.change.impact.rules.projects import Row, compiled, costs
 
@@ -28,7 +28,7 @@ PARTS = [
 @pytest.mark.parametrize(("target", "patch"), SIDES)
 def test_equal_sides_cost_nothing(target: str, patch: str) -> None:
     side, known = compiled(target, patch)
-    other = Side(dict(side.files))
+    other = Snapshot(dict(side.files))
     assert costs(side, other, known) == ()
 
 
@@ -39,7 +39,7 @@ def test_both_directions_name_the_same_settings(row: Row) -> None:
     assert _keys(before, after) == _keys(after, before)
 
 
-def _keys(before: Side, after: Side) -> set[tuple[str, str]]:
+def _keys(before: Snapshot, after: Snapshot) -> set[tuple[str, str]]:
     keys = [side.by_node.get(("lab", "n1")) for side in (before, after)]
     pair = Pair(keys[0], keys[1], "lab", ("n1",))
     return {(each.component, each.key) for each in changed(*halves(pair, before, after))}

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from cpuplan.change.impact.impact import Impact
-from cpuplan.change.impact.rules.differences import Changed
+from cpuplan.change.impact.rules.inputs import Changed
 from cpuplan.change.impact.rules.nodes import rule_of
-from cpuplan.change.impact.sides import Side
+from cpuplan.change.impact.snapshot import Snapshot
 from cpuplan.plan.expected.state import NodeFile, render
 from tests.unit.change.impact.rules.projects import compiled, costs
 
@@ -13,8 +13,8 @@ PLAIN = compiled("crio", "{}")[0]
 STATE = "clusters/lab/expected/state/main-small.json"
 
 
-def without_state(side: Side) -> Side:
-    return Side({path: data for path, data in side.files.items() if path != STATE})
+def without_state(side: Snapshot) -> Snapshot:
+    return Snapshot({path: data for path, data in side.files.items() if path != STATE})
 
 
 def test_side_without_an_expected_state() -> None:
@@ -26,7 +26,7 @@ def test_side_without_an_expected_state() -> None:
 def test_kind_of_object() -> None:
     path = "clusters/lab/manifests/90-gadget.yaml"
     gadget = b"apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: a}\n"
-    found = costs(PLAIN, Side({**PLAIN.files, path: gadget}))
+    found = costs(PLAIN, Snapshot({**PLAIN.files, path: gadget}))
     assert [(step.impact, step.because) for step in found] == [(Impact.REBOOT, "Gadget a")]
     assert not found[0].is_certain
 
@@ -47,9 +47,9 @@ def test_file_of_an_unknown_component() -> None:
     assert [(step.impact, step.rule) for step in found] == [(Impact.REBOOT, "unknown-file")]
 
 
-def with_file(path: str, file: NodeFile) -> Side:
+def with_file(path: str, file: NodeFile) -> Snapshot:
     """The compiled files with another file in the expected state."""
     state = PLAIN.state(("lab", "main-small"))
     assert state
     changed = replace(state, files={**state.files, path: file})
-    return Side({**PLAIN.files, STATE: render(changed).encode()})
+    return Snapshot({**PLAIN.files, STATE: render(changed).encode()})

@@ -16,7 +16,7 @@ import pytest
 
 from cpuplan.git import commits, program
 from cpuplan.git.door import opened
-from cpuplan.gitops.publish import publishing
+from cpuplan.gitops import publishing
 from tests.git_projects import (
     add_class,
     commit,
@@ -609,8 +609,8 @@ def test_a_killed_run_leaves_the_old_branch_or_the_new_one(project: Path) -> Non
 
 @pytest.mark.slow
 def test_ten_thousand_files(base: Path, tmp_path: Path) -> None:
-    from cpuplan.gitops.publish.message import Origin
-    from cpuplan.gitops.publish.provenance import Provenance
+    from cpuplan.gitops.provenance import Provenance
+    from cpuplan.gitops.publishing import Origin
 
     git(tmp_path, "init", "-q", "--bare", "target")
     for name in ("user.name", "user.email"):

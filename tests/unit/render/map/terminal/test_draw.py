@@ -7,10 +7,10 @@ import pytest
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
+from cpuplan.render.map.boxes import memory_text
 from cpuplan.render.map.plan import plan_map
-from cpuplan.render.map.svg.draw import draw_svg
-from cpuplan.render.map.terminal.draw import draw_text
-from cpuplan.render.map.words import memory_text
+from cpuplan.render.map.svg import draw_svg
+from cpuplan.render.map.terminal import draw_text
 from tests.unit.render.plans import GIB, bare, guest, hybrid, make_plan, regular
 
 PLANS = {

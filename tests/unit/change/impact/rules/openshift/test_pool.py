@@ -6,8 +6,8 @@ import pytest
 
 from cpuplan.base.emit import to_json
 from cpuplan.change.impact.impact import Impact, Step
-from cpuplan.change.impact.rules.context import Cluster
-from cpuplan.change.impact.sides import Side
+from cpuplan.change.impact.rules.inputs import Cluster
+from cpuplan.change.impact.snapshot import Snapshot
 from tests.unit.change.impact.rules.projects import compiled, costs, edited
 
 POOL = "machineconfigpool-worker-cnf.yaml"
@@ -15,7 +15,7 @@ CONFIG = "10-machineconfig-main.yaml"
 KUBELET = "10-kubeletconfig-main.yaml"
 
 
-def side(**spec: Any) -> Side:
+def side(**spec: Any) -> Snapshot:
     return compiled("openshift", to_json({"spec": spec}))[0]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cpuplan.change.impact.impact import Impact, worst
-from cpuplan.change.impact.rules.openshift import actions
+from cpuplan.change.impact.rules.openshift import pools
 from cpuplan.upstream.mco.common import NEWEST, McoError
 from cpuplan.upstream.mco.update import Node, change
 from tests.projects import SHARED, needs_shared
@@ -37,7 +37,7 @@ def test_steps_follow_from_the_operators_answer(case: Json) -> None:
         )
     except McoError:
         pytest.fail("the operator renders both sides")
-    found = list(actions.steps(result, ()))
+    found = list(pools.action_steps(result, ()))
     assert worst(found) is _impact(expected), found
 
 

@@ -1,1 +1,0 @@
-"""What Koordinator's programs publish of a node, against what was compiled and its pods."""

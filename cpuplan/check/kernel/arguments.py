@@ -1,0 +1,339 @@
+"""Boot arguments of the running kernel, and those that the boot loader gives the next one."""
+
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from cpuplan.base import nodetext
+from cpuplan.base.files import Unreadable
+from cpuplan.base.text import joined
+from cpuplan.check.kernel.kernel_log import CMDLINE
+from cpuplan.check.subject import Subject, name
+from cpuplan.components import cmdline, kernel
+from cpuplan.components.cmdline import Occurrence, canonical, effective, lists, same
+from cpuplan.diagnostics import Severity
+from cpuplan.diagnostics.source import Position
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.situation import NEXT_BOOT
+from cpuplan.plan.setting import Setting
+from cpuplan.upstream.linux import loaders
+from cpuplan.upstream.linux.loaders import Entry, in_order, is_rescue
+
+_FACT = NEXT_BOOT
+_UNREAD = "files of the next boot that cannot be read"
+_ENTRIES = ("boot/loader/entries", "efi/loader/entries", "boot/efi/loader/entries")
+_MENUS = ("boot/grub2/grub.cfg", "boot/grub/grub.cfg")
+_BLOCKS = ("boot/grub2/grubenv", "boot/grub/grubenv", "boot/efi/EFI/redhat/grubenv")
+_CONFS = ("boot/loader/loader.conf", "efi/loader/loader.conf", "boot/efi/loader/loader.conf")
+_DEFAULTS, _FOLDER = "etc/default/grub", "etc/default/grub.d"
+#: What a plan's delivery adds.
+_DROP_IN = "etc/default/grub.d/50-cpuplan.cfg"
+#: What kernel-install gives the entries that it writes.
+_CMDLINE = "etc/kernel/cmdline"
+
+
+class Source(NamedTuple):
+    """A file with the arguments of the next boot, and the line in it, from 1."""
+
+    path: str
+    line: int
+    arguments: str
+
+
+class Lacking(NamedTuple):
+    """The planned arguments that a source does not have, or has with another value."""
+
+    source: Source
+    settings: tuple[Setting, ...]
+
+
+def next_boot(subject: Subject) -> Iterator[Answer]:
+    """The default entry of the boot menu has every planned argument, if the running kernel has."""
+    if not subject.expected.settings.of(kernel.NAME):
+        return
+    lack = lacking_at_boot(subject)
+    if subject.cache[_UNREAD]:
+        reason = "not every file of the boot loader can be read"
+        yield subject.unread(_FACT, subject.cache[_UNREAD], reason)
+        return
+    if lack is None:
+        yield subject.unverifiable(_FACT, "boot", "no file of a boot loader is here")
+        return
+    if not lack.settings:
+        yield subject.held(_FACT, lack.source.path)
+        return
+    wanted = " ".join(map(kernel.argument, lack.settings))
+    yield subject.differs(
+        _FACT,
+        "CP816",
+        Position(subject.root.shown(lack.source.path), lack.source.line, 1),
+        observed=_found(lack) or "nothing of these",
+        expected=wanted,
+        labels=subject.all_labels(lack.settings),
+        heals=Heals.REBOOT,
+        path=f"/{lack.source.path}",
+    )
+
+
+def _found(lack: Lacking) -> str:
+    """What the source says instead."""
+    given = _values(lack.source.arguments)
+    keys = (cmdline.canonical(setting.key) for setting in lack.settings)
+    texts = [times[-1].text for key in keys for times in [given.get(key)] if times]
+    return " ".join(texts)
+
+
+def _values(line: str) -> dict[str, list[cmdline.Occurrence]]:
+    found = kernel.occurrences(line)
+    return {cmdline.canonical(key): times for key, times in found.items()}
+
+
+def lacking_at_boot(subject: Subject) -> Lacking | None:
+    """What the next boot lacks of the planned arguments; None where no file says it."""
+    if "next boot" not in subject.cache:
+        known = set(subject.root.refused)
+        subject.cache["next boot"] = _lacking(subject)
+        unread = sorted(set(subject.root.refused) - known)
+        subject.cache[_UNREAD] = unread[0] if unread else ""
+    found: Lacking | None = subject.cache["next boot"]
+    return found
+
+
+def _lacking(subject: Subject) -> Lacking | None:
+    """That of the first source with something missing: a menu, and what it will be made from."""
+    lacks = [_compared(subject, source) for source in _sources(subject)]
+    return next((lack for lack in lacks if lack.settings), lacks[0] if lacks else None)
+
+
+def _compared(subject: Subject, source: Source) -> Lacking:
+    given = _values(source.arguments)
+    lacks = []
+    for setting in subject.expected.settings.of(kernel.NAME):
+        times = given.get(cmdline.canonical(setting.key))
+        if not times or not cmdline.same(setting.key, cmdline.effective(times), setting.value):
+            lacks.append(setting)
+    return Lacking(source, tuple(lacks))
+
+
+def _sources(subject: Subject) -> Iterator[Source]:
+    """The default entry of the menu, and what GRUB's menu is made from where it is made."""
+    path, menu = _menu(subject)
+    entries = _loader_entries(subject)
+    if entries and (menu.has_bls or not menu.entries):
+        yield _chosen(subject, entries, menu.default)
+        return
+    if menu.entries:
+        yield _chosen(subject, dict.fromkeys(menu.entries, path), menu.default)
+    source = _made_from(subject) if subject.expected.platform.takes_files else None
+    if source and (menu.entries or subject.root.names(_FOLDER)):
+        yield source
+
+
+def _menu(subject: Subject) -> tuple[str, loaders.Menu]:
+    """GRUB's menu and its file; one without entries where there is none."""
+    for path in _MENUS:
+        if text := subject.root.read(path):
+            return path, loaders.grub_menu(text, _environment(subject))
+    return "", loaders.Menu((), "", has_bls=False)
+
+
+def _environment(subject: Subject) -> dict[str, str]:
+    texts = (subject.root.read(path) for path in _BLOCKS)
+    return next((loaders.grub_environment(text) for text in texts if text), {})
+
+
+def _loader_entries(subject: Subject) -> dict[Entry, str]:
+    """The entries of the Boot Loader Specification with their files, highest version first."""
+    variables = _environment(subject)
+    for folder in _ENTRIES:
+        names = [name for name in subject.root.names(folder) if name.endswith(".conf")]
+        found = {
+            loaders.bls_entry(name.removesuffix(".conf"), text, variables): f"{folder}/{name}"
+            for name in names
+            if (text := subject.root.read(f"{folder}/{name}"))
+        }
+        if found:
+            newest = sorted(found, key=lambda each: in_order(each.version), reverse=True)
+            return {each: found[each] for each in newest}
+    return {}
+
+
+def _chosen(subject: Subject, entries: dict[Entry, str], default: str) -> Source:
+    """The entry that boots by itself: the one that is named or counted, else the first."""
+    usual = [each for each in entries if not is_rescue(each)] or list(entries)
+    saved = _environment(subject).get("saved_entry", "")
+    wanted = default or saved or _of_systemd_boot(subject)
+    named = [each for each in entries if _is_named(each, wanted)]
+    at = nodetext.natural(wanted)
+    if at is not None:
+        named = list(entries)[at:][:1]
+    entry = (named or usual)[0]
+    return Source(entries[entry], entry.line, entry.arguments)
+
+
+def _is_named(entry: Entry, wanted: str) -> bool:
+    """Whether a default means an entry: by its id, title or file, or below a submenu (`>`)."""
+    last = wanted.rpartition(">")[2].removesuffix(".conf")
+    return bool(last) and (last in (entry.name, entry.title) or fnmatchcase(entry.name, last))
+
+
+def _of_systemd_boot(subject: Subject) -> str:
+    texts = (subject.root.read(path) for path in _CONFS)
+    return next((loaders.default_of_systemd_boot(text) for text in texts if text), "")
+
+
+def _made_from(subject: Subject) -> Source | None:
+    """The arguments that the next menu gets: a new kernel, or update-grub, writes one."""
+    folder = [f"{_FOLDER}/{name}" for name in subject.root.names(_FOLDER) if name.endswith(".cfg")]
+    read = ((path, subject.root.read(path)) for path in (_DEFAULTS, *folder))
+    files = [(path, text) for path, text in read if text]
+    values = loaders.grub_defaults([text for _, text in files])
+    line = " ".join(values[name] for name in loaders.ARGUMENTS if values.get(name))
+    if not line and (text := subject.root.read(_CMDLINE)):
+        return Source(_CMDLINE, 1, text.strip())
+    if not line:
+        # Debian's GRUB reads the folder, where a plan's file belongs.
+        return Source(_DROP_IN, 1, "") if folder else None
+    last = [path for path, text in files if any(name in text for name in loaders.ARGUMENTS)]
+    return Source(last[-1], 1, line)
+
+
+#: Characters; the longest that an architecture takes is 4,096 (COMMAND_LINE_SIZE).
+_MAX_LINE = 65_536
+
+Times = dict[str, list[Occurrence]]
+
+
+def running_arguments(subject: Subject) -> Times | None:
+    """The arguments of the running kernel by canonical name; None where they cannot be read."""
+    if "boot arguments" not in subject.cache:
+        line = subject.root.read(CMDLINE)
+        if line is not None and len(line) > _MAX_LINE:
+            problem = Unreadable("it is longer than any kernel's command line")
+            subject.root.refuse(CMDLINE, problem)
+            line = None
+        subject.cache["boot arguments"] = None if line is None else _times(line)
+    found: Times | None = subject.cache["boot arguments"]
+    return found
+
+
+def _times(line: str) -> Times:
+    return {canonical(key): times for key, times in kernel.occurrences(line).items()}
+
+
+def arguments(subject: Subject) -> Iterator[Answer]:
+    """Every planned argument is on the command line, once, with its value."""
+    planned = subject.expected.settings.of(kernel.NAME)
+    given = running_arguments(subject)
+    if given is None:
+        yield from _unread(subject, planned)
+        return
+    missing = []
+    for setting in planned:
+        times = given.get(canonical(setting.key))
+        if times:
+            yield _argument(subject, setting, times)
+        else:
+            missing.append(setting)
+    if missing:
+        yield from _missing(subject, missing)
+
+
+def _unread(subject: Subject, planned: Sequence[Setting]) -> Iterator[Answer]:
+    if not subject.root.refused:
+        yield subject.differs(
+            "boot arguments",
+            "CP810",
+            CMDLINE,
+            observed="not there",
+            expected="the command line",
+            path=subject.root.shown(CMDLINE),
+        )
+    for setting in planned:
+        yield subject.unverifiable(setting, CMDLINE, "the command line cannot be read")
+
+
+def _missing(subject: Subject, missing: Sequence[Setting]) -> Iterator[Answer]:
+    """One finding for all: before the first reboot it is the whole line."""
+    words = " ".join(map(kernel.argument, missing))
+    first = subject.differs(
+        missing[0],
+        "CP811",
+        CMDLINE,
+        observed="missing",
+        expected=words,
+        labels=subject.all_labels(missing),
+        arguments=words,
+        next=_at_next_boot(subject, missing),
+    )
+    yield first
+    for setting in missing[1:]:
+        wanted = kernel.argument(setting)
+        yield first._replace(fact=name(setting), expected=wanted, finding=None)
+
+
+def _at_next_boot(subject: Subject, missing: Sequence[Setting]) -> str:
+    """Whether the files of the boot loader have what the running kernel lacks."""
+    lacking = lacking_at_boot(subject)
+    if lacking is None:
+        return ""
+    keys = {setting.key for setting in lacking.settings}
+    if any(setting.key in keys for setting in missing):
+        return f"; /{lacking.source.path} does not have them either"
+    path = lacking.source.path
+    if path.startswith("etc/"):
+        return f"; /{path} has them: run what makes the boot menu, then reboot"
+    return f"; /{path} has them, and only a reboot is left"
+
+
+def _argument(subject: Subject, setting: Setting, times: Sequence[Occurrence]) -> Answer:
+    last, value = times[-1], effective(times)
+    path = subject.root.shown(CMDLINE)
+    place = Position(path, 1, last.column, last.column + len(last.text))
+    texts = joined(list(dict.fromkeys(each.text for each in times)))
+    wanted = kernel.argument(setting)
+    if not same(setting.key, value, setting.value):
+        shown = last.text if value == last.value else texts
+        return subject.differs(setting, "CP812", place, observed=shown, expected=wanted)
+    if len(times) <= len(lists(setting.value)):
+        return subject.held(setting, CMDLINE)
+    answer = subject.differs(
+        setting,
+        "CP813",
+        place,
+        observed=texts,
+        expected=wanted,
+        key=setting.key,
+        count=len(times),
+        values=texts,
+    )
+    if holds(setting, times) and answer.finding:
+        # The same twice does no harm by itself: two programs give the node its arguments.
+        return answer._replace(finding=answer.finding._replace(severity=Severity.WARNING))
+    return answer
+
+
+def holds(setting: Setting, times: Sequence[Occurrence]) -> bool:
+    """Whether every occurrence has the value, or a part of it."""
+    wanted = lists(setting.value)
+    return all(any(same(setting.key, each.value, one) for one in wanted) for each in times)
+
+
+def unbooted(subject: Subject, *keys: str) -> str:
+    """Of the arguments `keys`, those that the kernel has not as planned, in words; or "".
+
+    It is why what follows from them is otherwise, which is no second finding.
+    """
+    planned = (one for one in subject.expected.settings.of(kernel.NAME) if one.key in keys)
+    wrong = [one.key for one in planned if not as_planned(subject, one)]
+    return f"the kernel was not booted with {joined(wrong)} as planned" if wrong else ""
+
+
+def as_planned(subject: Subject, setting: Setting) -> bool:
+    """Whether `arguments` says nothing of an argument: a wrong one has the wrong effect too."""
+    given = running_arguments(subject)
+    if given is None:
+        return True
+    times = given.get(canonical(setting.key), ())
+    is_same = bool(times) and same(setting.key, effective(times), setting.value)
+    return is_same and holds(setting, times)

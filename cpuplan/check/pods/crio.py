@@ -1,0 +1,106 @@
+"""What CRI-O gave containers when it started them: sandboxes, monitors, mixed CPUs."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from cpuplan.base.cpuset import CpuSet, cpus_text, union
+from cpuplan.check.pods.view import View, cpuset, view
+from cpuplan.check.subject import Subject
+from cpuplan.check.threads.tasks import threads
+from cpuplan.components import crio
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.setting import Setting
+
+_INFRA, _SHARED = "infra_ctr_cpuset", "shared_cpuset"
+_MONITOR = "conmon"
+
+
+def infrastructure(subject: Subject) -> Iterator[Answer]:
+    """CP864: sandboxes of pods, and the monitors of containers, stay on CPUs of their own."""
+    setting = _setting(subject, _INFRA)
+    if setting is None:
+        return
+    seen, wanted = view(subject), cpuset(subject, crio.NAME, _INFRA)
+    places = [*_sandboxes(seen), *_monitors(subject)]
+    if not places:
+        yield subject.unverifiable(setting, "proc", "no sandbox and no conmon runs here")
+        return
+    strays = [each for each in places if not each.cpus & seen.online <= wanted]
+    if not strays:
+        yield subject.held(setting, places[0].path)
+        return
+    names = ", ".join(dict.fromkeys(each.name for each in strays))
+    found = cpus_text(union(each.cpus & seen.online for each in strays))
+    who = f"{len(strays)} of {len(places)} sandboxes and monitors ({names})"
+    yield _differs(subject, setting, strays[0].path, who, found, cpus_text(wanted))
+
+
+class _Place(NamedTuple):
+    """Where a sandbox or a monitor may run, and the file that shows it."""
+
+    name: str
+    cpus: CpuSet
+    path: str
+
+
+def _sandboxes(seen: View) -> Iterator[_Place]:
+    """Their control groups, and their threads, which may lie within."""
+    for one in seen.containers:
+        if one.is_pause:
+            inside = union(task.allowed for task in one.tasks)
+            path = f"proc/{one.tasks[0].pid}/status"
+            if one.cpus and not one.cpus <= inside:
+                path = f"{seen.tree.folder(one.container.path)}/cpuset.cpus"
+            yield _Place(one.tasks[0].name, one.cpus | inside, path)
+
+
+def _monitors(subject: Subject) -> Iterator[_Place]:
+    for task in threads(subject).user():
+        if task.name == _MONITOR:
+            yield _Place(task.name, task.allowed, f"proc/{task.pid}/status")
+
+
+def mixed(subject: Subject) -> Iterator[Answer]:
+    """CP864: containers were told the exclusive and the shared CPUs that they have now."""
+    seen = view(subject)
+    setting, shared = _setting(subject, _SHARED), cpuset(subject, crio.NAME, _SHARED)
+    answers: list[Answer] = []
+    for pair in seen.pairs:
+        told = seen.mixed.get(pair.running.container.path)
+        if told is None:
+            continue
+        about = setting or "shared CPUs of containers"
+        path = f"proc/{pair.running.tasks[0].pid}/environ"
+        if told.shared != shared:
+            found, wanted = _texts(told.shared), _texts(shared)
+            answers.append(_differs(subject, about, path, pair.described, found, wanted))
+        elif told.exclusive != pair.exclusive:
+            found, wanted = cpus_text(told.exclusive), cpus_text(pair.exclusive)
+            answers.append(_differs(subject, about, path, pair.described, found, wanted))
+        else:
+            answers.append(subject.held(about, path))
+    yield from _once(answers)
+
+
+def _texts(shared: CpuSet) -> str:
+    return f"shared {cpus_text(shared)}" if shared else "no shared CPUs"
+
+
+def _once(answers: Iterable[Answer]) -> Iterator[Answer]:
+    """The findings; of containers that hold, the first one if that is all."""
+    found = list(answers)
+    findings = [answer for answer in found if answer.finding]
+    yield from findings or found[:1]
+
+
+def _setting(subject: Subject, key: str) -> Setting | None:
+    settings = subject.expected.settings.of(crio.NAME)
+    return next((one for one in settings if one.key == key), None)
+
+
+def _differs(
+    subject: Subject, about: Setting | str, path: str, who: str, found: str, wanted: str
+) -> Answer:
+    return subject.differs(
+        about, "CP864", path, observed=found, expected=wanted, heals=Heals.RESTART, who=who
+    )

@@ -1,0 +1,100 @@
+"""What the plan needs of a node and no file of the plan sets: CP894."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cpuplan.check.kernel import arguments, effects
+from cpuplan.check.kernel.kernel_log import CMDLINE, log_of_boot
+from cpuplan.check.pods.view import view
+from cpuplan.check.subject import Subject
+from cpuplan.components import kernel
+from cpuplan.components.derived import CGROUPS, HUGE_PAGES
+from cpuplan.components.openshift import pinning as component
+from cpuplan.plan.expected.answer import Answer, Heals
+
+GROUPS, COMPLAINTS = "version of control groups", "complaints of the kernel"
+_CONTROLLERS = "sys/fs/cgroup/cgroup.controllers"
+#: Without them the kubelet does not start (cm/container_manager_linux.go).
+_NEEDED = ("cpuset", "cpu", "memory", "pids")
+_PINNING = "workload pinning"
+
+
+def control_groups(subject: Subject) -> Iterator[Answer]:
+    """The planned version, with the controllers that the kubelet needs."""
+    wanted = str(subject.expected.facts.get(CGROUPS, ""))
+    tree = view(subject).tree
+    if not tree.present:
+        if wanted:
+            yield subject.unverifiable(GROUPS, tree.folder(""), tree.problem)
+        return
+    found = "v1" if tree.is_v1 else "v2"
+    if wanted and found != wanted:
+        yield _differs(subject, GROUPS, "CP8220", tree.folder(""), found, wanted)
+        return
+    needed = [*_NEEDED, *(["hugetlb"] if subject.expected.facts.get(HUGE_PAGES) else [])]
+    listed = (subject.root.read(_CONTROLLERS) or "").split()
+    lost = [name for name in needed if listed and name not in listed]
+    if lost:
+        yield _differs(
+            subject,
+            GROUPS,
+            "CP8221",
+            _CONTROLLERS,
+            " ".join(listed),
+            ", ".join(needed),
+            missing=", ".join(lost),
+        )
+    else:
+        yield subject.held(GROUPS, tree.folder(""))
+
+
+def complaints(subject: Subject) -> Iterator[Answer]:
+    """The kernel took no offence at a list of CPUs; what it dropped may show nowhere else."""
+    settings = subject.expected.settings.of(kernel.NAME)
+    lists = [one for one in settings if one.key in ("isolcpus", "nohz_full", "rcu_nocbs")]
+    if not lists:
+        return
+    found = log_of_boot(subject)
+    if found.log is None:
+        yield subject.unverifiable(COMPLAINTS, found.path, found.problem)
+    elif not found.log.dropped:
+        yield subject.held(COMPLAINTS, found.path)
+    elif not all(arguments.as_planned(subject, one) for one in lists):
+        reason = "the node was booted with other lists of CPUs"
+        yield subject.unverifiable(COMPLAINTS, CMDLINE, reason)
+    elif any(answer.finding for answer in effects.effects(subject)):
+        reason = "what the kernel made of its arguments is told by itself"
+        yield subject.unverifiable(COMPLAINTS, found.path, reason)
+    else:
+        words = found.log.dropped[0]
+        yield _differs(subject, COMPLAINTS, "CP8222", found.path, words, "no complaint")
+
+
+def pinning(subject: Subject) -> Iterator[Answer]:
+    """OpenShift's kubelet keeps a file's CPUs from all pods, whoever wrote it."""
+    path = component.PATH
+    if not subject.expected.platform.forks_kubelet or path in subject.expected.files:
+        return
+    if subject.root.is_file(path.lstrip("/")):
+        where = path.lstrip("/")
+        yield _differs(subject, _PINNING, "CP8223", where, "a file", "no file", path=path)
+
+
+def _differs(
+    subject: Subject,
+    fact: str,
+    code: str,
+    where: str,
+    observed: str,
+    expected: str,
+    **values: Any,
+) -> Answer:
+    return subject.differs(
+        fact,
+        code,
+        where,
+        observed=observed,
+        expected=expected,
+        heals=Heals.REBOOT,
+        **values,
+    )

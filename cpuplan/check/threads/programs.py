@@ -1,0 +1,211 @@
+"""Threads of programs outside of pods, which may run on CPUs that the plan keeps them off."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
+from cpuplan.base.text import at_most, counted
+from cpuplan.check.subject import Subject
+from cpuplan.check.threads.tasks import Threads, cpu_list, is_pod, online, path_of, threads, unit_of
+from cpuplan.components import crio, kernel, units
+from cpuplan.components.host import partitions, systemd
+from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.state import Expected
+from cpuplan.plan.setting import Setting, Value, cpu_sets
+
+#: The units with a finding on their affinity (CP869), which explains their threads.
+FOREIGN_AFFINITY_UNITS = "units with CPUs of others"
+#: The name there of systemd itself, whose affinity all units without one have.
+SYSTEMD = "systemd"
+
+
+#: The first process.
+INIT_PID = 1
+
+
+class Promise(NamedTuple):
+    """The CPUs that programs outside of pods stay off, but for threads pinned to `own`."""
+
+    forbidden: CpuSet
+    online: CpuSet
+    #: The pool isolcpus: programs pin threads to it by themselves.
+    own: CpuSet = EMPTY
+
+
+class Strays(NamedTuple):
+    """Threads of one program in one unit that may run where they should not."""
+
+    program: str
+    unit: str
+    threads: int
+    cpus: CpuSet
+    #: The number of its process.
+    pid: int
+
+    @property
+    def is_init(self) -> bool:
+        """Whether it is the first process, from which all others inherit their CPUs."""
+        return self.pid == INIT_PID
+
+
+def stray_programs(
+    threads: Threads, promise: Promise, spared: frozenset[str] = frozenset()
+) -> list[Strays]:
+    """The programs with such threads, those with the most threads first; PID 1 before all.
+
+    Programs of the name `spared` choose their CPUs by themselves. What runs in pods is their own
+    check's.
+    """
+    names = {task.pid: task.name for task in threads.user() if task.tid == task.pid}
+    found: dict[tuple[str, str], Strays] = {}
+    for pid, allowed in _outside(threads, promise):
+        name, unit = names.get(pid, "?"), unit_of(path_of(threads.cgroups.get(pid, "")))
+        if name not in spared:
+            known = found.get((name, unit), Strays(name, unit, 0, EMPTY, pid))
+            cpus = known.cpus | allowed
+            found[name, unit] = known._replace(threads=known.threads + 1, cpus=cpus)
+    return sorted(
+        found.values(), key=lambda each: (not each.is_init, -each.threads, each.program, each.unit)
+    )
+
+
+def _outside(threads: Threads, promise: Promise) -> Iterator[tuple[int, CpuSet]]:
+    """(process, forbidden CPUs) of each thread outside of pods that has some."""
+    in_pods = {pid for pid, text in threads.cgroups.items() if is_pod(path_of(text))}
+    for task in threads.user():
+        allowed = task.allowed & promise.online
+        is_pinned = allowed <= promise.own
+        if allowed & promise.forbidden and not is_pinned and task.pid not in in_pods:
+            yield task.pid, allowed & promise.forbidden
+
+
+#: (component, key) of what keeps programs off CPUs, the strongest first.
+_KEEPING = (
+    (systemd.NAME, systemd.AFFINITY),
+    (kernel.NAME, "systemd.cpu_affinity"),
+    (kernel.NAME, "isolcpus"),
+    (partitions.NAME, partitions.THREADS),
+)
+#: Open vSwitch chooses its CPUs where it is told to, or has cores of its own.
+_OPEN_VSWITCH = frozenset(("ovs-vswitchd", "ovsdb-server"))
+#: What watches a container for CRI-O has CPUs of its own.
+_MONITOR = frozenset(("conmon",))
+
+
+def keeping_settings(expected: Expected) -> list[Setting]:
+    """The settings that keep programs off CPUs."""
+    wanted = ((expected.settings.of(component), key) for component, key in _KEEPING)
+    return [one for found, key in wanted for one in found if one.key == key]
+
+
+def planned_argument(expected: Expected, key: str) -> Setting | None:
+    """The boot argument `key`, if it is planned."""
+    return next((one for one in expected.settings.of(kernel.NAME) if one.key == key), None)
+
+
+def promise_of(expected: Expected, online: CpuSet) -> Promise:
+    """What these settings promise of the CPUs that run."""
+    forbidden = EMPTY
+    for one in keeping_settings(expected):
+        if one.key == "isolcpus":
+            forbidden |= kernel.unbalanced([one])
+        elif one.component == partitions.NAME:
+            forbidden |= cpus_of_value(one.value)
+        else:
+            forbidden |= online - (cpus_of_value(one.value) or online)
+    return Promise(forbidden & online, online, expected.pool("isolcpus").cpus)
+
+
+def cpus_of_value(value: Value) -> CpuSet:
+    """The CPUs of a value, a set or a list in text."""
+    return cpu_list(value) if isinstance(value, str) else union(cpu_sets(value))
+
+
+def spared(expected: Expected) -> frozenset[str]:
+    """Programs that choose their CPUs, or have them from somebody else, by the plan."""
+    names: frozenset[str] = frozenset()
+    if any("ovs" in one.key for one in expected.settings.of(units.NAME)):
+        names |= _OPEN_VSWITCH
+    if "infra_ctr_cpuset" in expected.settings.values(crio.NAME):
+        names |= _MONITOR
+    return names
+
+
+FACT = "threads outside of pods"
+_PROC = "proc"
+#: Programs that a finding names.
+_FEW = 3
+
+
+def programs(subject: Subject) -> Iterator[Answer]:
+    """CP836: threads outside of pods that may run on CPUs which the plan keeps them off."""
+    promised = promise_of(subject.expected, online(subject))
+    if not promised.forbidden:
+        return
+    setting = keeping_settings(subject.expected)[0]
+    found = threads(subject)
+    if found.problem or not found.tasks:
+        reason = found.problem or "there are no processes here"
+        yield subject.unverifiable(setting, _PROC, reason)
+        yield subject.unverifiable(FACT, _PROC, reason)
+        return
+    strays = stray_programs(found, promised, spared(subject.expected))
+    explained = _explained(subject, strays)
+    left = [each for each in strays if each not in explained]
+    if left and left[0].is_init:
+        yield _differs(subject, setting, setting, promised, left)
+        return
+    yield _first(subject, setting, found)
+    if left:
+        yield _differs(subject, FACT, setting, promised, left)
+    else:
+        yield _others(subject, found, explained)
+
+
+def _others(subject: Subject, found: Threads, explained: Sequence[Strays]) -> Answer:
+    if explained:
+        names = ", ".join(each.program for each in explained[:_FEW])
+        reason = f"{names} may run on isolated CPUs, as files of others say: see CP869"
+        return subject.unverifiable(FACT, _PROC, reason)
+    if all(task.pid == INIT_PID for task in found.user()):
+        return subject.unverifiable(FACT, _PROC, "no process but the first one is here")
+    return subject.held(FACT, _PROC)
+
+
+def _first(subject: Subject, setting: Setting, found: Threads) -> Answer:
+    """The first process shows what the setting makes of all that do not choose otherwise."""
+    path = f"{_PROC}/{INIT_PID}/status"
+    if any(task.pid == INIT_PID for task in found.user()):
+        return subject.held(setting, path)
+    return subject.unverifiable(setting, path, "the first process is not here")
+
+
+def _explained(subject: Subject, strays: Sequence[Strays]) -> list[Strays]:
+    """Those whose files give them these CPUs, or from which they have inherited them: CP869."""
+    units = subject.cache.get(FOREIGN_AFFINITY_UNITS, frozenset())
+    first = next((each.cpus for each in strays if each.is_init), EMPTY)
+    inherited = first if SYSTEMD in units else EMPTY
+    return [each for each in strays if each.unit in units or each.cpus <= inherited]
+
+
+def _differs(
+    subject: Subject,
+    about: Setting | str,
+    setting: Setting,
+    promised: Promise,
+    strays: Sequence[Strays],
+) -> Answer:
+    """What the first process has, all others inherit, until the next boot."""
+    count = sum(each.threads for each in strays)
+    named = [f"{each.program} ({each.unit or 'of no unit'})" for each in strays]
+    return subject.differs(
+        about,
+        "CP836",
+        f"{_PROC}/{strays[0].pid}/status",
+        observed=cpus_text(union(each.cpus for each in strays)),
+        expected=cpus_text(promised.online - promised.forbidden),
+        labels=subject.labels(setting.reasons),
+        heals=Heals.REBOOT if strays[0].is_init else Heals.RESTART,
+        threads=counted(count, "thread"),
+        programs=at_most(named, _FEW),
+    )

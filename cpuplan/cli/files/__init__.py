@@ -1,1 +1,0 @@
-"""Files on the command line: whose they are, and what reads them."""

@@ -1,1 +1,0 @@
-"""`cpuplan bundle`: what `check` and `agent` need as one file, for nodes with Python only."""

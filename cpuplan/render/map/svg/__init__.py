@@ -1,1 +1,0 @@
-"""Maps as self-contained SVG 1.1 pictures."""

@@ -1,1 +1,0 @@
-"""Claims of the DRA CPU driver in simulations."""

@@ -1,0 +1,1 @@
+"""Files that users bring: what the kubelet, Koordinator and readers of NRT make of them."""

@@ -1,0 +1,324 @@
+"""What a kubelet makes of its configuration without a machine; findings by file and line.
+
+That is reading KubeletConfiguration files, and making its managers (container_manager_linux.go).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Field, Position, Source
+from cpuplan.platforms.versions import Version
+from cpuplan.upstream.kubelet import server
+from cpuplan.upstream.kubelet.allowlist import check_allowlist
+from cpuplan.upstream.kubelet.config.codec import (
+    DUPLICATES,
+    DecodeError,
+    merge,
+    raw_fields,
+    unread_fields,
+)
+from cpuplan.upstream.kubelet.config.options import override
+from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND
+from cpuplan.upstream.kubelet.policy_options import static_policy_options, topology_options
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import HUGEPAGES
+from cpuplan.upstream.kubernetes.strconv import quote
+
+_WORD = re.compile("[A-Za-z][A-Za-z0-9-]*")
+#: Fields that have other names in the kubelet's texts.
+_CALLED = {
+    "the limit type": "reservedMemory",
+    "reserved memory": "reservedMemory",
+    "pod logs path": "podLogsDir",
+    "taint": "registerWithTaints",
+    "CrashLoopBackOff.": "crashLoopBackOff",
+    "ImageMaximumGCAge feature gate": "imageMaximumGCAge",
+    "NodeLogQuery feature gate": "enableSystemLogQuery",
+    "host using cgroup v1": "failCgroupV1",
+    "--show-hidden-metrics": "showHiddenMetricsForVersion",
+    "sysctl": "allowedUnsafeSysctls",
+}
+
+
+class Finding(NamedTuple):
+    """A code, the kubelet's text, and the field or the line that it is about.
+
+    `file` is the number of the file, where it is known before the field is looked for; 0 is the
+    configuration file.
+    """
+
+    code: str
+    text: str
+    field: Field = ()
+    is_key: bool = False
+    line: int = 0
+    file: int | None = None
+
+
+def check_managers(config: dict[str, Any], version: Version) -> Iterator[Finding]:
+    """Policies and options of an effective configuration that no kubelet of the version takes."""
+    gates = Gates(config.get("featureGates") or {}, version)
+    policy, options = config["cpuManagerPolicy"], config.get("cpuManagerPolicyOptions") or {}
+    if policy not in ("none", "static"):
+        yield Finding("CP703", f"unknown policy: {quote(policy)}", ("cpuManagerPolicy",))
+    elif policy == "none" and options:
+        shown = " ".join(f"{key}:{options[key]}" for key in sorted(options))
+        text = f"new none policy error: None policy: received unsupported options=map[{shown}]"
+        yield Finding("CP703", text, ("cpuManagerPolicyOptions",), is_key=True)
+    elif policy == "static":
+        yield from _options(
+            "cpuManagerPolicyOptions", options, lambda: static_policy_options(options, gates)
+        )
+        amounts = [
+            (config.get(field) or {}).get("cpu", "0")
+            for field in ("systemReserved", "kubeReserved")
+        ]
+        if not config.get("reservedSystemCPUs") and not any(map(_is_more_than_nothing, amounts)):
+            text = "[cpumanager] unable to determine reserved CPU resources for static policy"
+            yield Finding("CP703", text, ("cpuManagerPolicy",))
+    if config["topologyManagerPolicy"] != "none":
+        given = config.get("topologyManagerPolicyOptions") or {}
+        yield from _options(
+            "topologyManagerPolicyOptions", given, lambda: topology_options(given, gates)
+        )
+    try:
+        check_allowlist(config.get("allowedUnsafeSysctls") or ())
+    except KubeletError as error:
+        yield Finding("CP703", str(error), ("allowedUnsafeSysctls",))
+    memory = config["memoryManagerPolicy"]
+    if memory not in ("None", "Static"):
+        yield Finding("CP703", f"unknown policy: {quote(memory)}", ("memoryManagerPolicy",))
+    for index, entry in enumerate(config.get("reservedMemory") or () if memory == "Static" else ()):
+        for kind in entry.get("limits") or {}:
+            if kind.startswith(HUGEPAGES):
+                yield Finding("CP711", kind, ("reservedMemory", index, "limits", kind), is_key=True)
+
+
+def _is_more_than_nothing(amount: str) -> bool:
+    """An amount that is none is found on the machine, where all reservations are read."""
+    try:
+        return quantity.parse(amount).nano > 0
+    except KubeletError:
+        return True
+
+
+def _options(field: str, options: dict[str, str], parse: Any) -> Iterator[Finding]:
+    try:
+        parse()
+    except KubeletError as error:
+        entry = next((name for name in options if name in str(error)), None)
+        yield Finding("CP703", str(error), (field,) if entry is None else (field, entry))
+
+
+def field_of(text: str, config: dict[str, Any]) -> tuple[str, ...]:
+    """The field, and its entry, that a text of the kubelet is about; empty if it names none."""
+    words = _WORD.findall(text)
+    for word in words:
+        if word in config:
+            inside = config[word]
+            entry = next(
+                (other for other in words if isinstance(inside, dict) and other in inside), None
+            )
+            return (word,) if entry is None else (word, entry)
+    gates = config.get("featureGates")
+    if gate := next((word for word in words if isinstance(gates, dict) and word in gates), None):
+        return ("featureGates", gate)
+    return next(
+        ((field,) for called, field in _CALLED.items() if called in text and field in config), ()
+    )
+
+
+_KIND = re.compile(rf"""^\s*["']?kind["']?\s*:\s*["']?{KIND}\b""", re.MULTILINE)
+#: A KubeletConfig of OpenShift holds one: the file itself is none.
+_MACHINE_CONFIG_API = re.compile(
+    r"""["']?apiVersion["']?\s*:\s*["']?machineconfiguration\.openshift\.io/"""
+)
+_LINE = re.compile(r"\bline ([0-9]+):")
+_UNKNOWN = re.compile('unknown field "(.*)"')
+_STRUCT_FIELD = re.compile(r"Go struct field \w+\.(\S+) of type")
+_PART = re.compile(r"[^.\[\]]+")
+
+
+class Command(NamedTuple):
+    """The fields of a kubelet's flags, and where its command line stands."""
+
+    fields: Mapping[str, Any] = MappingProxyType({})
+    place: Position | None = None
+
+
+NO_COMMAND = Command()
+
+
+class File(NamedTuple):
+    """A file that a kubelet reads: its path as messages show it, and its text."""
+
+    path: str
+    text: str
+
+
+#: The configuration file of a kubelet that has drop-ins only.
+NO_FILE = File("", f"apiVersion: {API_VERSION}\nkind: {KIND}\n")
+
+
+def is_kubelet_configuration(text: str) -> bool:
+    """Whether a file says so of itself."""
+    named = API_VERSION.partition("/")[0] in text and bool(_KIND.search(text))
+    return named and not _MACHINE_CONFIG_API.search(text)
+
+
+def check(
+    main: File,
+    version: Version,
+    drop_ins: Sequence[File] = (),
+    *,
+    openshift: bool = False,
+    cgroup_v1: bool = False,
+) -> list[Diagnostic]:
+    """Everything that a kubelet of the version refuses, or drops with only a line in its log.
+
+    `drop_ins` are those of its `--config-dir`, in the order in which it merges them.
+    """
+    where = "these files" if drop_ins else "this file"
+    found = located(main, version, drop_ins, openshift=openshift, cgroup_v1=cgroup_v1)
+    return [
+        diagnose(finding.code, position, where=where, problem=finding.text)
+        for finding, position in found
+    ]
+
+
+def located(
+    main: File,
+    version: Version,
+    drop_ins: Sequence[File] = (),
+    *,
+    openshift: bool = False,
+    cgroup_v1: bool = False,
+    command: Command = NO_COMMAND,
+) -> Iterator[tuple[Finding, Position | None]]:
+    """The same with a command line, as findings and their places."""
+    from cpuplan.language.read import yaml
+
+    read = [main, *drop_ins]
+    # Problems of this reader are not the kubelet's: it takes octal numbers, anchors and keys that
+    # are there twice.
+    sources = [next(iter(yaml.parse(*file)[0]), None) for file in read]
+    texts = [file.text for file in read]
+    for finding in findings(
+        texts, version, openshift=openshift, cgroup_v1=cgroup_v1, flags=command.fields
+    ):
+        if finding.field and finding.field[0] in command.fields:
+            yield finding, command.place
+            continue
+        number, field = _place(finding, texts)
+        yield finding, _position(read[number], sources[number], finding._replace(field=field))
+
+
+def findings(
+    texts: Sequence[str],
+    version: Version,
+    *,
+    openshift: bool = False,
+    cgroup_v1: bool = False,
+    flags: Mapping[str, Any] = NO_COMMAND.fields,
+) -> Iterator[Finding]:
+    """The same without places, of the configuration file, its drop-ins and fields of flags."""
+    main, *drop_ins = texts
+    raw = override(reduce(merge, map(raw_fields, texts)), flags)
+    try:
+        loaded = server.load(
+            main, drop_ins, version, is_openshift=openshift, cgroup_v1=cgroup_v1, flags=flags
+        )
+    except server.StageError as error:
+        yield from _unreadable(error)
+        return
+    except PanicError as error:
+        field = field_of(str(error), {"featureGates": raw.get("featureGates")})
+        yield Finding("CP702", str(error), field, is_key=True)
+        return
+    yield from _dropped(loaded.strict_errors, 0)
+    for number, text in enumerate(drop_ins, 1):
+        yield from _dropped(unread_fields(text, version), number)
+    for problem in loaded.errors:
+        yield Finding("CP703", problem, field_of(problem, raw))
+    yield from check_managers(loaded.config, version)
+
+
+def _unreadable(error: server.StageError) -> Iterator[Finding]:
+    """A file that cannot be read, or a value of the wrong type in the merged ones."""
+    cause = error.__cause__
+    yield from _dropped(cause.strict_errors if isinstance(cause, DecodeError) else (), 0)
+    line, field = _LINE.search(str(error)), _STRUCT_FIELD.search(str(error))
+    yield Finding(
+        "CP710",
+        str(error),
+        _parts(field[1]) if field else (),
+        line=int(line[1]) if line else 0,
+        file=error.file,
+    )
+
+
+def _dropped(strict_errors: Iterable[str], number: int) -> Iterator[Finding]:
+    """What the strict decoder refuses; all repeated keys are one text of the kubelet."""
+    for error in strict_errors:
+        for text in error.removeprefix(DUPLICATES).split("\n"):
+            line, field = _LINE.search(text), _UNKNOWN.search(text)
+            parts = _parts(field[1]) if field else ()
+            yield Finding("CP709", text.strip(), parts, True, int(line[1]) if line else 0, number)
+
+
+def _parts(path: str) -> Field:
+    """`reservedMemory[0].numaNode` as the way to a value."""
+    return tuple(int(part) if part.isdecimal() else part for part in _PART.findall(path))
+
+
+def _place(finding: Finding, texts: Sequence[str]) -> tuple[int, Field]:
+    """The number of the file that a finding is about, and the field as it is spelt there.
+
+    That is the last file that has the field, or else as much of the way to it as any.
+    """
+    if finding.file is not None:
+        return finding.file, finding.field
+    for length in range(len(finding.field), 0, -1):
+        for number in reversed(range(len(texts))):
+            spelt = _spelt(raw_fields(texts[number]), finding.field[:length], any_case=number > 0)
+            if spelt is not None:
+                return number, (*spelt, *finding.field[length:])
+    return 0, finding.field
+
+
+def _spelt(fields: Any, field: Field, *, any_case: bool) -> Field | None:
+    """A field as a file spells it, which may be in any case in drop-ins; None if it has it not."""
+    spelt: list[str | int] = []
+    for part in field:
+        if isinstance(fields, list):
+            known: dict[Any, Any] = dict(enumerate(fields))
+        else:
+            known = fields if isinstance(fields, dict) else {}
+        key = next((name for name in known if _same(name, part, any_case=any_case)), None)
+        if key is None:
+            return None
+        spelt.append(key)
+        fields = known[key]
+    return tuple(spelt)
+
+
+def _same(name: object, part: str | int, *, any_case: bool) -> bool:
+    return name == part or (any_case and str(name).lower() == str(part).lower())
+
+
+def _position(file: File, source: Source | None, finding: Finding) -> Position | None:
+    if not file.path:
+        return None
+    if finding.line or source is None:
+        return Position(file.path, finding.line or 1, 1)
+    return (
+        source.key_at(finding.field)
+        if finding.is_key and finding.field
+        else source.value_at(finding.field)
+    )

@@ -1,0 +1,166 @@
+"""NodeResourceTopology objects that people write or collect: what their readers make of them.
+
+The API server may refuse one, NodeResourceTopologyMatch may read another thing than is meant, or
+pass over a part without a word (CP658).
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from cpuplan.base.text import joined
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Field, Source
+from cpuplan.simulate.files.objects import Object, objects
+from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.kubernetes.quantity import parse
+from cpuplan.upstream.nrt.api import KIND, MAX_NUMA_NODES, NODE, POLICY, SCOPE, NrtError, zone_id
+from cpuplan.upstream.nrt.crd import DEFINITIONS, NOWHERE, admit, serves
+from cpuplan.upstream.nrt.pluginhelpers import (
+    LEGACY,
+    POLICIES,
+    SCOPES,
+    TABLE,
+    TopologyManager,
+    read_numa_nodes,
+    read_topology_manager,
+)
+
+_NONE = "None"
+_WORDS = {POLICY: POLICIES, SCOPE: SCOPES}
+
+
+def check_unread(found: Object) -> Iterator[Diagnostic]:
+    """Policies, attributes and zones that are not read."""
+    for field, value, hint in (*_policies(found), *_attributes(found), *_zones(found)):
+        yield found.finding("CP658", field, value=value, hint=hint)
+
+
+def _policies(found: Object) -> Iterator[tuple[Field, str, str]]:
+    given = found.data.get("topologyPolicies") or ()
+    for index, policy in enumerate(given):
+        field = ("topologyPolicies", index)
+        if index:
+            yield field, policy, "leave one policy: the first one counts"
+        elif policy != _NONE and policy not in LEGACY:
+            yield field, policy, f"use one of {joined([*LEGACY, _NONE])}"
+
+
+def _attributes(found: Object) -> Iterator[tuple[Field, str, str]]:
+    for index, attribute in enumerate(found.data.get("attributes") or ()):
+        name, value = attribute["name"], attribute["value"]
+        field = ("attributes", index, "value")
+        if name in _WORDS and value not in _WORDS[name]:
+            yield field, value, f"use one of {joined(_WORDS[name])}, as the kubelet writes them"
+        elif name == MAX_NUMA_NODES and not _counts(attribute):
+            yield field, value, "use a whole number from 2 on"
+
+
+def _counts(attribute: dict[str, Any]) -> bool:
+    """Whether a number is read: in place of another one, so that the default tells nothing."""
+    other = {"name": MAX_NUMA_NODES, "value": str(TopologyManager().max_numa_nodes + 1)}
+    read = read_topology_manager({"attributes": [other, attribute]})
+    return read != read_topology_manager({"attributes": [other]}) or attribute == other
+
+
+def _zones(found: Object) -> Iterator[tuple[Field, str, str]]:
+    hint = "call the zone of NUMA node 0 node-0"
+    for index, zone in enumerate(found.data["zones"]):
+        if zone["type"] != NODE:
+            continue
+        try:
+            number = zone_id(zone["name"])
+        except NrtError:
+            yield ("zones", index, "name"), zone["name"], hint
+        else:
+            if number > TABLE:
+                yield ("zones", index, "name"), zone["name"], f"number zones from 0 to {TABLE - 1}"
+
+
+#: The CRD that serves most; what one of the others does not serve is CP650.
+_DEFINITION = DEFINITIONS["noderesourcetopology-api"]
+_COLUMNS = ("capacity", "allocatable", "available")
+
+
+def check_topologies(sources: Iterable[Source]) -> list[Diagnostic]:
+    """CP655 to CP659 for the objects of this kind in files."""
+    return [
+        finding for found in objects(sources) if found.kind == KIND for finding in _check(found)
+    ]
+
+
+def _check(found: Object) -> Iterator[Diagnostic]:
+    """What the API server refuses, nobody reads."""
+    if not serves(found.data, _DEFINITION):
+        served = " and ".join(_DEFINITION.served)
+        problem = f"no CRD serves {found.data.get('apiVersion')}"
+        yield found.finding(
+            "CP655", ("apiVersion",), problem=problem, hint=f"write it in one of {served}"
+        )
+        return
+    admission = admit(found.data, _DEFINITION)
+    for error in admission.errors:
+        if error != NOWHERE:
+            yield _refused(found, error)
+    for path in admission.pruned:
+        place = found.source.key_at((*found.at, *_field(path)))
+        yield diagnose("CP656", place, object=found.title, field=path)
+    if not admission.errors:
+        yield from _crash(found)
+        yield from check_unread(found)
+        yield from _amounts(found)
+
+
+def _refused(found: Object, error: str) -> Diagnostic:
+    kind, _, path = error.partition(": ")
+    if kind == "Required value":
+        parent, _, name = path.rpartition(".")
+        hint = f"add {name}"
+        return found.finding("CP655", _field(parent), problem=f"{path} is missing", hint=hint)
+    hint = "write it as the API has it: `cpuplan explain CP655`"
+    return found.finding("CP655", _field(path), problem=f"{path} is of another type", hint=hint)
+
+
+def _field(path: str) -> Field:
+    """`zones[0].name` as keys and places."""
+    parts = re.findall(r"\[(\d+)\]|([^.\[\]]+)", path)
+    return tuple(int(place) if place else key for place, key in parts)
+
+
+def _crash(found: Object) -> Iterator[Diagnostic]:
+    """CP657: a score is kept at the number of its NUMA node, in a list of all of them."""
+    try:
+        nodes = read_numa_nodes(found.data["zones"])
+    except PanicError as error:
+        problem = f"{error}"
+    else:
+        beyond = [node.number for node in nodes if node.number >= len(nodes)]
+        if not beyond:
+            return
+        numbers = ", ".join(str(node.number) for node in nodes)
+        problem = f"it reads {len(nodes)} NUMA nodes with the numbers {numbers}"
+    yield found.finding("CP657", ("zones",), problem=problem)
+
+
+def _amounts(found: Object) -> Iterator[Diagnostic]:
+    """CP659: zones of one name, and more available than allocatable, or than there is."""
+    names: set[str] = set()
+    for index, zone in enumerate(found.data["zones"]):
+        if zone["name"] in names:
+            problem = f"there are two zones {zone['name']}"
+            yield found.finding("CP659", ("zones", index, "name"), problem=problem)
+        names.add(zone["name"])
+        for place, resource in enumerate(zone.get("resources") or ()):
+            for more, less in pairwise(_COLUMNS):
+                if _nano(resource[less]) > _nano(resource[more]):
+                    field = ("zones", index, "resources", place, less)
+                    problem = (
+                        f"{resource['name']} of {zone['name']} has {less} {resource[less]}, "
+                        f"but {more} {resource[more]}"
+                    )
+                    yield found.finding("CP659", field, problem=problem)
+
+
+def _nano(amount: Any) -> int:
+    return parse(str(amount)).nano

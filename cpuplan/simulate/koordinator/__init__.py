@@ -1,1 +1,0 @@
-"""A planned node and its pods as Koordinator sees them."""

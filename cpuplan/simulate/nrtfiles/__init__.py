@@ -1,1 +1,0 @@
-"""NodeResourceTopology objects that people write or collect: what their readers make of them."""
