@@ -47,12 +47,28 @@ def _switched() -> Iterator[tuple[str, Any]]:
 
 
 def pairs() -> Iterator[Row]:
-    """Every word, and every two words of different subjects; all else is as it is by default."""
-    known = [(subject, word) for subject, words in subjects().items() for word in words]
-    yield from ({subject: word} for subject, word in known)
-    for first, second in combinations(known, 2):
+    """Every word by itself and every two words of different subjects, all else as it is by
+    default.
+
+    What releases differ in is one table, and every release is tried by itself. With each word go
+    the first and the last release of a platform and one between, another one for the next word.
+    """
+    words = [(subject, word) for subject, words in subjects().items() for word in words]
+    yield from ({subject: word} for subject, word in words)
+    others = [(subject, word) for subject, word in words if subject != TARGET]
+    for number, (subject, word) in enumerate(others):
+        yield from ({TARGET: target, subject: word} for target in _targets(number))
+    for first, second in combinations(others, 2):
         if first[0] != second[0]:
             yield dict((first, second))
+
+
+def _targets(number: int) -> Iterator[str]:
+    """Of each platform the first and the last release, and by turns one between."""
+    for platform in platforms.PLATFORMS.values():
+        first, *between, last = platform.releases
+        for release in (first, between[number % len(between)], last):
+            yield f"{platform.name} {release}"
 
 
 def grown(random: Random, folder: Path) -> dict[str, str]:

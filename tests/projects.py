@@ -11,7 +11,7 @@ from cpuplan.cli.main import run
 
 REPOSITORY = Path(__file__).parents[1]
 #: What people read, written by hand or generated.
-DOCUMENTS = [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").rglob("*.md"))]
 REJECTED = Path(__file__).parent / "rejected"
 BASE = REJECTED / "base"
 SHARED = REPOSITORY.parent / "shared"

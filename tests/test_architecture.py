@@ -58,3 +58,25 @@ def test_every_place_on_the_page_exists() -> None:
         if not ((PACKAGE / place).exists() or (REPOSITORY / place).exists())
     ]
     assert not sorted(missing)
+
+
+def test_every_decision_is_on_the_page_in_its_order() -> None:
+    files = sorted((REPOSITORY / "docs/decisions").iterdir())
+    titles = {file.name: file.read_text().partition("\n")[0] for file in files}
+    listed = re.findall(r"^\* \[(.*)\]\(decisions/(.*)\)$", PAGE, re.MULTILINE)
+    expected = [(f"# {number}. {title}", name) for number, (title, name) in enumerate(listed, 1)]
+    assert [(title, name) for name, title in titles.items()] == expected
+    assert all(name.startswith(f"{number:04d}-") for number, name in enumerate(titles, 1))
+
+
+def test_every_place_in_a_decision_exists() -> None:
+    texts = "".join(file.read_text() for file in (REPOSITORY / "docs/decisions").iterdir())
+    places = set(re.findall(r"`(cpuplan/[\w/.]+)`", texts))
+    assert len(places) > 20
+    assert sorted(place for place in places if not (REPOSITORY / place).exists()) == []
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.relative_to(REPOSITORY).as_posix())
+def test_no_module_is_too_long_to_be_one_subject(room: Path) -> None:
+    lengths = {path.stem: path.read_text().count("\n") for path in room.glob("*.py")}
+    assert not {name: lines for name, lines in lengths.items() if lines > 800}

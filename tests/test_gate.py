@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -146,7 +147,8 @@ def test_without_a_home_there_is_no_record(
 def test_what_is_missing_or_edited_in_out_is_seen(fleet: Path, capsys: Capture) -> None:
     good = tree(fleet / "out")
     for name in good:
-        if name == ".cpuplan/written":
+        # Of two classes on each platform, the files of one: the same code writes the others.
+        if name == ".cpuplan/written" or re.search("hft|upf", name):
             continue
         for change in ("edit", "delete"):
             path = fleet / "out" / name

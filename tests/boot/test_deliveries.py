@@ -8,12 +8,11 @@ import pytest
 from cpuplan.backends import kubernetes
 from cpuplan.cli.main import run
 from tests.boot import delivering, guests
-from tests.boot.lab import Lab
+from tests.boot.lab import NODES, Lab
 from tests.boot.lean.booted import SNAPSHOT
 from tests.boot.seen import Seen
 
 pytestmark = pytest.mark.boot_systemd
-NODES = ["plain", "qos", "partitions", "services", "balloons", "interrupts"]
 
 
 @pytest.fixture(params=NODES)
@@ -68,7 +67,6 @@ def test_check_sees_what_was_compiled(
     assert "warning" not in said
 
 
-def test_the_check_after_a_reboot_passes(lab: Lab) -> None:
-    seen = lab.seen("interrupts")
-    assert (seen.folder / "after-reboot").exists()
-    assert seen.text("after-reboot") == ""
+def test_the_check_after_a_reboot_passes(interrupts: Seen) -> None:
+    assert (interrupts.folder / "after-reboot").exists()
+    assert interrupts.text("after-reboot") == ""

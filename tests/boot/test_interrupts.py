@@ -4,17 +4,10 @@ import pytest
 
 from cpuplan.base.cpuset import CpuSet
 from tests.boot import guests, qemu
-from tests.boot.lab import Lab
 from tests.boot.seen import Interrupt, Seen
 
 pytestmark = pytest.mark.boot_systemd
 NAME = "interrupts"
-
-
-@pytest.fixture
-def interrupts(lab: Lab) -> Seen:
-    """What the guest showed."""
-    return lab.seen(NAME)
 
 
 @pytest.mark.skipif(not qemu.has_queues(), reason="/dev/net/tun is missing: the card has one queue")

@@ -4,17 +4,10 @@ import pytest
 
 from cpuplan.base.cpuset import CpuSet
 from tests.boot import guests
-from tests.boot.lab import Lab
 from tests.boot.seen import CPU, Seen
 
 pytestmark = pytest.mark.boot_systemd
 NAME = "services"
-
-
-@pytest.fixture
-def services(lab: Lab) -> Seen:
-    """What the guest showed."""
-    return lab.seen(NAME)
 
 
 def test_slices_of_the_system_have_the_reserved_cpus(services: Seen) -> None:

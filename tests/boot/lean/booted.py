@@ -3,12 +3,13 @@
 import lzma
 import shutil
 import subprocess
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 
 from cpuplan.backends import kubernetes
 from cpuplan.plan import ConfiguredPlan
 from tests.boot import base, guests, qemu
+from tests.boot.together import Guests
 
 #: Those of `guest/inventories/lean.yaml`.
 NODES = ("every-pool", "flat-domain", "flat-partition", "ticking")
@@ -21,22 +22,28 @@ _INIT = Path(__file__).with_name("init.sh")
 _PROGRAMS = ("usr/bin/bash", "usr/bin/taskset")
 
 
-class Lean:
-    """The lean guests of a run, each booted when it is first asked for."""
+class Lean(Guests[Path]):
+    """The lean guests of a run: the folder that each brought out, with a snapshot, its log,
+    and units that failed.
+    """
 
     def __init__(self, made: base.Base, folder: Path) -> None:
+        super().__init__()
         self.made, self.folder = made, folder
-        #: The folder that a guest brought out: a snapshot, its kernel's log, and units that failed.
-        self.seen = cache(self._boot)
 
-    def _boot(self, name: str) -> Path:
+    def prepared(self, name: str) -> Callable[[], Path]:
+        """What boots a guest whose files are laid down."""
         plan, folder = guests.plan(name), self.folder / name
         _furnish(self.made.root, folder / "root", plan)
         (folder / "root/etc/hostname").write_text(f"{name}\n")
         arguments = " ".join(kubernetes.of(plan).arguments)
         threads = max(len(plan.topology.siblings(cpu)) for cpu in plan.topology.online)
-        qemu.start(self.made.kernel, folder / "root", arguments, folder, threads)
-        return qemu.bring_out(folder, folder / "seen")
+
+        def boot() -> Path:
+            qemu.start(self.made.kernel, folder / "root", arguments, folder, threads)
+            return qemu.bring_out(folder, folder / "seen")
+
+        return boot
 
 
 def _furnish(debian: Path, root: Path, plan: ConfiguredPlan) -> None:

@@ -17,6 +17,7 @@ from cpuplan.render.diagnostics import FORMATS
 from tests import arrange
 from tests.projects import make_project, plain_environment, run_in
 from tests.rejected_cases import cases, compile_first
+from tests.sampled import spread
 
 Capture = pytest.CaptureFixture[str]
 MACHINE = [name for name in FORMATS if name != "text"]
@@ -178,16 +179,21 @@ def test_there_is_always_a_document(
         assert [each["code"] for each in read(name, (project / "report").read_text())] == found
 
 
-#: Whose findings have formats; with --stdout, standard output is for objects.
-CASES = [
-    case
-    for case in cases()
-    if case.arguments[0] in ("validate", "compile", "fmt", "check")
-    and "--stdout" not in case.arguments
-]
+#: Whose findings have formats, one of each code; with --stdout, standard output is for objects.
+CASES = list(
+    {
+        case.code: case
+        for case in cases()
+        if case.arguments[0] in ("validate", "compile", "fmt", "check")
+        and "--stdout" not in case.arguments
+    }.values()
+)
 
 
-@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: CASES[number].folder.name)
+# Six formats in turn and each fifth case: every format is among the plain ones.
+@pytest.mark.parametrize(
+    "number", spread(range(len(CASES)), 5), ids=lambda number: CASES[number].folder.name
+)
 def test_every_mistake_is_told_in_a_whole_document(
     number: int, tmp_path: Path, capsys: Capture
 ) -> None:

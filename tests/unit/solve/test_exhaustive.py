@@ -271,7 +271,7 @@ def test_a_layout_is_found_if_there_is_one_and_it_is_the_best(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=1500, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
 @given(problems(), st.data())
 def test_thousands_of_layouts_are_the_best(node: NodeClass, data: st.DataObject) -> None:
     check_best(node, data)
