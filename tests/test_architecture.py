@@ -74,9 +74,3 @@ def test_every_place_in_a_decision_exists() -> None:
     places = set(re.findall(r"`(cpuplan/[\w/.]+)`", texts))
     assert len(places) > 20
     assert sorted(place for place in places if not (REPOSITORY / place).exists()) == []
-
-
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.relative_to(REPOSITORY).as_posix())
-def test_no_module_is_too_long_to_be_one_subject(room: Path) -> None:
-    lengths = {path.stem: path.read_text().count("\n") for path in room.glob("*.py")}
-    assert not {name: lines for name, lines in lengths.items() if lines > 800}
