@@ -141,12 +141,12 @@ def _edited_meanwhile(project: Path) -> AbstractContextManager[object]:
     """Somebody saves a lock while the files are made."""
     from cpuplan import backends
 
-    def tree(*given: Any) -> dict[str, bytes]:
+    def output(*given: Any) -> backends.Output:
         (project / LOCK).write_text("# mine\n")
         return made(*given)
 
-    made = backends.tree
-    return patch("cpuplan.backends.base", tree)
+    made = backends.output
+    return patch("cpuplan.backends.output", output)
 
 
 def _few_names(project: Path) -> AbstractContextManager[object]:

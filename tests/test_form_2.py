@@ -3,8 +3,10 @@
 It has one manifest for all clusters, and a file for each node's NodeResourceTopology.
 """
 
+import json
 import shutil
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from tests.projects import run_in
 from tests.test_gate import tree
 
 LOCK = "intents/plan.lock.yaml"
+RECORD = ".cpuplan/classes/lab/core-core-hw.json"
 Capture = pytest.CaptureFixture[str]
 
 
@@ -79,20 +82,44 @@ def test_a_class_that_form_2_listed_and_is_lost_is_named(team: Path, capsys: Cap
     assert (code, "CP615" in said, "core-core-hw" in said) == (1, True, True)
 
 
-def test_a_paused_class_keeps_its_files_of_form_2(team: Path, capsys: Capture) -> None:
+def test_a_class_of_form_2_is_paused_once_it_was_compiled(team: Path, capsys: Capture) -> None:
+    """Form 2 does not say which files are of the class, so that none of them could stay."""
     _as_form_2(team)
     commit(team, "form 2")
-    old = (team / "out/clusters/lab/expected/nrt/core-0.yaml").read_bytes()
+    edit(team, "intents/core.yaml", "spec:\n", "spec:\n  paused: true\n")
+    code, _, said = run_in(team, ["compile"], capsys)
+    assert (code, "error[CP566]" in said) == (1, True)
+    assert "out/.cpuplan/manifests/lab" in said
+    edit(team, "intents/core.yaml", "spec:\n  paused: true\n", "spec:\n")
+    assert run_in(team, ["compile"], capsys)[0] == 0
+    edit(team, "intents/core.yaml", "spec:\n", "spec:\n  paused: true\n")
+    good = tree(team / "out")
+    assert run_in(team, ["compile"], capsys)[0] == 0
+    now = tree(team / "out")
+    assert now.keys() == good.keys()
+    assert [path for path in good if now[path] != good[path]] == [RECORD, ".cpuplan/written"]
+
+
+def test_a_class_that_form_2_paused_keeps_its_files(team: Path, capsys: Capture) -> None:
+    """Its own file lists them, with what is once for each node there."""
     edit(team, "intents/core.yaml", "spec:\n", "spec:\n  paused: true\n")
     assert run_in(team, ["compile"], capsys)[0] == 0
+    _as_form_2(team)
     folder = team / "out/clusters/lab/expected/nrt"
-    assert (folder / "core-0.yaml").read_bytes() == old
-    assert {path.name for path in folder.iterdir()} == {
-        "core-0.yaml",
-        "core-1.yaml",
-        "core-2.yaml",
-        "hft-hft-hw.yaml",
+    record = json.loads((team / "out" / RECORD).read_bytes())
+    del record["paused"]["clusters/lab/expected/nrt/core-core-hw.yaml"]
+    old = {path.name: path.read_bytes() for path in folder.glob("core-*.yaml")}
+    record["paused"] |= {
+        f"clusters/lab/expected/nrt/{name}": sha256(data).hexdigest() for name, data in old.items()
     }
+    (team / "out" / RECORD).write_text(json.dumps(record))
+    commit(team, "form 2")
+    assert run_in(team, ["compile"], capsys)[0] == 0
+    assert len(old) == 3
+    assert {path.name for path in folder.iterdir()} == {*old, "hft-hft-hw.yaml"}
+    assert {name: (folder / name).read_bytes() for name in old} == old
+    listed = (team / "out/.cpuplan/manifests/lab").read_text().splitlines()
+    assert "clusters/lab/expected/nrt/core-0.yaml\tcore-core-hw" in listed
     edit(team, "intents/core.yaml", "spec:\n  paused: true\n", "spec:\n")
     assert run_in(team, ["compile"], capsys)[0] == 0
     assert {path.name for path in folder.iterdir()} == {"core-core-hw.yaml", "hft-hft-hw.yaml"}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import pipeline
+from cpuplan.backends import Output
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.fleet import lock
 from cpuplan.fleet.before import is_manifest
@@ -87,7 +88,7 @@ def test_a_file_that_is_saved_meanwhile_is_not_recorded_as_compiled(
 ) -> None:
     edit(fleet, "intents/core.yaml", "reserved: {cores: 2}", "reserved: {cores: 3}")
 
-    def emit(*given: object) -> dict[str, bytes]:
+    def emit(*given: object) -> Output:
         edit(fleet, "intents/core.yaml", "reserved: {cores: 3}", "reserved: {cores: 4}")
         return made(*given)  # type: ignore[arg-type]
 

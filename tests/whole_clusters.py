@@ -17,7 +17,7 @@ from cpuplan.diagnostics import errors
 from cpuplan.platforms import versions
 from cpuplan.upstream.mco.helpers import read_selector
 from cpuplan.upstream.mco.kubelet_config_controller import KubeletConfigs
-from cpuplan.upstream.mco.render_controller import Effective, effective
+from tests.conformance.mco.effective import Effective, effective
 
 ROLE = "machineconfiguration.openshift.io/role"
 NODE_ROLE = "node-role.kubernetes.io/"
@@ -67,7 +67,7 @@ def compiled(
     project = pipeline.load(root)
     plan, diagnostics = pipeline.judge(project, allow_removal=True)
     codes = {problem.code for problem in errors(diagnostics)}
-    return ([] if codes else list(_objects(pipeline.emit(project, plan)))), codes
+    return ([] if codes else list(_objects(pipeline.emit(project, plan).files))), codes
 
 
 def _write(root: Path, members: Sequence[Member], facts: Mapping[str, Any] | None) -> None:

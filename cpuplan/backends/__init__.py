@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
+from typing import NamedTuple
 
 from cpuplan.backends import (
     admission,
@@ -38,7 +39,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet import targets
 from cpuplan.language.model.delivery import DeliverySpec
-from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, Plan
+from cpuplan.plan import Classes, ConfiguredPlan, NodeClass, NodePlan, Plan
 from cpuplan.plan.setting import Setting, Settings, Value
 
 BACKENDS: dict[str, Backend] = {
@@ -147,29 +148,43 @@ def _objects(plan: ConfiguredPlan) -> Files:
     return {manifest.file: to_file(manifest.data) for manifest in manifests}
 
 
-@stage("making files")
+class Output(NamedTuple):
+    """All files of `out/`, by path, and the classes that each is of, if any."""
+
+    files: Files
+    classes: Classes
+
+
 def tree(plan: Plan, delivery: DeliverySpec | None = None, every: Every = parts.every) -> Files:
-    """All files of `out/`, by path; of paused classes those that stay.
+    """The files of `output`."""
+    return output(plan, delivery, every).files
+
+
+@stage("making files")
+def output(plan: Plan, delivery: DeliverySpec | None = None, every: Every = parts.every) -> Output:
+    """All files of `out/`; of paused classes those that stay.
 
     `every` gives the parts of classes, however it comes by them.
     """
     files: Files = by_git.git_files()
     files |= deliveries.common_files(plan.nodes)
     objects: list[Managed] = []
+    classes: Classes = {}
     clusters = groupby(plan.nodes, key=lambda node: node.node_class.cluster)
     groups = [(cluster, list(members)) for cluster, members in clusters]
     for cluster, members in follow("clusters", len(groups), groups, lambda group: group[0]):
         of_cluster, made = _cluster(cluster, members, every)
-        files |= of_cluster
+        files |= of_cluster.files
+        classes = {**classes, **of_cluster.classes}
         objects += made
     if delivery:
         files |= synced.files(plan.nodes, delivery, objects)
-    return files
+    return Output(files, classes)
 
 
 def _cluster(
     cluster: str, plans: list[ConfiguredPlan], every: Every
-) -> tuple[Files, Iterable[Managed]]:
+) -> tuple[Output, Iterable[Managed]]:
     """The files of a cluster, and what the objects among them are."""
     stays = _kept_files(plans)
     going = [node for node in plans if not node.spec.paused]
@@ -195,17 +210,21 @@ def _cluster(
     ]
     by_name = {each.file: each for each in made}
     objects = of_objects(cluster, by_git.host_of(plans), by_name.values(), stays)
+    further = [*_expected_of_cluster(cluster, plans), *_of_dra(cluster, going, plans)]
     files = {
         **stays,
         **{state.plan_path(node): state.render_plan(node) for node in plans if node.spec.paused},
         **by_git.cluster_files(cluster, plans, by_name.values(), stays),
         **dict(chain.from_iterable(each.files.items() for each in of_classes)),
         **of_cluster,
-        **_expected_of_cluster(cluster, plans),
+        **dict(chain.from_iterable(of_class.items() for _, of_class in further)),
         **_of_koordinator(cluster, with_files),
-        **_of_dra(cluster, going, plans),
     }
-    return files, objects
+    owned: list[tuple[str, Iterable[str]]] = [(key[1], paths) for key, paths in further]
+    owned += [(node.node_class.name, node.kept.files) for node in plans if node.kept]
+    for node, parts_of in zip(going, of_classes, strict=True):
+        owned.append((node.node_class.name, parts_of.paths(cluster)))
+    return Output(files, _classes(owned)), objects
 
 
 def _wanted(plans: Iterable[ConfiguredPlan], facts: Mapping[Key, Facts]) -> list[Wanted]:
@@ -224,9 +243,24 @@ def _of_koordinator(cluster: str, plans: list[ConfiguredPlan]) -> Files:
     return {f"clusters/{cluster}/koordinator/{path}": data for path, data in files.items()}
 
 
-def _of_dra(cluster: str, going: list[ConfiguredPlan], plans: list[ConfiguredPlan]) -> Files:
-    files = dra.files(plans, going)
-    return {f"clusters/{cluster}/{dra.FOLDER}/{path}": data for path, data in files.items()}
+def _of_dra(
+    cluster: str, going: list[ConfiguredPlan], plans: list[ConfiguredPlan]
+) -> Iterator[tuple[Key, Files]]:
+    for key, files in dra.files(plans, going).items():
+        yield key, _below(f"clusters/{cluster}/{dra.FOLDER}", files)
+
+
+def _below(folder: str, files: Files) -> Files:
+    return {f"{folder}/{path}": data for path, data in files.items()}
+
+
+def _classes(names: Iterable[tuple[str, Iterable[str]]]) -> Classes:
+    """The names of the classes that each path is of, ascending; `names` has paths by class."""
+    classes: dict[str, set[str]] = {}
+    for name, paths in names:
+        for path in paths:
+            classes.setdefault(path, set()).add(name)
+    return {path: tuple(sorted(members)) for path, members in classes.items()}
 
 
 def _kept_files(plans: Iterable[ConfiguredPlan]) -> Files:
@@ -243,10 +277,8 @@ def _has_files(node: ConfiguredPlan) -> bool:
     return bool(node.kept and node.kept.files)
 
 
-def _expected_of_cluster(cluster: str, plans: list[ConfiguredPlan]) -> Files:
+def _expected_of_cluster(cluster: str, plans: list[ConfiguredPlan]) -> Iterator[tuple[Key, Files]]:
     """The same of what classes do to each other, paused ones too."""
-    files: Files = {}
     for backend, members in _by_platform(plans):
-        for path, data in backend.expected_of_cluster(members).items():
-            files[f"clusters/{cluster}/expected/{path}"] = data
-    return files
+        for key, files in backend.expected_of_cluster(members).items():
+            yield key, _below(f"clusters/{cluster}/expected", files)

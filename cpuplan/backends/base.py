@@ -171,8 +171,8 @@ class Backend(Protocol):
     ) -> Iterator[Diagnostic]:
         """What the objects of one cluster do to each other."""
 
-    def expected_of_cluster(self, plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:
-        """Further expectations about a cluster, by path below `expected/`."""
+    def expected_of_cluster(self, plans: Sequence[ConfiguredPlan]) -> Mapping[Key, Files]:
+        """Further expectations about each class of a cluster, by path below `expected/`."""
 
     def facts_of_cluster(self, plans: Sequence[ConfiguredPlan]) -> Mapping[Key, Facts]:
         """What the objects of one cluster become together, as facts of each class, by its key."""

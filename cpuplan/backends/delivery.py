@@ -37,6 +37,12 @@ def cluster_files(
     }
 
 
+def path_of(cluster: str, made: Object) -> str:
+    """The path below `out/` of an object of a cluster."""
+    folder = f"clusters/{cluster}/{HOST}" if made.is_for_host else f"clusters/{cluster}"
+    return f"{folder}/manifests/{made.file}"
+
+
 def host_of(plans: Sequence[NodePlan]) -> str:
     """The cluster that hosts the control plane of a cluster, or manages its machines."""
     named = [plan.node_class.target.hosting_cluster for plan in plans if _names_host(plan)]

@@ -7,7 +7,7 @@ any CPU of the node.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.backends.base import NODE_WAVE, POLICY_WAVE, Files, Manifest, metadata, to_file
+from cpuplan.backends.base import NODE_WAVE, POLICY_WAVE, Files, Key, Manifest, metadata, to_file
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import claims, classes, driver, names, pods
 from cpuplan.language.model.words import PARTITION
@@ -150,13 +150,14 @@ def cluster_manifests(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
     yield from policy_manifests(are_in(plans))
 
 
-def files(plans: Sequence[ConfiguredPlan], going: Sequence[ConfiguredPlan]) -> Files:
-    """The files of a cluster by path below its folder: of its classes that are not paused."""
+def files(plans: Sequence[ConfiguredPlan], going: Sequence[ConfiguredPlan]) -> dict[Key, Files]:
+    """The files of the classes of a cluster that are not paused, by path below its folder."""
     members = are_in(plans)
-    made: Files = {}
+    made: dict[Key, Files] = {}
     for plan in are_in(going):
         of_class = _files(plan, is_first=plan is members[0])
-        made |= {f"{plan.node_class.name}/{path}": data for path, data in of_class.items()}
+        name = plan.node_class.name
+        made[plan.node_class.key] = {f"{name}/{path}": data for path, data in of_class.items()}
     return made
 
 

@@ -7,6 +7,7 @@ from cpuplan.backends.base import (
     MAY_BE_MISSING,
     NODE_WAVE,
     Facts,
+    Files,
     Key,
     Manifest,
     NodeFile,
@@ -193,7 +194,7 @@ def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[D
     return koordinator_checks.check(plans, locate)
 
 
-def expected_of_cluster(_plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:
+def expected_of_cluster(_plans: Sequence[ConfiguredPlan]) -> Mapping[Key, Files]:
     """None: nobody merges files of other nodes."""
     return {}
 

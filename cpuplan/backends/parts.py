@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 from cpuplan.backends import deliveries, dra, koordinator, state, verify
 from cpuplan.backends.base import Backend, Facts, Files, Manifest, Object, object_of, to_file
+from cpuplan.backends.delivery import path_of
 from cpuplan.backends.openshift import objects
 from cpuplan.base.emit import to_json, to_yaml
 from cpuplan.components import kubelet, mixedcpus, runtimeclass
@@ -16,6 +17,7 @@ from cpuplan.components.openshift import performanceprofile, pool, tuned
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Reason
 from cpuplan.fleet import verification
+from cpuplan.fleet.before import CLASSES
 from cpuplan.language.model import roles
 from cpuplan.plan import ConfiguredPlan, NodeClass
 from cpuplan.plan.expected import topologies
@@ -76,8 +78,12 @@ def files(
     for name, data in chain.from_iterable(each.items() for each in of_classes):
         made.setdefault(name, data)
     made |= {manifest.file: _rendered(manifest, members) for manifest in shared}
-    folder = f"clusters/{cluster}/{FOLDER}"
-    return {f"{folder}/{file_of(name)}": data for name, data in made.items() if data}
+    return {expected_path(cluster, name): data for name, data in made.items() if data}
+
+
+def expected_path(cluster: str, name: str) -> str:
+    """The path below `out/` of the object whose manifest has this name."""
+    return f"clusters/{cluster}/{FOLDER}/{file_of(name)}"
 
 
 def _predicted(plan: ConfiguredPlan) -> Iterator[Manifest]:
@@ -122,6 +128,12 @@ class Parts(NamedTuple):
     verifying: tuple[Object, ...]
     #: By path below `out/`.
     files: Files
+
+    def paths(self, cluster: str) -> Iterator[str]:
+        """The paths of all files that are made of the parts, but for the class's own record."""
+        yield from (path for path in self.files if not path.startswith(f"{CLASSES}/"))
+        yield from (path_of(cluster, each) for each in (*self.objects, *self.verifying))
+        yield from (expected_path(cluster, name) for name, data in self.compiled.items() if data)
 
 
 class Wanted(NamedTuple):

@@ -58,7 +58,7 @@ def differences(project: "Project", compiled: "Compiled") -> "Iterator[Diagnosti
     from cpuplan.write.files import compare_tree
 
     yield from of_lock(project, compiled)
-    yield from compare_tree(project.root / "out", compiled.files)[1]
+    yield from compare_tree(project.root / "out", compiled.files, classes=compiled.classes)[1]
 
 
 def of_lock(project: "Project", compiled: "Compiled") -> "Iterator[Diagnostic]":

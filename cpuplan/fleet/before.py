@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,13 @@ MANIFEST = ".cpuplan/manifest"
 #: A manifest for each cluster, so that a change of one touches no file of another.
 MANIFESTS = ".cpuplan/manifests"
 
-#: Of these files.
+#: The form of the manifests, and their first line.
+FORM = 4
+HEAD = f"# cpuplan manifest {FORM}: files of this folder that cpuplan owns, and their classes"
+#: Between a path and the name of a class in a line of a manifest; no path has one.
+_OF_CLASS = "\t"
+
+#: Of the files of classes.
 VERSION = 2
 
 #: All classes in one file, in the old form.
@@ -70,8 +76,42 @@ def is_manifest(path: str) -> bool:
 
 
 def owned(out: Path) -> list[str]:
-    """The lines of all manifests of `out`; none of one that cannot be read."""
-    return [line for path in _manifests(out) for line in _text(path).splitlines()]
+    """The paths that all manifests of `out` list, and their heads; none of one that is damaged."""
+    return [
+        path_of(line)
+        for manifest in _manifests(out)
+        for line in dict.fromkeys(_text(manifest).splitlines())
+    ]
+
+
+def path_of(line: str) -> str:
+    """The path in a line of a manifest."""
+    return line.partition(_OF_CLASS)[0]
+
+
+def lines_of(path: str, classes: Iterable[str]) -> Iterator[str]:
+    """The lines of a manifest for a path: one for each class that it is of, or one of no class.
+
+    Each is a line of its own, so that Git unites what two branches do with two classes.
+    """
+    yield from [f"{path}{_OF_CLASS}{name}" for name in classes] or [path]
+
+
+def of_class(manifest: str, name: str) -> list[str] | None:
+    """The paths that the manifest of a cluster says are of a class, by its text.
+
+    None where it does not say that of all: it is of an older release, or a merge with such a one.
+    """
+    lines = manifest.splitlines()
+    if {line for line in lines if line.startswith("#")} != {HEAD}:
+        return None
+    pairs = [line.partition(_OF_CLASS) for line in lines]
+    return sorted({path for path, _, of_line in pairs if of_line == name})
+
+
+def files_of_class(out: Path, key: Key) -> list[str] | None:
+    """The paths below `out` that the manifest of its cluster says are of a class, or None."""
+    return of_class(_text(out / MANIFESTS / key[0]), key[1])
 
 
 def _manifests(out: Path) -> list[Path]:

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.fleet.before import CLASSES, MANIFEST, MANIFESTS, is_manifest
+from cpuplan.fleet.before import CLASSES, MANIFEST, MANIFESTS, is_manifest, path_of
 from cpuplan.git import remotes, trees
 from cpuplan.git.door import checked_out
 from cpuplan.git.program import ask, run
@@ -122,6 +122,8 @@ class Folder(NamedTuple):
     entries: Mapping[str, Entry]
     #: Paths of cpuplan's files, manifests among them.
     owned: frozenset[str]
+    #: Of its manifests.
+    lines: frozenset[str] = frozenset()
 
     def content(self, path: str) -> tuple[bool, str] | None:
         """What is comparable of a file: whether it is one, and its object; not its mode."""
@@ -152,10 +154,9 @@ def read_folder(repository: Repository, commit: str | None, folder: str) -> Fold
     shown = f"{commit[:12]}:{folder}"
     manifests = {path: entry for path, entry in entries.items() if is_manifest(path)}
     found = trees.contents(repository, manifests, shown)
-    owned = set(manifests)
-    for path, data in found.items():
-        owned |= parse_manifest(data, f"{shown}/{path}").paths
-    return Folder(commit, entries, frozenset(owned))
+    parsed = [parse_manifest(data, f"{shown}/{path}") for path, data in found.items()]
+    lines = frozenset(line for manifest in parsed for line in manifest.lines)
+    return Folder(commit, entries, frozenset({*manifests, *map(path_of, lines)}), lines)
 
 
 def last_published(repository: Repository, now: Folder, folder: str) -> Folder:

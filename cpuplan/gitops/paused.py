@@ -13,7 +13,7 @@ from cpuplan import pipeline
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.fleet import paused
-from cpuplan.fleet.before import CLASSES
+from cpuplan.fleet.before import CLASSES, MANIFESTS, Key, of_class
 from cpuplan.fleet.paused import FIELD
 from cpuplan.git import trees
 from cpuplan.git.door import opened
@@ -91,9 +91,22 @@ def _changed(
     if before is None or _facts(before) != _facts(kept.record):
         changed[place] = json.dumps(_facts(kept.record)).encode()
     listed = before.get(FIELD) if before else None
-    is_own = paused.own(dict(kept.record), node.node_class)
-    had = listed if isinstance(listed, dict) else filter(is_own, entries)
-    return changed | dict.fromkeys(path for path in had if path not in kept.files)
+    if not isinstance(listed, dict):
+        listed = _files_of(repository, entries, node.node_class.key, shown)
+    gone = (path for path in paused.kept_of(listed) if path not in kept.files)
+    return changed | dict.fromkeys(path for path in gone if path in entries)
+
+
+def _files_of(
+    repository: Repository, entries: Mapping[str, Entry], key: Key, shown: str
+) -> list[str]:
+    """The files of a class in a commit, as its manifest there says; none of an older manifest."""
+    path = f"{MANIFESTS}/{key[0]}"
+    entry = entries.get(path)
+    if entry is None or entry.mode not in (FILE, EXECUTABLE):
+        return []
+    text = trees.content(repository, entry, f"{shown}/{path}").decode(errors="replace")
+    return of_class(text, key[1]) or []
 
 
 def _is_file(entry: Entry | None, name: str) -> bool:
@@ -126,7 +139,7 @@ def _take_out_compiled(
     project: Project, plan: Plan, others: Mapping[ConfiguredPlan, _Changed]
 ) -> None:
     """Leave what the inputs do not give, if no class were paused."""
-    given = pipeline.emit(project, Plan(tuple(map(_going, plan.nodes))))
+    given = pipeline.emit(project, Plan(tuple(map(_going, plan.nodes)))).files
     for node, changed in others.items():
         place = _place_of_record(node)
         for path, data in list(changed.items()):

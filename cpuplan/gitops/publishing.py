@@ -14,7 +14,7 @@ from cpuplan.change.impact.impact import Impact, worst
 from cpuplan.change.impact.rules.inputs import Context
 from cpuplan.change.impact.snapshot import Snapshot
 from cpuplan.diagnostics import CpuplanError, Diagnostic
-from cpuplan.fleet.before import CLASSES, is_manifest
+from cpuplan.fleet.before import CLASSES, is_manifest, path_of
 from cpuplan.git import commits, remotes, trees
 from cpuplan.git.repository import Repository
 from cpuplan.git.trees import EXECUTABLE, FILE, Entry
@@ -23,8 +23,9 @@ from cpuplan.gitops import branch as folders
 from cpuplan.gitops import provenance
 from cpuplan.gitops.branch import FOLDER, PROVENANCE, PROVENANCE_OF, Branch, Folder
 from cpuplan.gitops.provenance import Provenance
+from cpuplan.plan import Classes
 from cpuplan.solve.moves import groups
-from cpuplan.write.manifest import render_manifests
+from cpuplan.write.manifest import lines, render_manifests
 
 
 def impact_lines(
@@ -198,6 +199,8 @@ class Request(NamedTuple):
     """What to publish, and where."""
 
     files: Mapping[str, bytes]
+    #: Of each file.
+    classes: Classes
     #: Of these clusters only; empty for everything.
     clusters: tuple[str, ...]
     provenance: Provenance
@@ -260,9 +263,9 @@ def _wanted(request: Request, now: Folder) -> dict[str, bytes]:
         for path, data in request.files.items()
         if folders.is_wanted(path, request.clusters)
     }
-    others = {path for path in now.owned if not folders.is_wanted(path, request.clusters)}
-    listed = (path for path in {*files, *others} if not is_manifest(path))
-    return {**files, **render_manifests(listed)}
+    others = {line for line in now.lines if not folders.is_wanted(path_of(line), request.clusters)}
+    own = (path for path in files if not is_manifest(path))
+    return {**files, **render_manifests({*lines(own, request.classes), *others})}
 
 
 def _problems(request: Request, state: _State, names: Mapping[str, str]) -> list[Diagnostic]:

@@ -8,14 +8,15 @@ from typing import NamedTuple
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.fleet.before import is_manifest
+from cpuplan.fleet.before import is_manifest, path_of
 from cpuplan.git import trees
 from cpuplan.git.door import opened
 from cpuplan.git.trees import EXECUTABLE, LINK, SUBMODULE
 from cpuplan.git.trees import FILE as GIT_FILE
 from cpuplan.gitops.branch import is_provenance, is_wanted
 from cpuplan.gitops.provenance import Provenance
-from cpuplan.write.manifest import WRITTEN, divide, parse_manifest
+from cpuplan.plan import Classes
+from cpuplan.write.manifest import WRITTEN, divide, lines, parse_manifest
 from cpuplan.write.tree import FILE, FOLDER, read, scan
 
 _FILES = (GIT_FILE, EXECUTABLE)
@@ -60,12 +61,15 @@ def of_commit(root: Path, ref: str, folder: str | None) -> Tree:
 
 
 @stage("comparing files")
-def compare(tree: Tree, wanted: Mapping[str, bytes]) -> list[Diagnostic]:
-    """A finding for each path that is not as the inputs give it: CP608 to CP610 and CP699."""
+def compare(tree: Tree, wanted: Mapping[str, bytes], classes: Classes) -> list[Diagnostic]:
+    """A finding for each path that is not as the inputs give it: CP608 to CP610 and CP699.
+
+    The manifests must say which `classes` the files are of.
+    """
     manifests = _manifests(tree)
-    listed = {path for paths in manifests.values() for path in paths}
+    listed = {path_of(line) for listing in manifests.values() for line in listing}
     findings = {path: _found(tree, path, data) for path, data in wanted.items()}
-    findings |= _of_manifests(tree, manifests, divide(wanted))
+    findings |= _of_manifests(tree, manifests, divide(lines(wanted, classes)))
     for path in {*tree.files, *tree.others} - wanted.keys() - {*manifests, WRITTEN}:
         if path in listed:
             findings[path] = _of_output(tree, path, "CP610")
@@ -75,9 +79,9 @@ def compare(tree: Tree, wanted: Mapping[str, bytes]) -> list[Diagnostic]:
 
 
 def _manifests(tree: Tree) -> dict[str, frozenset[str]]:
-    """The files that each manifest says are cpuplan's. Raises CP604."""
+    """The lines of each manifest. Raises CP604."""
     return {
-        path: parse_manifest(tree.files[path], f"{tree.shown}/{path}").paths
+        path: parse_manifest(tree.files[path], f"{tree.shown}/{path}").lines
         for path in filter(is_manifest, tree.files)
     }
 
@@ -117,7 +121,8 @@ def against(
     """CP699 for files, of some `clusters` or all, and inputs that are not those of a statement."""
     found = {path: sha256(data).hexdigest() for path, data in tree.files.items()}
     manifests = _manifests(tree).values()
-    listed = {path for paths in manifests for path in paths if is_wanted(path, clusters)}
+    owned = {path_of(line) for listing in manifests for line in listing}
+    listed = {path for path in owned if is_wanted(path, clusters)}
     for path in sorted({*statement.files, *listed}):
         if problem := _difference(statement.files.get(path), found.get(path)):
             yield _not_given(tree, path, problem, "take the file, or the statement, of one commit")

@@ -12,7 +12,7 @@ from typing import Any
 
 from cpuplan.base.cpuset import MAX_CPU, CpuSet
 from cpuplan.diagnostics import diagnose
-from cpuplan.importers.trees.archive import ArchiveError, read_file, too_large, unpack
+from cpuplan.importers.packed_files import ArchiveError, read_file, too_large, unpack
 
 MAX_BYTES = 128 * 1024 * 1024
 MAX_DEPTH = 100

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cpuplan.base.files.packed import is_archive
 from cpuplan.importers.base import Format
-from cpuplan.importers.trees.archive import unpacked_head
+from cpuplan.importers.packed_files import unpacked_head
 
 #: Modules that define a FORMAT; their looks are tried in this order.
 _MODULES = (

@@ -20,7 +20,7 @@ from cpuplan.importers.machine import (
     NumaFacts,
     bare_machine,
 )
-from cpuplan.importers.trees.archive import ArchiveError
+from cpuplan.importers.packed_files import ArchiveError
 
 _MAX_CORE = 65535
 #: Cores by NUMA node and core id, by which the collector distinguishes them.

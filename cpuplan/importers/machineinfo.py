@@ -22,7 +22,7 @@ from cpuplan.importers.machine import (
     bare_machine,
     cache_order,
 )
-from cpuplan.importers.trees.archive import ArchiveError
+from cpuplan.importers.packed_files import ArchiveError
 
 _MAX_ID = 1 << 31
 #: Vendors of x86 CPUs by their CPUID (arch/x86/kernel/cpu); cAdvisor finds none on other

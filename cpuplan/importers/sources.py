@@ -8,7 +8,7 @@ from cpuplan.base.progress import follow
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Format, Imported, node_name
 from cpuplan.importers.formats import FORMATS, detect
-from cpuplan.importers.trees.tree import Refused
+from cpuplan.importers.trees import Refused
 
 #: Files of a folder that are looked at.
 MAX_FILES = 10_000

@@ -18,7 +18,7 @@ from cpuplan.pipeline.loading import Project, load, starts
 from cpuplan.pipeline.perclass import unlocated
 from cpuplan.pipeline.perclass.making import PLAIN, Making, batch_of
 from cpuplan.pipeline.perclass.unit import check_node
-from cpuplan.plan import ConfiguredPlan, NodeClass, Plan
+from cpuplan.plan import NO_CLASSES, Classes, ConfiguredPlan, NodeClass, Plan
 from cpuplan.simulate import statefiles
 from cpuplan.solve import moves as of_class
 from cpuplan.solve import solver
@@ -197,10 +197,10 @@ def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
     return described(project, findings.all())
 
 
-def emit(project: Project, plan: Plan, making: Making = PLAIN) -> dict[str, bytes]:
-    """All files of the output tree, by path relative to it."""
+def emit(project: Project, plan: Plan, making: Making = PLAIN) -> backends.Output:
+    """All files of the output tree, by path relative to it, and their classes."""
     delivery = next((document.spec for document in project.documents.of_kind("Delivery")), None)
-    return backends.tree(plan, delivery, making.parts)
+    return backends.output(plan, delivery, making.parts)
 
 
 class Compiled(NamedTuple):
@@ -211,6 +211,8 @@ class Compiled(NamedTuple):
     files: dict[str, bytes]
     lock: str
     diagnostics: tuple[Diagnostic, ...]
+    #: Of the files.
+    classes: Classes = NO_CLASSES
 
 
 def described(
@@ -323,8 +325,8 @@ def _compile(
     known = starts(project)
     left = {} if prune else removal.left(known, project.classes)
     text = lock.render(plan.nodes, known.lock, left, solver=solver_version)
-    files = emit(project, plan, making)
-    return Compiled(plan, moves(project, plan), files, text, tuple(diagnostics))
+    made = emit(project, plan, making)
+    return Compiled(plan, moves(project, plan), made.files, text, tuple(diagnostics), made.classes)
 
 
 @cache

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from cpuplan import platforms
 from cpuplan.base.cpuset import EMPTY, CpuSet
@@ -240,6 +241,11 @@ class NodePlan:
     @property
     def topology(self) -> Topology:
         return self.node_class.topology
+
+
+#: The names of the classes of its cluster that a file below `out/` is of, by its path.
+Classes: TypeAlias = Mapping[str, tuple[str, ...]]
+NO_CLASSES: Classes = MappingProxyType({})
 
 
 class Kept(NamedTuple):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.fleet.before import MANIFEST, MANIFESTS, is_manifest
+from cpuplan.fleet.before import MANIFEST, MANIFESTS, is_manifest, path_of
+from cpuplan.plan import Classes
 from cpuplan.write.manifest import (
     OLD,
     WRITTEN,
@@ -17,6 +18,7 @@ from cpuplan.write.manifest import (
     foreign_in,
     is_file,
     known_of,
+    lines,
     parents,
     render_manifest,
     render_written,
@@ -61,8 +63,12 @@ class Comparison(NamedTuple):
         return not self.write
 
 
-def compare(out: Path, files: Mapping[str, bytes], written: bytes | None = None) -> Comparison:
+def compare(
+    out: Path, files: Mapping[str, bytes], classes: Classes, written: bytes | None = None
+) -> Comparison:
     """Compare the folder `out`, which may be missing, with `files`; write nothing.
+
+    The manifests say which `classes` the files are of.
 
     `written` is the note of the files (`render_written`), where there is one already.
 
@@ -77,7 +83,8 @@ def compare(out: Path, files: Mapping[str, bytes], written: bytes | None = None)
         known = known._replace(owned=known.owned | left)
         foreign = foreign_in(before, known)
     states, replaced = _states(out, files, before, known.owned)
-    manifests = divide(files) if files or known.owned or known.manifests else {}
+    is_new = bool(files or known.owned or known.manifests)
+    manifests = divide(lines(files, classes)) if is_new else {}
     listing = {path for path in manifests if known.lists(path) != manifests[path]}
     left_manifests = known.manifests.keys() - manifests.keys()
     new = {path for path in files if states[path] != "unchanged"} | listing
@@ -160,7 +167,8 @@ def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) 
         return frozenset()
     from cpuplan.git import worktree  # most folders have nothing foreign
 
-    listed = foreign_files.intersection(worktree.of_merged(out, MANIFEST, MANIFESTS))
+    of_sides = map(path_of, worktree.of_merged(out, MANIFEST, MANIFESTS))
+    listed = foreign_files.intersection(of_sides)
     tracked = worktree.look(out, listed) if listed else None
     return frozenset(listed & tracked.has) if tracked else frozenset()
 

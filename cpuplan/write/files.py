@@ -12,6 +12,7 @@ from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.language.read.files import refusal
 from cpuplan.language.read.inputs import LOCK_PATH, Inputs
+from cpuplan.plan import NO_CLASSES, Classes
 from cpuplan.write import emitted
 from cpuplan.write.compare import Changes, compare, describe
 from cpuplan.write.exchange import Beside, recover, replace
@@ -47,10 +48,11 @@ def write_tree(
     beside: Beside | None = None,
     inspect: Inspect = lambda _files: [],
     written: bytes | None = None,
+    classes: Classes = NO_CLASSES,
 ) -> Changes:
     """Make the folder `out` hold `files`, beside whatever else is in it.
 
-    `force` drops edits of cpuplan's own files. For `written` see `compare`.
+    `force` drops edits of cpuplan's own files. For `written` and `classes` see `compare`.
 
     The file `beside` is written with the tree: if a run is killed between the two, the next run
     finishes it.
@@ -65,7 +67,7 @@ def write_tree(
         with _lock(place.parent, shown=out):
             recover(place)
             for _ in range(ATTEMPTS):
-                comparison = compare(out, files, written)
+                comparison = compare(out, files, classes, written)
                 blocked = comparison.blocked if force else comparison.edited | comparison.blocked
                 if blocked:
                     raise CpuplanError(blocked[path] for path in sorted(blocked))
@@ -94,11 +96,18 @@ def finish(out: Path) -> None:
 
 @stage("writing out/")
 def write_compiled(
-    out: Path, files: Mapping[str, bytes], written: bytes, read: Inputs, lock: str, *, force: bool
+    out: Path,
+    files: Mapping[str, bytes],
+    classes: Classes,
+    written: bytes,
+    read: Inputs,
+    lock: str,
+    *,
+    force: bool,
 ) -> Changes:
     """Write the folder `out` and its lock, if the lock is still as it was `read`.
 
-    For `written` see `compare`.
+    For `written` and `classes` see `compare`.
 
     Raises CpuplanError as `write_tree`, CP570 and CP611.
     """
@@ -110,7 +119,13 @@ def write_compiled(
     # Git may have made the line ends of a checkout.
     beside = Beside(LOCK_PATH, data) if (read.lock or b"").replace(b"\r\n", b"\n") != data else None
     return write_tree(
-        out, files, force=force, beside=beside, inspect=emitted.check, written=written
+        out,
+        files,
+        force=force,
+        beside=beside,
+        inspect=emitted.check,
+        written=written,
+        classes=classes,
     )
 
 
@@ -126,18 +141,21 @@ def _content(root: Path) -> bytes | None:
 
 @stage("comparing out/")
 def compare_tree(
-    out: Path, files: Mapping[str, bytes], written: bytes | None = None
+    out: Path,
+    files: Mapping[str, bytes],
+    written: bytes | None = None,
+    classes: Classes = NO_CLASSES,
 ) -> tuple[Changes, list[Diagnostic]]:
     """What `write_tree` would do, and a diagnostic for each path that it would change.
 
-    For `written` see `compare`.
+    For `written` and `classes` see `compare`.
 
     Raises CpuplanError if the folder cannot be compared at all (CP601, CP604, CP605, CP607).
     """
     _place(out)
     with _reporting(out):
         refused = in_the_way(stage_of(out))
-        comparison = compare(out, files, written)
+        comparison = compare(out, files, classes, written)
     others = [refused] if refused else []
     return comparison.changes, [*others, *describe(out, comparison)]
 

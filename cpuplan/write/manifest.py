@@ -11,7 +11,19 @@ from cpuplan.base.files import is_plain
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.fleet.before import CLASSES, MANIFEST, MANIFESTS, OLD_PLAN, is_manifest, manifest_of
+from cpuplan.fleet.before import (
+    CLASSES,
+    FORM,
+    HEAD,
+    MANIFEST,
+    MANIFESTS,
+    OLD_PLAN,
+    is_manifest,
+    lines_of,
+    manifest_of,
+    path_of,
+)
+from cpuplan.plan import Classes
 from cpuplan.write.tree import FILE, FOLDER, Entry, look, read
 
 #: SHA-256 and path of each file that this machine wrote last.
@@ -20,10 +32,13 @@ WRITTEN = ".cpuplan/written"
 OLD_MANIFEST = ".cpuplan/manifest.json"
 #: Files of older releases, deleted whoever wrote them last: a merge brings them back.
 OLD = (OLD_MANIFEST, OLD_PLAN, ".cpuplan/inputs.json")
-FORM = 3
-_HEAD = f"# cpuplan manifest {FORM}: files of this folder that cpuplan owns"
-#: Of form 2, which a merge may bring back.
-_OLD_HEAD = "# cpuplan manifest 2: the files of this folder that cpuplan owns"
+#: Of forms 2 and 3, which say nothing of classes; a merge may bring them back.
+_OLD_HEADS = frozenset(
+    {
+        "# cpuplan manifest 2: the files of this folder that cpuplan owns",
+        "# cpuplan manifest 3: files of this folder that cpuplan owns",
+    }
+)
 _FORM = re.compile(r"# cpuplan manifest ([0-9]{1,9})(?![0-9])")
 _MARKER = re.compile(r"[<|=>]{7}( .*)?")
 _WRITTEN = re.compile(r"([0-9a-f]{64})  (.+)")
@@ -70,29 +85,40 @@ def check_paths(paths: Iterable[str]) -> None:
 
 
 class Manifest(NamedTuple):
-    """What a manifest lists."""
+    """What a manifest lists: paths, most with a class (`before.lines_of`)."""
 
-    paths: frozenset[str]
+    lines: frozenset[str]
     #: Whether it needs no other text while it lists the same.
     is_current: bool
 
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths without the classes."""
+        return frozenset(map(path_of, self.lines))
 
-def divide(paths: Iterable[str]) -> dict[str, frozenset[str]]:
-    """The paths that each manifest lists, by its own path; without paths, one that lists none."""
-    divided: dict[str, set[str]] = {MANIFEST: set()}
+
+def lines(paths: Iterable[str], classes: Classes) -> Iterator[str]:
+    """The lines of all manifests for these files."""
     for path in paths:
-        divided.setdefault(manifest_of(path), set()).add(path)
+        yield from lines_of(path, classes.get(path, ()))
+
+
+def divide(lines: Iterable[str]) -> dict[str, frozenset[str]]:
+    """The lines that each manifest has, by its path; without lines, one that lists nothing."""
+    divided: dict[str, set[str]] = {MANIFEST: set()}
+    for line in lines:
+        divided.setdefault(manifest_of(path_of(line)), set()).add(line)
     return {manifest: frozenset(listed) for manifest, listed in divided.items()}
 
 
-def render_manifests(paths: Iterable[str]) -> dict[str, bytes]:
-    """All manifests of these files, by path."""
-    return {path: render_manifest(listed) for path, listed in divide(paths).items()}
+def render_manifests(lines: Iterable[str]) -> dict[str, bytes]:
+    """All manifests of these lines, by path."""
+    return {path: render_manifest(listed) for path, listed in divide(lines).items()}
 
 
-def render_manifest(paths: Iterable[str]) -> bytes:
-    """One manifest; the same files give the same bytes."""
-    return ("\n".join([_HEAD, *sorted(paths)]) + "\n").encode()
+def render_manifest(lines: Iterable[str]) -> bytes:
+    """One manifest; the same lines give the same bytes."""
+    return ("\n".join([HEAD, *sorted(lines)]) + "\n").encode()
 
 
 def parse_manifest(data: bytes, shown: str) -> Manifest:
@@ -118,13 +144,13 @@ def parse_manifest(data: bytes, shown: str) -> Manifest:
         raise CpuplanError(
             [diagnose("CP139", place, what="the manifest", found=max(later), expected=FORM)]
         )
-    if not heads <= {_HEAD, _OLD_HEAD}:
-        raise refuse(f"its first line is not `{_HEAD}`")
-    paths = frozenset(lines) - heads
-    for path in sorted(paths):
+    if not heads <= {HEAD, *_OLD_HEADS}:
+        raise refuse(f"its first line is not `{HEAD}`")
+    listed = Manifest(frozenset(lines) - heads, heads == {HEAD} and not _has_conflict(data))
+    for path in sorted(listed.paths):
         if not is_plain(path) or is_manifest(path) or path == WRITTEN:
             raise refuse(f"{path!r} is not a path inside the folder")
-    return Manifest(paths, heads == {_HEAD} and not _has_conflict(data))
+    return listed
 
 
 def _lines(data: bytes, refuse: Callable[[str], CpuplanError]) -> list[str]:
@@ -174,14 +200,15 @@ class Known(NamedTuple):
     manifests: dict[str, Manifest]  # by path; those that are there
 
     def lists(self, manifest: str) -> frozenset[str] | None:
-        """What a manifest lists; None where it is missing, or needs another text anyway."""
+        """The lines of a manifest; None where it is missing, or needs another text anyway."""
         known = self.manifests.get(manifest)
-        return known.paths if known and known.is_current else None
+        return known.lines if known and known.is_current else None
 
     @property
     def is_current(self) -> bool:
         """Whether each manifest lists what it should, and none needs another text."""
-        wanted = divide(self.owned)
+        listed = {line for manifest in self.manifests.values() for line in manifest.lines}
+        wanted = divide({*listed, *(self.owned - set(map(path_of, listed)))})
         return self.manifests.keys() == wanted.keys() and all(
             self.lists(path) == listed for path, listed in wanted.items()
         )

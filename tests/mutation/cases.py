@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from functools import cache
 
-from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of
+from cpuplan.base.roots.archive import ArchiveReader, Index, pieces_of
+from cpuplan.check.roots.limits import KEEPING, LIMITS
 from cpuplan.check.roots.root import Kind
 from tests import captured
 from tests.mutation import made, shared_hosts
@@ -23,6 +24,6 @@ def case(name: str) -> Case:
         return made.case(name)
     if name in shared_hosts.NODES:
         return shared_hosts.case(name)
-    reader = ArchiveReader(Index(pieces_of(str(captured.archive(name)))))
+    reader = ArchiveReader(Index(pieces_of(str(captured.archive(name))), KEEPING), LIMITS)
     expected = captured.expected(name)
     return Case(name, Image(reader, Kind.SNAPSHOT).but(captured.compiled(expected)), expected)

@@ -6,7 +6,8 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from cpuplan.check.roots.archive import ArchiveReader, Index
+from cpuplan.base.roots.archive import ArchiveReader, Index
+from cpuplan.check.roots.limits import KEEPING, LIMITS
 from cpuplan.check.roots.root import Kind
 from cpuplan.plan import ConfiguredPlan
 from tests import checked, processes
@@ -87,7 +88,7 @@ def case(name: str) -> Case:
     planned = made()
     with tempfile.TemporaryDirectory() as folder:
         make(planned, Path(folder))
-        reader = ArchiveReader(Index(iter([_packed(Path(folder))])))
+        reader = ArchiveReader(Index(iter([_packed(Path(folder))]), KEEPING), LIMITS)
     return Case(name, Image(reader, Kind.COPY), checked.expected(planned))
 
 

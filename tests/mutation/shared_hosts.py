@@ -13,7 +13,8 @@ from typing import Any
 
 from cpuplan import pipeline
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of
+from cpuplan.base.roots.archive import ArchiveReader, Index, pieces_of
+from cpuplan.check.roots.limits import KEEPING, LIMITS
 from cpuplan.check.roots.root import Kind
 from tests import captured, checked
 from tests.mutation.image import Content, Image
@@ -39,7 +40,7 @@ def names() -> list[str]:
 def case(name: str) -> Case:
     """A host with all that was seen on it."""
     folder = FOLDER / name
-    reader = ArchiveReader(Index(pieces_of(str(folder / "root.tar.xz"))))
+    reader = ArchiveReader(Index(pieces_of(str(folder / "root.tar.xz")), KEEPING), LIMITS)
     observed = json.loads(lzma.decompress((folder / "observed.json.xz").read_bytes()))
     plan = _plan().by_node["lab", NODES[name]]
     expected = checked.expected(plan)

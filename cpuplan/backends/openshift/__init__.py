@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.backends import rollouts
-from cpuplan.backends.base import Facts, Key, Manifest, NodeFile
+from cpuplan.backends.base import Facts, Files, Key, Manifest, NodeFile
 from cpuplan.backends.openshift import checks, merged, objects
 from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
 from cpuplan.components.base import Component
@@ -111,7 +111,7 @@ def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[D
             yield from checks.check_runtime_files(plan, locate)
 
 
-def expected_of_cluster(plans: Sequence[ConfiguredPlan]) -> Mapping[str, bytes]:
+def expected_of_cluster(plans: Sequence[ConfiguredPlan]) -> Mapping[Key, Files]:
     """What the machine config operator merges for each pool."""
     return merged.expected_files(plans)
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from cpuplan.backends.base import Files, Key
 from cpuplan.backends.openshift import objects
 from cpuplan.base import yaml11
 from cpuplan.base.emit import to_json
@@ -238,8 +239,8 @@ def expected(pool: Pool) -> dict[str, Any]:
     }
 
 
-def expected_files(plans: Sequence[ConfiguredPlan]) -> dict[str, bytes]:
-    """Files of `expected/pools/` of one cluster, by name.
+def expected_files(plans: Sequence[ConfiguredPlan]) -> dict[Key, Files]:
+    """Files of `expected/pools/` of the classes of one cluster; those of a pool have the same.
 
     None where an object cannot be rendered: it is reported when it is written (CP570).
     """
@@ -247,11 +248,13 @@ def expected_files(plans: Sequence[ConfiguredPlan]) -> dict[str, bytes]:
         pools = list(of_cluster(plans))
     except RenderError:
         return {}
-    return {
-        f"pools/{pool.plan.node_class.target.pool}.json": to_json(expected(pool)).encode()
-        for pool in pools
-        if not pool.plan.spec.paused
-    }
+    files: dict[Key, Files] = {}
+    for of_pool in pools:
+        node_class = of_pool.plan.node_class
+        if not of_pool.plan.spec.paused:
+            path = f"pools/{node_class.target.pool}.json"
+            files[node_class.key] = {path: to_json(expected(of_pool)).encode()}
+    return files
 
 
 def rendered_facts(plans: Sequence[ConfiguredPlan]) -> dict[tuple[str, str], dict[str, Value]]:

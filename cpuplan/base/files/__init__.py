@@ -41,6 +41,14 @@ class TooLarge(Unreadable):
     """More bytes, or files, than are read."""
 
 
+class TooMany(TooLarge):
+    """More than `limit` of what is counted: `bytes`, `names`."""
+
+    def __init__(self, limit: int, what: str, number: int | None = None) -> None:
+        super().__init__(f"it has more than {limit:,} {what}", number)
+        self.limit, self.what = limit, what
+
+
 class Outside(Unreadable):
     """A link that leads out of the folder that everything must be in."""
 
@@ -156,7 +164,7 @@ def read_open(descriptor: int, limit: int = MAX_BYTES) -> bytes:
 def check_size(size: int, limit: int) -> None:
     """Raise TooLarge for more than `limit` bytes."""
     if size > limit:
-        raise TooLarge(f"it has more than {limit:,} bytes", errno.EFBIG)
+        raise TooMany(limit, "bytes", errno.EFBIG)
 
 
 def leads_out(within: Name) -> str:

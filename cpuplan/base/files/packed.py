@@ -7,7 +7,7 @@ ignored, as their own tools do.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cpuplan.base.files import TooLarge, Unreadable
+from cpuplan.base.files import TooLarge, TooMany, Unreadable
 
 #: Joined streams: pbzip2 writes one for each 900 kB, bgzip for each 64 KiB.
 MAX_STREAMS = 20_000
@@ -58,7 +58,7 @@ def unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
         rest = _start_of_next(rest, pieces, kind)
         if kind_of_stream(rest) != kind:
             return
-    raise TooLarge(f"it has more than {MAX_STREAMS:,} joined streams")
+    raise TooMany(MAX_STREAMS, "joined streams")
 
 
 class _Meter:

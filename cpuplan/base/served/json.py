@@ -1,32 +1,17 @@
-"""JSON of servers: read within limits, and of the types that its reader counts on.
+"""The types that fields of JSON of servers must have, so that their reader can count on them.
 
-`load` and `measure` bound what a text may cost. A shape says which types the fields that are read
-must have; what it does not name may be anything, and null is as good as nothing, as in Go.
+A shape says which types the fields that are read must have; what it does not name may be anything,
+and null is as good as nothing, as in Go: no schema of documents that cpuplan writes (`fits`).
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 #: The way to a value: keys and indexes from the top.
 Place: TypeAlias = tuple[str | int, ...]
 _MAX_SHOWN = 40
 #: Of a number in Go's int64.
 _LARGEST = 1 << 63
-
-
-class ForeignError(ValueError):
-    """What a text is not; the message completes `it ...`."""
-
-
-class Limits(NamedTuple):
-    """The most that a text may hold."""
-
-    bytes: int
-    #: Values and keys: an object of Python takes about a hundred bytes for each.
-    values: int
-    #: Lists and mappings in one another.
-    depth: int
 
 
 class Scalar(NamedTuple):
@@ -67,70 +52,6 @@ AMOUNT = Scalar(
 TEXTS = Entries(TEXT)
 #: Any mapping, or any list.
 MAPPING: Shape = {}
-
-
-def load(data: bytes | str, limits: Limits) -> Any:
-    """The value of a JSON text. Raises ForeignError for what is none, and for one beyond limits.
-
-    Only its size and the number of its values are bounded before it is read, which takes no
-    more memory than these allow; `measure` bounds the depth.
-    """
-    if len(data) > limits.bytes:
-        raise ForeignError(f"has more than {limits.bytes:,} bytes")
-    if _most_values(data) > limits.values:
-        raise ForeignError(f"has more than {limits.values:,} values")
-    try:
-        return json.loads(data, parse_constant=_refuse)
-    except RecursionError as error:
-        raise ForeignError(f"is nested deeper than {limits.depth} levels") from error
-    except json.JSONDecodeError as error:  # it says where, and quotes nothing
-        raise ForeignError(f"is no JSON: {error}") from error
-    except ValueError as error:  # of UTF-8, and of a number with thousands of digits
-        raise ForeignError("is no JSON") from error
-
-
-def _most_values(data: bytes | str) -> int:
-    """At least as many as there are, counted without reading: what stands in texts counts too."""
-    signs: tuple[Any, ...] = (",", "[", "{", ":")
-    if isinstance(data, bytes):
-        signs = (b",", b"[", b"{", b":")
-    return 1 + sum(data.count(sign) for sign in signs)
-
-
-def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON")
-
-
-def measure(value: Any, limits: Limits) -> int:
-    """How many values and keys there are. Raises ForeignError beyond limits.
-
-    Also for a text that is none: half of a surrogate pair can be written in JSON, and nowhere else.
-    """
-    total, depth, level = 0, 0, [value]
-    while level:
-        total += len(level)
-        if total > limits.values:
-            raise ForeignError(f"has more than {limits.values:,} values")
-        if depth > limits.depth:
-            raise ForeignError(f"is nested deeper than {limits.depth} levels")
-        below: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                below += item.keys()
-                below += item.values()
-            elif isinstance(item, list):
-                below += item
-            elif isinstance(item, str) and not item.isascii():
-                _check_text(item)
-        depth, level = depth + 1, below
-    return total
-
-
-def _check_text(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ForeignError("has a text that is no Unicode") from error
 
 
 def misfit(value: Any, shape: Shape) -> tuple[Place, str] | None:

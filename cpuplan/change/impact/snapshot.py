@@ -20,7 +20,7 @@ from cpuplan.base.progress import stage
 from cpuplan.base.resources import resource
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.fleet.before import CLASSES, VERSION, Key, is_manifest
+from cpuplan.fleet.before import CLASSES, VERSION, Key, is_manifest, path_of
 from cpuplan.language.read import yaml
 from cpuplan.language.read.files import refusal
 from cpuplan.plan.expected.state import FOLDER as STATES
@@ -372,7 +372,7 @@ def _read(path: Path, within: str) -> bytes:
 def _owned(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The files that cpuplan wrote; all of them where no manifest lists any."""
     texts = [files[path].decode(errors="replace") for path in filter(is_manifest, files)]
-    listed = {line for text in texts for line in text.splitlines()} or files.keys()
+    listed = {path_of(line) for text in texts for line in text.splitlines()} or files.keys()
     return {
         path: files[path]
         for path in files

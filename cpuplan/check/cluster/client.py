@@ -16,8 +16,8 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlencode
 
+from cpuplan.base.foreign import ForeignError, load
 from cpuplan.base.served import deadline
-from cpuplan.base.served.json import ForeignError, load
 from cpuplan.check.cluster.reading import LIMITS, AnswerError, Path, UnreachableError, too_large
 
 #: Seconds for one answer unless told otherwise: the API server's own limit is 60.
@@ -132,7 +132,7 @@ class Client:
         try:
             data = load(body, LIMITS)
         except ForeignError as error:
-            raise UnreachableError(f"its answer {error}: it is no API server") from error
+            raise UnreachableError(f"its answer {error.predicate}: it is no API server") from error
         if not isinstance(data, dict):
             raise UnreachableError("it does not answer with an object: it is no API server")
         return data

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan.base.cpuset import CpuSet, cpus_text
-from cpuplan.base.served.json import ForeignError, Limits, load, measure
+from cpuplan.base.foreign import ForeignError, Limits, load, measure
 from cpuplan.base.text import counted, joined
 from cpuplan.check.cluster.objects import Absent, Subject
 from cpuplan.components import derived

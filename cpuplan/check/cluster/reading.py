@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
+from cpuplan.base.foreign import ForeignError, Limits, load, measure
 from cpuplan.base.served import deadline
-from cpuplan.base.served.json import ForeignError, Limits, load, measure
 from cpuplan.check.cluster.objects import KINDS, Key, Kind, Objects, plural_of, problem_in
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
@@ -326,7 +326,7 @@ class Reader:
         try:
             self._values += measure(found.data, LIMITS)
         except ForeignError as error:
-            raise _wrong(f"{found.title} {error}") from error
+            raise _wrong(f"{found.title} {error.predicate}") from error
         if self._values > MAX_VALUES:
             raise too_large(f"all objects together have more than {MAX_VALUES:,} values")
         return found

@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 
 from cpuplan.base.files import Unreadable
-from cpuplan.check.roots.folder import FolderReader
-from cpuplan.check.roots.reader import MAX_FILE
+from cpuplan.base.roots.folder import FolderReader
+from cpuplan.check.roots.limits import LIMITS, MAX_FILE
 
 _GROUPS = Path("/sys/fs/cgroup")
 _FILE = re.compile(r"proc/[0-9]+/(task/[0-9]+/)?cgroup")
@@ -29,6 +29,9 @@ class HostReader(FolderReader):
 
     #: The container's own control groups, as it sees them.
     own_groups = _GROUPS
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, LIMITS)
 
     def read(self, path: str, limit: int = MAX_FILE) -> bytes:
         data = super().read(path, limit)
@@ -50,7 +53,7 @@ class HostReader(FolderReader):
         The first process shows how many are above it: it is in none of them, or in the top one.
         """
         try:
-            first = _LINE.search(super().read("proc/1/cgroup").decode(errors="replace"))
+            first = _LINE.search(super().read("proc/1/cgroup", MAX_FILE).decode(errors="replace"))
             above = _UP.match(first[1]) if first else None
             depth = above[0].count("/..") if above else 0
             return self._named(depth) if depth else "/"

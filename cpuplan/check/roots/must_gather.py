@@ -12,9 +12,9 @@ from typing import Any
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.files import TooLarge, Unreadable
 from cpuplan.base.naming import is_subdomain
-from cpuplan.check.roots.archive import NESTED
+from cpuplan.base.roots.reader import Reader
+from cpuplan.check.roots.limits import NESTED
 from cpuplan.check.roots.overlay import OverlayReader, Stand, readable
-from cpuplan.check.roots.reader import Reader
 
 #: A must-gather has `nodes/` in folders of its images, one or two below its top; looking for them
 #: must not take long in a home folder.

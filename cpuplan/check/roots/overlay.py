@@ -5,7 +5,8 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 from cpuplan.base.files import Unreadable, check_size
-from cpuplan.check.roots.reader import MAX_FILE, Reader, Status, absent, limit_of
+from cpuplan.base.roots.reader import Reader, Status, absent
+from cpuplan.check.roots.limits import MAX_FILE, limit_of
 
 
 class Stand(NamedTuple):

@@ -3,16 +3,18 @@
 import errno
 import os
 import stat
-from collections.abc import Callable, Collection, Hashable, Sized
+from collections.abc import Callable, Collection, Hashable
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from cpuplan.base.files import TooLarge, Unreadable, unreadable
+from cpuplan.base.roots.budget import Meter
+from cpuplan.base.roots.reader import Reader, Status
 from cpuplan.check.roots import hosts, mounted
 from cpuplan.check.roots.coverage import PLACES, PROGRAMS, is_collected, is_copied, is_listed
 from cpuplan.check.roots.host import HostReader
-from cpuplan.check.roots.reader import MAX_NAMES, Reader, Status, limit_of
+from cpuplan.check.roots.limits import BUDGET, MAX_NAMES, limit_of
 
 #: What is not there, or went away while it was read: a task (ESRCH), a device or a control group
 #: (ENODEV, ENXIO). The kernel's files answer the others where they have no value.
@@ -29,11 +31,6 @@ _ABSENT = (
 
 #: What the kernel says of files that are for others.
 _DENIED = (errno.EACCES, errno.EPERM)
-#: What a check asks of one root in all, however its links lead around. The largest node that is
-#: judged, with 100,000 threads and 20,000 control groups, is asked some 600,000 times.
-MAX_QUESTIONS = 1_000_000
-MAX_LISTED = 2_000_000
-MAX_READ = 512 * 1024 * 1024
 
 _T = TypeVar("_T")
 
@@ -80,9 +77,7 @@ class Root:
         self.withheld: dict[str, bool] = {}
         #: None while a check may go on reading.
         self.spent: Spent | None = None
-        #: How often something was asked for.
-        self.asked = 0
-        self._listed = self._read = 0
+        self._meter = Meter(BUDGET)
         self._reader = reader or HostReader(self.folder)
         self.kind = kind or (Kind.LIVE if _is_live(self.folder) else Kind.COPY)
         self._parts = parts
@@ -91,6 +86,11 @@ class Root:
         if self._parts is not None:
             self.kind = Kind.PART
         self._host = host
+
+    @property
+    def asked(self) -> int:
+        """How often something was asked for."""
+        return self._meter.asked
 
     def host_names(self) -> tuple[str, ...]:
         """What the node calls itself, the most certain name first; none where nothing says it."""
@@ -231,30 +231,17 @@ class Root:
         """The answer of the reader; None for a refusal, which is noted, and once it is spent."""
         if self.spent:
             return None
-        self.asked += 1
+        answer: _T | None
         try:
             answer = question(path)
         except (OSError, ValueError, Unreadable) as error:
             self.refuse(path, error)
             answer = None
-        return None if self._is_spent(path, answer) else answer
-
-    def _is_spent(self, path: str, answer: object) -> bool:
-        """Whether an answer, which is counted, is beyond what a check asks of one root."""
-        if isinstance(answer, bytes):
-            self._read += len(answer)
-        elif isinstance(answer, Sized):
-            self._listed += len(answer)
-        problem = ""
-        if self.asked > MAX_QUESTIONS:
-            problem = f"a check asks for at most {MAX_QUESTIONS:,} files and folders of one root"
-        elif self._listed > MAX_LISTED:
-            problem = f"a check lists at most {MAX_LISTED:,} names of one root"
-        elif self._read > MAX_READ:
-            problem = f"a check reads at most {MAX_READ:,} bytes of one root"
-        if problem:
+        excess = self._meter.count(answer)
+        if excess:
+            problem = f"a check {excess.verb} at most {excess.limit:,} {excess.what} of one root"
             self.spent = Spent(str(self.folder / path), problem)
-        return bool(problem)
+        return None if excess else answer
 
 
 def _is_live(folder: Path) -> bool:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from cpuplan.base import nodetext
 from cpuplan.base.files import is_plain
+from cpuplan.base.roots.reader import Reader
 from cpuplan.check.roots.overlay import OverlayReader, Stand, readable
-from cpuplan.check.roots.reader import Reader
 
 #: Paths of executables, one in a line.
 PROGRAMS = "cpuplan/programs"

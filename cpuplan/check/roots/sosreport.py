@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from cpuplan.base import nodetext
 from cpuplan.base.files import Unreadable
+from cpuplan.base.roots.reader import Reader
 from cpuplan.check.roots.overlay import OverlayReader, Stand, readable
-from cpuplan.check.roots.reader import Reader
 
 MARK = "sos_commands"
 _SYSCTLS = f"{MARK}/kernel/sysctl_-a"

@@ -10,19 +10,13 @@ from typing import NamedTuple
 
 from cpuplan.base.files import TooLarge, Unreadable, unreadable
 from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.roots.archive import ArchiveReader, Index, pieces_of
+from cpuplan.base.roots.folder import FolderReader
+from cpuplan.base.roots.reader import Reader
 from cpuplan.check.roots import must_gather, snapshot, sosreport
-from cpuplan.check.roots.archive import (
-    MAX_NESTED,
-    MAX_NESTED_UNPACKED,
-    NESTED,
-    ArchiveReader,
-    Index,
-    pieces_of,
-)
-from cpuplan.check.roots.folder import FolderReader
 from cpuplan.check.roots.host import HostReader
 from cpuplan.check.roots.hosts import MANIFEST, names_of, nodes_of
-from cpuplan.check.roots.reader import Reader
+from cpuplan.check.roots.limits import KEEPING, LIMITS, MAX_NESTED, MAX_NESTED_UNPACKED, NESTED
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 
@@ -55,7 +49,7 @@ def openings_at(path: Path) -> list[Opening]:
     with _refusals(path):
         if stat.S_ISDIR(os.stat(path).st_mode):
             return list(_in_folder(path))
-        return list(_in_archive(path, Index(pieces_of(str(path)))))
+        return list(_in_archive(path, Index(pieces_of(str(path)), KEEPING)))
 
 
 def roots_at(path: Path) -> list[Root]:
@@ -110,7 +104,7 @@ def _refusals(path: Path) -> Iterator[None]:
 
 
 def _in_folder(path: Path) -> Iterator[Opening]:
-    with FolderReader(path) as reader:
+    with FolderReader(path, LIMITS) as reader:
         kind, top = _root_in(reader)
         nodes = {} if kind else must_gather.nodes(reader)
     yield from _of_nodes(path, reader, nodes)
@@ -121,12 +115,12 @@ def _in_folder(path: Path) -> Iterator[Opening]:
 
 
 def _in_archive(path: Path, index: Index) -> Iterator[Opening]:
-    reader = ArchiveReader(index)
+    reader = ArchiveReader(index, LIMITS)
     kind, top = _root_in(reader)
     nodes = {} if kind else must_gather.nodes(reader)
     yield from _of_nodes(path, reader, nodes)
     if not nodes:
-        below = ArchiveReader(index, top)
+        below = ArchiveReader(index, LIMITS, top)
         root = partial(Root, path / top)
         yield Opening(path, "", lambda: root(_read_as(kind, below), kind or Kind.COPY))
 
@@ -139,9 +133,10 @@ def _of_nodes(path: Path, gather: Reader, nodes: Mapping[str, str]) -> Iterator[
 
 def _of_node(path: Path, gather: Reader, name: str, folder: str) -> Root:
     """The root in a node's archive, which is in a must-gather."""
-    index = Index(iter([gather.read(f"{folder}/{NESTED}", MAX_NESTED)]), MAX_NESTED_UNPACKED)
-    _, top = _root_in(ArchiveReader(index))
-    reader = must_gather.reader_of(ArchiveReader(index, top), gather, folder)
+    packed = gather.read(f"{folder}/{NESTED}", MAX_NESTED)
+    index = Index(iter([packed]), KEEPING._replace(unpacked=MAX_NESTED_UNPACKED))
+    _, top = _root_in(ArchiveReader(index, LIMITS))
+    reader = must_gather.reader_of(ArchiveReader(index, LIMITS, top), gather, folder)
     return Root(path / folder / NESTED / top, reader, Kind.MUST_GATHER, name)
 
 

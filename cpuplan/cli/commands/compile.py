@@ -291,6 +291,7 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
     changes = write_compiled(
         run.out,
         compiled.files,
+        compiled.classes,
         run.written,
         run.project.inputs,
         compiled.lock,
@@ -321,7 +322,9 @@ def _check(run: _Run, output_format: str) -> int:
     from cpuplan.write.files import compare_tree
 
     stale = [*of_lock(run.project, run.compiled)]
-    changes, differences = compare_tree(run.out, run.compiled.files, run.written)
+    changes, differences = compare_tree(
+        run.out, run.compiled.files, run.written, run.compiled.classes
+    )
     if wrong := emitted.check(
         {path: run.compiled.files[path] for path in (*changes.added, *changes.changed)}
     ):

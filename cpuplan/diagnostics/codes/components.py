@@ -220,7 +220,7 @@ CODES = {
     ),
     "CP566": Code(
         "missing record of a paused intent",
-        "{intent} is paused and was compiled before, but {path}, which records its files, is missing or damaged",
+        "{intent} is paused and was compiled before, but {path}, which records its files, {problem}",
         "restore out/ from the commit before, or remove `paused: true` and compile",
         "The objects of a paused intent would disappear from out/, and Argo CD would ask whether to delete them.",
     ),

@@ -11,6 +11,7 @@ from pathlib import Path
 from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet, union
 from cpuplan.base.naming import is_subdomain
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.importers import packed_files
 from cpuplan.importers.base import Imported, Node, node_name
 from cpuplan.importers.hwloc import cpus as hwloc_cpus
 from cpuplan.importers.hwloc import numa as hwloc_numa
@@ -19,9 +20,8 @@ from cpuplan.importers.hwloc import xml as hwloc_xml
 from cpuplan.importers.hwloc.objects import Document, Reader
 from cpuplan.importers.hwloc.objects import read as read_objects
 from cpuplan.importers.machine import Machine
+from cpuplan.importers.packed_files import ArchiveError
 from cpuplan.importers.sysroot import cpuinfo
-from cpuplan.importers.trees import archive
-from cpuplan.importers.trees.archive import ArchiveError
 
 _ARCHITECTURES = frozenset({"x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64"})
 #: What uname(1) calls 32-bit and big-endian kernels of an architecture.
@@ -46,7 +46,7 @@ Remark = tuple[object, str, object]
 def read(path: Path) -> Imported:
     """Read one machine, named after its host name if the file has it, otherwise after the file."""
     try:
-        data = archive.unpack(archive.read_file(path), str(path))
+        data = packed_files.unpack(packed_files.read_file(path), str(path))
         reader = Reader(str(path))
         document = read_objects(hwloc_xml.parse(data, str(path)), reader)
     except (ArchiveError, hwloc_xml.XmlError) as error:

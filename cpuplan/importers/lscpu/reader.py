@@ -20,7 +20,7 @@ from cpuplan.importers.lscpu import summary as lscpu_summary
 from cpuplan.importers.lscpu import table as lscpu_table
 from cpuplan.importers.lscpu.summary import Summary
 from cpuplan.importers.lscpu.table import RowError, Table
-from cpuplan.importers.trees.archive import ArchiveError, damaged, read_file, too_large, unpack
+from cpuplan.importers.packed_files import ArchiveError, damaged, read_file, too_large, unpack
 
 #: 8,192 CPUs with all columns as JSON have 5 MiB.
 MAX_TEXT = 8 * 1024 * 1024

@@ -10,7 +10,7 @@ from cpuplan.importers import data
 from cpuplan.importers.base import NodeObject
 from cpuplan.importers.must_gather.images import NODES
 from cpuplan.importers.objects import node_object
-from cpuplan.importers.trees.folder import FolderTree
+from cpuplan.importers.trees import FolderTree
 from cpuplan.language.model.document import FeatureSet
 
 INFRASTRUCTURES = (

@@ -13,7 +13,7 @@ from cpuplan.base.printable import printable
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.importers import data
 from cpuplan.importers.must_gather.cluster import load
-from cpuplan.importers.trees.folder import FolderTree
+from cpuplan.importers.trees import FolderTree
 
 _FOLDER = "cluster-scoped-resources/machineconfiguration.openshift.io"
 _CONFIGURATIONS = "cluster-scoped-resources/operator.openshift.io/machineconfigurations"

@@ -9,10 +9,9 @@ from cpuplan.importers.base import Imported, Node, NodeObject
 from cpuplan.importers.must_gather import foreign
 from cpuplan.importers.must_gather.cluster import cluster_name, facts, node_objects
 from cpuplan.importers.must_gather.images import SNAPSHOT, images, snapshot_path
+from cpuplan.importers.packed_files import ArchiveError
 from cpuplan.importers.sysroot import reader as sysroot
-from cpuplan.importers.trees.archive import ArchiveError
-from cpuplan.importers.trees.folder import FolderTree
-from cpuplan.importers.trees.tar import TarTree
+from cpuplan.importers.trees import FolderTree, TarTree
 
 
 def read(path: Path) -> Imported:

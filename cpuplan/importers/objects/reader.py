@@ -11,7 +11,7 @@ from typing import Any
 from cpuplan.importers import data
 from cpuplan.importers.base import Imported, Node, NodeObject
 from cpuplan.importers.objects import node_object, nrt
-from cpuplan.importers.trees.archive import ArchiveError
+from cpuplan.importers.packed_files import ArchiveError
 
 _NODE = "Node"
 _TOPOLOGY = "NodeResourceTopology"

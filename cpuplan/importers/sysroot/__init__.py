@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from cpuplan.importers.base import Format, Imported
-from cpuplan.importers.trees.folder import system_root
+from cpuplan.importers.trees import system_root
 
 
 def _is_root(folder: Path) -> bool:

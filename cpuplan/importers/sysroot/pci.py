@@ -4,7 +4,7 @@ import re
 
 from cpuplan.importers.machine import DeviceFacts
 from cpuplan.importers.sysroot.values import Reader
-from cpuplan.importers.trees.tree import Tree
+from cpuplan.importers.trees import Tree
 
 _DEVICES = "sys/bus/pci/devices"
 ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")

@@ -11,13 +11,11 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import join
 from cpuplan.importers.base import Imported, Node, node_name
 from cpuplan.importers.machine import Machine, NumaFacts
+from cpuplan.importers.packed_files import ArchiveError
 from cpuplan.importers.sysroot import cpuinfo, kubelet_files, marks, pci, sysfs
 from cpuplan.importers.sysroot import numa as sysfs_numa
 from cpuplan.importers.sysroot.values import MAX_VALUE, Reader
-from cpuplan.importers.trees.archive import ArchiveError
-from cpuplan.importers.trees.folder import FolderTree, system_root
-from cpuplan.importers.trees.tar import TarTree
-from cpuplan.importers.trees.tree import Tree
+from cpuplan.importers.trees import FolderTree, TarTree, Tree, system_root
 
 _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
 

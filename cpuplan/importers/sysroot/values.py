@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers.trees.archive import too_large
-from cpuplan.importers.trees.tree import Tree
+from cpuplan.importers.packed_files import too_large
+from cpuplan.importers.trees import Tree
 
 #: Bytes of one file: the list of 8,192 CPUs of which every second is named has 20 KiB, their mask
 #: has 2.

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from cpuplan.base.foreign import ForeignError, Limits, load
 from cpuplan.base.served import deadline
-from cpuplan.base.served.json import TEXT, ForeignError, Items, Limits, Shape, load, misfit, path_of
+from cpuplan.base.served.json import TEXT, Items, Shape, misfit, path_of
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 #: Seconds for one attempt, for all, and between attempts unless the server says how long.

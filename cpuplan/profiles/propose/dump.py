@@ -13,7 +13,7 @@ from cpuplan.importers.machine import Machine
 from cpuplan.importers.must_gather import reader as must_gather
 from cpuplan.importers.must_gather.cluster import INFRASTRUCTURES, cluster_name
 from cpuplan.importers.must_gather.images import NODES, images, snapshot_path
-from cpuplan.importers.trees.folder import FolderTree
+from cpuplan.importers.trees import FolderTree
 from cpuplan.profiles.propose import alike
 
 #: On a hosted cluster, the label of each node with its node pool (openshift/hypershift, api

@@ -24,14 +24,7 @@ from cpuplan.upstream.mco.common import (
     newest_ignition,
     text,
 )
-from cpuplan.upstream.mco.helpers import (
-    WORKER,
-    Membership,
-    Object,
-    name_of,
-    pools_for_node,
-    read_selector,
-)
+from cpuplan.upstream.mco.helpers import WORKER, Object, name_of, read_selector
 from cpuplan.upstream.mco.ignition import merge
 from cpuplan.upstream.mco.ignition.types import Config, encode
 from cpuplan.upstream.mco.machineconfig import MachineConfig, MachineConfigs
@@ -276,26 +269,3 @@ def _untold(file: Config) -> Config:
         contents = {key: value for key, value in contents.items() if key != "compression"}
     others = {key: value for key, value in file.items() if key != "contents"}
     return {**others, "contents": contents} if contents else others
-
-
-class Effective(NamedTuple):
-    """The node's pools, and what the first of them is rendered to; None where there is nothing."""
-
-    membership: Membership
-    rendered: Rendered | None
-
-
-def effective(
-    node: Object,
-    pools: Sequence[Object],
-    machine_configs: Sequence[Object],
-    release: Release = NEWEST,
-    default_os_image: str = "",
-) -> Effective:
-    """NodePoolError where no pool can be chosen, RenderError where the pool cannot be rendered."""
-    membership = pools_for_node(node, pools)
-    if not membership.pools:
-        return Effective(membership, None)
-    return Effective(
-        membership, render(membership.pools[0], machine_configs, release, default_os_image)
-    )

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from cpuplan.upstream.mco import helpers
-from cpuplan.upstream.mco import render_controller as effective_room
 from cpuplan.upstream.mco.common import NEWEST, McoError, Release, RenderError
 from cpuplan.upstream.mco.reconcile import refusal_against_current
 from cpuplan.upstream.mco.render_controller import Rendered, render
 from tests.conformance.comparing import differ
+from tests.conformance.mco import effective as effective_room
 
 Json = dict[str, Any]
 

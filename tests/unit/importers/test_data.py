@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.importers import data
-from cpuplan.importers.trees.archive import ArchiveError
+from cpuplan.importers.packed_files import ArchiveError
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from cpuplan.importers.machine import NumaFacts
 from cpuplan.importers.objects import nrt
 from cpuplan.importers.sysroot import numa as sysfs_numa
 from cpuplan.importers.sysroot import reader as sysroot
-from cpuplan.importers.trees.tar import TarTree
+from cpuplan.importers.trees import TarTree
 from tests.machines import trees
 from tests.machines.topologies import core, node, thing, topology
 

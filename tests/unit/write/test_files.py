@@ -563,5 +563,5 @@ def test_a_lock_that_was_replaced_meanwhile(tmp_path: Path, kind: str, code: str
             path.write_bytes(b"other")
     read = Inputs(tmp_path / "project", {}, b"lock")
     with pytest.raises(CpuplanError, match=code):
-        write_compiled(tmp_path / "project/out", FILES, b"", read, "lock", force=False)
+        write_compiled(tmp_path / "project/out", FILES, {}, b"", read, "lock", force=False)
     assert not (tmp_path / "project/out").exists()

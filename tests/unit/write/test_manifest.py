@@ -3,10 +3,12 @@
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
+from cpuplan.fleet.before import of_class
 from cpuplan.write.manifest import (
     ancestors,
     check_paths,
     divide,
+    lines,
     parents,
     parse_manifest,
     parse_old_manifest,
@@ -16,8 +18,11 @@ from cpuplan.write.manifest import (
     render_written,
 )
 
-HEAD = "# cpuplan manifest 3: files of this folder that cpuplan owns\n"
-OLD_HEAD = "# cpuplan manifest 2: the files of this folder that cpuplan owns\n"
+HEAD = "# cpuplan manifest 4: files of this folder that cpuplan owns, and their classes\n"
+OLD_HEADS = [
+    "# cpuplan manifest 2: the files of this folder that cpuplan owns\n",
+    "# cpuplan manifest 3: files of this folder that cpuplan owns\n",
+]
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
@@ -53,9 +58,28 @@ def test_each_cluster_has_a_manifest() -> None:
     assert render_manifests([]) == {".cpuplan/manifest": HEAD.encode()}
 
 
-def test_a_manifest_of_form_2_is_read_and_written_again() -> None:
-    assert tuple(parse_manifest(f"{OLD_HEAD}a\n".encode(), "m")) == ({"a"}, False)
-    assert tuple(parse_manifest(f"{OLD_HEAD}a\n{HEAD}b\n".encode(), "m")) == ({"a", "b"}, False)
+@pytest.mark.parametrize("old", OLD_HEADS)
+def test_a_manifest_of_an_older_form_is_read_and_written_again(old: str) -> None:
+    assert tuple(parse_manifest(f"{old}a\n".encode(), "m")) == ({"a"}, False)
+    both = parse_manifest(f"{old}a\n{HEAD}a\tx\nb\n".encode(), "m")
+    assert tuple(both) == ({"a", "a\tx", "b"}, False)
+    assert both.paths == {"a", "b"}
+    assert of_class(f"{old}a\n", "x") is None
+    assert of_class(f"{old}a\n{HEAD}a\tx\n", "x") is None
+
+
+def test_a_file_has_a_line_for_each_of_its_classes() -> None:
+    """A line of its own, so that Git unites two branches that add or remove a class each."""
+    listed = [*lines(["b", "a"], {"a": ("x", "y")})]
+    assert listed == ["b", "a\tx", "a\ty"]
+    text = render_manifest(listed)
+    assert text.decode() == f"{HEAD}a\tx\na\ty\nb\n"
+    found = parse_manifest(text, "m")
+    assert found.paths == {"a", "b"}
+    assert divide(found.lines) == {".cpuplan/manifest": set(listed)}
+    assert of_class(text.decode(), "y") == ["a"]
+    assert of_class(text.decode(), "z") == []
+    assert of_class("", "y") is None
 
 
 def test_both_sides_of_a_merge_are_read() -> None:
@@ -72,6 +96,7 @@ def test_both_sides_of_a_merge_are_read() -> None:
         (b"\xff\xfe", "it is not UTF-8"),
         (b"# cpuplan manifest 1\na\n", f"its first line is not `{HEAD[:-1]}`"),
         (f"{HEAD}../x\n".encode(), "'../x' is not a path inside the folder"),
+        (f"{HEAD}../x\ta\n".encode(), "'../x' is not a path inside the folder"),
         (f"{HEAD}/etc/x\n".encode(), "'/etc/x' is not a path inside the folder"),
         (
             f"{HEAD}.cpuplan/manifest\n".encode(),

@@ -142,6 +142,7 @@ def _request(
         raise click.UsageError("give --branch: no Delivery document names one")
     return Request(
         files=compiled.files,
+        classes=compiled.classes,
         clusters=(),
         provenance=provenance.of(compiled.files, project.inputs),
         context=inputs.context_of(project.classes),

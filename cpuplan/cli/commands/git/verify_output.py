@@ -70,7 +70,7 @@ def command(
         return 1
     project, compiled = done
     tree = _tree(ref, folder)
-    found = verification.compare(tree, compiled.files)
+    found = verification.compare(tree, compiled.files, compiled.classes)
     if not lock.is_same(project.inputs.lock, compiled.lock):
         found.append(diagnose("CP620", Position(LOCK_PATH, 0, 0), path=LOCK_PATH))
     if statement:

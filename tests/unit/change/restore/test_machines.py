@@ -17,7 +17,7 @@ from cpuplan.importers.base import Imported, Node
 from cpuplan.importers.documents.layout import hardware_spec
 from cpuplan.importers.machine import Machine
 from cpuplan.importers.sysroot import reader as sysroot
-from cpuplan.importers.trees.tar import TarTree
+from cpuplan.importers.trees import TarTree
 from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.language.read import yaml
 from cpuplan.language.read.documents import from_sources

@@ -373,7 +373,7 @@ def test_objects_that_are_too_much_together(asked: Asked, monkeypatch: Any) -> N
 
 
 def test_an_answer_without_end(asked: Asked, monkeypatch: Any) -> None:
-    from cpuplan.base.served.json import Limits
+    from cpuplan.base.foreign import Limits
 
     monkeypatch.setattr("cpuplan.check.cluster.client.LIMITS", Limits(10_000, 10_000, 100))
     asked.api.hostile[NODES] = answer(b" " * 20_000)

@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 
 from cpuplan.base.files import TooLarge, packed
+from cpuplan.base.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.check import host
 from cpuplan.check.pods import cgroups as pods_tree
 from cpuplan.check.pods.cgroups import MAX_DEPTH, MOUNT, Tree
 from cpuplan.check.roots import root as module
 from cpuplan.check.roots import sources
-from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of
+from cpuplan.check.roots.limits import BUDGET, KEEPING, LIMITS
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.subject import Subject, nowhere
 from cpuplan.plan.expected.answer import Answer, Verdict
@@ -57,7 +58,7 @@ def archive(path: Path, files: dict[str, str], links: dict[str, str]) -> Root:
             member = tarfile.TarInfo(name)
             member.type, member.linkname = tarfile.SYMTYPE, target
             tar.addfile(member)
-    return Root(path, ArchiveReader(Index(iter([whole.getvalue()]))), Kind.COPY)
+    return Root(path, ArchiveReader(Index(iter([whole.getvalue()]), KEEPING), LIMITS), Kind.COPY)
 
 
 both = pytest.mark.parametrize("make", [folder, archive])
@@ -96,7 +97,7 @@ def test_links_that_lead_around(make: Make, links: dict[str, str], tmp_path: Pat
 def test_many_links_to_one_large_folder_end_with_a_finding(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MAX_QUESTIONS", 5000)
+    monkeypatch.setattr(module, "BUDGET", BUDGET._replace(questions=5000))
     threads = {f"large/{number}/status": FILES["proc/1/status"] for number in range(100, 300)}
     links = {f"proc/{number}/task": "/large" for number in range(100, 200)}
     root = make(tmp_path, {**FILES, **threads}, links)
@@ -110,27 +111,25 @@ def test_many_links_to_one_large_folder_end_with_a_finding(
     assert all(each.verdict is Verdict.UNVERIFIABLE for each in after)
 
 
-@pytest.mark.parametrize("limit", ["MAX_QUESTIONS", "MAX_LISTED", "MAX_READ"])
+@pytest.mark.parametrize("limit", ["questions", "names", "bytes"])
 @pytest.mark.parametrize("name", ["plain", "every-pool"])
 def test_a_root_that_ends_early_holds_no_more(
     limit: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever reading ends: what was held is held by the whole root too, and the check fails."""
     expected = captured.expected(name)
-    index = Index(pieces_of(str(captured.archive(name))))
+    index = Index(pieces_of(str(captured.archive(name))), KEEPING)
 
     def check() -> tuple[Root, list[Answer]]:
-        root = Root(Path("/node"), ArchiveReader(index), Kind.SNAPSHOT)
+        root = Root(Path("/node"), ArchiveReader(index, LIMITS), Kind.SNAPSHOT)
         return root, host.check(root, expected, name, nowhere)
 
     held = {each.fact for each in check()[1] if each.verdict is Verdict.HELD}
-    most = getattr(module, limit)
     seen = 0
     for share in range(1, 2000, 130):
-        size = share if limit != "MAX_READ" else share * 300
-        monkeypatch.setattr(module, limit, size)
+        size = share if limit != "bytes" else share * 300
+        monkeypatch.setattr(module, "BUDGET", BUDGET._replace(**{limit: size}))
         root, found = check()
-        monkeypatch.setattr(module, limit, most)
         if root.spent is None:
             break
         seen += 1
@@ -211,7 +210,9 @@ def test_hard_links_of_an_archive_cost_what_they_give(tmp_path: Path) -> None:
             link = tarfile.TarInfo(f"etc/systemd/system/{number}.service")
             link.type, link.linkname = tarfile.LNKTYPE, "etc/x"
             tar.addfile(link)
-    root = Root(tmp_path, ArchiveReader(Index(iter([whole.getvalue()]))), Kind.COPY)
+    root = Root(
+        tmp_path, ArchiveReader(Index(iter([whole.getvalue()]), KEEPING), LIMITS), Kind.COPY
+    )
     for number in range(50):
         assert root.read(f"etc/systemd/system/{number}.service") == "x" * 1000
     assert root.asked == 50
@@ -321,7 +322,7 @@ def test_nothing_is_judged_by_a_part_of_a_folder(
     files = {**FILES, **{f"{place}/{number}.conf": "" for number in range(30)}}
     files["etc/systemd/system/kubelet.service"] = "[Service]\nExecStart=/usr/bin/kubelet\n"
     whole = {answer.fact: answer for answer in answers(folder(tmp_path / "a", files, {}))}
-    monkeypatch.setattr("cpuplan.check.roots.folder.MAX_NAMES", 20)
+    monkeypatch.setattr("cpuplan.check.roots.host.LIMITS", LIMITS._replace(names=20))
     found = answers(folder(tmp_path / "b", files, {}))
     assert "CP805" in codes(found)
     judged = {"affinities of units", "tuned service.service.fwupd-refresh.timer"}
@@ -335,6 +336,7 @@ def test_nothing_is_judged_by_a_part_of_a_folder(
 def test_what_an_earlier_step_read_in_part_is_not_judged_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("cpuplan.check.roots.host.LIMITS", LIMITS._replace(names=20))
     root = folder(tmp_path, {f"proc/{number}/x": "" for number in range(1, 30)}, {})
     subject = Subject(root, captured.expected("plain"))
 
@@ -348,7 +350,6 @@ def test_what_an_earlier_step_read_in_part_is_not_judged_later(
     def looks_elsewhere(subject: Subject) -> Iterator[Answer]:
         yield subject.held("three", str(subject.root.names("sys")))
 
-    monkeypatch.setattr("cpuplan.check.roots.folder.MAX_NAMES", 20)
     steps = [reads, takes, looks_elsewhere]
     found = [answer for step in steps for answer in host._run(step, subject)]
     verdicts = {answer.fact: answer.verdict for answer in found if not answer.finding}

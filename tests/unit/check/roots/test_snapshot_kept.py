@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.base.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.check import collected
 from cpuplan.check.host import check
-from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of
+from cpuplan.check.roots.limits import KEEPING, LIMITS
 from cpuplan.check.subject import nowhere
 from cpuplan.plan.expected.answer import Answer
 from tests.mutation import cases
@@ -97,7 +98,7 @@ def test_a_snapshot_of_a_node_gets_the_same_answers(name: str, tmp_path: Path) -
         if case.image.text(f"sos_commands/{place}")
     }
     kind = case.image.root().kind
-    taken = Image(ArchiveReader(Index(pieces_of(str(out)))), kind).but(outputs)
+    taken = Image(ArchiveReader(Index(pieces_of(str(out)), KEEPING), LIMITS), kind).but(outputs)
     before = told(case.clean)
     after = told(check(taken.root(), case.expected, case.expected.nodes[0], nowhere))
     # The script looks a second time by itself.

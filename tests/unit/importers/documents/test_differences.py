@@ -10,7 +10,7 @@ from cpuplan.importers.documents.differences import differences
 from cpuplan.importers.documents.kinds import kinds_of, unlike
 from cpuplan.importers.machine import DeviceFacts, Machine
 from cpuplan.importers.sysroot import reader as sysroot
-from cpuplan.importers.trees.tar import TarTree
+from cpuplan.importers.trees import TarTree
 from tests.machines import trees
 
 CPU = "sys/devices/system/cpu"

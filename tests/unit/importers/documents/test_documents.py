@@ -9,7 +9,7 @@ from cpuplan.importers.base import Imported, Node
 from cpuplan.importers.documents.cores import sequence
 from cpuplan.importers.machine import DeviceFacts, Machine
 from cpuplan.importers.sysroot import reader as sysroot
-from cpuplan.importers.trees.tar import TarTree
+from cpuplan.importers.trees import TarTree
 from cpuplan.language.read import documents as read_documents
 from cpuplan.language.read import yaml
 from tests.machines import trees

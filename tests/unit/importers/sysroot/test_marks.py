@@ -5,7 +5,7 @@ from cpuplan.components import units
 from cpuplan.importers.machine import Marks
 from cpuplan.importers.sysroot import marks
 from cpuplan.importers.sysroot import reader as sysroot
-from cpuplan.importers.trees.tar import TarTree
+from cpuplan.importers.trees import TarTree
 from tests.machines import trees
 
 UNITS = marks.UNITS

@@ -15,7 +15,7 @@ from cpuplan.importers.base import Imported
 from cpuplan.importers.machine import Machine
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.sysroot import values
-from cpuplan.importers.trees.tar import TarTree
+from cpuplan.importers.trees import TarTree
 from tests.machines import trees
 
 CPU = "sys/devices/system/cpu"

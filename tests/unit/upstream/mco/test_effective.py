@@ -3,7 +3,7 @@
 import pytest
 
 from cpuplan.upstream.mco.common import NodePoolError, RenderError
-from cpuplan.upstream.mco.render_controller import effective
+from tests.conformance.mco.effective import effective
 from tests.unit.upstream.mco.objects import machine_config, node, pool
 
 POOLS = [pool("worker"), pool("master"), pool("cnf", "worker", "cnf")]

@@ -10,8 +10,9 @@ import pytest
 from cpuplan.upstream.mco.common import McoError
 from cpuplan.upstream.mco.container_runtime_config_controller import ContainerRuntimeConfigs
 from cpuplan.upstream.mco.kubelet_config_controller import KubeletConfigs, installed
-from cpuplan.upstream.mco.render_controller import effective, render
+from cpuplan.upstream.mco.render_controller import render
 from cpuplan.upstream.mco.update import Node, change, impact
+from tests.conformance.mco.effective import effective
 from tests.unit.upstream.mco.objects import Json, file, ignition, machine_config, node, pool
 
 VALUES: tuple[Any, ...] = (None, True, 7, 1.5, "x", [], {}, [None], [7], ["x"], {"x": 7}, {7: "x"})

@@ -9,7 +9,7 @@ from cpuplan.importers.base import Imported, Node
 from cpuplan.importers.documents.kinds import kinds_of
 from cpuplan.importers.machine import DeviceFacts, Machine
 from cpuplan.importers.sysroot import reader as sysroot
-from cpuplan.importers.trees.tar import TarTree
+from cpuplan.importers.trees import TarTree
 from cpuplan.write.inventory import nodes as inventory
 from cpuplan.write.inventory.update import Update
 from cpuplan.write.inventory.update import update as update_inventory

@@ -620,6 +620,7 @@ def test_ten_thousand_files(base: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "target", bare=True, writes=True) as target:
         request = publishing.Request(
             files,
+            {},
             (),
             Provenance({}, {}, {}),
             {},

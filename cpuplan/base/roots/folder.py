@@ -1,4 +1,4 @@
-"""A folder as the root of a node: `/`, `/host` of a container, or a copy."""
+"""A folder as a root: that of a live host, `/host` of a container, or a copy."""
 
 import errno
 import os
@@ -8,12 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from cpuplan.base.files import FLAGS, TooLarge, Unreadable, check_kind, read_open
-from cpuplan.check.roots.reader import MAX_FILE, MAX_NAMES, Status
-from cpuplan.check.roots.tree import Tree
+from cpuplan.base.files import FLAGS, TooMany, Unreadable, check_kind, note, read_open
+from cpuplan.base.roots.reader import Limits, Status
+from cpuplan.base.roots.tree import Tree
 
-#: Folders that are kept open between two reads; a process may have 1,024 files, or fewer.
-_MAX_OPEN = 128
 _LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 
@@ -29,8 +27,8 @@ class _Place(NamedTuple):
 class FolderReader(Tree[_Place]):
     """Reads below one folder, name by name from open ones (O_PATH), so that no change leads out."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        super().__init__(limits)
         self._path = folder
         self._open: list[int] = []
         weakref.finalize(self, _close, self._open)
@@ -46,7 +44,8 @@ class FolderReader(Tree[_Place]):
         self._folders.clear()
         _close(self._open)
 
-    def read(self, path: str, limit: int = MAX_FILE) -> bytes:
+    def read(self, path: str, limit: int) -> bytes:
+        note(f"{self._path}/{path}")
         place, name, status = self._status(path)
         # Before it is opened: opening some devices has an effect.
         check_kind(status.st_mode)
@@ -64,12 +63,12 @@ class FolderReader(Tree[_Place]):
         descriptor = os.open(".", _LISTED, dir_fd=self.folder(path).descriptor)
         try:
             with os.scandir(descriptor) as entries:
-                first = list(islice(entries, MAX_NAMES + 1))
+                first = list(islice(entries, self._limits.names + 1))
                 names = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in first]
         finally:
             os.close(descriptor)
-        if len(names) > MAX_NAMES:
-            raise TooLarge(f"it has more than {MAX_NAMES:,} names")
+        if len(names) > self._limits.names:
+            raise TooMany(self._limits.names, "names")
         return sorted(names)
 
     def identity(self, path: str) -> tuple[int, int]:
@@ -94,7 +93,7 @@ class FolderReader(Tree[_Place]):
         return "/".join(reversed(names))
 
     def folder(self, path: str) -> _Place:
-        if path not in self._folders and len(self._open) > _MAX_OPEN:
+        if path not in self._folders and len(self._open) > self._limits.opened:
             self.close()
         return super().folder(path)
 
@@ -114,8 +113,8 @@ class FolderReader(Tree[_Place]):
         self._open.append(os.open(self._path, os.O_PATH | os.O_CLOEXEC))
         return _Place(self._open[-1], "", None)
 
-    def _above(self, place: _Place) -> _Place:
-        return place.above or place
+    def _above(self, place: _Place) -> _Place | None:
+        return place.above
 
     def _below(self, place: _Place, name: str) -> _Place:
         self._open.append(os.open(name, _FOLDER, dir_fd=place.descriptor))

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from cpuplan.base.files import TooLarge, Unreadable, tar
-from cpuplan.check.roots import archive, members
-from cpuplan.check.roots.archive import ArchiveReader, Index, pieces_of
-from cpuplan.check.roots.reader import MAX_FILE
+from cpuplan.base.roots import archive
+from cpuplan.base.roots.archive import ArchiveReader, Index, Keeping, pieces_of
+from cpuplan.check.roots.limits import KEEPING, LIMITS, MAX_FILE
 from cpuplan.check.roots.root import Root
 from cpuplan.check.roots.sources import roots_at
 from tests.projects import SHARED
@@ -46,9 +46,9 @@ def packed(made: Iterable[Made], form: int = tarfile.GNU_FORMAT) -> bytes:
     return whole.getvalue()
 
 
-def root_of(data: bytes, size: int = 1000) -> Root:
+def root_of(data: bytes, size: int = 1000, keeping: Keeping = KEEPING) -> Root:
     pieces = (data[at : at + size] for at in range(0, len(data), size))
-    return Root(Path("/a.tar"), ArchiveReader(Index(pieces)))
+    return Root(Path("/a.tar"), ArchiveReader(Index(pieces, keeping), LIMITS))
 
 
 FILES = [
@@ -74,7 +74,7 @@ def test_the_same_as_unpacked(pack: Callable[[bytes], bytes], form: int, tmp_pat
     path.write_bytes(data)
     with tarfile.open(path) as whole:
         whole.extractall(tmp_path / "root", filter="fully_trusted")  # noqa: S202 - made above
-    read = Root(path, ArchiveReader(Index(pieces_of(str(path)))))
+    read = Root(path, ArchiveReader(Index(pieces_of(str(path)), KEEPING), LIMITS))
     unpacked = Root(tmp_path / "root")
     files = unpacked.files(".")
     assert read.files(".") == files
@@ -162,7 +162,7 @@ def test_hostile_names() -> None:
     }
 
 
-def test_large_files_and_logs_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_and_logs_are_not_kept() -> None:
     large, log = file("large", bytes(MAX_FILE + 1)), file("sos_logs/journal", "secret")
     root = root_of(packed([large, log, file("after", "ok")]), 4096)
     assert root.read("large") is None
@@ -172,23 +172,24 @@ def test_large_files_and_logs_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> N
         "/a.tar/large": "it has more than 1,048,576 bytes",
         "/a.tar/sos_logs/journal": "it is among logs, or beyond what is kept of an archive",
     }
-    monkeypatch.setattr(archive, "MAX_KEPT", 10)
-    root = root_of(packed([file("one", "12345678"), file("two", "12345678")]))
+    two = packed([file("one", "12345678"), file("two", "12345678")])
+    root = root_of(two, keeping=KEEPING._replace(kept=10))
     assert (root.read("one"), root.read("two")) == ("12345678", None)
 
 
 @pytest.mark.parametrize(
     ("place", "limit", "what"),
     [
-        (members, "MAX_BYTES", "bytes unpacked"),
         (tar, "MAX_MEMBERS", "members"),
-        (tar, "MAX_EXTENSIONS", "its names have more than"),
+        (tar, "MAX_EXTENSIONS", "bytes of long names and extended headers"),
         (archive, "MAX_FOLDERS", "folders"),
     ],
 )
 def test_bombs(place: object, limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = gzip.compress(packed(FILES))
     root_of(data)
+    with pytest.raises(TooLarge, match="bytes unpacked"):
+        root_of(data, keeping=KEEPING._replace(unpacked=3))
     monkeypatch.setattr(place, limit, 3)
     with pytest.raises(TooLarge, match=what):
         root_of(data)

@@ -1,14 +1,17 @@
-"""Paths of a tree of files, followed as by a process that has its root (chroot)."""
+"""Paths of a tree of files, followed as if its root were `/`."""
 
 import errno
 import os
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
+from cpuplan.base.roots.reader import BadLink, Limits
+
 #: Links on the way to one file, as the kernel (MAXSYMLINKS).
 MAX_LINKS = 40
-#: Characters of a path, as the kernel (PATH_MAX).
+#: Characters of a path, as the kernel (PATH_MAX), and of the target of a link.
 MAX_PATH = 4096
+MAX_TARGET = 1024
 
 P = TypeVar("P")
 
@@ -19,16 +22,18 @@ class Tree(ABC, Generic[P]):
     A place `P` is a folder, reached without links, that knows what is above it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._folders: dict[str, P] = {}
+        self._steps = 0
 
     @abstractmethod
     def _top(self) -> P:
         """The root. Asked once, or again after all that is remembered was forgotten."""
 
     @abstractmethod
-    def _above(self, place: P) -> P:
-        """The folder above; of the root, itself."""
+    def _above(self, place: P) -> P | None:
+        """The folder above; None for the root."""
 
     @abstractmethod
     def _below(self, place: P, name: str) -> P:
@@ -53,8 +58,12 @@ class Tree(ABC, Generic[P]):
         place = known[above]
         while missing:
             name = missing.pop()
-            place = self._enter(place, name)
             above = f"{above}/{name}" if above else name
+            try:
+                place = self._enter(place, name)
+            except BadLink as problem:
+                problem.path = above
+                raise
             known[above] = place
         return place
 
@@ -74,10 +83,11 @@ class Tree(ABC, Generic[P]):
         links = 0
         while todo:
             name = todo.pop()
+            self._step()
             if name in ("", "."):
                 continue
             if name == "..":
-                place = self._above(place)
+                place = self._up(place)
                 continue
             target = self._target(place, name)
             if target is None and not todo:
@@ -87,18 +97,35 @@ class Tree(ABC, Generic[P]):
                 continue
             links += 1
             if links > MAX_LINKS:
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+                noun = "a link that leads to itself"
+                raise BadLink("its links are circular", noun, errno.ELOOP)
+            if len(target) > MAX_TARGET:
+                problem = f"a link to it has more than {MAX_TARGET:,} characters"
+                raise BadLink(problem, "a link that is too long", errno.ENAMETOOLONG)
             place = self._folders[""] if target.startswith("/") else place
             todo += target.split("/")[::-1]
         return place, "."
 
     def _enter(self, place: P, name: str) -> P:
+        self._step()
         if name in ("", "."):
             return place
         if name == "..":
-            return self._above(place)
+            return self._up(place)
         try:
             return self._below(place, name)
         except NotADirectoryError:
             place, name = self.resolved(place, name)
             return place if name == "." else self._below(place, name)
+
+    def _up(self, place: P) -> P:
+        above = self._above(place)
+        if above is None and not self._limits.is_chroot:
+            raise BadLink("a link to it leads out of its root", "a link that leads out of it")
+        return place if above is None else above
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps > self._limits.steps:
+            problem = f"it is behind more than {self._limits.steps:,} names and links of its root"
+            raise BadLink(problem, "too many links", errno.ELOOP)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.importers.trees.folder import FolderTree
-from cpuplan.importers.trees.tree import Refused
+from cpuplan.base.roots.budget import Budget
+from cpuplan.importers import trees
+from cpuplan.importers.trees import FolderTree, Refused
 
 
 @pytest.fixture
@@ -110,3 +111,50 @@ def test_refused_paths_are_counted_once() -> None:
         f"copy contains a device or pipe: dev/00000{'x' * 111}... and 9,999 more at least",
         "copy contains a name: a and 1 more",
     ]
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (Budget(questions=3, names=99, bytes=99), "3 files and folders in all"),
+        (Budget(questions=99, names=3, bytes=99), "3 names in all"),
+        (Budget(questions=99, names=99, bytes=3), "3 bytes in all"),
+    ],
+)
+def test_a_tree_is_read_to_a_limit(
+    root: Path, budget: Budget, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "BUDGET", budget)
+    tree = FolderTree(root, "copy")
+    answers = [(tree.read("sys/a/value"), tree.names("")) for _ in range(4)]
+    assert answers[0] == ("7\n", ["secret", "sys"])
+    assert answers[-1] == (None, [])
+    (problem,) = tree.refused.diagnostics()
+    assert problem.code == "CP123"
+    assert problem.message == f"copy exceeds the limit of {said}"
+
+
+def test_folders_of_too_many_names_are_not_listed(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "LIMITS", trees.LIMITS._replace(names=20))
+    for number in range(21):
+        (root / f"sys/a/{number}").touch()
+    tree = FolderTree(root, "copy")
+    assert tree.names("sys/a") == []
+    assert tree.names("sys") == ["a"]
+    assert tree.read("sys/a/value") == "7\n"
+    (problem,) = tree.refused.diagnostics()
+    assert problem.code == "CP123"
+    assert problem.message == "copy: sys/a exceeds the limit of 20 names in a folder"
+
+
+def test_a_folder_that_changes(root: Path) -> None:
+    """A folder that is replaced by a link after it was entered is still the one inside."""
+    tree = FolderTree(root)
+    assert tree.read("sys/a/value") == "7\n"
+    (root / "sys/a").rename(root / "sys/old")
+    (root / "sys/a").symlink_to("../..")
+    (root / "sys/old/value").write_text("8\n")
+    assert tree.read("sys/a/value") == "8\n"
+    assert FolderTree(root).read("sys/a/value") is None

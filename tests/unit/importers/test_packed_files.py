@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cpuplan.base.files import packed
+from cpuplan.importers import packed_files
 from cpuplan.importers.hwloc import reader as hwloc
-from cpuplan.importers.trees import archive
-from cpuplan.importers.trees.archive import ArchiveError, read_file, unpack
+from cpuplan.importers.packed_files import ArchiveError, read_file, unpack
 
 PACKERS: list[Callable[[bytes], bytes]] = [gzip.compress, lzma.compress, bz2.compress]
 DATA = bytes(range(256)) * 2000
@@ -42,7 +42,7 @@ def test_cut_anywhere(pack: Callable[[bytes], bytes]) -> None:
 
 @pytest.mark.parametrize("pack", PACKERS)
 def test_bombs(pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_SIZE", len(DATA))
+    monkeypatch.setattr(packed_files, "MAX_SIZE", len(DATA))
     assert unpack(pack(DATA), "a") == DATA
     for bomb in (pack(DATA + b"x"), pack(DATA) + pack(b"x")):
         with pytest.raises(ArchiveError, match="exceeds the limit of 500Ki bytes unpacked"):
@@ -58,7 +58,7 @@ def test_many_empty_streams(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_compressed_size(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = gzip.compress(DATA)
-    monkeypatch.setattr(archive, "MAX_PACKED", len(packed) - 1)
+    monkeypatch.setattr(packed_files, "MAX_PACKED", len(packed) - 1)
     with pytest.raises(ArchiveError, match="bytes compressed"):
         unpack(packed, "a")
 

@@ -1,33 +1,24 @@
-"""What every source of a node's files answers: a folder, or an archive."""
+"""What every source of files below one root answers: a folder, or an archive."""
 
 import errno
 import os
 from collections.abc import Hashable
 from typing import NamedTuple, Protocol
 
-#: Of one file: the kernel's own have some kB, configurations that people write too.
-MAX_FILE = 1024 * 1024
-#: Of a table with something for each CPU, thread or unit: interrupts of 512 CPUs have 8 MiB.
-MAX_TABLE = 32 * 1024 * 1024
-_TABLES = (
-    "proc/interrupts",
-    "proc/cpuinfo",
-    "proc/softirqs",
-    "cpuplan/interrupts.later",
-    "cpuplan/systemctl-show",
-    "/dmesg",
-    "/systemctl_show_service_--all",
-    "/ps_auxwwwm",
-    "/ps_auxwww",
-    "/cpu_affinities.json",
-)
-#: Names in one folder, and files below it: 8,192 CPUs have as many folders.
-MAX_NAMES = 20_000
+from cpuplan.base.files import Unreadable
 
 
-def limit_of(path: str) -> int:
-    """How many bytes of a file are read; also of one in an archive, with folders before it."""
-    return MAX_TABLE if path.endswith(_TABLES) else MAX_FILE
+class Limits(NamedTuple):
+    """What finding a file may cost, and where a link may lead."""
+
+    #: Names in one folder.
+    names: int
+    #: Names on the way to all that is asked for, those of links too.
+    steps: int
+    #: Folders that are kept open between two reads; a process may have 1,024 files, or fewer.
+    opened: int = 128
+    #: Whether `..` of the root is the root, as for a process in it (chroot); else it is refused.
+    is_chroot: bool = True
 
 
 class Status(NamedTuple):
@@ -38,12 +29,12 @@ class Status(NamedTuple):
 
 
 class Reader(Protocol):
-    """Reads files below one root; links are followed as by a process with this root (chroot).
+    """Reads files below one root; links are followed as if it were `/`.
 
     Paths have no leading slash. All raise OSError, ValueError (NUL in a name) or Unreadable.
     """
 
-    def read(self, path: str, limit: int = MAX_FILE) -> bytes:
+    def read(self, path: str, limit: int) -> bytes:
         """The bytes of a regular file of at most `limit` bytes."""
         ...
 
@@ -66,6 +57,16 @@ class Reader(Protocol):
     def plain(self, path: str) -> str:
         """The path of a file without links."""
         ...
+
+
+class BadLink(Unreadable):
+    """A link that is not followed; its `noun` completes `the root has ...`."""
+
+    def __init__(self, problem: str, noun: str, number: int | None = None) -> None:
+        super().__init__(problem, number)
+        self.noun = noun
+        #: The path of the folder that it leads to; empty where it leads to what was asked for.
+        self.path = ""
 
 
 def absent() -> FileNotFoundError:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.importers.trees import archive
-from cpuplan.importers.trees.archive import ArchiveError
-from cpuplan.importers.trees.tar import TarTree
+from cpuplan.importers import trees as trees_module
+from cpuplan.importers.packed_files import ArchiveError
+from cpuplan.importers.trees import TarTree
 from tests.machines import trees
 
 FILES = {
@@ -193,7 +193,7 @@ def test_damaged_headers() -> None:
 
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = gzip.compress(trees.tar({"proc/cpuinfo": "0" * 100_000}, "w"))
-    monkeypatch.setattr(archive, "MAX_SIZE", 50_000)
+    monkeypatch.setattr(trees_module, "MAX_SIZE", 50_000)
     with pytest.raises(ArchiveError) as bytes_unpacked:
         tree(bomb)
     monkeypatch.setattr("cpuplan.base.files.tar.MAX_MEMBERS", 2)
@@ -298,13 +298,13 @@ def test_sparse_files_are_skipped_with_their_maps() -> None:
 @pytest.mark.parametrize(
     ("limit", "what"),
     [
-        ("MAX_FOLDERS", "folders"),
-        ("tar.MAX_EXTENSIONS", "long names"),
-        ("_MAX_RECORDS", "records in extended headers"),
+        ("archive.MAX_FOLDERS", "folders"),
+        ("members.tar.MAX_EXTENSIONS", "long names"),
+        ("members.MAX_RECORDS", "records in extended headers"),
     ],
 )
 def test_further_limits(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"cpuplan.importers.trees.tar.{limit}", 1)
+    monkeypatch.setattr(f"cpuplan.base.roots.{limit}", 1)
     path = "sys/" + "x" * 120
     made = b"".join(tarfile.TarInfo(name).tobuf(tarfile.PAX_FORMAT) for name in (path, path + "y"))
     with pytest.raises(ArchiveError, match=what):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.roots.folder import FolderReader
-from cpuplan.check.roots.reader import MAX_FILE
+from cpuplan.base.roots.folder import FolderReader
+from cpuplan.check.roots.limits import LIMITS, MAX_FILE
 from cpuplan.check.roots.root import Root
 from tests.unprivileged import unprivileged
 
@@ -141,6 +141,6 @@ def test_a_root_that_is_no_folder(tree: Path) -> None:
 
 
 def test_closing_is_no_end(tree: Path) -> None:
-    with FolderReader(tree) as reader:
+    with FolderReader(tree, LIMITS) as reader:
         reader.entries("sys")
     assert reader.entries("sys") == [("class", True), ("devices", True)]

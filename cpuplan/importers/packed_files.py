@@ -1,9 +1,9 @@
-"""Compressed archives: unpacked in memory, whole or not at all."""
+"""Files that may be compressed: unpacked in memory, whole or not at all."""
 
 import io
 from pathlib import Path
 
-from cpuplan.base.files import TooLarge, Unreadable, packed, read_regular
+from cpuplan.base.files import TooLarge, TooMany, Unreadable, packed, read_regular
 from cpuplan.base.files.packed import UNPACKERS, kind_of_stream
 from cpuplan.base.quantity import to_text
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -57,27 +57,32 @@ def unpacked_head(start: bytes, limit: int) -> bytes:
     return unpacked
 
 
+def check_packed(data: bytes, name: str) -> None:
+    """Raise ArchiveError for more bytes than are kept, or unpacked."""
+    if kind_of_stream(data) is None:
+        if len(data) > MAX_SIZE:
+            raise too_large(name, MAX_SIZE, "bytes")
+    elif len(data) > MAX_PACKED:
+        raise too_large(name, MAX_PACKED, "bytes compressed")
+
+
 def unpack(data: bytes, name: str) -> bytes:
     """`data` decompressed by its first bytes (gzip, xz, bzip2), else itself. Raises ArchiveError.
 
     Streams may be joined, as pigz and pbzip2 leave them (RFC 1952, 2.2); what follows the last one
     is ignored, as their own tools do.
     """
-    kind = kind_of_stream(data)
-    if kind is None:
-        if len(data) > MAX_SIZE:
-            raise too_large(name, MAX_SIZE, "bytes")
+    check_packed(data, name)
+    if kind_of_stream(data) is None:
         return data
-    if len(data) > MAX_PACKED:
-        raise too_large(name, MAX_PACKED, "bytes compressed")
     whole = io.BytesIO()  # hands its buffer over without copying it
     try:
         for chunk in packed.unpacked(data[at : at + _PIECE] for at in range(0, len(data), _PIECE)):
             if whole.tell() + len(chunk) > MAX_SIZE:
                 raise too_large(name, MAX_SIZE, "bytes unpacked")
             whole.write(chunk)
-    except TooLarge:
-        raise too_large(name, packed.MAX_STREAMS, "joined streams") from None
+    except TooMany as error:
+        raise too_large(name, error.limit, error.what) from None
     except Unreadable as error:
         raise damaged(name, f"{error.problem} after {whole.tell():,} unpacked bytes") from None
     return whole.getvalue()

@@ -1,27 +1,18 @@
-"""An archive as the root of a node: read once, and what is small enough kept in memory."""
+"""An archive as a root: read once, and what its reader wants of it kept in memory."""
 
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from cpuplan.base.files import FLAGS, TooLarge, Unreadable, check_kind, check_size, tar
+from cpuplan.base.files import FLAGS, TooLarge, TooMany, Unreadable, check_kind, check_size, tar
 from cpuplan.base.files.packed import kind_of_stream, unpacked
-from cpuplan.check.roots.members import Member, members
-from cpuplan.check.roots.reader import MAX_FILE, MAX_NAMES, Status, absent, limit_of
-from cpuplan.check.roots.tree import Tree
+from cpuplan.base.roots.members import Member, members
+from cpuplan.base.roots.reader import Limits, Status, absent
+from cpuplan.base.roots.tree import Tree
 
-#: Of all files that are kept; a node of 2,000 threads has some MiB.
-MAX_KEPT = 256 * 1024 * 1024
 MAX_FOLDERS = 100_000
-#: A must-gather has an archive of each node: of 2,000 CPUs some 4 MiB.
-NESTED = "sysinfo.tgz"
-MAX_NESTED = 16 * 1024 * 1024
-#: Unpacked, as `import` reads it: 1,920 CPUs need 103 MiB.
-MAX_NESTED_UNPACKED = 384 * 1024 * 1024
-#: Folders of sosreports and must-gathers that hold most of their bytes, and no node's files.
-_LOGS = frozenset({"audit_logs", "host_service_logs", "journal", "namespaces", "sos_logs"})
 _PIECE = 256 * 1024
 _KINDS = {
     b"1": stat.S_IFREG,
@@ -32,6 +23,23 @@ _KINDS = {
     b"6": stat.S_IFIFO,
     **dict.fromkeys(tar.FILES, stat.S_IFREG),
 }
+
+
+class Keeping(NamedTuple):
+    """What of an archive is kept."""
+
+    #: Of all members, also those that are not kept: a bomb ends here.
+    unpacked: int
+    #: Bytes of all files that are kept.
+    kept: int
+    #: Bytes of one file, by its name in the archive.
+    limit_of: Callable[[str], int]
+    #: Whether a file is never asked for, by its name.
+    is_log: Callable[[str], bool] = lambda _: False
+
+
+#: Is told what is not as in other archives: `a device or pipe`, and the name of the member.
+Note = Callable[[str, str], None]
 
 
 class Entry(NamedTuple):
@@ -53,38 +61,62 @@ class Index:
     damaged, TooLarge for a bomb.
     """
 
-    def __init__(self, pieces: Iterator[bytes], limit: int | None = None) -> None:
+    def __init__(
+        self, pieces: Iterator[bytes], keeping: Keeping, note: Note = lambda _reason, _name: None
+    ) -> None:
         first = next(pieces, b"")
         self.entries: dict[str, Entry] = {"": _IMPLIED}
+        self._keeping, self._note = keeping, note
         self._kept = 0
         plain = kind_of_stream(first) is None
         whole = unpacked(_with(first, pieces))
-        for member in members(whole, self._wants, limit, plain=plain):
+        for member in members(whole, self._wants, keeping.unpacked, plain=plain):
             self._add(member)
         self.names = self._names()
 
     def _wants(self, name: str, size: int) -> bool:
-        limit = MAX_NESTED if name.endswith(f"/{NESTED}") else limit_of(name)
-        if size > min(limit, MAX_KEPT - self._kept) or not _LOGS.isdisjoint(name.split("/")):
+        limit = min(self._keeping.limit_of(name), self._keeping.kept - self._kept)
+        if size > limit or self._keeping.is_log(name):
             return False
         self._kept += size
         return True
 
     def _add(self, member: Member) -> None:
         path, header = tar.inside(member.name), member.header
-        kind = _KINDS.get(header.kind)
-        if path and header.kind == b"1":
-            other = tar.inside(member.target)
-            problem = Unreadable("it is a hard link to a file that is not in the archive")
-            lost = Entry(Status(stat.S_IFREG, 0), problem=problem)
-            self.entries[path] = self.entries.get(other or "", lost) if other else lost
+        if path is None:
+            is_long = len(member.name) > tar.MAX_NAME
+            reason = "a name that is too long" if is_long else "a name that leads out of it"
+            self._note(reason, member.name)
+        elif path and header.kind == b"1":
+            self.entries[path] = self._linked(path, tar.inside(member.target))
         elif path:
-            if header.kind in tar.FILES and member.name.endswith("/"):
-                kind = stat.S_IFDIR
-            mode = (kind or stat.S_IFREG) | (stat.S_IMODE(header.mode) if header.mode > 0 else 0)
-            self.entries[path] = Entry(
-                Status(mode, header.mtime), member.body or b"", member.target, _problem(member)
-            )
+            self.entries[path] = self._entry(member)
+
+    def _linked(self, path: str, other: str | None) -> Entry:
+        """A second name of a member that came before (pax, "typeflag 1")."""
+        if other and other in self.entries:
+            return self.entries[other]
+        if other is None:
+            self._note("a hard link that leads out of it", path)
+        else:
+            self._note("a hard link to a file that is not in it", path)
+        problem = Unreadable("it is a hard link to a file that is not in the archive")
+        return Entry(Status(stat.S_IFREG, 0), problem=problem)
+
+    def _entry(self, member: Member) -> Entry:
+        header = member.header
+        kind = _KINDS.get(header.kind)
+        if header.kind in tar.FILES and member.name.endswith("/"):
+            kind = stat.S_IFDIR
+        if header.kind in tar.SPECIAL:
+            self._note("a device or pipe", member.name)
+        elif kind is None:
+            sparse = header.kind == b"S"
+            reason = "a sparse file" if sparse else f"a member of type {header.kind!r}"
+            self._note(reason, member.name)
+        mode = (kind or stat.S_IFREG) | (stat.S_IMODE(header.mode) if header.mode > 0 else 0)
+        problem = _problem(member, self._keeping.limit_of(member.name))
+        return Entry(Status(mode, header.mtime), member.body or b"", member.target, problem)
 
     def _names(self) -> dict[str, dict[str, bool]]:
         """The names in each folder, each with whether it is a folder; also of implied folders."""
@@ -100,7 +132,7 @@ class Index:
                 names.setdefault(rest, {})[name] = is_folder
                 is_folder = stat.S_ISDIR(self.entries.setdefault(rest, _IMPLIED).status.mode)
             if len(names) > MAX_FOLDERS:
-                raise TooLarge(f"it has more than {MAX_FOLDERS:,} folders")
+                raise TooMany(MAX_FOLDERS, "folders")
         return names
 
 
@@ -109,7 +141,7 @@ def _with(first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield from pieces
 
 
-def _problem(member: Member) -> Unreadable | None:
+def _problem(member: Member, limit: int) -> Unreadable | None:
     """Why a file's bytes are not kept."""
     header = member.header
     if header.kind == b"S":
@@ -118,20 +150,19 @@ def _problem(member: Member) -> Unreadable | None:
         return Unreadable(f"it is a member of type {header.kind.decode('latin-1')!r}")
     if member.body is not None or header.kind not in tar.FILES:
         return None
-    limit = limit_of(member.name)
     if header.size > limit:
-        return TooLarge(f"it has more than {limit:,} bytes", errno.EFBIG)
+        return TooMany(limit, "bytes", errno.EFBIG)
     return TooLarge("it is among logs, or beyond what is kept of an archive", errno.EFBIG)
 
 
 class ArchiveReader(Tree[str]):
     """Reads an archive; `top` is the folder in it that is the root. Places are link-free paths."""
 
-    def __init__(self, index: Index, top: str = "") -> None:
-        super().__init__()
+    def __init__(self, index: Index, limits: Limits, top: str = "") -> None:
+        super().__init__(limits)
         self._index, self._path = index, top
 
-    def read(self, path: str, limit: int = MAX_FILE) -> bytes:
+    def read(self, path: str, limit: int) -> bytes:
         entry = self._entry(path)
         check_kind(entry.status.mode)
         if entry.problem:
@@ -141,8 +172,8 @@ class ArchiveReader(Tree[str]):
 
     def entries(self, path: str) -> list[tuple[str, bool]]:
         names = self._index.names.get(self.folder(path), {})
-        if len(names) > MAX_NAMES:
-            raise TooLarge(f"it has more than {MAX_NAMES:,} names")
+        if len(names) > self._limits.names:
+            raise TooMany(self._limits.names, "names")
         return sorted(names.items())
 
     def identity(self, path: str) -> str:
@@ -176,8 +207,8 @@ class ArchiveReader(Tree[str]):
     def _top(self) -> str:
         return self._path
 
-    def _above(self, place: str) -> str:
-        return place if place == self._path else place.rpartition("/")[0]
+    def _above(self, place: str) -> str | None:
+        return None if place == self._path else place.rpartition("/")[0]
 
     def _below(self, place: str, name: str) -> str:
         below = _join(place, name)

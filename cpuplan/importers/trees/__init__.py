@@ -1,1 +1,0 @@
-"""File trees that others made: folders, archives, must-gathers."""
