@@ -1,19 +1,22 @@
 """The cases of `tests/rejected/`: a project that is wrong in one way, and what a command prints.
 
-A folder `CPnnn-<slug>` holds the files that differ from `base`, `case.yaml` (arguments, and the
-exit code) and `expected.txt`. What no file can say, such as a folder without permission, is
-arranged by a function in `arrange.py`.
+A folder `CPnnn-<slug>` holds the files that differ from `base`, `case.yaml` and `expected.txt`. A
+`case.yaml` has the `arguments` of the command and its `exit` code; before them, what is done to the
+project, in `steps` (`tests/case_steps.py`), and what lasts `while` the command runs
+(`tests/case_contexts.py`).
 """
 
 import re
-from contextlib import chdir
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, chdir, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click.testing
 import yaml
 
-from tests import arrange
+from tests.case_contexts import CONTEXTS
+from tests.case_steps import STEPS, Step, call
 from tests.projects import REJECTED, make_project
 
 
@@ -23,6 +26,8 @@ class Case(NamedTuple):
     folder: Path
     arguments: list[str]
     exit_code: int
+    steps: Sequence[Step] = ()
+    context: Step | None = None
 
     @property
     def code(self) -> str:
@@ -31,11 +36,22 @@ class Case(NamedTuple):
 
 def cases() -> list[Case]:
     """All cases, by name."""
-    result = []
-    for folder in sorted(REJECTED.glob("CP*")):
-        data: dict[str, Any] = yaml.safe_load((folder / "case.yaml").read_text())
-        result.append(Case(folder, data["arguments"].split(), data["exit"]))
-    return result
+    return [_read(folder) for folder in sorted(REJECTED.glob("CP*"))]
+
+
+def _read(folder: Path) -> Case:
+    data: dict[str, Any] = yaml.safe_load((folder / "case.yaml").read_text())
+    arguments, exit_code = data.pop("arguments").split(), data.pop("exit")
+    case = Case(folder, arguments, exit_code, data.pop("steps", ()), data.pop("while", None))
+    assert not data, f"{folder.name}/case.yaml: what is {', '.join(data)}?"
+    return case
+
+
+def around(case: Case, project: Path) -> AbstractContextManager[object]:
+    """Do the steps of a case; what it gives is held while the command runs."""
+    for step in case.steps:
+        call(STEPS, step, project)
+    return call(CONTEXTS, case.context, project) if case.context else nullcontext()
 
 
 def compile_first(case: Case, target: Path) -> None:
@@ -58,8 +74,8 @@ def outcome(case: Case, target: Path) -> tuple[int, str]:
     env = {"NO_COLOR": "1", "COLUMNS": "100", "CPUPLAN_NO_CACHE": "1"}
     runner = click.testing.CliRunner(env=env)
     compile_first(case, target)
-    around = arrange.around(case.folder.name, target)
-    with chdir(target), around, runner.isolation() as (_, error, _both):
+    arranged = around(case, target)
+    with chdir(target), arranged, runner.isolation() as (_, error, _both):
         # The numbers of facts grow with what is checked, and say nothing about the case.
         quiet = ["-q"] if case.arguments[0] == "check" else []
         exit_code = run([*case.arguments, *quiet])

@@ -14,9 +14,8 @@ import pytest
 from cpuplan.cli.folders import Names, find_project
 from cpuplan.cli.main import COMMANDS, cli, run
 from cpuplan.render.diagnostics import FORMATS
-from tests import arrange
 from tests.projects import make_project, plain_environment, run_in
-from tests.rejected_cases import cases, compile_first
+from tests.rejected_cases import around, cases, compile_first
 from tests.sampled import spread
 
 Capture = pytest.CaptureFixture[str]
@@ -201,7 +200,7 @@ def test_every_mistake_is_told_in_a_whole_document(
     case, name = CASES[number], MACHINE[number % len(MACHINE)]
     project = make_project(tmp_path / "project", case.folder)
     compile_first(case, project)
-    with arrange.around(case.folder.name, project):
+    with around(case, project):
         code, out, _ = run_in(project, [*case.arguments, "--format", name], capsys)
     assert code == case.exit_code
     codes = {finding["code"] for finding in read(name, out)}

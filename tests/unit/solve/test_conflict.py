@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuplan.solve.conflict import Conflict, Oracle, disjoint, minimal, smallest
+from cpuplan.solve.budget import UndecidedError
+from cpuplan.solve.conflict import (
+    IN_ITSELF,
+    NOT_NARROWED,
+    Conflict,
+    Memory,
+    Oracle,
+    disjoint,
+    minimal,
+    smallest,
+)
 
 
 def fits(numbers: Sequence[int]) -> bool:
@@ -107,6 +117,76 @@ def test_where_tests_end_it_is_smallest_in_itself() -> None:
 )
 def test_disjoint(numbers: list[int], conflicts: list[list[int]]) -> None:
     assert sorted(each.statements for each in disjoint(numbers, oracle(1000))) == sorted(conflicts)
+
+
+@given(st.lists(st.integers(0, 9), max_size=9), st.integers(0, 12))
+def test_the_oracle_is_asked_no_more_often_than_it_may(numbers: list[int], calls: int) -> None:
+    """What it says of a conflict then is still true."""
+    if fits(numbers):
+        return
+    few = oracle(calls)
+    conflict = smallest(numbers, few)
+    assert 0 <= few.calls <= calls
+    some = conflict.statements
+    assert not fits(some)
+    assert all(fits([*some[:index], *some[index + 1 :]]) for index in range(len(some)))
+    if conflict.is_smallest:
+        assert all(fits(fewer) for fewer in combinations(numbers, len(some) - 1))
+
+
+@pytest.mark.parametrize("answers", range(12))
+def test_where_the_limit_ends(answers: int) -> None:
+    """Four of 3 are a conflict, which takes seven answers; then a smaller one is searched for."""
+    asked: list[Sequence[int]] = []
+
+    def example(some: Sequence[int]) -> int | None:
+        asked.append(some)
+        if len(asked) > answers:
+            raise UndecidedError
+        return sum(some) if fits(some) else None
+
+    conflict = smallest([3, 3, 3, 3, 11], Oracle(example, lambda _number, _room: False, 1000))
+    assert not fits(conflict.statements)
+    if answers < 7:
+        # Not each of them may be needed; and nobody is asked again when the limit is over.
+        assert (conflict.is_smallest, conflict.is_irreducible) == (False, False)
+        assert len(asked) == answers + 1
+    elif len(asked) > answers:
+        assert conflict == Conflict([3, 3, 3, 3], is_smallest=False)
+    else:
+        assert conflict == Conflict([11], is_smallest=True)
+
+
+@pytest.mark.parametrize(
+    ("conflict", "doubt"),
+    [
+        (Conflict([1], is_smallest=True), ""),
+        (Conflict([1], is_smallest=False), IN_ITSELF),
+        (Conflict([1], is_smallest=False, is_irreducible=False), NOT_NARROWED),
+    ],
+)
+def test_the_doubt_about_a_conflict(conflict: Conflict[int], doubt: str) -> None:
+    assert conflict.doubt == doubt
+
+
+def test_an_example_answers_for_all_that_holds_for_it() -> None:
+    asked: list[tuple[int, ...]] = []
+
+    def example(some: Sequence[int]) -> int | None:
+        asked.append(tuple(some))
+        return sum(some) if fits(some) else None
+
+    memory = Memory([1, 4, 6, 7], example, lambda number, room: number == 4 and room == 6)
+    assert memory.example([6]) == 6
+    assert memory.example([6, 4]) == 6  # 4 holds for it
+    assert memory.example([6, 7]) is None
+    assert memory.example([1, 6, 7]) is None  # those contradict each other already
+    assert asked == [(6,), (6, 7)]
+
+
+def test_what_is_known_to_be_unfit_is_not_asked() -> None:
+    memory = Memory([6, 7], lambda _: pytest.fail("asked"), lambda *_: False, unfit=[6, 7])
+    assert memory.example([7, 6]) is None
 
 
 def test_many_statements_need_few_tests() -> None:

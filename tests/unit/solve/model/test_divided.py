@@ -120,3 +120,52 @@ def test_statements_on_single_caches_divide_nothing() -> None:
     whole["isolated"]["partitions"]["t1"] = {"wholeCaches": 2}
     node = node_class(machine(384, 2, sockets=2, numa_nodes=8, caches=32), whole)
     assert division.division_of(problem_of(node), goals.aims_of(node)) is None
+
+
+def test_few_unknowns_are_not_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From so many unknowns on, and where the division has so many times fewer."""
+    node = node_class(EQUAL, pools(5, 5, 5, 5))
+    problem, aims = problem_of(node), goals.aims_of(node)
+    monkeypatch.setattr(division, "_MANY", 0)
+    monkeypatch.setattr(division, "_WORTH", 0)
+    made = division.division_of(problem, aims)
+    assert made
+    fine, coarse = (sum(map(len, ways)) for ways in (made.ways, made.coarse_ways))
+    limits = [(fine, 0), (fine + 1, 0), (0, fine // coarse), (0, fine // coarse + 1)]
+    is_divided = []
+    for many, worth in limits:
+        monkeypatch.setattr(division, "_MANY", many)
+        monkeypatch.setattr(division, "_WORTH", worth)
+        is_divided.append(division.division_of(problem, aims) is not None)
+    assert is_divided == [True, False, True, False]
+
+
+@pytest.mark.usefixtures("small")
+def test_the_parts_have_all_cpus_and_caches_once() -> None:
+    node = node_class(EQUAL, pools(5, 5, 5, 5))
+    made = division.division_of(problem_of(node), goals.aims_of(node))
+    assert made
+    cpus = [cpu for block in made.blocks for cpu in block.cpus]
+    assert sorted(cpus) == list(node.topology.online)
+    assert sorted(index for block in made.blocks for index in block.fine) == list(
+        range(len(made.fine))
+    )
+    cells = [cell for block in made.blocks for cell in block.cells]
+    assert len(cells) == len(set(cells)) == 16
+    assert all(cell <= block.cpus for block in made.blocks for cell in block.cells)
+
+
+@pytest.mark.usefixtures("small")
+def test_the_fewest_caches_that_have_room() -> None:
+    """Each cache has three cores of two threads, and the first core is reserved."""
+    node = node_class(EQUAL, pools(5, 5, 5, 5))
+    made = division.division_of(problem_of(node), goals.aims_of(node))
+    assert made
+    rooms = division.Rooms(made)
+    assert rooms.everywhere("isolated.t0") == ([6] * 15 + [4], 0)
+    amounts = (0, 1, 6, 7, 12, 13, 90, 91, 94)
+    fewest = [rooms.fewest("isolated.t0", amount) for amount in amounts]
+    assert fewest == [0, 1, 1, 2, 2, 3, 15, 16, 16]
+    of_blocks = [rooms.of("isolated.t0", index) for index in range(len(made.blocks))]
+    assert [len(inside) for inside, _ in of_blocks] == [len(block.cells) for block in made.blocks]
+    assert rooms.fewest("isolated.t0", 7, len(made.blocks) - 1) == 2

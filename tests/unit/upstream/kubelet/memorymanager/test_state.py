@@ -1,5 +1,7 @@
 """The state file of the memory manager."""
 
+import json
+
 import pytest
 
 from cpuplan.upstream.kubelet.memorymanager import state
@@ -36,3 +38,19 @@ def test_a_file_of_another_policy() -> None:
 
 def test_no_file_is_an_empty_state() -> None:
     assert state.load(None, "Static", GATES).machine == {}
+
+
+def test_what_a_file_lacks_is_zero_or_empty_as_in_go() -> None:
+    content = {
+        "machineState": {"0": {"memoryMap": {"memory": {"total": 2048}}}},
+        "entries": {"pod": {"c": [{}]}},
+        "podEntries": {"pod": {}},
+    }
+    given = state.read(content)
+    table = {"total": 2048, "systemReserved": 0, "allocatable": 0, "reserved": 0, "free": 0}
+    assert json.loads(state.dump(given, "Static", GATES))["machineState"] == {
+        "0": {"numberOfAssignments": 0, "memoryMap": {"memory": table}, "cells": []}
+    }
+    assert given.entries == {"pod": {"c": (Block((), "", 0),)}}
+    assert given.pod_entries == {"pod": ()}
+    assert state.read({}).machine == {}

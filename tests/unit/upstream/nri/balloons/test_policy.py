@@ -140,3 +140,26 @@ def test_bug_components_share_a_request_rounded_down() -> None:
     running = policy(DUAL, f"reservedResources: {{cpu: '1'}}, {types}")
     running.create(arriving("a", 2001, balloon="c"))
     assert running.state.balloons[-1].cpus.bit_count() == 2
+
+
+@pytest.mark.parametrize(
+    ("loads", "own", "expected"),
+    [
+        # two threads of a core, and whole cores
+        ("[]", "false", ["1", "9", "2-3,10-11"]),
+        # the second balloon keeps off the core that the first disturbs
+        ("[avx]", "false", ["1", "10", "3-4,11-12"]),
+        # and each CPU of a balloon off the cores of the others in it, as long as there are any
+        ("[avx]", "true", ["1", "10", "3,12-14"]),
+    ],
+)
+def test_balloons_keep_off_the_cores_that_loads_disturb(
+    loads: str, own: str, expected: list[str]
+) -> None:
+    """Only core 1 and up: 0 is reserved."""
+    classes = f"loadClasses: [{{name: avx, level: core, overloadsLevelInBalloon: {own}}}]"
+    types = f"balloonTypes: [{{name: heavy, loads: {loads}, preferNewBalloons: true}}]"
+    running = policy(regular(1, 8), f"{_RESERVED}, {classes}, {types}")
+    for name, milli in (("a", 1000), ("b", 1000), ("c", 4000)):
+        running.create(arriving(name, milli, balloon="heavy"))
+    assert [text for name, text in cpus(running).items() if name.startswith("heavy")] == expected

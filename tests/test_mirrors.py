@@ -1,0 +1,162 @@
+"""Each module has its tests, or a reason; and `tests.near` and `tests.mutated_code` find them."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests import mutated_code, near
+from tests.mutated_code import Change
+from tests.projects import REPOSITORY
+
+
+def has_functions(path: str) -> bool:
+    """Whether there is something to run: a table is tested by what reads it."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    body = ast.parse((REPOSITORY / path).read_text()).body
+    return any(isinstance(statement, kinds) for statement in body)
+
+
+def test_each_module_has_its_tests_or_a_reason() -> None:
+    alone = [path for path in near.modules() if has_functions(path) and not near.named(path)]
+    assert alone == [], "a test that mirrors it, or a row with a reason in tests/near.py"
+
+
+@pytest.mark.parametrize("place", near.ELSEWHERE)
+def test_what_is_listed_is_there(place: str) -> None:
+    assert (REPOSITORY / place).exists()
+    assert [test for test in near.ELSEWHERE[place].tests if not (REPOSITORY / test).exists()] == []
+
+
+@pytest.mark.parametrize("place", near.ELSEWHERE)
+def test_what_is_listed_is_needed(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row goes when the modules have tests without it."""
+    monkeypatch.delitem(near.ELSEWHERE, place)
+    within = [path for path in near.modules() if path.startswith(place)]
+    assert not all(near.named(path) for path in within)
+
+
+@pytest.mark.parametrize(
+    ("path", "test"),
+    [
+        ("cpuplan/base/cpuset.py", "tests/unit/base/test_cpuset.py"),
+        ("tests/near.py", "tests/test_mirrors.py"),
+        ("tests/test_mirrors.py", "tests/test_mirrors.py"),
+        ("tests/cases/hft/intents/main.yaml", "tests/test_cases.py::test_expected[hft]"),
+        (
+            "tests/rejected/CP101-tab/case.yaml",
+            "tests/test_rejected.py::test_message[CP101-tab]",
+        ),
+        ("tests/plans/nothing.txt", "tests/test_plans.py"),
+        ("docs/reference.md", "tests/test_generated.py"),
+        ("templates/bin/place-interrupts.sh", "tests/test_cases.py::test_expected"),
+    ],
+)
+def test_what_concerns_a_file(path: str, test: str) -> None:
+    assert (REPOSITORY / path).exists()
+    assert test in [found.test for found in near.concerning(path)]
+
+
+def test_a_part_has_the_tests_of_what_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    uses = near.Imports({"cpuplan/a/part.py": {"cpuplan/base/cpuset.py"}}, {})
+    for path in ("cpuplan/a/part.py", "cpuplan/base/cpuset.py"):
+        uses.tests[path] = set()
+    monkeypatch.setattr(near, "imports", lambda: uses)
+    (only,) = near.named("cpuplan/a/part.py")
+    assert only == (
+        "tests/unit/base/test_cpuset.py",
+        "mirrors cpuplan/base/cpuset.py, which uses it",
+    )
+
+
+def test_what_very_many_import_has_its_room_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = {f"tests/unit/other/test_{number}.py" for number in range(near.MANY)}
+    path, own = "cpuplan/a/tool.py", "tests/unit/a/test_own.py"
+    uses = near.Imports({path: set()}, {path: {own, *others}})
+    monkeypatch.setattr(near, "imports", lambda: uses)
+    assert [found.test for found in near.named(path)] == [own]
+
+
+def test_few_tests_of_its_folder_are_run_too() -> None:
+    """Not those of a room, which are of one module each."""
+    beside = [found.test for found in near.of_module("cpuplan/check/kernel/tunables.py")]
+    assert "tests/unit/check/kernel/test_kernel.py" in beside
+    assert len(list((REPOSITORY / "tests/unit/backends").glob("test_*.py"))) > near.FEW
+    assert "tests/unit/backends/test_pools.py" not in [
+        found.test for found in near.of_module("cpuplan/backends/rollouts.py")
+    ]
+
+
+def test_no_test_is_said_with_its_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert near.main(["LICENSE"]) == 2
+    assert "no test is known to concern LICENSE" in capsys.readouterr().err
+
+
+def test_the_list_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    assert near.main(["--list", "cpuplan/base/cpuset.py"]) == 0
+    assert (
+        "tests/unit/base/test_cpuset.py  (mirrors cpuplan/base/cpuset.py)"
+        in capsys.readouterr().out
+    )
+
+
+CODE = """\
+LIMIT = 1
+
+
+def few(numbers: list[int], most: int) -> bool:
+    if not numbers and most >= 2:
+        return True
+    return min(numbers) + most in (3, most)
+"""
+CHANGED = {
+    (5, "and", "or"),
+    (5, "not ", ""),
+    (5, ">=", ">"),
+    (5, "2", "3"),
+    (6, "True", "False"),
+    (7, "in", "not in"),
+    (7, "+", "-"),
+    (7, "min", "max"),
+    (7, "3", "4"),
+}
+
+
+def test_the_changes_of_a_module() -> None:
+    """Those inside functions, of one place each."""
+    found = set(mutated_code.changes("a.py", CODE))
+    assert {(change.line, change.old, change.new) for change in found} == CHANGED
+    for change in found:
+        before, after = CODE.splitlines(), change.apply(CODE).splitlines()
+        assert [number for number, line in enumerate(after, 1) if line != before[number - 1]] == [
+            change.line
+        ]
+        ast.parse("\n".join(after))
+
+
+@pytest.mark.parametrize(
+    ("change", "by"),
+    [
+        (Change("cpuplan/amount.py", 2, 15, "1", "2"), "nearest"),
+        (Change("cpuplan/amount.py", 6, 15, "3", "4"), "nothing"),
+    ],
+)
+def test_what_notices_a_change(
+    change: Change, by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A test that fails without the change too does not count."""
+    files = {
+        "cpuplan/amount.py": "def one():\n    return 0 + 1\n\n\ndef three():\n    return 0 + 3\n",
+        "tests/test_amount.py": "from cpuplan.amount import one\n\n\ndef test_one():\n"
+        "    assert one() == 1\n",
+        "tests/test_wrong.py": "from cpuplan.amount import three\n\n\ndef test_three():\n"
+        "    assert three() == 5\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "cpuplan/__init__.py").touch()
+    tests = [near.Near(f"tests/test_{name}.py", "") for name in ("amount", "wrong")]
+    monkeypatch.setattr(near, "concerning", lambda _: tests)
+    assert mutated_code.caught(tmp_path, change) == by
+    assert (tmp_path / change.path).read_text() == files[change.path]
