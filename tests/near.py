@@ -42,10 +42,6 @@ ELSEWHERE: dict[str, Row] = {
         "it runs as a process of its own",
         ("tests/unit/cli/test_process.py",),
     ),
-    "cpuplan/backends/delivery.py": Row(
-        "what it gathers is judged in the files of a delivery",
-        ("tests/unit/backends/test_delivery.py",),
-    ),
     "cpuplan/check/cluster/": Row(
         "the parts of one look at a cluster",
         ("tests/unit/check/cluster/test_steps.py",),
@@ -70,10 +66,6 @@ ELSEWHERE: dict[str, Row] = {
         "half of a command",
         ("tests/unit/cli/commands/git/test_verify_output.py",),
     ),
-    "cpuplan/cli/node_files/": Row(
-        "how a command reads files of nodes",
-        ("tests/unit/cli/commands/test_simulate.py",),
-    ),
     "cpuplan/git/worktree.py": Row(
         "it needs branches that were merged",
         ("tests/test_merges.py",),
@@ -93,13 +85,9 @@ ELSEWHERE: dict[str, Row] = {
         "the parts of one webhook",
         ("tests/unit/upstream/koordinator/test_sloconfig.py",),
     ),
-    "cpuplan/simulate/dynamic/": Row(
-        "the parts of one policy",
-        ("tests/unit/upstream/kubelet/dynamic/test_policy.py",),
-    ),
     "cpuplan/upstream/kubelet/memorymanager/": Row(
         "the parts of one policy",
-        ("tests/unit/upstream/kubelet/memory/test_policy_static.py",),
+        ("tests/unit/upstream/kubelet/memorymanager/test_policy_static.py",),
     ),
     "cpuplan/upstream/mco/ignition/": Row(
         "the parts of one parser, by version",
@@ -108,24 +96,12 @@ ELSEWHERE: dict[str, Row] = {
             "tests/unit/upstream/mco/ignition/test_validate.py",
         ),
     ),
-    "cpuplan/upstream/nri/balloons/": Row(
-        "the parts of one policy",
-        ("tests/unit/upstream/nri/balloons/test_policy.py",),
-    ),
     "cpuplan/upstream/nri/": Row(
         "what two policies share",
         (
             "tests/unit/upstream/nri/balloons/test_policy.py",
             "tests/unit/upstream/nri/topologyaware/test_answers.py",
         ),
-    ),
-    "cpuplan/upstream/nri/libmem/": Row(
-        "how a policy gives memory",
-        ("tests/unit/upstream/nri/topologyaware/test_answers.py",),
-    ),
-    "cpuplan/upstream/nri/topologyaware/": Row(
-        "the parts of one policy",
-        ("tests/unit/upstream/nri/topologyaware/test_answers.py",),
     ),
     "cpuplan/profiles/snippet.py": Row(
         "an annotation of a profile becomes part of an intent",
@@ -157,18 +133,6 @@ ELSEWHERE: dict[str, Row] = {
     "cpuplan/change/restore/": Row(
         "a node that is given back round by round",
         ("tests/unit/change/restore/test_rounds.py",),
-    ),
-    "cpuplan/simulate/mechanisms/": Row(
-        "mechanisms are compared with each other",
-        ("tests/unit/simulate/mechanisms/test_promises.py",),
-    ),
-    "cpuplan/solve/validation/": Row(
-        "what is wrong is told by a whole message",
-        ("tests/unit/solve/test_failure.py",),
-    ),
-    "cpuplan/workers/work.py": Row(
-        "how many processes are started",
-        ("tests/unit/workers/test_processes.py",),
     ),
 }
 

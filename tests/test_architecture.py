@@ -32,7 +32,7 @@ _ACTING = re.compile(
 )
 #: Who needs one all the same, and why.
 _MAY_ACT = {
-    "workers/remote.py": "sends work to workers that run what they get; it reads there, never here",
+    "workers/executors.py": "sends work to workers that run what they get; it reads there, never here",
 }
 
 
@@ -43,9 +43,9 @@ def test_nothing_that_is_read_can_act() -> None:
         if _ACTING.search(path.read_text())
     }
     assert users == _MAY_ACT.keys()
-    remote = (PACKAGE / "workers/remote.py").read_text()
-    assert remote.count("pickle.loads") == 1
-    _, _, on_a_worker = remote.partition("def do(")
+    source = (PACKAGE / "workers/executors.py").read_text()
+    assert source.count("pickle.loads") == 1
+    _, _, on_a_worker = source.partition("def do(")
     assert "pickle.loads" in on_a_worker
 
 
