@@ -47,7 +47,7 @@ def edited_meanwhile(project: Path) -> AbstractContextManager[object]:
 
 def few_names(project: Path) -> AbstractContextManager[object]:
     """A million names would take a while to make."""
-    return patch("cpuplan.base.files.listing.MAX_NAMES", 1)
+    return patch("cpuplan.base.files.MAX_NAMES", 1)
 
 
 def wrong_type(_project: Path) -> AbstractContextManager[object]:

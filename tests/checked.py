@@ -11,7 +11,7 @@ from cpuplan.check.subject import Subject, nowhere
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Position
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.expected.state import Expected, read, render
 
 Locate = Callable[[str], Position | None]

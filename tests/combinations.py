@@ -15,7 +15,7 @@ import yaml
 
 from cpuplan import pipeline, platforms
 from cpuplan.diagnostics import Diagnostic, errors
-from cpuplan.language.model.switches import DefaultName
+from cpuplan.language.model.intent import DefaultName
 from cpuplan.write import emitted
 
 #: What is said of each subject: a word of `subjects`.

@@ -18,8 +18,7 @@ def generated() -> dict[str, str]:
     """The text of every generated file of the repository, by its path."""
     from cpuplan.base.emit import to_json
     from cpuplan.check import collected
-    from cpuplan.language.read.documents import KINDS
-    from cpuplan.language.read.schema import schema
+    from cpuplan.language.read.documents import KINDS, schema
 
     texts = {f"schemas/{kind.lower()}.schema.json": to_json(schema(kind)) for kind in KINDS}
     texts["docs/diagnostics.md"] = diagnostics.page()

@@ -17,7 +17,7 @@ from cpuplan.components.published.amounts import ALLOCATABLE, AMOUNTS, CAPACITY,
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected import objects as files
-from cpuplan.plan.expected import topologies
+from cpuplan.plan.expected import objects as topologies
 from cpuplan.plan.expected.objects import Compiled
 from cpuplan.plan.expected.state import Expected, read
 from cpuplan.simulate.files.objects import objects as read_objects
@@ -54,7 +54,9 @@ class Cluster:
             for name in expected.nodes:
                 objects.append(node(expected, name))
                 if plan.settings.of(nrt.NAME):
-                    objects.append(topologies.named(nrt.node_resource_topology(plan), name))
+                    objects.append(
+                        topologies.named_topology(nrt.node_resource_topology(plan), name)
+                    )
             if RENDERED in expected.facts:
                 objects.append(rendered(plan))
         return [*objects, *(_live(manifest.data) for manifest in self.compiled)]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cpuplan import pipeline
 from cpuplan.pipeline import Compiled
-from cpuplan.plan.expected import stamp
+from cpuplan.plan.expected import folder
 
 FOLDER = Path(__file__).parent / "cases"
 CASES = sorted(path.name for path in FOLDER.iterdir())
@@ -64,7 +64,7 @@ def write() -> None:
 def _is_record(path: str) -> bool:
     """Whether a file is a record of the compiler itself."""
     is_state = any(state in path for state in STATES)
-    return path.startswith(".cpuplan/") or is_state or path.endswith(stamp.PATH)
+    return path.startswith(".cpuplan/") or is_state or path.endswith(folder.STAMP_PATH)
 
 
 def _pools(made: Compiled) -> Iterator[str]:

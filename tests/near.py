@@ -66,7 +66,7 @@ ELSEWHERE: dict[str, Row] = {
         "half of a command",
         ("tests/unit/cli/commands/git/test_verify_output.py",),
     ),
-    "cpuplan/git/worktree.py": Row(
+    "cpuplan/git/trees.py": Row(
         "it needs branches that were merged",
         ("tests/test_merges.py",),
     ),
@@ -103,11 +103,11 @@ ELSEWHERE: dict[str, Row] = {
             "tests/unit/upstream/nri/topologyaware/test_answers.py",
         ),
     ),
-    "cpuplan/profiles/snippet.py": Row(
+    "cpuplan/profiles/intents.py": Row(
         "an annotation of a profile becomes part of an intent",
         ("tests/unit/profiles/test_intents.py",),
     ),
-    "cpuplan/language/read/scalars.py": Row(
+    "cpuplan/language/read/yaml.py": Row(
         "values as the reader of YAML takes them",
         ("tests/unit/language/read/test_yaml.py",),
     ),

@@ -32,7 +32,7 @@ _ACTING = re.compile(
 )
 #: Who needs one all the same, and why.
 _MAY_ACT = {
-    "workers/executors.py": "sends work to workers that run what they get; it reads there, never here",
+    "workers/executors.py": "sends work to workers that run what they get; they read it",
 }
 
 

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.profiles.propose.dump import Dump
+from cpuplan.profiles.propose.cluster import Dump
 from tests.conformance import (
     admission,
     contents,

@@ -14,8 +14,8 @@ import pytest
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_yaml
 from cpuplan.fleet import lock
-from cpuplan.fleet.before import owned
-from cpuplan.plan.expected import topologies
+from cpuplan.fleet.previous import owned
+from cpuplan.plan.expected import objects
 from tests.git_projects import add_class, commit, cpuplan, edit, fresh_check, git, merge, repository
 from tests.projects import run_in
 from tests.test_gate import tree
@@ -38,7 +38,7 @@ def _as_form_2(project: Path) -> None:
     (folder / "written").unlink()
     paths = [path for path in listed if path[0] != "#" and "/expected/nrt/" not in path]
     for path in (project / "out").glob("clusters/*/expected/nrt/*.yaml"):
-        for node, topology in list(topologies.objects(path.read_text())):
+        for node, topology in list(objects.topology_objects(path.read_text())):
             (path.parent / f"{node}.yaml").write_text(to_yaml(topology))
             paths.append(f"{path.parent.relative_to(project / 'out')}/{node}.yaml")
         path.unlink()

@@ -13,7 +13,7 @@ from cpuplan import pipeline
 from cpuplan.backends import Output
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.fleet import lock
-from cpuplan.fleet.before import is_manifest
+from cpuplan.fleet.previous import is_manifest
 from cpuplan.write import record
 from tests.git_projects import OPENSHIFT, add_class, edit
 from tests.projects import make_project, run_in

@@ -10,7 +10,7 @@ import pytest
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.fleet import lock
-from cpuplan.fleet.before import owned
+from cpuplan.fleet.previous import owned
 from tests.git_projects import add_class, commit, cpuplan, edit, fresh_check, git, merge, repository
 from tests.projects import run_in
 

@@ -12,10 +12,10 @@ import yaml
 from cpuplan.backends import configure
 from cpuplan.components import checks
 from cpuplan.diagnostics import errors
+from cpuplan.language.model.intent import RuleName
 from cpuplan.language.model.inventory import Device
 from cpuplan.language.model.pools import GoalName
-from cpuplan.language.model.rulebook import EXPERT_RULES
-from cpuplan.language.model.switches import RuleName
+from cpuplan.language.model.vocabulary import EXPERT_RULES
 from cpuplan.plan import NodeClass
 from cpuplan.simulate import startup
 from cpuplan.solve import solver

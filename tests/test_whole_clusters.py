@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cpuplan.cli.main import run
-from cpuplan.fleet import cluster
+from cpuplan.fleet import openshift
 from tests.whole_clusters import (
     NODE_ROLE,
     ROLE,
@@ -75,7 +75,7 @@ def _profile(chance: random.Random, name: str, pool: str) -> Member:
     }
     if chance.random() < 0.3:
         spec["realTimeKernel"] = {"enabled": True}
-    target = {"platform": "openshift", "version": cluster.VERSION, "pool": pool}
+    target = {"platform": "openshift", "version": openshift.VERSION, "pool": pool}
     return Member(name, {**target, "mode": "performanceProfile"}, {}, spec)
 
 
@@ -119,7 +119,7 @@ def _verdict(folder: Path, seed: int) -> set[str]:
     """The codes that refuse a random cluster; none where every node gets what it gets alone."""
     chance = random.Random(seed)  # noqa: S311 - the same clusters each time
     are_profiles = chance.random() < 0.3  # of which no object here has another release
-    version = cluster.VERSION if are_profiles else chance.choice(RELEASES)
+    version = openshift.VERSION if are_profiles else chance.choice(RELEASES)
     pools = chance.sample(POOLS, chance.choice([2, 2, 3]))
     # Without an Infrastructure object, a profile is of a cluster without workload partitioning.
     stated_once = {} if are_profiles else _of_cluster(chance, pools)

@@ -38,7 +38,7 @@ from cpuplan.components.checks import nrt as nrt_checks
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet import targets
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import Classes, ConfiguredPlan, NodeClass, NodePlan, Plan
 from cpuplan.plan.setting import Setting, Settings, Value
 

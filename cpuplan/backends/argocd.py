@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from cpuplan.backends import base as known
 from cpuplan.backends.base import CONFIRM, Files, Managed, to_file
-from cpuplan.base.resources import resource
-from cpuplan.fleet.hosting import HOST
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.base.program import resource
+from cpuplan.fleet.targets import HOST
+from cpuplan.language.model.operations import DeliverySpec
 
 
 class Inputs(NamedTuple):

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.base import Component
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
-from cpuplan.fleet.hosting import HOST
+from cpuplan.fleet.targets import HOST
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Value
 
@@ -276,7 +276,7 @@ def of_objects(
     for path, data in kept.items():
         if "/manifests/" in path:
             destination = host if f"/{HOST}/" in path else cluster
-            for document in yaml11.load(data.decode()):
+            for document in yaml_values.load_yaml11(data.decode()):
                 yield _managed(cluster, destination, document)
 
 

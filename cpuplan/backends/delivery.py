@@ -7,10 +7,10 @@ from typing import Any
 from cpuplan.backends import argocd, flux, koordinator, rollouts, verify
 from cpuplan.backends.base import Files, Managed, Object, to_file
 from cpuplan.base.emit import to_json
-from cpuplan.base.resources import resource
-from cpuplan.fleet.hosting import HOST, application
+from cpuplan.base.program import resource
+from cpuplan.fleet.targets import HOST, application
 from cpuplan.language.model.base import has_key
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, NodePlan
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from cpuplan.backends.base import NODE_WAVE, POLICY_WAVE, Files, Key, Manifest, metadata, to_file
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import claims, classes, driver, names, pods
-from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import ConfiguredPlan, NodeClass
 from cpuplan.upstream.dra.api import GROUPED
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from cpuplan.backends.base import VERIFY_CLUSTER_KINDS, VERIFY_KINDS, Files, Managed, to_file
 from cpuplan.base.emit import to_yaml
-from cpuplan.fleet.hosting import HOST, application
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.fleet.targets import HOST, application
+from cpuplan.language.model.operations import DeliverySpec
 
 _SEEN = "has(status.observedGeneration) && status.observedGeneration == metadata.generation"
 #: Releases that do not write observedGeneration leave only conditions.

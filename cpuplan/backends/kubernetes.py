@@ -39,7 +39,7 @@ from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected import stamp
+from cpuplan.plan.expected import folder
 
 #: The name sorts after the vendor's, since handlers replace each other whole.
 CRIO_DROP_IN = "/etc/crio/crio.conf.d/99-zz-cpuplan.conf"
@@ -173,9 +173,9 @@ def on_node(plan: ConfiguredPlan) -> Mapping[str, NodeFile]:
 @once
 def stamped(plan: ConfiguredPlan) -> NodeTree:
     """The tree with the file that says whose it is."""
-    text = stamp.render(stamp.of(state.of(plan, on_node)))
+    text = folder.render_stamp(folder.stamp_of(state.of(plan, on_node)))
     tree = of(plan)
-    files = {**tree.files, stamp.PATH: NodeFile(text.encode())}
+    files = {**tree.files, folder.STAMP_PATH: NodeFile(text.encode())}
     return tree._replace(files=dict(sorted(files.items())))
 
 

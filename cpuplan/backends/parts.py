@@ -16,11 +16,11 @@ from cpuplan.components.nri import balloons, policies, topologyaware
 from cpuplan.components.openshift import performanceprofile, pool, tuned
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Reason
-from cpuplan.fleet import verification
-from cpuplan.fleet.before import CLASSES
-from cpuplan.language.model import roles
+from cpuplan.fleet import class_names
+from cpuplan.fleet.previous import CLASSES
+from cpuplan.language.model import vocabulary
 from cpuplan.plan import ConfiguredPlan, NodeClass
-from cpuplan.plan.expected import topologies
+from cpuplan.plan.expected import objects as topologies
 from cpuplan.plan.expected.objects import FOLDER, Compiled, file_of, render
 
 #: The kinds that are compared, and the components whose settings say why there is an object.
@@ -104,7 +104,7 @@ def _rendered(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> bytes:
 def _because(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> tuple[Reason, ...]:
     """The reasons of the setting that the object has, by its name or the first, in any plan."""
     kind, name = manifest.data["kind"], manifest.data["metadata"]["name"]
-    if name.startswith(verification.AGENT):
+    if name.startswith(class_names.AGENT):
         return ()
     is_of_claims = name.startswith(dra.POLICY_NAME)
     components = (classes.NAME,) if is_of_claims else _COMPONENTS.get(kind, ())
@@ -203,7 +203,7 @@ def _node_labels(node_class: NodeClass) -> Files:
 def _labels(node_class: NodeClass) -> dict[str, str]:
     """Those of a split pool, of what gives CPUs to pods, and of deliveries."""
     if node_class.mixed_hardware == "split":
-        return roles.node_selector(node_class.target)
+        return vocabulary.node_selector(node_class.target)
     labels = {policies.GROUP_LABEL: node_class.name} if node_class.target.has_nri_policy else {}
     return labels | dra.node_labels(node_class) | deliveries.node_labels(node_class)
 
@@ -214,8 +214,8 @@ def _expected(plan: ConfiguredPlan, backend: Backend) -> Files:
     folder = f"clusters/{node_class.cluster}/expected"
     files: Files = {}
     if plan.settings.of(nrt.NAME):
-        text = topologies.render(node_class.nodes, nrt.node_resource_topology(plan))
-        files[topologies.file_of(*node_class.key)] = text.encode()
+        text = topologies.render_topology(node_class.nodes, nrt.node_resource_topology(plan))
+        files[topologies.topology_file(*node_class.key)] = text.encode()
     if plan.settings.of(slices.NAME):
         path = f"{folder}/{dra.FOLDER}/{node_class.name}.yaml"
         files[path] = to_file(slices.document(plan))

@@ -7,9 +7,9 @@ from typing import Any
 from cpuplan.base import naming
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.fleet.hosting import application
+from cpuplan.fleet.targets import application
 from cpuplan.language.model.base import has_key
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.language.model.rollout import Wave
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan
 

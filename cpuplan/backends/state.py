@@ -11,8 +11,8 @@ from cpuplan.components import containerd, derived, kubelet
 from cpuplan.components.base import once
 from cpuplan.diagnostics import Reason
 from cpuplan.fleet import paused
-from cpuplan.fleet.before import CLASSES, VERSION
-from cpuplan.language.model.words import PARTITION
+from cpuplan.fleet.previous import CLASSES, VERSION
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import ConfiguredPlan, Pool
 from cpuplan.plan.expected.state import FOLDER, Device, Expected, NodeFile, Release, render
 from cpuplan.plan.setting import Setting, plain

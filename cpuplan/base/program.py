@@ -1,15 +1,56 @@
-"""What program this is: a digest of its files, and of what it runs with."""
+"""What program this is: its version of the language, its files, and a digest of what runs."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import cast
 
 import cpuplan
-from cpuplan import __version__
-from cpuplan.base.resources import resource
+from cpuplan import API_VERSION, __version__
+
+API_GROUP = API_VERSION.partition("/")[0]
+_VERSION = re.compile(r"v([1-9][0-9]{0,5})(?:(alpha|beta)([1-9][0-9]{0,5}))?")
+_STAGES = ("alpha", "beta", None)
+
+
+def is_later_version(api_version: object) -> bool:
+    """Whether an apiVersion of cpuplan's group is later than ours: v1alpha1, v1beta1, v1."""
+    if not isinstance(api_version, str):
+        return False
+    group, _, version = api_version.partition("/")
+    own, other = _order(API_VERSION.partition("/")[2]), _order(version)
+    return group == API_GROUP and own is not None and other is not None and other > own
+
+
+def _order(version: str) -> tuple[int, int, int] | None:
+    match = _VERSION.fullmatch(version)
+    return (int(match[1]), _STAGES.index(match[2]), int(match[3] or 0)) if match else None
+
+
+_PACKAGE = Path(cpuplan.__file__).parent
+
+
+def is_bundled() -> bool:
+    """Whether this is a bundle: one file, with some of the commands (`cpuplan bundle`)."""
+    return not _PACKAGE.is_dir()
+
+
+def resource(*parts: str) -> Path:
+    """The path of a shipped file or folder: in an installed package, or beside it in a checkout.
+
+    In a bundle, what is returned can be read like a Path.
+    """
+    if is_bundled():
+        from importlib.resources import files
+
+        return cast(Path, files("cpuplan").joinpath("data", *parts))
+    installed = _PACKAGE / "data" / Path(*parts)
+    return installed if installed.exists() else _PACKAGE.parent / Path(*parts)
+
 
 #: Packages whose release may show in results, or in the form in which these are sent.
 _BESIDE = ("ortools", "pydantic", "pydantic_core")

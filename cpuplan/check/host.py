@@ -16,24 +16,22 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.threads import kernel, programs
 from cpuplan.diagnostics import diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.plan.expected import stamp
-from cpuplan.plan.expected.answer import Answer, Verdict
-from cpuplan.plan.expected.situation import DELIVERED
-from cpuplan.plan.expected.state import Expected
-from cpuplan.plan.expected.used import used
+from cpuplan.plan.expected import folder
+from cpuplan.plan.expected.evidence import DELIVERED, Answer, Verdict
+from cpuplan.plan.expected.state import Expected, used
 
 
 def stamped(subject: Subject) -> Iterator[Answer]:
     """The stamp is that of the plan. Without one, the files themselves are all that tells."""
     if not subject.expected.platform.takes_files:
         return
-    path = stamp.PATH.lstrip("/")
+    path = folder.STAMP_PATH.lstrip("/")
     text = subject.root.read(path)
     if text is None:
         reason = "files of older releases have no stamp, so only the files themselves are compared"
         yield subject.unverifiable(DELIVERED, path, reason)
         return
-    found, wanted = stamp.parse(text), stamp.of(subject.expected)
+    found, wanted = folder.parse_stamp(text), folder.stamp_of(subject.expected)
     if found == wanted:
         yield subject.held(DELIVERED, path)
         return
@@ -41,7 +39,7 @@ def stamped(subject: Subject) -> Iterator[Answer]:
     yield subject.differs(DELIVERED, "CP800", path, observed=observed, expected=_words(wanted))
 
 
-def _words(found: stamp.Stamp) -> str:
+def _words(found: folder.Stamp) -> str:
     return f"class {found.name} of cluster {found.cluster}, plan {found.digest[:12]}"
 
 

@@ -12,7 +12,7 @@ from cpuplan.check.subject import Subject, shown
 from cpuplan.check.threads import tasks
 from cpuplan.components.host import irqbalance
 from cpuplan.components.host.irqbalance import LIST, MASK
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting
 
 PROGRAM = "irqbalance"

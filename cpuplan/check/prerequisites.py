@@ -10,7 +10,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.components import kernel
 from cpuplan.components.derived import CGROUPS, HUGE_PAGES
 from cpuplan.components.openshift import pinning as component
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 
 GROUPS, COMPLAINTS = "version of control groups", "complaints of the kernel"
 _CONTROLLERS = "sys/fs/cgroup/cgroup.controllers"

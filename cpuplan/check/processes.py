@@ -17,7 +17,7 @@ from cpuplan.check.services.units import unit_files
 from cpuplan.check.subject import Subject, line_with
 from cpuplan.check.threads import tasks
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 
 #: The unit of times in /proc/<pid>/stat: USER_HZ, the same on all machines of today.
 _HERTZ = 100

@@ -11,7 +11,7 @@ from cpuplan.base import nodetext
 from cpuplan.check.roots.root import Root
 from cpuplan.diagnostics import Diagnostic, Label, Reason, diagnose
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.plan.expected.answer import Answer, Heals, Verdict, heals_by
+from cpuplan.plan.expected.evidence import Answer, Heals, Verdict, heals_by
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan.check.subject import name
 from cpuplan.components import containerd, crio, kubelet
-from cpuplan.plan.expected.answer import Answer, Verdict
-from cpuplan.plan.expected.situation import FILE, FILES
+from cpuplan.plan.expected.evidence import FILE, FILES, Answer, Verdict
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting
 

@@ -36,12 +36,12 @@ class Statements:
     @cached_property
     def sources(self) -> dict[tuple[str, str], Source]:
         """Documents by kind and name."""
-        from cpuplan.language.read import inputs, yaml
+        from cpuplan.language.read import files, yaml
 
         found: dict[tuple[str, str], Source] = {}
         if not (self.root / FOLDER).is_dir():  # a node, and no project
             return found
-        for name, data in inputs.read(self.root).texts.items():
+        for name, data in files.read_inputs(self.root).texts.items():
             for source in yaml.decode(name, data)[0]:
                 if document := _name(source):
                     found.setdefault(document, source)
@@ -54,11 +54,11 @@ class Statements:
 
     def locate(self, origin: str) -> Position | None:
         """Where the statement `Kind/name:field.path` stands; None where no document has it."""
-        from cpuplan.language.read import statements
+        from cpuplan.language.read import documents
 
-        document, field = statements.split(origin)
+        document, field = documents.split_statement(origin)
         source = self.sources.get(document) if document else None
-        return statements.position(source, field) if source else None
+        return documents.statement_position(source, field) if source else None
 
 
 def _name(source: Source) -> tuple[str, str] | None:
@@ -106,10 +106,10 @@ def min_verified_option(command: Any) -> Any:
 
 
 def _threshold(_context: Any, _option: Any, text: str) -> "Threshold":
-    from cpuplan.plan.expected.evidence import parse
+    from cpuplan.plan.expected.evidence import parse_threshold
 
     try:
-        return parse(text)
+        return parse_threshold(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
 
@@ -119,7 +119,7 @@ def exit_code(findings: Sequence[Diagnostic]) -> int:
 
     Whatever differs counts; a warning that is waived does not.
     """
-    from cpuplan.plan.expected.situation import UNREAD
+    from cpuplan.plan.expected.evidence import UNREAD
 
     codes = {finding.code for finding in findings if fails([finding], strict=True)}
     if codes & UNPROVEN and codes <= UNPROVEN | UNREAD:

@@ -12,9 +12,9 @@ from cpuplan.cli.output import echo_result, fails, narrow_to, print_diagnostics,
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.diagnostics.source import Position
 from cpuplan.fleet import lock
-from cpuplan.fleet.hosting import HOST
-from cpuplan.language.read.inputs import LOCK_PATH
-from cpuplan.plan.expected import topologies
+from cpuplan.fleet.targets import HOST
+from cpuplan.language.read.files import LOCK_PATH
+from cpuplan.plan.expected import objects as topologies
 from cpuplan.write import emitted
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def of_lock(project: "Project", compiled: "Compiled") -> "Iterator[Diagnostic]":
     from cpuplan.diagnostics import diagnose
     from cpuplan.diagnostics.source import Position
     from cpuplan.fleet import lock
-    from cpuplan.language.read.inputs import LOCK_PATH
+    from cpuplan.language.read.files import LOCK_PATH
 
     if not lock.is_same(project.inputs.lock, compiled.lock):
         yield diagnose("CP620", Position(LOCK_PATH, 0, 0), path=LOCK_PATH)
@@ -101,7 +101,7 @@ def print_topologies(root: Path, *, strict: bool) -> int:
         return 1
     project, compiled = done
     cluster = _cluster(project)
-    start = f"clusters/{cluster}/{topologies.FOLDER}/"
+    start = f"clusters/{cluster}/{topologies.TOPOLOGY_FOLDER}/"
     chosen = {path: data for path, data in compiled.files.items() if path.startswith(start)}
     _check(chosen)
     objects = _by_node(chosen)
@@ -116,7 +116,7 @@ def _by_node(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for path, data in files.items():
         try:
-            found |= dict(topologies.objects(data.decode()))
+            found |= dict(topologies.topology_objects(data.decode()))
         except ValueError as error:
             raise _wrong(f"out/{path}: {error}", "restore the file from Git") from error
     return found

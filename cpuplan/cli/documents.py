@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from cpuplan.base.files import Unreadable, read_regular, temporary
-from cpuplan.base.quantity import to_text
+from cpuplan.base.files import Unreadable, cache, read_regular
+from cpuplan.base.text import quantity_text
 from cpuplan.cli.output import note, print_diagnostics
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 
@@ -79,7 +79,7 @@ def received(paths: Sequence[Path], name: str = "") -> Iterator[list[Path]]:
     if not any(map(is_stream, paths)):
         yield list(paths)
         return
-    with temporary.folder() as held:
+    with cache.temporary_folder() as held:
         yield [_copy(path, held.path / str(n) / (name or NAMELESS)) for n, path in enumerate(paths)]
 
 
@@ -107,7 +107,7 @@ def _copy(path: Path, target: Path) -> Path:
             size += len(piece)
             if size > _MAX_BYTES:
                 raise CpuplanError(
-                    [diagnose("CP123", path=path, limit=to_text(_MAX_BYTES), what="bytes")]
+                    [diagnose("CP123", path=path, limit=quantity_text(_MAX_BYTES), what="bytes")]
                 )
             file.write(piece)
     return target

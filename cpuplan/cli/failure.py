@@ -111,7 +111,7 @@ def _exhausted(error: MemoryError | RecursionError) -> Diagnostic:
 
 def _is_left_out(module: str) -> bool:
     """Whether a module is one that an installation can be without."""
-    from cpuplan.base.resources import is_bundled
+    from cpuplan.base.program import is_bundled
 
     return is_bundled() if module.startswith("cpuplan.") else module != "cpuplan"
 

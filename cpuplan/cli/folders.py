@@ -9,7 +9,7 @@ import os
 from functools import cached_property
 from pathlib import Path
 
-from cpuplan.base.files.repositories import DOT_GIT, find_top
+from cpuplan.base.files import DOT_GIT, find_top
 from cpuplan.language.read.files import FOLDERS
 
 

@@ -59,7 +59,7 @@ def _module(name: str) -> str:
 
 def _commands() -> dict[str, str]:
     """The commands of this installation: a bundle has some of them."""
-    from cpuplan.base.resources import is_bundled
+    from cpuplan.base.program import is_bundled
 
     if not is_bundled():
         return COMMANDS
@@ -180,7 +180,7 @@ def _line(settings: Settings) -> Progress | None:
     """Who is told of progress; nobody unless standard error is a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
-    from cpuplan.base.progress.line import Line, is_wanted
+    from cpuplan.base.progress import Line, is_wanted
 
     return Line(lambda: settings.quiet) if is_wanted() else None
 

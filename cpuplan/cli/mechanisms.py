@@ -86,7 +86,7 @@ def _print(simulated: Run, compared: Sequence[Under], svg: Path | None, output_f
         _draw(simulated, compared, svg)
     if output_format == "json":
         from cpuplan.base.emit import to_json
-        from cpuplan.base.printable import printable_values
+        from cpuplan.base.text import printable_values
 
         echo_result(to_json(printable_values(mechanisms.data(compared)), sort_keys=False))
         return

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import click
 
 from cpuplan import platforms
-from cpuplan.base.files import Unreadable, read_regular
-from cpuplan.base.files.listing import list_files
+from cpuplan.base.files import Unreadable, list_files, read_regular
 from cpuplan.base.text import joined
 from cpuplan.cli.output import shown_path
 from cpuplan.diagnostics import Diagnostic, diagnose

@@ -91,7 +91,7 @@ def find_node(
 
 def _nodes(project: Project) -> set[str]:
     """The nodes of the inventory, planned or not."""
-    from cpuplan.base.name_ranges import expand_names
+    from cpuplan.base.naming import expand_names
 
     groups = [
         group for document in project.documents.of_kind("Nodes") for group in document.spec.nodes

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cpuplan.base.printable import printable
-from cpuplan.base.text import listed
+from cpuplan.base.text import listed, printable
 from cpuplan.cli import options
 from cpuplan.cli.options import Settings
 from cpuplan.diagnostics import Diagnostic

@@ -16,7 +16,7 @@ from cpuplan.cli.output import settings
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.pipeline.perclass import unlocated
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.expected.folder import found_files, load
 from cpuplan.plan.expected.state import Expected
 from cpuplan.render.answers.summary import Checked

@@ -6,11 +6,10 @@ They narrow what is printed, never what is checked.
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from cpuplan.base.name_ranges import expand_names
+from cpuplan.base.naming import expand_names
 from cpuplan.base.text import did_you_mean
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.language.read.documents import Document
-from cpuplan.language.read.places import Places
+from cpuplan.language.read.documents import Document, FieldPlaces
 from cpuplan.pipeline import Project
 from cpuplan.plan import NodeClass
 
@@ -22,7 +21,7 @@ class Scope:
     """The wanted nodes of a project. Raises CpuplanError (CP293) for a name that nobody has."""
 
     def __init__(self, project: Project, clusters: tuple[str, ...], nodes: tuple[str, ...]) -> None:
-        self.project, self.places = project, Places(project.documents)
+        self.project, self.places = project, FieldPlaces(project.documents)
         self.all = frozenset(node for group in self._groups.values() for node in group)
         if not project.documents.may_define("Nodes"):
             self._check("--cluster", clusters, {cluster for cluster, _ in self.all})

@@ -27,13 +27,13 @@ def uses_cache() -> bool:
     A cache is for the one who works here. What proves something to others, such as a gate of CI,
     asks no cache at all: a run before it may have been of somebody else's code.
     """
-    from cpuplan.base.files import cached
+    from cpuplan.base.files import cache
 
     given = settings()
-    problem = cached.refusal(given.root) if given.cache else ""
+    problem = cache.refusal(given.root) if given.cache else ""
     if problem:
         given.cache = False
-        _tell_refusal(str(cached.place_of_user()), problem)
+        _tell_refusal(str(cache.place_of_user()), problem)
     return given.cache
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.language.model.words import ALIGNING
+from cpuplan.language.model.vocabulary import ALIGNING
 from cpuplan.plan import NodePlan, defaults
 
 

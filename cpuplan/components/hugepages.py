@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cpuplan.base.quantity import to_text
+from cpuplan.base.text import quantity_text
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
@@ -30,7 +30,7 @@ def to_kib(size: str) -> int:
 
 def resource(kib: int) -> str:
     """The resource that Kubernetes counts pages of `kib` kibibytes as: `hugepages-2Mi`."""
-    return f"hugepages-{to_text(kib * 1024)}"
+    return f"hugepages-{quantity_text(kib * 1024)}"
 
 
 def memory_nodes(topology: Topology) -> dict[int, int | None]:
@@ -175,8 +175,8 @@ def _check_memory(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
                 "CP543",
                 locate(plan.node_class.place("hugePages.pages")),
                 node=node,
-                asked=to_text(bytes_of(pages)),
-                memory=to_text(size // MIB * MIB),
+                asked=quantity_text(bytes_of(pages)),
+                memory=quantity_text(size // MIB * MIB),
                 hardware=plan.node_class.hardware,
                 hint=_fewer(pages, size),
             )
@@ -187,7 +187,7 @@ def _fewer(pages: dict[int, int], size: int) -> str:
     if len(pages) > 1:
         return "ask for fewer pages"
     (kib,) = pages
-    unit = to_text(kib * 1024).removesuffix("i")
+    unit = quantity_text(kib * 1024).removesuffix("i")
     return (
         f"ask for fewer than {size // (kib * 1024)} pages of {unit} there: the system needs "
         "memory too"

@@ -8,7 +8,7 @@ from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.components import chosen
 from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.diagnostics import Reason
-from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan, Pool
 
 if TYPE_CHECKING:

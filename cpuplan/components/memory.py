@@ -1,6 +1,6 @@
 """Reserved memory, by NUMA node: for the kubelet, NodeResourceTopology and their checks."""
 
-from cpuplan.base import quantity
+from cpuplan.base import text
 from cpuplan.components import chosen, hugepages
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.kubelet.eviction import DEFAULT_HARD, MEMORY_AVAILABLE
@@ -57,7 +57,7 @@ def given(plan: NodePlan) -> dict[int, int]:
     """The reserved bytes that the intent lists, by NUMA node, ascending."""
     sizes: dict[int, int] = {}
     for entry in plan.spec.kubelet.reserved_memory:
-        sizes[entry.numa_node] = sizes.get(entry.numa_node, 0) + quantity.to_bytes(entry.memory)
+        sizes[entry.numa_node] = sizes.get(entry.numa_node, 0) + text.quantity_bytes(entry.memory)
     return {node: size for node, size in sorted(sizes.items()) if size}
 
 

@@ -57,9 +57,9 @@ def is_written(plan: NodePlan, field: str) -> bool:
 
     Raises ValueError where intents have no such field: what no one can write is not a default.
     """
-    from cpuplan.language.model import base, places
+    from cpuplan.language.model import base, field_paths
 
-    if not places.is_field("Intent", field):
+    if not field_paths.is_field("Intent", field):
         raise ValueError(f"Intent has no field spec.{field}")
     value: object = plan.spec
     for key in field.split("."):

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
 from cpuplan.components import containerd, crio
-from cpuplan.language.model import roles
+from cpuplan.language.model import vocabulary
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value
 
@@ -39,8 +39,8 @@ def node_selector(plan: NodePlan) -> dict[str, str]:
     if target.pool == "master" and not (target.node_selector or target.is_profile):
         # Every supported release labels these nodes with both (machine-config-operator,
         # templates/master/01-master-kubelet); Kubernetes has given up the older one.
-        return {roles.role("control-plane"): ""}
-    return roles.node_selector(target)
+        return {vocabulary.role("control-plane"): ""}
+    return vocabulary.node_selector(target)
 
 
 def _selector_field(plan: NodePlan) -> str:
@@ -76,7 +76,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The same fields of an object's YAML."""
-    data = next(yaml11.load(text))
+    data = next(yaml_values.load_yaml11(text))
     found: dict[str, Value] = {
         "metadata.name": data["metadata"]["name"],
         "handler": data["handler"],

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from cpuplan.base.resources import resource
+from cpuplan.base.program import resource
 
 #: Without quotes, `$`, `%`, backslashes, line ends, and all that ends a word of a shell.
 _INERT = re.compile(r"[A-Za-z0-9_.,:/=@+ -]*")

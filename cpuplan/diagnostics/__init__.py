@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any, NamedTuple
 
-from cpuplan.base.printable import printable
+from cpuplan.base.text import printable
 from cpuplan.diagnostics.source import Position
 
 #: Findings about what a check has not looked at: they come first, and have an exit code.

@@ -1,10 +1,11 @@
-"""The names of classes of nodes, which are also those of their folders and objects."""
+"""The names of classes of nodes, of their folders, and of the objects that verify their nodes."""
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
 from cpuplan.base import naming
 from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.naming import LONGEST_LABEL, shortened
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.language.read.documents import Document, Documents
 from cpuplan.plan import NodeClass
@@ -65,3 +66,24 @@ def check(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagno
                 second=f"intent {node_class.intent} on hardware {node_class.hardware}",
             )
             break
+
+
+AGENT = "cpuplan-agent"
+#: The kinds of a class's own objects, as their files call them.
+VERIFICATION_KINDS = (
+    "clusterrole",
+    "clusterrolebinding",
+    "configmap",
+    "daemonset",
+    "networkpolicy",
+    "podmonitor",
+    "prometheusrule",
+    "role",
+    "rolebinding",
+    "serviceaccount",
+)
+
+
+def agent_name(name: str) -> str:
+    """The name of the objects of class `name`: labels have room for 63 characters, and no dots."""
+    return shortened(f"{AGENT}-{name}".replace(".", "-"), LONGEST_LABEL)

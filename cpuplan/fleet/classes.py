@@ -9,25 +9,15 @@ from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.fleet import (
-    claims,
-    class_names,
-    cluster_facts,
-    groups,
-    hardware,
-    memberships,
-    targets,
-    waves,
-)
-from cpuplan.fleet.claims import Claim
-from cpuplan.fleet.groups import Group
-from cpuplan.language.model import roles
+from cpuplan.fleet import class_names, cluster_facts, groups, hardware, targets
+from cpuplan.fleet.groups import Claim, Group
+from cpuplan.language.model import vocabulary
 from cpuplan.language.model.intent import IntentSpec, Target
 from cpuplan.language.model.inventory import Device, HardwareSpec
 from cpuplan.language.model.pools import Pool, partitions_of
 from cpuplan.language.read.documents import Document, Documents
 from cpuplan.plan import NodeClass
-from cpuplan.plan.expected import inputs
+from cpuplan.plan.expected import machine
 
 
 class Fleet(NamedTuple):
@@ -39,19 +29,19 @@ class Fleet(NamedTuple):
 def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
     """Expand names, check references, match selectors, and group nodes into classes."""
     diagnostics: list[Diagnostic] = []
-    node_groups = groups.build(documents, diagnostics)
+    node_groups = groups.build_groups(documents, diagnostics)
     topologies = _Topologies(documents, diagnostics)
     for group in node_groups:
         topologies.of(group)
-    claimed = claims.build(documents, node_groups, diagnostics)
+    claimed = groups.build_claims(documents, node_groups, diagnostics)
     classes = list(_classes(documents, claimed, topologies, diagnostics))
     cluster_facts.settle(classes)
-    diagnostics += [*targets.check(documents, classes), *targets.check_labels(claimed)]
+    diagnostics += [*targets.check_targets(documents, classes), *targets.check_labels(claimed)]
     diagnostics += class_names.check(documents, classes)
     diagnostics += cluster_facts.check(documents, classes)
     diagnostics += cluster_facts.check_feature_sets(documents, classes)
-    diagnostics += memberships.check(documents, claimed, classes)
-    diagnostics += waves.check(documents, classes)
+    diagnostics += targets.check_memberships(documents, claimed, classes)
+    diagnostics += groups.check_waves(documents, classes)
     return Fleet(tuple(sorted(classes, key=lambda node_class: node_class.key))), diagnostics
 
 
@@ -148,7 +138,7 @@ def _unlabelled(
         )
         yield diagnose("CP288", place, problem=problem)
         return
-    label = roles.role(pool)
+    label = vocabulary.role(pool)
     names = sorted(
         name for claim in alike if label not in claim.group.labels for name in claim.names
     )
@@ -218,7 +208,7 @@ def _inputs(documents: Documents, intent: Document, group: Group) -> str:
 
     if intent.written_as:
         return ""
-    return inputs.digest(spec_of, intent.name, group.hardware, group.cluster)
+    return machine.inputs_digest(spec_of, intent.name, group.hardware, group.cluster)
 
 
 def _class(
@@ -262,5 +252,5 @@ def _class(
         written_as=intent.written_as,
         inputs=_inputs(documents, intent, group),
         cluster_facts=cluster_facts.of(documents, group.cluster),
-        waves=waves.of_class(spec, alike),
+        waves=groups.waves_of_class(spec, alike),
     )

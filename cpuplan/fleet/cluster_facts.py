@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from cpuplan.base.text import did_you_mean
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.language.model import places
+from cpuplan.language.model import field_paths
 from cpuplan.language.model.base import attributes
 from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.language.model.intent import Target
@@ -61,7 +61,7 @@ def check_feature_sets(documents: Documents, classes: Iterable[NodeClass]) -> It
     first: dict[str, tuple[str, str]] = {}
     for document in documents.of_kind("Cluster"):
         if document.spec.feature_set:
-            place = places.of_field("Cluster", document.name, "featureSet")
+            place = field_paths.of_field("Cluster", document.name, "featureSet")
             first[document.name] = document.spec.feature_set, place
     contradictions = {}
     for node_class in classes:

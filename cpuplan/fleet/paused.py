@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.base.files import Unreadable, is_plain, read_regular
-from cpuplan.base.resources import resource
+from cpuplan.base.program import resource
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.fleet import before
-from cpuplan.fleet.before import Before, Key
+from cpuplan.fleet import previous
 from cpuplan.fleet.lock import Lock
+from cpuplan.fleet.previous import Before, Key
 from cpuplan.plan import ConfiguredPlan, Kept, NodeClass
 
 #: In a class's file: SHA-256 by path below `out/`.
@@ -65,9 +65,9 @@ def _changes(
 
 def _unrecorded(node_class: NodeClass, locate: Locate, *, has_record: bool) -> Diagnostic:
     cluster, name = node_class.key
-    path, problem = f"{before.CLASSES}/{cluster}/{name}.json", "is missing or damaged"
+    path, problem = f"{previous.CLASSES}/{cluster}/{name}.json", "is missing or damaged"
     if has_record:
-        path, problem = f"{before.MANIFESTS}/{cluster}", "does not say which files are of a class"
+        path, problem = f"{previous.MANIFESTS}/{cluster}", "does not say which files are of a class"
     place = locate(node_class.place("paused"))
     return diagnose("CP566", place, intent=node_class.intent, path=f"out/{path}", problem=problem)
 
@@ -96,7 +96,7 @@ def _paths(out: Path, record: dict[str, Any], key: Key) -> list[str] | None:
     None where the manifest is of a release that did not say so.
     """
     digests = record.get(FIELD)
-    listed = digests if isinstance(digests, dict) else before.files_of_class(out, key)
+    listed = digests if isinstance(digests, dict) else previous.files_of_class(out, key)
     return None if listed is None else kept_of(listed)
 
 

@@ -1,18 +1,159 @@
-"""Which target a cluster's nodes have, and whether it supports the fields of its intent."""
+"""Targets of intents: what they support, what hosted ones share, and the pools of their nodes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan import platforms
-from cpuplan.base.text import nearest
-from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.diagnostics.source import Locate
-from cpuplan.fleet import hosting
-from cpuplan.fleet.claims import Claim
-from cpuplan.language.model.base import has_key
+from cpuplan.base.text import joined, nearest
+from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.fleet.groups import Claim
+from cpuplan.language.model.base import attributes, has_key
+from cpuplan.language.model.cluster import ClusterSpec, LabelSelector
 from cpuplan.language.model.intent import IntentSpec, Target
-from cpuplan.language.model.roles import NODE_ROLE, node_selector
+from cpuplan.language.model.vocabulary import NODE_ROLE, node_selector, role
 from cpuplan.language.read.documents import Document, Documents
 from cpuplan.plan import NodeClass
+
+#: Keys of a target that say something about its cluster as a whole, and those of hosted clusters.
+_OF_ALL = ("controlPlaneTopology", "cpuPartitioning")
+_OF_HOSTED = ("hostingCluster", "hostingNamespace")
+#: Keys by which objects of pools find each other; a NodePool names its ConfigMap.
+_OF_POOLS = ("machineConfigLabel", "machineConfigPoolSelector")
+#: The folder, in that of a hosted cluster, of what belongs into the cluster that hosts it.
+HOST = "hosting"
+#: What tells objects of two clusters apart that are in one namespace.
+_HINTS = {
+    "NodePool": "the `pool` that each cluster has",
+    "ConfigMap": "an intent for each cluster",
+}
+
+
+def application(cluster: str) -> str:
+    """What tells the Application for the hosting cluster from that of the hosted `cluster`."""
+    return f"{cluster}-{HOST}"
+
+
+def check_target(intent: Document, index: int) -> Iterator[Diagnostic]:
+    """CP230: keys that only a hosted cluster has in a target for another, and the opposite."""
+    spec: IntentSpec = intent.spec
+    target = spec.targets[index]
+    unread, platform = _OF_HOSTED, "a cluster with its own control plane"
+    if target.is_hosted:
+        unread, platform = _OF_POOLS, "a hosted cluster, whose nodes are in NodePools"
+    for key in unread:
+        if has_key(target, key):
+            yield diagnose(
+                "CP230",
+                intent.source.key_at(("spec", "targets", index, key)),
+                field=f"spec.targets.{index}.{key}",
+                platform=platform,
+            )
+
+
+def check_hosting(classes: Iterable[NodeClass], locate: Locate) -> Iterator[Diagnostic]:
+    """CP200, CP251 and CP577, for the classes of all clusters."""
+    first_of: dict[str, NodeClass] = {}
+    owners: dict[tuple[str, ...], NodeClass] = {}
+    in_pools = [node_class for node_class in classes if node_class.platform.has_pools]
+    with_host = [node_class for node_class in classes if _has_templates(node_class.target)]
+    for node_class in sorted(in_pools + with_host, key=lambda node_class: node_class.key):
+        first = first_of.setdefault(node_class.cluster, node_class)
+        yield from _contradictions(first, node_class, locate)
+        if node_class.target.is_hosted:
+            yield from _taken(node_class, owners, locate)
+    yield from _one_application(first_of, classes, locate)
+
+
+def _one_application(
+    hosts: Mapping[str, NodeClass], classes: Iterable[NodeClass], locate: Locate
+) -> Iterator[Diagnostic]:
+    """CP577: a cluster with the name of what another one has in its hosting cluster."""
+    hosted = {
+        application(cluster): node_class
+        for cluster, node_class in hosts.items()
+        if node_class.target.is_hosted or _has_templates(node_class.target)
+    }
+    clusters = {node_class.cluster: node_class for node_class in classes}
+    for cluster in sorted(hosted.keys() & clusters.keys()):
+        other = hosted[cluster]
+        yield diagnose(
+            "CP577",
+            _place(clusters[cluster], "platform", locate),
+            labels=[Label(_place(other, "platform", locate), f"hosted cluster {other.cluster}")],
+            cluster=cluster,
+            hosted=other.cluster,
+        )
+
+
+def _contradictions(first: NodeClass, second: NodeClass, locate: Locate) -> Iterator[Diagnostic]:
+    """CP200: two targets that say different things about their cluster."""
+    are_hosted = first.target.is_hosted and second.target.is_hosted
+    have_templates = _has_templates(first.target) and _has_templates(second.target)
+    for key in (*_OF_ALL, *_OF_HOSTED) if are_hosted or have_templates else _OF_ALL:
+        mine, other = _value(second.target, key), _value(first.target, key)
+        if mine != other:
+            yield diagnose(
+                "CP200",
+                _place(second, key, locate),
+                labels=[Label(_place(first, key, locate), f"intent {first.intent}")],
+                cluster=second.cluster,
+                key=key,
+                mine=mine,
+                intent=second.intent,
+                other=other,
+                first=first.intent,
+            )
+
+
+def _has_templates(target: Target) -> bool:
+    """Whether Cluster API makes the nodes from objects in a cluster that manages theirs."""
+    return not platforms.of(target).has_pools and "clusterApi" in target.delivery
+
+
+def _value(target: Target, key: str) -> str:
+    """A value as YAML has it."""
+    value = getattr(target, attributes(Target)[key])
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _place(node_class: NodeClass, key: str, locate: Locate) -> Position:
+    """The key in its target; the target's pool where only the default says so."""
+    field = key if has_key(node_class.target, key) else "pool"
+    place = locate(node_class.place(node_class.target_field(field)))
+    assert place is not None  # noqa: S101 - classes come from documents
+    return place
+
+
+def _taken(
+    node_class: NodeClass, owners: dict[tuple[str, ...], NodeClass], locate: Locate
+) -> Iterator[Diagnostic]:
+    """CP251: a ConfigMap or NodePool that another hosted cluster has on the same hosting cluster.
+
+    A NodePool is of one cluster, and it reads ConfigMaps of its own namespace.
+    """
+    target = node_class.target
+    objects = {"NodePool": target.pool or "", "ConfigMap": node_class.profile}
+    keys = {
+        kind: (target.hosting_cluster, target.hosting_namespace, kind, name)
+        for kind, name in objects.items()
+    }
+    for kind, key in keys.items():
+        owner = owners.setdefault(key, node_class)
+        if owner.cluster != node_class.cluster:
+            yield diagnose(
+                "CP251",
+                _place(node_class, "pool", locate),
+                kind=kind,
+                name=objects[kind],
+                namespace=target.hosting_namespace,
+                host=target.hosting_cluster,
+                cluster=node_class.cluster,
+                other=owner.cluster,
+                hint=f"write {_HINTS[kind]}, or the hostingNamespace and hostingCluster that each "
+                "has, in a target for each cluster",
+            )
+            return
+
 
 #: Keys of a target that only the machine config operator reads.
 _POOL_KEYS = (
@@ -48,7 +189,7 @@ def target_for(spec: IntentSpec, cluster: str) -> tuple[int, Target] | None:
     return None
 
 
-def check(documents: Documents, classes: Iterable[NodeClass]) -> list[Diagnostic]:
+def check_targets(documents: Documents, classes: Iterable[NodeClass]) -> list[Diagnostic]:
     """Incomplete targets, fields without effect, and pools of different nodes.
 
     CP227, CP229 and CP230; and what they say about whole clusters.
@@ -57,7 +198,7 @@ def check(documents: Documents, classes: Iterable[NodeClass]) -> list[Diagnostic
     for intent in documents.of_kind("Intent"):
         diagnostics += _check_targets(intent)
     classes = list(classes)
-    diagnostics += hosting.check(classes, documents.locate)
+    diagnostics += check_hosting(classes, documents.locate)
     return diagnostics + list(_check_pools(documents, classes))
 
 
@@ -117,7 +258,7 @@ def _check_targets(intent: Document) -> Iterator[Diagnostic]:
     for index, target in enumerate(intent.spec.targets):
         if platforms.of(target).has_pools:
             yield from _check_pool(intent, index, target)
-            yield from hosting.check_target(intent, index)
+            yield from check_target(intent, index)
     yield from _unused(intent)
     yield from _without_effect(intent)
 
@@ -263,3 +404,78 @@ def unlike(classes: Iterable[NodeClass], locate: Locate) -> Diagnostic:
     )
     place = locate(first.place(f"targets.{index}.pool"))
     return diagnose("CP227", place, pool=first.target.pool, cluster=first.cluster, classes=shown)
+
+
+MASTER, WORKER = "master", "worker"
+
+
+def check_memberships(
+    documents: Documents, claimed: Iterable[Claim], classes: Iterable[NodeClass]
+) -> Iterator[Diagnostic]:
+    """Nodes in two custom pools, or in a pool that decides instead of their own.
+
+    Nodes also have the labels that select them for the pool of their class.
+    """
+    classes = list(classes)
+    pools = _pools(documents, classes)
+    pool_of = {
+        (node_class.cluster, node): node_class.machine_config_pool
+        for node_class in classes
+        for node in node_class.nodes
+    }
+    for claim in claimed:
+        cluster, node = claim.group.cluster, min(claim.names)
+        own = pool_of.get((cluster, node))
+        target = target_for(claim.intent.spec, cluster)
+        if not own or not target or cluster not in pools:
+            continue
+        labels = claim.group.labels
+        if not is_split(target[1]):  # of which each part has labels that the inventory may lack
+            labels = {**labels, **node_selector(target[1])}
+        selecting = {name for name, pool in pools[cluster].items() if pool.selects(labels)}
+        if effect := _effect(own, selecting):
+            yield diagnose(
+                "CP239",
+                claim.intent.at("targets", target[0], "pool"),
+                node=node,
+                cluster=cluster,
+                pools=joined(sorted(selecting | {own})),
+                effect=effect,
+            )
+
+
+def _effect(own: str, selecting: set[str]) -> str:
+    """What comes of the pools that select a node of the pool `own`; empty where `own` decides."""
+    custom = sorted((selecting | {own}) - {MASTER, WORKER})
+    if MASTER in selecting and own != MASTER:
+        return ", and master decides"
+    if len(custom) > 1:
+        return ", and gets no updates"
+    if own == WORKER and custom:
+        return f", and {custom[0]} decides"
+    return ""
+
+
+def _pools(
+    documents: Documents, classes: Iterable[NodeClass]
+) -> Mapping[str, dict[str, LabelSelector]]:
+    """The node selectors of each cluster's MachineConfigPools; not those of hosted clusters."""
+    pools: dict[str, dict[str, LabelSelector]] = {}
+    for node_class in classes:
+        if node_class.machine_config_pool and not node_class.target.is_hosted:
+            of_cluster = pools.setdefault(node_class.cluster, _built_in())
+            selector = LabelSelector.model_construct(match_labels=node_selector(node_class.target))
+            of_cluster.setdefault(node_class.machine_config_pool, selector)
+    for document in documents.of_kind("Cluster"):
+        if document.name in pools:
+            spec: ClusterSpec = document.spec
+            for pool in spec.machine_config_pools:
+                pools[document.name].setdefault(pool.name, pool.node_selector)
+    return pools
+
+
+def _built_in() -> dict[str, LabelSelector]:
+    return {
+        name: LabelSelector.model_construct(match_labels={role(name): ""})
+        for name in (MASTER, WORKER)
+    }

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.git import locks
+from cpuplan.git import remotes
 from cpuplan.git import remotes as owns
 from cpuplan.git.program import LONG, Done, ask, run, run_as_user, unusable
 from cpuplan.git.repository import Repository, object_name
@@ -95,9 +95,9 @@ def move_branch(
     name = f"refs/heads/{branch}"
     owns.prepare(repository)
     words = ("update-ref", "--create-reflog", "-m", reason, name, new, old or "0" * len(new))
-    done = locks.moving(
+    done = remotes.moving_branch(
         repository, name, new, lambda held: run_as_user(repository, *words, held=held)
     )
     if done.code:
-        problem = locks.problem(repository, name) or done.problem
+        problem = remotes.lock_problem(repository, name) or done.problem
         raise CpuplanError([diagnose("CP695", branch=branch, problem=problem)])

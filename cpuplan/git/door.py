@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from cpuplan.base.files import Unreadable, read_regular, temporary
+from cpuplan.base.files import Unreadable, cache, read_regular
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.git import repository as places
 from cpuplan.git.program import ask, configuration_text, run, users_paths
@@ -82,7 +82,7 @@ def _open(folder: Path, stack: ExitStack, *, bare: bool, writes: bool) -> Reposi
     below = os.path.relpath(os.path.realpath(folder), place.top)
     prefix = "" if below == os.curdir else f"{below}/"
     try:
-        held = stack.enter_context(temporary.folder())
+        held = stack.enter_context(cache.temporary_folder())
         (held.path / "common").mkdir()
         repository = Repository(
             folder, Path(place.top), prefix, place, held.path, held.descriptor, {}

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from cpuplan.base.files import Unreadable, is_below, read_regular
-from cpuplan.base.files.repositories import DOT_GIT, find_top, is_repository
+from cpuplan.base.files import DOT_GIT, Unreadable, find_top, is_below, is_repository, read_regular
 
 #: Of a file that names a folder.
 _MAX_BYTES = 16 * 1024

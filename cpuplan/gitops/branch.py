@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.fleet.before import CLASSES, MANIFEST, MANIFESTS, is_manifest, path_of
+from cpuplan.fleet.previous import CLASSES, MANIFEST, MANIFESTS, is_manifest, path_of
 from cpuplan.git import remotes, trees
 from cpuplan.git.door import checked_out
 from cpuplan.git.program import ask, run

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from cpuplan.base.cpuset import CpuSet, cpus_text, union
+from cpuplan.base.program import resource
 from cpuplan.base.progress import stage
-from cpuplan.base.resources import resource
 from cpuplan.base.text import joined
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
@@ -16,8 +16,7 @@ from cpuplan.git import trees
 from cpuplan.git.program import LONG, run, unusable
 from cpuplan.git.repository import Repository
 from cpuplan.gitops import project
-from cpuplan.language.read.files import FOLDERS, POD_FOLDER
-from cpuplan.language.read.inputs import LOCK_PATH
+from cpuplan.language.read.files import FOLDERS, LOCK_PATH, POD_FOLDER
 from cpuplan.pipeline import Moves
 from cpuplan.render.changes import direction
 from cpuplan.solve.layout import Slot

@@ -13,8 +13,8 @@ from cpuplan import pipeline
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.fleet import paused
-from cpuplan.fleet.before import CLASSES, MANIFESTS, Key, of_class
 from cpuplan.fleet.paused import FIELD
+from cpuplan.fleet.previous import CLASSES, MANIFESTS, Key, of_class
 from cpuplan.git import trees
 from cpuplan.git.door import opened
 from cpuplan.git.repository import Repository, object_name

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cpuplan.base.files import repositories, temporary
+from cpuplan.base import files
+from cpuplan.base.files import cache
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.fleet.before import CLASSES
+from cpuplan.fleet.previous import CLASSES
 from cpuplan.git import trees
 from cpuplan.git.repository import Repository
 from cpuplan.git.trees import EXECUTABLE, FILE, LINK, Entry
@@ -70,7 +71,7 @@ def project_at(repository: Repository, tree: str, shown: str) -> Iterator[Path]:
 
     Raises CP688 and CP6110.
     """
-    with temporary.folder() as held:
+    with cache.temporary_folder() as held:
         place = held.path / "project"
         place.mkdir()
         with stage("reading the commit"):
@@ -90,12 +91,12 @@ def check_sizes(repository: Repository, commit: str) -> None:
 
 def repositories_in(repository: Repository, tree: str) -> Iterator[Diagnostic]:
     """CP1110 for repositories that a checkout would have in the project, or as its folder."""
-    if repositories.is_repository(trees.names_of(repository, tree, repository.prefix)):
+    if files.is_repository(trees.names_of(repository, tree, repository.prefix)):
         path = repository.prefix or "."
         yield diagnose("CP1110", Position(path, 0, 0), path=path)
     for folder in (*_DOCUMENTS, OUTPUT):
         entries = trees.entries_of(repository, tree, repository.prefix + folder)
-        for path in repositories.among(f"{folder}/{path}" for path in entries):
+        for path in files.repositories_among(f"{folder}/{path}" for path in entries):
             yield diagnose("CP1110", Position(path, 0, 0), path=path)
 
 

@@ -18,8 +18,7 @@ from cpuplan.git import trees
 from cpuplan.git.door import opened
 from cpuplan.git.repository import Repository, object_name
 from cpuplan.git.trees import EXECUTABLE, FILE, LINK, Entry
-from cpuplan.language.read.files import FOLDERS, POD_FOLDER
-from cpuplan.language.read.inputs import LOCK_PATH, Inputs
+from cpuplan.language.read.files import FOLDERS, LOCK_PATH, POD_FOLDER, Inputs
 from cpuplan.pipeline import solver_version
 
 #: in-toto.io/Statement v1, with the predicate of slsa.dev/provenance v1.

@@ -6,15 +6,14 @@ from typing import Any, NamedTuple
 from cpuplan.base import naming
 from cpuplan.base.cpuset import CpuSet, CpuSetError, cpus_text
 from cpuplan.base.foreign import ForeignError, read_json
-from cpuplan.base.printable import printable
 from cpuplan.base.progress import stage
-from cpuplan.base.text import counted, first_of, joined
+from cpuplan.base.text import counted, first_of, joined, printable
 from cpuplan.change.impact import rules, snapshot
 from cpuplan.change.impact.impact import Impact, worst
 from cpuplan.change.impact.rules.inputs import Context
 from cpuplan.change.impact.snapshot import Snapshot
 from cpuplan.diagnostics import CpuplanError, Diagnostic
-from cpuplan.fleet.before import CLASSES, is_manifest, path_of
+from cpuplan.fleet.previous import CLASSES, is_manifest, path_of
 from cpuplan.git import commits, remotes, trees
 from cpuplan.git.repository import Repository
 from cpuplan.git.trees import EXECUTABLE, FILE, Entry

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.fleet.before import is_manifest, path_of
+from cpuplan.fleet.previous import is_manifest, path_of
 from cpuplan.git import trees
 from cpuplan.git.door import opened
 from cpuplan.git.trees import EXECUTABLE, LINK, SUBMODULE

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.naming import fold_names
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers import formats, join, sources
+from cpuplan.importers import formats, join
 from cpuplan.importers.base import Imported, Node, NodeObject
 
 #: What was read, with the path that it is from.
@@ -21,7 +21,7 @@ def run(format_name: str | None, paths: Iterable[Path], cluster: str | None = No
     cluster's objects of one name are brought together, wherever they stand; of two whole machines
     of one name the first counts (CP126). `cluster` names the cluster of all nodes.
     """
-    parts = list(sources.read(formats.FORMATS[format_name] if format_name else None, paths))
+    parts = list(formats.read_sources(formats.FORMATS[format_name] if format_name else None, paths))
     remarks = [remark for _, part in parts for remark in part.remarks]
     diagnostics = [diagnostic for _, part in parts for diagnostic in part.diagnostics]
     nodes, problems = _nodes(parts)

@@ -1,13 +1,159 @@
-"""What importers share: nodes, what an import results in, and what a format is."""
+"""What importers share: the facts of a machine, nodes, what an import results in, and formats."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpuplan.base import naming
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.importers.machine import Machine
+
+#: uname(1)'s names of the architectures that documents know.
+ARCHITECTURES = frozenset({"x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64"})
+#: Bytes of memory: no machine has more, and a document takes no more digits.
+MAX_MEMORY = 1 << 56
+#: Of CPUs and of huge pages, likewise.
+MAX_COUNT = 1 << 32
+
+
+class CacheFacts(NamedTuple):
+    """One cache of level 2 or higher; `size` in bytes, `id` is the kernel's, unique by level."""
+
+    level: int
+    type: str
+    size: int | None
+    id: int | None
+    cpus: CpuSet
+
+
+class NumaFacts(NamedTuple):
+    """One NUMA node of the kernel: memory in bytes, huge pages by size in kB, its distances."""
+
+    id: int
+    cpus: CpuSet
+    memory: int | None
+    distances: tuple[int, ...]
+    huge_pages: dict[int, int]
+
+
+class DeviceFacts(NamedTuple):
+    """One PCI function; ids as the kernel writes them (`0x8086`)."""
+
+    address: str
+    pci_class: int
+    vendor: str | None
+    device: str | None
+    numa_node: int | None
+    driver: str | None = None
+    interfaces: tuple[str, ...] = ()
+    total_functions: int | None = None  # SR-IOV: how many virtual functions it can have, and has
+    functions: int | None = None
+    # of a virtual function: the address of the function that it belongs to
+    physical_function: str | None = None
+
+
+class KubeletFiles(NamedTuple):
+    """What the kubelet reads of the kernel's files beside a machine's groups of CPUs."""
+
+    # online CPUs by the links of the NUMA nodes; None where there are no links
+    numa_links: dict[int, CpuSet] | None
+    no_numa_nodes: bool
+    # online CPUs without core_id or physical_package_id; on s390x, book_id or drawer_id
+    unlabelled: CpuSet
+    unread_caches: CpuSet  # online CPUs with a cache without id or size
+    sockets: int  # by `physical id` in /proc/cpuinfo, else by physical_package_id
+    books: dict[int, int]
+    drawers: dict[int, int]
+
+
+class Marks(NamedTuple):
+    """What a machine's files show that software did to it: no facts of the hardware."""
+
+    switched_off: CpuSet = EMPTY  # CPUs that set-cpus-offline.service switches off
+    huge_pages: dict[tuple[int, int], int] = {}  # that units set aside, by NUMA node and size in kB
+    smt_off: bool = False  # the kernel uses one thread of each core
+    grub: str = ""  # boot arguments of cpuplan's drop-in for GRUB
+    linked: dict[int, CpuSet] = {}  # offline CPUs that are linked to a NUMA node
+
+
+class Machine(NamedTuple):
+    """The facts of one machine. The dicts are by CPU and hold the labels that the kernel has."""
+
+    architecture: str  # "" where the format has none
+    vendor: str | None
+    model: str | None
+    model_number: int | None
+    online: CpuSet
+    offline: CpuSet  # present and not online
+    siblings: tuple[CpuSet, ...]  # the cores, ascending by lowest CPU
+    core_ids: dict[int, int]
+    sockets: dict[int, int]
+    dies: dict[int, int]
+    clusters: tuple[CpuSet, ...]
+    core_types: dict[int, str]
+    caches: tuple[CacheFacts, ...]
+    numa_nodes: tuple[NumaFacts, ...]
+    huge_page_sizes: tuple[int, ...]  # kB
+    devices: tuple[DeviceFacts, ...]
+    boot_arguments: str | None
+    kubelet: KubeletFiles | None = None  # where the format has the kernel's files
+    marks: Marks = Marks()
+
+
+def bare_machine(cores: Iterable[CpuSet]) -> Machine:
+    """A machine of which only the cores are known."""
+    siblings = by_first_cpu(cores)
+    return Machine(
+        architecture="",
+        vendor=None,
+        model=None,
+        model_number=None,
+        online=union(siblings),
+        offline=EMPTY,
+        siblings=siblings,
+        core_ids={},
+        sockets={},
+        dies={},
+        clusters=(),
+        core_types={},
+        caches=(),
+        numa_nodes=(),
+        huge_page_sizes=(),
+        devices=(),
+        boot_arguments=None,
+    )
+
+
+def distinct(caches: Iterable[CacheFacts]) -> Iterator[CacheFacts]:
+    """Each cache with the CPUs that no cache of its level and type before it has; no empty ones."""
+    seen: dict[tuple[int, str], CpuSet] = {}
+    for cache in caches:
+        key = (cache.level, cache.type)
+        cpus = cache.cpus - seen.get(key, EMPTY)
+        seen[key] = seen.get(key, EMPTY) | cache.cpus
+        if cpus:
+            yield cache._replace(cpus=cpus)
+
+
+def cache_order(cache: CacheFacts) -> tuple[int, str, int]:
+    """What caches are sorted by: level, type and lowest CPU."""
+    return cache.level, cache.type, cache.cpus.first
+
+
+def in_several(groups: Iterable[CpuSet]) -> CpuSet:
+    """The CPUs that are in more than one of the groups."""
+    seen = twice = EMPTY
+    for cpus in groups:
+        twice |= seen & cpus
+        seen |= cpus
+    return twice
+
+
+def by_first_cpu(groups: Iterable[CpuSet]) -> tuple[CpuSet, ...]:
+    """Groups of CPUs, ascending by lowest CPU."""
+    return tuple(sorted(groups, key=lambda cpus: cpus.first))
+
 
 _SUFFIX = re.compile(r"\.(tar|tgz|txz|tbz2?|gz|xz|bz2|json|txt|xml|yaml|yml)\Z")
 #: What collectors call their files, or people after a command; the rest of the name, or the folder,

@@ -116,7 +116,7 @@ def _whole(value: Any) -> Any:
 def _parse_yaml(text: str) -> list[Any]:
     import yaml
 
-    from cpuplan.base.composer import Limits
+    from cpuplan.base.yaml_values import Limits
     from cpuplan.importers import texts
 
     try:

@@ -11,15 +11,18 @@ from typing import Any
 from cpuplan.base.cpuset import EMPTY, CpuSet, union
 from cpuplan.base.topology import MAX_NUMA_NODE
 from cpuplan.importers import data
-from cpuplan.importers.base import Format, Imported, Node, node_name
-from cpuplan.importers.data import Complaints, cpus_of, items, mapping, number
-from cpuplan.importers.machine import (
+from cpuplan.importers.base import (
     ARCHITECTURES,
     MAX_MEMORY,
+    Format,
+    Imported,
     Machine,
+    Node,
     NumaFacts,
     bare_machine,
+    node_name,
 )
+from cpuplan.importers.data import Complaints, cpus_of, items, mapping, number
 from cpuplan.importers.packed_files import ArchiveError
 
 _MAX_CORE = 65535

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
-from cpuplan.base.name_ranges import fold_names
-from cpuplan.base.quantity import to_text
+from cpuplan.base.naming import fold_names
+from cpuplan.base.text import quantity_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers.base import Node, NodeObject, Zone
-from cpuplan.importers.machine import ARCHITECTURES, Machine, NumaFacts
+from cpuplan.importers.base import ARCHITECTURES, Machine, Node, NodeObject, NumaFacts, Zone
 
 #: A Node object has the kernel's memory, which is also the sum of the NUMA nodes; a module that was
 #: added or removed since is more than this part of it.
@@ -159,12 +158,12 @@ def _capacity_that_differs(name: str, machine: Machine, known: NodeObject) -> It
     if memory and known.memory:
         tolerance = max(memory, known.memory) // _MEMORY_TOLERANCE
         if abs(memory - known.memory) > tolerance:
-            found, claimed = to_text(memory), to_text(known.memory)
+            found, claimed = quantity_text(memory), quantity_text(known.memory)
             yield _contradiction(name, _NODE_OBJECT, "of memory", found, claimed)
     for size, count in known.huge_pages.items():
         pages = [node.huge_pages[size] for node in machine.numa_nodes if size in node.huge_pages]
         if pages and sum(pages) != count:
-            what = f"huge pages of {to_text(size * 1024)}"
+            what = f"huge pages of {quantity_text(size * 1024)}"
             yield _contradiction(name, _NODE_OBJECT, what, sum(pages), count)
 
 

@@ -11,17 +11,20 @@ from typing import Any, NamedTuple
 from cpuplan.base.cpuset import EMPTY, CpuSet, union
 from cpuplan.base.topology import MAX_NUMA_NODE
 from cpuplan.importers import data
-from cpuplan.importers.base import Format, Imported, Node, node_name
-from cpuplan.importers.data import Complaints, cpus_of, items, number
-from cpuplan.importers.machine import (
+from cpuplan.importers.base import (
     MAX_COUNT,
     MAX_MEMORY,
     CacheFacts,
+    Format,
+    Imported,
     Machine,
+    Node,
     NumaFacts,
     bare_machine,
     cache_order,
+    node_name,
 )
+from cpuplan.importers.data import Complaints, cpus_of, items, number
 from cpuplan.importers.packed_files import ArchiveError
 
 _MAX_ID = 1 << 31

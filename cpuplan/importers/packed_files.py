@@ -3,9 +3,9 @@
 import io
 from pathlib import Path
 
-from cpuplan.base.files import TooLarge, TooMany, Unreadable, packed, read_regular
-from cpuplan.base.files.packed import UNPACKERS, kind_of_stream
-from cpuplan.base.quantity import to_text
+from cpuplan.base.files import TooLarge, TooMany, Unreadable, archives, read_regular
+from cpuplan.base.files.archives import UNPACKERS, kind_of_stream
+from cpuplan.base.text import quantity_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 
 #: Unpacked. A copy of /sys and /proc of 1,920 CPUs has 103 MiB.
@@ -30,7 +30,7 @@ def damaged(name: str, problem: str) -> ArchiveError:
 
 def too_large(name: str, limit: int, what: str) -> ArchiveError:
     """The error for the archive `name`."""
-    shown = to_text(limit) if what.startswith("bytes") else f"{limit:,}"
+    shown = quantity_text(limit) if what.startswith("bytes") else f"{limit:,}"
     return ArchiveError(diagnose("CP123", path=name, limit=shown, what=what))
 
 
@@ -77,7 +77,9 @@ def unpack(data: bytes, name: str) -> bytes:
         return data
     whole = io.BytesIO()  # hands its buffer over without copying it
     try:
-        for chunk in packed.unpacked(data[at : at + _PIECE] for at in range(0, len(data), _PIECE)):
+        for chunk in archives.unpacked(
+            data[at : at + _PIECE] for at in range(0, len(data), _PIECE)
+        ):
             if whole.tell() + len(chunk) > MAX_SIZE:
                 raise too_large(name, MAX_SIZE, "bytes unpacked")
             whole.write(chunk)

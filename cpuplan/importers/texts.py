@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cpuplan.base.composer import LOADER, Builder, Container, Limits, Pairs, compose
+from cpuplan.base.yaml_values import LOADER, Builder, Container, Limits, Pairs, compose
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 #: Tags that say what is so anyway; another one makes of a text what nobody here expects.

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from cpuplan.base.files import TooLarge, TooMany, Unreadable
-from cpuplan.base.quantity import to_text
 from cpuplan.base.roots.archive import ArchiveReader, Index, Keeping
 from cpuplan.base.roots.budget import Budget, Excess, Meter
 from cpuplan.base.roots.folder import FolderReader
 from cpuplan.base.roots.reader import BadLink, Limits, Reader
+from cpuplan.base.text import quantity_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.packed_files import (
     MAX_SIZE,
@@ -72,7 +72,7 @@ class Refused:
         for limit, paths in self._files.items():
             place = f"{self._name}: {_first_of(paths)}"
             diagnostics.append(
-                diagnose("CP123", path=place, limit=to_text(limit), what="bytes per file")
+                diagnose("CP123", path=place, limit=quantity_text(limit), what="bytes per file")
             )
         for path, problem in self._folders.items():
             what = f"{problem.what} in a folder"

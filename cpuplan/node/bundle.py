@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from cpuplan.base.program import resource
 from cpuplan.base.progress import stage
-from cpuplan.base.resources import resource
 
 PACKAGE = "cpuplan"
 

@@ -11,9 +11,10 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.progress import stage
 from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, Findings, errors
-from cpuplan.fleet import assumed, lock, paused, removal
-from cpuplan.fleet.before import Key
-from cpuplan.language.read import places, waivers
+from cpuplan.fleet import lock, paused, removal, synthetic
+from cpuplan.fleet.previous import Key
+from cpuplan.language.read import documents as places
+from cpuplan.language.read import waivers
 from cpuplan.pipeline.loading import Project, load, starts
 from cpuplan.pipeline.perclass import unlocated
 from cpuplan.pipeline.perclass.making import PLAIN, Making, batch_of
@@ -167,7 +168,7 @@ def _check(
     findings = Findings()
     for node in plan.nodes:
         findings.add(found[node.node_class.key], [node.node_class.full_name])
-    for node in map(backends.configure, assumed.plans(project.documents)):
+    for node in map(backends.configure, synthetic.plans(project.documents)):
         findings.add(check_node(node, project.locate), [node.node_class.full_name])
     of_pools = backends.check_pools(plan, project.locate)
     known = project.diagnostics
@@ -225,7 +226,9 @@ def described(
     if not diagnostics and not (whole and project.documents.of_kind("Waivers")):
         return []
     documents = project.documents
-    waived = waivers.waive(places.named(diagnostics, places.Places(documents)), documents)
+    waived = waivers.waive(
+        places.with_fields(diagnostics, places.FieldPlaces(documents)), documents
+    )
     return [*waived, *waivers.check(waived, documents)] if whole else waived
 
 
@@ -274,7 +277,7 @@ def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
             node = backends.configure(smaller)
             problems += checks.check(node, project.locate)
             problems += backends.check(node, project.locate)
-    named = places.named(dict.fromkeys(problems), places.Places(project.documents))
+    named = places.with_fields(dict.fromkeys(problems), places.FieldPlaces(project.documents))
     return [
         problem._replace(field="")
         for problem in named

@@ -7,15 +7,15 @@ from typing import NamedTuple
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.fleet import before, lock
 from cpuplan.fleet import classes as fleet
-from cpuplan.fleet.before import Before
+from cpuplan.fleet import lock, previous
+from cpuplan.fleet.previous import Before
 from cpuplan.language.model.inventory import HardwareSpec
-from cpuplan.language.read import inputs
+from cpuplan.language.read import files
 from cpuplan.language.read.documents import Documents
-from cpuplan.language.read.inputs import LOCK_PATH, Inputs
+from cpuplan.language.read.files import LOCK_PATH, Inputs
 from cpuplan.plan import NodeClass
-from cpuplan.profiles import project
+from cpuplan.profiles import loading
 
 
 class Project(NamedTuple):
@@ -53,14 +53,14 @@ def load(root: Path, also: Sequence[Path] = (), seconds: float | None = None) ->
 
     `seconds` is what each layout may take.
     """
-    read = inputs.read(root, also)
-    documents, diagnostics = project.from_texts(read.texts, read.diagnostics)
+    read = files.read_inputs(root, also)
+    documents, diagnostics = loading.from_texts(read.texts, read.diagnostics)
     built, problems = fleet.build(documents)
     for second in documents.of_kind("Delivery")[1:]:
         position = second.source.value_at(("metadata", "name"))
         problems.append(diagnose("CP232", position, name=second.name))
     locked, lock_problems = lock.read(read.lock, LOCK_PATH)
-    compiled = before.read(root / "out")
+    compiled = previous.read(root / "out")
     lock_problems += _check_lost(root / "out", compiled, locked, built.classes)
     return Project(
         root,
@@ -83,7 +83,7 @@ def _check_lost(
     keys = {node_class.key for node_class in classes}
     if locked and keys <= locked.keys():
         return
-    lost = before.lost(out, compiled)
+    lost = previous.lost(out, compiled)
     place = Position(LOCK_PATH, 1, 1)
     if lost is None:
         if classes and not locked:

@@ -165,9 +165,9 @@ def _no_facts() -> ClusterSpec:
 
 
 def _place(kind: str, name: str, path: str, *, of_key: bool) -> str:
-    from cpuplan.language.model import places
+    from cpuplan.language.model import field_paths
 
-    return places.of_field(kind, name, path, of_key=of_key)
+    return field_paths.of_field(kind, name, path, of_key=of_key)
 
 
 #: Instead of a goal: the choice among layouts that reach all goals equally well.

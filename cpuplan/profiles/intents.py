@@ -1,25 +1,289 @@
-"""PerformanceProfiles as Intents: each field of the profile as a field of an Intent, with its line.
+"""PerformanceProfiles as Intents: each field, and its kubelet's, as a field of an Intent.
 
 The operator's defaults are written out where cpuplan's differ, so that the Intent gives the same
 outputs.
+
+The rules for the kubelet are those of
+pkg/performanceprofile/controller/performanceprofile/components/kubeletconfig of the operator.
 """
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan import API_VERSION
 from cpuplan.base.cpuset import CpuSet, CpuSetError
-from cpuplan.components.openshift.profile_annotations import PREFIX
+from cpuplan.components.openshift.profile_annotations import PREFIX, SNIPPET
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.diagnostics.source import Field, Source
-from cpuplan.fleet.cluster import Cluster
-from cpuplan.language.model.roles import NODE_ROLE
+from cpuplan.diagnostics.source import Field, Position, Source
+from cpuplan.fleet.openshift import Cluster
+from cpuplan.language.model.base import attributes
+from cpuplan.language.model.tuning import Kubelet
+from cpuplan.language.model.vocabulary import ALIGNING, NODE_ROLE
+from cpuplan.plan.defaults import AMOUNTS
 from cpuplan.platforms import OPENSHIFT
 from cpuplan.platforms.versions import operator_has
-from cpuplan.profiles import kubelet
-from cpuplan.profiles.draft import IntentDraft
 from cpuplan.profiles.model import PerformanceProfileSpec
+from cpuplan.upstream.kubelet.policy_options import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
+from cpuplan.upstream.kubernetes.durations import is_duration
+
+
+class IntentDraft:
+    """Collects fields of the Intent, each with the field of the profile that it comes from."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.spec: dict[str, Any] = {}
+        self.places: dict[Field, Field] = {("spec",): ("spec",)}
+        self.diagnostics: list[Diagnostic] = []
+        data: Any = source.data
+        self.annotations: dict[str, Any] = (data.get("metadata") or {}).get("annotations") or {}
+
+    def put(self, path: str, value: Any, origin: str) -> None:
+        """Set `spec.<path>` unless the value is None; `origin` is the profile's path below spec."""
+        if value is None:
+            return
+        *parents, key = path.split(".")
+        data = self.spec
+        for depth, parent in enumerate(parents, start=1):
+            data = data.setdefault(parent, {})
+            self.places.setdefault(("spec", *parents[:depth]), ("spec", *origin.split(".")[:1]))
+        data[key] = value
+        self.places["spec", *parents, key] = ("spec", *_path(origin))
+
+    def annotate(self, path: tuple[str, ...], value: Any, annotation: str) -> None:
+        """Set the field at `path` below spec; its place is that of the annotation."""
+        data = self.spec
+        for name in path[:-1]:
+            data = data.setdefault(name, {})
+        data[path[-1]] = value
+        self.places["spec", *path] = ("metadata", "annotations", annotation)
+
+
+def _path(origin: str) -> Iterator[str | int]:
+    for part in origin.split("."):
+        yield int(part) if part.isdecimal() else part
+
+
+_HEAD = ("apiVersion", "kind")
+#: Go types of the fields that an Intent has itself; the operator decodes also those that it
+#: overwrites then. `components.kubelet_checks` checks all others.
+_TEXTS = (
+    "cpuManagerPolicy",
+    "cpuManagerReconcilePeriod",
+    "memoryManagerPolicy",
+    "reservedSystemCPUs",
+    "topologyManagerPolicy",
+    "topologyManagerScope",
+)
+_MAPS = (
+    "cpuManagerPolicyOptions",
+    "evictionHard",
+    "kubeReserved",
+    "systemReserved",
+    "topologyManagerPolicyOptions",
+)
+
+
+class Snippet(NamedTuple):
+    """The snippet's place, the field that contains it, and the fields that the operator overwrites.
+
+    `overwritten` has the reasons. With `defaults`, maps of amounts get what the operator adds.
+    """
+
+    place: Position
+    field: str
+    overwritten: Mapping[str, str]
+    defaults: bool
+
+    def fields(self, text: object) -> tuple[dict[str, Any], list[Diagnostic]]:
+        """The equivalent fields of `kubelet`, and what is wrong. In Go, null is no value."""
+        try:
+            data = _parsed(text) if isinstance(text, str) else []
+        except (ValueError, RecursionError) as error:
+            return {}, [self._refused(f"it is not valid JSON ({error})", "write a JSON object")]
+        if data is None:
+            return {}, []
+        if not isinstance(data, dict):
+            return {}, [self._refused("it is not a JSON object", "write a JSON object")]
+        known = attributes(Kubelet).keys() - {"configuration", "dynamicResourceAllocation"}
+        fields: dict[str, Any] = {}
+        problems: list[Diagnostic] = []
+        for name, value in data.items():
+            if name in _HEAD or value is None:
+                continue
+            wrong = [self._refused(*problem) for problem in _wrong(name, value)]
+            if wrong:
+                problems += wrong
+            elif name in self.overwritten:
+                problems.append(
+                    diagnose(
+                        "CP274",
+                        self.place,
+                        field=self.field,
+                        name=name,
+                        reason=self.overwritten[name],
+                    )
+                )
+            elif name not in known:
+                fields.setdefault("configuration", {})[name] = _without_fractions(value)
+            # the kubelet's default; fields that may be empty are left out when Go writes them
+            elif value != "":
+                fields[name] = self._entry(name, value)
+        return fields, problems
+
+    def _entry(self, name: str, value: Any) -> Any:
+        """A field that the Intent has, too; a map keeps what the operator adds to it."""
+        if name == "reservedMemory":
+            return [
+                {"numaNode": item.get("numaNode", 0), "memory": str(item["limits"]["memory"])}
+                for item in value
+            ]
+        if name not in _MAPS:
+            return value
+        added = AMOUNTS.get(name, {}) if self.defaults else {}
+        return {**added, **value}
+
+    def _refused(self, problem: str, remedy: str) -> Diagnostic:
+        return diagnose("CP272", self.place, field=self.field, problem=problem, remedy=remedy)
+
+
+def _parsed(text: str) -> Any:
+    """JSON as Go reads it: no NaN, no half characters. ValueError for anything else."""
+    data = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    json.dumps(data, ensure_ascii=False).encode()  # UnicodeEncodeError is a ValueError
+    return data
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is not a number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number - number:
+        _no_number(text)
+    return number
+
+
+def _wrong(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """(problem, remedy) for a value of the wrong type, or one that no kubelet accepts."""
+    if name in _TEXTS and not isinstance(value, str):
+        yield f"{name} is {_shown(value)}, not text", "write text"
+    elif name == "cpuManagerReconcilePeriod" and not is_duration(value):
+        yield f"{name} is {_shown(value)}, not a duration", 'write a duration such as "5s"'
+    elif name in _MAPS:
+        if not isinstance(value, dict):
+            yield f"{name} is {_shown(value)}, not an object", "write an object"
+            return
+        for key, item in value.items():
+            if not isinstance(item, str):
+                yield (
+                    f"{name} has {_shown(item)} for {key}, not text",
+                    'write text, such as "500Mi"',
+                )
+    elif name == "reservedMemory":
+        items = value if isinstance(value, list) else [None]
+        if not all(map(_is_reservation, items)):
+            yield (
+                "reservedMemory has entries other than amounts of memory by NUMA node",
+                (
+                    'write entries such as {"numaNode": 0, "limits": {"memory": "1100Mi"}}; '
+                    "nothing else can be reserved"
+                ),
+            )
+
+
+def _is_reservation(item: Any) -> bool:
+    """Whether it reserves only memory: no kubelet starts with reserved huge pages."""
+    limits = item.get("limits") if isinstance(item, dict) else None
+    amount = limits.get("memory") if isinstance(limits, dict) and len(limits) == 1 else None
+    return isinstance(amount, str | int) and not isinstance(amount, bool)
+
+
+def _without_fractions(value: Any) -> Any:
+    """Numbers with a point as text: YAML documents of cpuplan have none (`read.scalars`)."""
+    if isinstance(value, dict):
+        return {key: _without_fractions(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return list(map(_without_fractions, value))
+    return str(value) if isinstance(value, float) else value
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+_FIELD = f"metadata.annotations.{SNIPPET}"
+_LEFT_TO_DRIVERS = dict.fromkeys(
+    ("cpuManagerPolicy", "memoryManagerPolicy", "topologyManagerPolicy"),
+    "DRA drivers give out CPUs and memory",
+)
+
+
+def add_kubelet(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
+    """Add the fields of the snippet, then those that the operator overwrites."""
+    policy = spec.numa.topology_policy if spec.numa else None
+    text = draft.annotations.get(SNIPPET)
+    if text is not None:
+        place = draft.source.value_at(("metadata", "annotations", SNIPPET))
+        drivers = bool(draft.spec.get("kubelet", {}).get("dynamicResourceAllocation"))
+        overwritten = _LEFT_TO_DRIVERS if drivers else _overwritten(spec)
+        fields, problems = Snippet(place, _FIELD, overwritten, not drivers).fields(text)
+        draft.diagnostics += problems
+        if not drivers:
+            draft.diagnostics += _without_reservation(fields, policy, place)
+            _add_whole_cores(fields, policy)
+        if fields:
+            draft.annotate(("kubelet",), {**draft.spec.get("kubelet", {}), **fields}, SNIPPET)
+    if policy is not None:
+        # An empty policy reaches the KubeletConfiguration as it is, and the kubelet's default is
+        # none.
+        draft.spec.setdefault("kubelet", {})["topologyManagerPolicy"] = policy or "none"
+        draft.places["spec", "kubelet", "topologyManagerPolicy"] = (
+            "spec",
+            "numa",
+            "topologyPolicy",
+        )
+
+
+def _without_reservation(
+    fields: dict[str, Any], policy: str | None, place: Position
+) -> Iterator[Diagnostic]:
+    """CP278: the Static memory manager where the operator writes no reservation.
+
+    The operator writes one by its topology policy alone.
+    """
+    reserves = policy in ALIGNING and "reservedMemory" not in fields
+    static = policy in ALIGNING or fields.get("memoryManagerPolicy") == "Static"
+    if static and not reserves and not fields.get("reservedMemory"):
+        yield diagnose("CP278", place, field=_FIELD)
+
+
+def _add_whole_cores(fields: dict[str, Any], policy: str | None) -> None:
+    """Add full-pcpus-only to the options, as the operator does, where an Intent would not.
+
+    It does so even with an option that the kubelet refuses next to it.
+    """
+    options = fields.get("cpuManagerPolicyOptions", {})
+    if policy == "single-numa-node" and DISTRIBUTE_ACROSS_CORES in options:
+        options.setdefault(FULL_PCPUS_ONLY, "true")
+
+
+def _overwritten(spec: PerformanceProfileSpec) -> dict[str, str]:
+    """Fields of a snippet that the operator overwrites, and why."""
+    reasons = {
+        "cpuManagerPolicy": "it is always static",
+        "cpuManagerReconcilePeriod": "it is always 5s",
+        "topologyManagerPolicy": "it comes from spec.numa.topologyPolicy",
+        "reservedSystemCPUs": "it comes from spec.cpu.reserved",
+    }
+    if spec.numa and spec.numa.topology_policy in ALIGNING:
+        reasons["memoryManagerPolicy"] = "it is Static with this spec.numa.topologyPolicy"
+    return reasons
+
 
 ROLE = "machineconfiguration.openshift.io/role"
 _CGROUPS = "ignore-cgroups-version"
@@ -61,7 +325,7 @@ def intent(
     _network(draft, spec)
     _steering(draft, spec, cluster.version)
     _annotations(draft)
-    kubelet.add(draft, spec)
+    add_kubelet(draft, spec)
     data = {
         "apiVersion": API_VERSION,
         "kind": "Intent",

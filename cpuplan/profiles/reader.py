@@ -6,13 +6,89 @@ from typing import Any, NamedTuple
 from cpuplan.base.text import joined
 from cpuplan.components.openshift.performanceprofile import KIND
 from cpuplan.diagnostics import Diagnostic, diagnose, errors
-from cpuplan.diagnostics.source import Source
-from cpuplan.fleet import cluster
+from cpuplan.diagnostics.source import Mark, Marks, Source
+from cpuplan.fleet import openshift
 from cpuplan.language.model.intent import IntentSpec
+from cpuplan.language.read import yaml
 from cpuplan.language.read.documents import Document, validate
-from cpuplan.profiles import bundles, crd, intents, rules
-from cpuplan.profiles.crd import Read
-from cpuplan.profiles.profile import Profile
+from cpuplan.profiles import intents, model, rules
+from cpuplan.profiles.model import Profile, ReadProfile
+
+#: The key of a ConfigMap that a NodePool names in `spec.tuningConfig` (hypershift,
+#: nodepool_controller.go).
+TUNING = "tuning"
+_BLOCK_HEADER = 4  # characters of a block scalar's head at most: `|2-` and one to spare
+
+
+class Object(NamedTuple):
+    """A single object; `hosted` if a ConfigMap contains it."""
+
+    source: Source
+    hosted: bool = False
+
+
+def unbundled(sources: Iterable[Source], diagnostics: list[Diagnostic]) -> Iterator[Object]:
+    """Each object, with those inside Lists (`oc get -o yaml`) and hosted ConfigMaps.
+
+    Problems are added to `diagnostics`.
+    """
+    for source in sources:
+        data: Any = source.data
+        items = data.get("items")
+        if str(data.get("kind")).endswith("List") and isinstance(items, list):
+            parts = [
+                source.part(("items", index))
+                for index, item in enumerate(items)
+                if isinstance(item, dict)
+            ]
+            yield from unbundled(parts, diagnostics)
+            continue
+        tuning = _tuning(data)
+        if tuning:
+            yield from _inside(source, tuning, diagnostics)
+        else:
+            yield Object(source)
+
+
+def _tuning(data: Any) -> str | None:
+    """The text of a ConfigMap that contains a profile."""
+    texts = data.get("data") if data.get("kind") == "ConfigMap" else None
+    text = texts.get(TUNING) if isinstance(texts, dict) else None
+    return text if isinstance(text, str) and KIND in text else None
+
+
+def _inside(source: Source, text: str, diagnostics: list[Diagnostic]) -> Iterator[Object]:
+    """The objects of the text, with their places in the file.
+
+    The place of a text in quotes is where it begins.
+    """
+    own = source.mark_of(("data", TUNING))
+    sources, problems = yaml.parse(source.path, text)
+    line, column, end = own.value
+    is_block = "\n" in text and end - column < _BLOCK_HEADER
+    indent = own.key[1] + 2
+
+    def moved(place: tuple[int, int, int]) -> tuple[int, int, int]:
+        if place[0] < 0 or not is_block:
+            return own.value if place[0] >= 0 else place
+        return (place[0] + line + 1, place[1] + indent, place[2] + indent)
+
+    for problem in problems:
+        at = problem.position
+        if at is None:
+            diagnostics.append(problem)
+            continue
+        row, start, stop = moved((at.line - 1, at.column - 1, max(at.end, at.column) - 1))
+        place = at._replace(line=row + 1, column=start + 1, end=stop + 1)
+        diagnostics.append(problem._replace(position=place, labels=()))
+    for one in sources:
+        marks: Marks = {}
+        for container, places in one.marks.items():
+            marks[container] = {
+                key: Mark(moved(mark.key), moved(mark.value)) for key, mark in places.items()
+            }
+        beginning = moved((*one.start, one.start[1]))[:2]
+        yield Object(Source(source.path, one.data, marks, beginning), hosted=True)
 
 
 class Profiles(NamedTuple):
@@ -23,7 +99,7 @@ class Profiles(NamedTuple):
     broken: frozenset[tuple[str, str]]
 
 
-def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest) -> Profiles:
+def read(sources: Iterable[Source], release: Callable[[], str] = openshift.newest) -> Profiles:
     """The Intents of all PerformanceProfiles; other objects among `sources` describe the cluster.
 
     If none of them has its release, `release` returns it.
@@ -32,21 +108,21 @@ def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest)
     broken: set[tuple[str, str]] = set()
     own: list[tuple[Source, bool]] = []
     objects: list[Any] = []
-    for source, hosted in bundles.objects(sources, diagnostics):
+    for source, hosted in unbundled(sources, diagnostics):
         data: Any = source.data
         if data.get("kind") != KIND:
             objects.append(data)
-            if data.get("kind") not in cluster.KINDS:
+            if data.get("kind") not in openshift.KINDS:
                 place = source.value_at(("kind",))
                 diagnostics.append(
                     diagnose("CP275", place, kind=data.get("kind"), version=data.get("apiVersion"))
                 )
             continue
         own.append((source, hosted))
-    facts = cluster.facts(objects, release) if own else cluster.Cluster()
-    profiles: list[Read] = []
+    facts = openshift.facts(objects, release) if own else openshift.Cluster()
+    profiles: list[ReadProfile] = []
     for source, hosted in own:
-        one, problems = crd.profile(source, facts.version)
+        one, problems = model.read_profile(source, facts.version)
         diagnostics += problems
         if one is None:
             broken.add(("Intent", ""))
@@ -64,7 +140,7 @@ def read(sources: Iterable[Source], release: Callable[[], str] = cluster.newest)
 
 
 def _intent(
-    one: Read, objects: list[Any], all_read: list[Read], facts: cluster.Cluster
+    one: ReadProfile, objects: list[Any], all_read: list[ReadProfile], facts: openshift.Cluster
 ) -> tuple[Document | None, list[Diagnostic]]:
     """The Intent of a profile that breaks no rule."""
     profile, source, whole, hosted = one
@@ -72,19 +148,19 @@ def _intent(
     others = [
         other.profile for other in all_read if other is not one and not (hosted or other.hosted)
     ]
-    nodes = cluster.nodes(objects)
+    nodes = openshift.nodes(objects)
     diagnostics = rules.check(profile, nodes, others, release=facts.version, whole=whole)
-    pools = cluster.matching(cluster.pools(objects), profile.spec.node_selector)
+    pools = openshift.matching(openshift.pools(objects), profile.spec.node_selector)
     diagnostics += _check_pool(profile, pools, objects) if not hosted else ()
     if not whole:
         return None, diagnostics
-    pool_names = tuple(pool.name for pool in cluster.pools(objects))
+    pool_names = tuple(pool.name for pool in openshift.pools(objects))
     facts = facts._replace(hosted=hosted, pools=pool_names)
     if len(pools) == 1 and any(item.get("kind") == "MachineConfigPool" for item in objects):
         facts = facts._replace(
             pool=pools[0].name,
             pool_labels=pools[0].labels,
-            oci_runtime=cluster.oci_runtime(objects, pools[0]),
+            oci_runtime=openshift.oci_runtime(objects, pools[0]),
         )
     translation = intents.intent(profile.name, profile.spec, source, facts)
     diagnostics += translation.diagnostics
@@ -102,7 +178,7 @@ def _intent(
 
 
 def _check_pool(
-    profile: Profile, pools: list[cluster.MachineConfigPool], objects: list[Any]
+    profile: Profile, pools: list[openshift.MachineConfigPool], objects: list[Any]
 ) -> Iterator[Diagnostic]:
     """CP271 unless exactly one pool, with labels, matches the profile's node selector.
 
@@ -110,7 +186,7 @@ def _check_pool(
     """
     selected = profile.spec.node_selector
     known = any(item.get("kind") == "MachineConfigPool" for item in objects)
-    built_in = intents.role(selected) in cluster.BUILT_IN
+    built_in = intents.role(selected) in openshift.BUILT_IN
     names = joined([pool.name for pool in pools]) or "no MachineConfigPool"
     if (
         len(pools) == 1

@@ -11,13 +11,102 @@ from itertools import combinations
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.fleet import cluster
-from cpuplan.fleet.cluster import ClusterNode
+from cpuplan.fleet import openshift
+from cpuplan.fleet.openshift import ClusterNode
 from cpuplan.platforms import OPENSHIFT
 from cpuplan.platforms.versions import operator_has
-from cpuplan.profiles import crd_fields, page_rules
-from cpuplan.profiles.model import Device
-from cpuplan.profiles.profile import CPU_SETS, Profile
+from cpuplan.profiles import model
+from cpuplan.profiles.model import CPU_SETS, Device, HugePages, Profile
+
+#: Huge pages of an architecture by the size of the kernel's own pages.
+_HUGE_PAGES: dict[str, dict[str, tuple[str, ...]]] = {
+    "amd64": {"4k": ("2M", "1G")},
+    "arm64": {"4k": ("64k", "2M", "32M", "1G"), "64k": ("2M", "512M", "16G")},
+}
+#: On other architectures, and if the architecture is unknown.
+_ANY_HUGE_PAGE = ("64k", "2M", "32M", "512M", "1G", "16G")
+#: On all architectures, before 4.18.
+_OLD_HUGE_PAGES = ("2M", "1G")
+
+
+def check_pages(
+    profile: Profile, selected: list[ClusterNode], release: str
+) -> Iterator[Diagnostic]:
+    """Sizes by the architecture of the first of the `selected` nodes, which stands for all."""
+    spec = profile.spec
+    if not operator_has(release, "webhook.page_sizes"):
+        if spec.hugepages:
+            yield from _check_huge_pages(profile, spec.hugepages, _OLD_HUGE_PAGES, release, "")
+        return
+    architecture = selected[0].architecture if selected else ""
+    page = "4k" if spec.kernel_page_size is None else spec.kernel_page_size
+    by_page = _HUGE_PAGES.get(architecture, {})
+    at = profile.at("kernelPageSize")
+    if by_page and page not in by_page:
+        sizes, value = ", ".join(by_page), page or "empty"
+        yield diagnose(
+            "CP266", at, field="spec.kernelPageSize", value=value, machine=architecture, sizes=sizes
+        )
+    real_time = spec.real_time_kernel is not None and spec.real_time_kernel.enabled
+    if by_page and page == "64k" and real_time:
+        problem = "a real-time kernel does not support"
+        yield diagnose(
+            "CP270",
+            at,
+            field="spec.kernelPageSize",
+            value=page,
+            problem=problem,
+            remedy="remove one of the two",
+        )
+    if spec.hugepages:
+        usual = "4k" if architecture == "amd64" else page
+        known = by_page.get(usual, ()) if by_page else _ANY_HUGE_PAGE
+        machine = f"{architecture} with pages of {usual or 'no size'}" if by_page else "no machine"
+        yield from _check_huge_pages(profile, spec.hugepages, known, release, machine)
+
+
+def _check_huge_pages(
+    profile: Profile, huge: HugePages, sizes: tuple[str, ...], release: str, machine: str
+) -> Iterator[Diagnostic]:
+    field = "spec.hugepages.defaultHugepagesSize"
+    known = (
+        (", ".join(sizes) or "none")
+        if machine != "no machine"
+        else f"sizes other than {', '.join(sizes)}"
+    )
+    at = profile.at("hugepages", "defaultHugepagesSize")
+    if huge.default_hugepages_size is None:
+        if huge.pages and operator_has(release, "webhook.default_huge_page_size"):
+            yield diagnose("CP267", at, field=field)
+    elif huge.default_hugepages_size not in sizes:
+        yield diagnose(
+            "CP266",
+            at,
+            field=field,
+            value=huge.default_hugepages_size or "empty",
+            machine=machine,
+            sizes=known,
+        )
+    seen: set[tuple[str, int | None]] = set()
+    for index, page in enumerate(huge.pages or ()):
+        path = f"spec.hugepages.pages.{index}"
+        if page.size not in sizes:
+            place = profile.at("hugepages", "pages", index, "size")
+            value = page.size or "empty"
+            yield diagnose(
+                "CP266", place, field=f"{path}.size", value=value, machine=machine, sizes=known
+            )
+        if (page.size, page.node) in seen:
+            where = "for the machine" if page.node is None else f"on NUMA node {page.node}"
+            yield diagnose(
+                "CP268",
+                profile.at("hugepages", "pages", index),
+                field=path,
+                size=page.size,
+                where=where,
+            )
+        seen.add((page.size, page.node))
+
 
 _POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 _PCI_ID = re.compile(r"0x[0-9a-fA-F]{1,4}")
@@ -34,7 +123,7 @@ def check(
     nodes: Iterable[ClusterNode],
     others: Iterable[Profile],
     *,
-    release: str = cluster.VERSION,
+    release: str = openshift.VERSION,
     whole: bool = True,
 ) -> list[Diagnostic]:
     """All findings, in the order of the profile's fields; on CPUs only if all lists are readable.
@@ -43,9 +132,9 @@ def check(
     selector without labels selects every node.
     """
     if release not in OPENSHIFT.releases:
-        release = cluster.VERSION
-    lacking = list(crd_fields.lacking(profile.spec, release))
-    profile = profile._replace(spec=crd_fields.without(profile.spec, lacking))
+        release = openshift.VERSION
+    lacking = list(model.unsupported_fields(profile.spec, release))
+    profile = profile._replace(spec=model.without_unsupported(profile.spec, lacking))
     wanted = profile.spec.node_selector
     selected = [node for node in nodes if wanted.items() <= node.labels.items()]
     return [
@@ -53,7 +142,7 @@ def check(
         *(_check_cpus(profile) if whole else ()),
         *_check_selectors(profile, others),
         *_check_nodes(profile, selected, release),
-        *page_rules.check(profile, selected, release),
+        *check_pages(profile, selected, release),
         *_check_topology_policy(profile),
         *_check_net(profile),
         *_check_hints(profile),
@@ -67,7 +156,7 @@ def _check_fields(
 ) -> Iterator[Diagnostic]:
     for field in lacking:
         path = ".".join(("spec", *field))
-        since = crd_fields.since(field)
+        since = model.release_of_field(field)
         yield diagnose("CP554", profile.at(*field), field=path, since=since, version=release)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import cpus_text
-from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.naming import fold_names
 from cpuplan.base.text import counted, listed
 from cpuplan.fleet import hardware
 from cpuplan.language.model.inventory import HardwareSpec

@@ -5,8 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from difflib import unified_diff
 from typing import NamedTuple, TypeVar
 
-from cpuplan.base.printable import inert_in_logs, printable_lines, printable_values
-from cpuplan.base.text import counted
+from cpuplan.base.text import counted, inert_in_logs, printable_lines, printable_values
 
 #: The basic sixteen colours, so that a terminal's own theme holds. Pools: blue, yellow and cyan
 #: differ to every kind of colour blindness in hue or in brightness.

@@ -13,7 +13,7 @@ from cpuplan.components.dra import claims, classes, driver, pods, slices
 from cpuplan.components.dra.names import GENERAL
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.language.model.workloads import Workload
+from cpuplan.language.model.pools import Workload
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Settings, plain
 from cpuplan.upstream.dra.allocator_incubating import Constraint, Request, Spec

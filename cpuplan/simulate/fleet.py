@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from cpuplan.base import text
-from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.naming import fold_names
 from cpuplan.base.progress import follow
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.plan import ConfiguredPlan

@@ -9,7 +9,7 @@ from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import kubelet as component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.fleet.before import Before
+from cpuplan.fleet.previous import Before
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.plan.setting import Setting
 

@@ -8,9 +8,9 @@ from cpuplan.components.koordinator import colocation
 from cpuplan.components.nri import balloons
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.language.model.koordinator import BOUND
-from cpuplan.language.model.words import PARTITION
-from cpuplan.language.model.workloads import Workload
+from cpuplan.language.model.allocators import BOUND
+from cpuplan.language.model.pools import Workload
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.simulate import admission
 from cpuplan.simulate.admission import Outcome

@@ -17,12 +17,12 @@ from cpuplan.language.model.pools import (
     IDLE,
     POOLS,
     QOS_SETS,
+    SIZES,
     Pool,
     Pools,
     QosSets,
     partitions_of,
 )
-from cpuplan.language.model.sizes import SIZES
 from cpuplan.plan import NodeClass
 
 #: The CPUs of every set of the intent, including empty sets.

@@ -14,9 +14,8 @@ from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Diagnostic, Label, diagnose, errors
 from cpuplan.diagnostics.source import At, Field, Locate, Position
 from cpuplan.language.model.base import attributes
-from cpuplan.language.model.pools import DIVIDED, IDLE, QOS_SETS, Pool
-from cpuplan.language.model.sizes import Near
-from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.pools import DIVIDED, IDLE, QOS_SETS, Near, Pool
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.language.read.pods import problem_of, problems_of, template_of
 from cpuplan.plan import NodeClass
 from cpuplan.solve.layout import SetSpec, SetSpecs, beside, is_like_host, sibling_of

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import yaml
 
-from cpuplan.base.composer import LOADER
+from cpuplan.base.yaml_values import LOADER
 
 #: An entry: the number of its document, and the keys and numbers down to it.
 Path: TypeAlias = tuple[str | int, ...]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.fleet.before import MANIFEST, MANIFESTS, is_manifest, path_of
+from cpuplan.fleet.previous import MANIFEST, MANIFESTS, is_manifest, path_of
 from cpuplan.plan import Classes
 from cpuplan.write.manifest import (
     OLD,
@@ -27,7 +27,7 @@ from cpuplan.write.manifest import (
 from cpuplan.write.tree import FILE, FOLDER, Entry, look, read, scan
 
 if TYPE_CHECKING:
-    from cpuplan.git.worktree import Tracked
+    from cpuplan.git.trees import Tracked
 
 
 class Changes(NamedTuple):
@@ -95,9 +95,9 @@ def compare(
         if path not in OLD and known.written.get(path) != digest
     }
     if edited or blocked:
-        from cpuplan.git import worktree  # most comparisons need not ask
+        from cpuplan.git import trees  # most comparisons need not ask
 
-        tracked = worktree.look(out, edited | blocked.keys())
+        tracked = trees.tracked_in(out, edited | blocked.keys())
         edited = _lost(edited, tracked, known)
         # Git has, for example, a file of another branch, whose manifest is not the merged one.
         replaceable = _replaceable(tracked, files, before)
@@ -165,11 +165,11 @@ def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) 
     foreign_files = {path for path in foreign if is_file(before, path)}
     if not foreign_files:
         return frozenset()
-    from cpuplan.git import worktree  # most folders have nothing foreign
+    from cpuplan.git import trees  # most folders have nothing foreign
 
-    of_sides = map(path_of, worktree.of_merged(out, MANIFEST, MANIFESTS))
+    of_sides = map(path_of, trees.merged_lines(out, MANIFEST, MANIFESTS))
     listed = foreign_files.intersection(of_sides)
-    tracked = worktree.look(out, listed) if listed else None
+    tracked = trees.tracked_in(out, listed) if listed else None
     return frozenset(listed & tracked.has) if tracked else frozenset()
 
 

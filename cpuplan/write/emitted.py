@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import yaml
 from yaml.resolver import Resolver
 
-from cpuplan.base.composer import LOADER
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.fits import Check, compiled
+from cpuplan.base.program import resource
 from cpuplan.base.progress import follow
-from cpuplan.base.resources import resource
+from cpuplan.base.yaml_values import LOADER
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.upstream.kubelet.config import types as kubelet_schema
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from cpuplan.base.files import Unreadable, read_regular
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
-from cpuplan.language.read.files import refusal
-from cpuplan.language.read.inputs import LOCK_PATH, Inputs
+from cpuplan.language.read.files import LOCK_PATH, Inputs, refusal
 from cpuplan.plan import NO_CLASSES, Classes
 from cpuplan.write import emitted
 from cpuplan.write.compare import Changes, compare, describe

@@ -8,8 +8,7 @@ from typing import Any
 import yaml as parser
 
 from cpuplan.language.read import yaml
-from cpuplan.language.read.documents import KINDS
-from cpuplan.language.read.schema import schema
+from cpuplan.language.read.documents import KINDS, schema
 from cpuplan.write import comments as second_reader
 from cpuplan.write.comments import (
     Block,

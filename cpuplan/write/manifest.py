@@ -11,7 +11,7 @@ from cpuplan.base.files import is_plain
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.fleet.before import (
+from cpuplan.fleet.previous import (
     CLASSES,
     FORM,
     HEAD,

@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.base.codec import Codec, CodecError
-from cpuplan.base.files import cached
+from cpuplan.base.files import cache as cached
 from cpuplan.base.program import program_digest
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import Diagnostic, errors, is_possible
 from cpuplan.diagnostics.source import Data, Field, Position, Source
-from cpuplan.language.read.files import POD_FOLDER
-from cpuplan.language.read.inputs import Inputs
+from cpuplan.language.read.files import POD_FOLDER, Inputs
 
 
 class Place(NamedTuple):
@@ -202,7 +201,7 @@ def _digest_of_values(inputs: Inputs, sources: Iterable[Source]) -> str:
 def _read(inputs: Inputs, digest: str) -> _Kept | None:
     """What is kept of these inputs under a digest; None where there is none to believe."""
     place = _place(digest)
-    if place is None or not cached.folder(inputs.root):
+    if place is None or not cached.cache_folder(inputs.root):
         return None
     data = cached.Sealed(place.parent).read(place.name, _MAX_BYTES)
     try:
@@ -228,7 +227,7 @@ def save(inputs: Inputs, record: Record, sources: Sequence[Source]) -> None:
 
 def _write(inputs: Inputs, digest: str, record: Record, named: Sequence[Named]) -> None:
     place = _place(digest)
-    if place is None or not cached.folder(inputs.root):
+    if place is None or not cached.cache_folder(inputs.root):
         return
     with suppress(CodecError, OSError):
         data = _codec().encode(_Kept(record, tuple(named)))

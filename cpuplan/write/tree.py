@@ -9,7 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from cpuplan.base.files import FLAGS, Unreadable, is_plain, read_open, read_regular, repositories
+from cpuplan.base import files
+from cpuplan.base.files import FLAGS, Unreadable, is_plain, read_open, read_regular
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 
 #: Of one file of the output folder that is compared.
@@ -66,7 +67,7 @@ def scan(root: Path) -> dict[str, Entry]:
         prefix = folders.pop()
         with os.scandir(f"{top}/{prefix}") as names:  # thousands: a Path would cost as much again
             listed = [*names]
-            nested = repositories.nested([name.name for name in listed])
+            nested = files.nested_repository([name.name for name in listed])
             if nested is not None:
                 path = f"{top}/{prefix}{nested}".rstrip("/")
                 raise CpuplanError([diagnose("CP1110", path=path)])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from cpuplan.backends.verify import daemonset
-from cpuplan.language.model.verify import Verify
+from cpuplan.language.model.rollout import Verify
 from cpuplan.node.bundle import build
 from tests.boot import base, delivering, guests, qemu
 from tests.boot.agent import containers

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from cpuplan.language.read.documents import KINDS
-from cpuplan.language.read.schema import schema
+from cpuplan.language.read.documents import KINDS, schema
 
 #: What a field of a number may hold, as it is written in YAML.
 NUMBERS = (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from cpuplan.plan.expected import stamp
+from cpuplan.plan.expected import folder
 from cpuplan.plan.expected.state import Expected
 from tests import checked
 from tests.boot import guests
@@ -39,5 +39,5 @@ def compiled(expected: Expected) -> dict[str, Content]:
         for path, file in expected.files.items()
     }
     if not expected.platform.has_pools:
-        files[stamp.PATH.lstrip("/")] = File(stamp.render(stamp.of(expected)))
+        files[folder.STAMP_PATH.lstrip("/")] = File(folder.render_stamp(folder.stamp_of(expected)))
     return files

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
-from cpuplan.base.quantity import to_bytes
+from cpuplan.base.text import quantity_bytes
 
 #: Where units find their scripts: texts of the operator's own, which are not compared.
 SCRIPTS = "/usr/local/bin/"
@@ -156,7 +156,7 @@ def plain(value: Any, key: str = "") -> Any:
         return cpu_list(value)
     if _MEMORY_KEY.search(key):
         try:
-            return to_bytes(value)
+            return quantity_bytes(value)
         except ValueError:
             return value
     return value

@@ -14,10 +14,10 @@ from typing import Any
 
 from cpuplan import importers
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.base.quantity import to_bytes
+from cpuplan.base.text import quantity_bytes
 from cpuplan.base.topology import UNKNOWN, Cpu, Topology
-from cpuplan.fleet import hardware, problem
-from cpuplan.importers.machine import Machine
+from cpuplan.fleet import hardware
+from cpuplan.importers.base import Machine
 from cpuplan.language.model.inventory import HardwareSpec, Layout
 from tests.conformance import corpus_hwloc, corpus_kubelet, corpus_lscpu, corpus_objects
 from tests.conformance.comparing import differ, grouped, judged, texts
@@ -180,12 +180,16 @@ def _compare_numa(expected: Facts, layout: Layout, topology: Topology) -> Iterat
         yield from differ(f"{what} cpus", cpus, found.cpus or CpuSet())
         if node["memory_bytes"] is not None:
             yield from differ(
-                f"{what} memory", node["memory_bytes"], found.memory and to_bytes(found.memory)
+                f"{what} memory",
+                node["memory_bytes"],
+                found.memory and quantity_bytes(found.memory),
             )
         yield from differ(f"{what} distances", tuple(node["distances"] or ()), found.distances)
         pages = {int(size) * 1024: count for size, count in node["hugepages"].items() if count}
         yield from differ(
-            f"{what} huge pages", pages, {to_bytes(size): n for size, n in found.huge_pages.items()}
+            f"{what} huge pages",
+            pages,
+            {quantity_bytes(size): n for size, n in found.huge_pages.items()},
         )
 
 
@@ -210,8 +214,8 @@ def _compare_caches(wanted: list[Facts], layout: Layout, topology: Topology) -> 
         if (cache.level, cache.type) in unmapped:
             continue
         domains = hardware.cache_domains(layout, cache)
-        ids = problem.numbers(cache.ids) if cache.ids is not None else [None] * len(domains)
-        size = cache.size and to_bytes(cache.size)
+        ids = hardware.numbers(cache.ids) if cache.ids is not None else [None] * len(domains)
+        size = cache.size and quantity_bytes(cache.size)
         found |= {
             (cache.level, cache.type, size, label, str(cpus))
             for cpus, label in zip(domains, ids, strict=True)
@@ -228,7 +232,9 @@ def _compare_facts(
         yield from differ("boot arguments", expected["cmdline"].strip(), machine.boot_arguments)
     sizes = sorted(int(size) * 1024 for size in expected["hugepages"])
     if whole and sizes:
-        yield from differ("huge page sizes", sizes, sorted(map(to_bytes, spec.huge_page_sizes)))
+        yield from differ(
+            "huge page sizes", sizes, sorted(map(quantity_bytes, spec.huge_page_sizes))
+        )
     wanted = {
         pci["address"]: pci
         for pci in expected["pci"]

@@ -14,10 +14,10 @@ from xml.etree import ElementTree
 
 from cpuplan import importers
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.base.quantity import to_bytes
+from cpuplan.base.text import quantity_bytes
 from cpuplan.base.topology import UNKNOWN, Topology
-from cpuplan.fleet import hardware, problem
-from cpuplan.importers.machine import Machine
+from cpuplan.fleet import hardware
+from cpuplan.importers.base import Machine
 from cpuplan.language.model.inventory import HardwareSpec, Layout
 from tests.conformance.comparing import differ, grouped, texts
 from tests.conformance.round_trip import read_machine
@@ -168,7 +168,7 @@ def _check_numa(
         node, truth = nodes[number], kernel[number]
         memory = truth["memory_bytes"] if b"local_memory=" in data else None
         yield from differ(
-            f"node {number} memory", memory, to_bytes(node.memory) if node.memory else None
+            f"node {number} memory", memory, quantity_bytes(node.memory) if node.memory else None
         )
         pages = {
             int(size) * 1024: count for size, count in truth.get("hugepages", {}).items() if count
@@ -176,7 +176,9 @@ def _check_numa(
         if "hugepages" in truth:
             wanted = pages if b"<page_type" in data else {}
             yield from differ(
-                f"node {number} pages", wanted, {to_bytes(s): n for s, n in node.huge_pages.items()}
+                f"node {number} pages",
+                wanted,
+                {quantity_bytes(s): n for s, n in node.huge_pages.items()},
             )
         yield from differ(
             f"node {number} distances", _row(truth, kernel, nodes, data), node.distances
@@ -202,10 +204,10 @@ def _check_caches(
     found: Caches = {}
     for cache in layout.caches:
         domains = hardware.cache_domains(layout, cache)
-        ids = problem.numbers(cache.ids) if cache.ids is not None else [None] * len(domains)
+        ids = hardware.numbers(cache.ids) if cache.ids is not None else [None] * len(domains)
         for cpus, label in zip(domains, ids, strict=True):
             found[cache.level, cache.type, str(cpus)] = (
-                to_bytes(cache.size) if cache.size else None,
+                quantity_bytes(cache.size) if cache.size else None,
                 label,
             )
     if "l3" in view:

@@ -12,7 +12,7 @@ from typing import Any
 from cpuplan import importers
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import UNKNOWN, Topology
-from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
+from cpuplan.fleet.hardware import UNCORE_LEVEL
 from cpuplan.importers.base import Imported
 from cpuplan.language.model.inventory import HardwareSpec
 from tests.conformance.comparing import differ, grouped

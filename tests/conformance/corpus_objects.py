@@ -11,10 +11,8 @@ from typing import Any
 
 from cpuplan import importers
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.importers import join
-from cpuplan.importers.base import Imported
-from cpuplan.importers.machine import Machine, NumaFacts
-from cpuplan.importers.objects import reader as objects
+from cpuplan.importers import join, objects
+from cpuplan.importers.base import Imported, Machine, NumaFacts
 from tests.conformance.comparing import differ, grouped, texts
 from tests.conformance.round_trip import read_machine
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, union
-from cpuplan.importers.machine import Machine
+from cpuplan.importers.base import Machine
 
 #: The creator's flags, and `cpuplan propose`'s. A word that is not here is passed on as it is.
 FLAGS = {

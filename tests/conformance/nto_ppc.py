@@ -23,12 +23,11 @@ from cpuplan.cli.commands import propose as command
 from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.fleet import classes as fleet
 from cpuplan.importers import documents as imported_documents
-from cpuplan.importers.machine import Machine
+from cpuplan.importers.base import Machine
 from cpuplan.language.read import documents
 from cpuplan.language.read.yaml import parse
-from cpuplan.profiles.propose import listing
-from cpuplan.profiles.propose.dump import Dump
-from cpuplan.profiles.propose.members import members
+from cpuplan.profiles.propose import cluster
+from cpuplan.profiles.propose.cluster import Dump, members
 from cpuplan.profiles.propose.proposal import propose
 from tests.conformance import creator
 from tests.conformance.comparing import judged
@@ -245,7 +244,7 @@ class _Inventory:
 def _judge_list(info: Path, dump: Dump) -> Iterator[str]:
     """What `--list` tells beside the creator's `info`, of nodes of which that has all CPUs."""
     told = yaml.load(info.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    found = listing.pools(dump)
+    found = cluster.listed_pools(dump)
     if told["exit_code"] != 0:
         return
     theirs = {

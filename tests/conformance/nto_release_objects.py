@@ -15,11 +15,11 @@ from cpuplan.backends import configure
 from cpuplan.backends.openshift import objects as predicted
 from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, errors
-from cpuplan.fleet import assumed
+from cpuplan.fleet import synthetic
 from cpuplan.language.model.intent import IntentSpec
 from cpuplan.pipeline.perclass.unit import check_node
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.profiles import project
+from cpuplan.profiles import loading
 from cpuplan.solve import solver
 from tests.conformance import boot_arguments, contents, meaning
 from tests.conformance.nto_render import SENSIBLE
@@ -140,14 +140,14 @@ def _known(folder: Path, profile: Line, release: str) -> Line:
 
 
 def _compile(profile: Line, facts: list[Line], case: Line, tuned: str) -> Compiled:
-    documents, problems = project.from_texts(_texts(profile, facts))
+    documents, problems = loading.from_texts(_texts(profile, facts))
     if refused := errors(problems):
         return Compiled({}, refused)
     (document,) = documents.of_kind("Intent")
     spec = by_profile(document.spec, tuned)
     plans = {
         platform: configure(
-            assumed.plan(
+            synthetic.plan(
                 document.name,
                 spec,
                 architecture=architecture,
@@ -186,7 +186,7 @@ def judge_webhook(path: Path, line: Line) -> Iterator[str]:
     case = _cases(path.parent.parent)[line["id"]]
     known = _known(path.parent.parent, case["profile"], line["release"])
     facts = _facts(case, line["release"], gate=True)
-    _, problems = project.from_texts(_texts(known, facts))
+    _, problems = loading.from_texts(_texts(known, facts))
     yield from webhook_failures(line["webhook"], errors(problems))
 
 

@@ -9,7 +9,7 @@ import yaml
 from cpuplan.components import mixedcpus
 from cpuplan.diagnostics import errors
 from cpuplan.platforms import versions
-from cpuplan.profiles import crd_fields, project
+from cpuplan.profiles import loading, model
 from cpuplan.profiles.model import PerformanceProfileSpec
 from tests.conformance.nto_release_objects import webhook_failures
 
@@ -40,7 +40,7 @@ def _webhook(release: str, verdict: Line) -> Judge:
         folder = path.parents[2] / line["input"]
         expected = yaml.safe_load((folder / "expected.yaml").read_text(encoding="utf-8"))
         others = sorted(set(folder.glob("*.yaml")) - {folder / "expected.yaml"})
-        _, found = project.read(folder, others, lambda: release)
+        _, found = loading.read(folder, others, lambda: release)
         refused = [
             each
             for each in errors(found)
@@ -104,7 +104,7 @@ def _lacking(name: str, release: str) -> list[tuple[str, ...]]:
         for key in parents:
             at = at.setdefault(key, {})
         at[last] = _VALUES[name]
-    return list(crd_fields.lacking(PerformanceProfileSpec.model_validate(spec), release))
+    return list(model.unsupported_fields(PerformanceProfileSpec.model_validate(spec), release))
 
 
 def _releases() -> list[str]:

@@ -17,17 +17,18 @@ import yaml
 
 from cpuplan.backends import configure, openshift
 from cpuplan.backends.openshift import objects as of_openshift
-from cpuplan.base.quantity import to_bytes
+from cpuplan.base.text import quantity_bytes
 from cpuplan.base.topology import NumaNodeFacts, Topology
 from cpuplan.components import hugepages
 from cpuplan.components.openshift import machineconfig, pool
 from cpuplan.diagnostics import Diagnostic, errors
-from cpuplan.fleet import assumed, cluster
+from cpuplan.fleet import openshift as cluster
+from cpuplan.fleet import synthetic
 from cpuplan.language.model.intent import IntentSpec
 from cpuplan.language.read.documents import Document
 from cpuplan.pipeline.perclass.unit import check_node
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.profiles import project
+from cpuplan.profiles import loading
 from cpuplan.solve import solver
 from tests.conformance import boot_arguments, meaning
 from tests.conformance.comparing import judged
@@ -204,7 +205,7 @@ def _compile_all(case: Path, numa_nodes: int = 1) -> list[Compiled]:
     Raises RefusedError with the diagnostics of cpuplan where it refuses the input.
     """
     files = [path for path in sorted((case / "input").rglob("*")) if path.is_file()]
-    documents, found = project.read(case / "input", files)
+    documents, found = loading.read(case / "input", files)
     _stop_at(found)
     intents = documents.of_kind("Intent")
     active = [document for document in intents if not document.spec.paused]
@@ -234,7 +235,9 @@ def _compile(document: Document, numa_nodes: int) -> Compiled:
 
 def _assumed(document: Document, architecture: str, vendor: str, model: int | None) -> NodePlan:
     spec: IntentSpec = document.spec
-    return assumed.plan(document.name, spec, architecture=architecture, vendor=vendor, model=model)
+    return synthetic.plan(
+        document.name, spec, architecture=architecture, vendor=vendor, model=model
+    )
 
 
 def _spread(plan: NodePlan, numa_nodes: int) -> NodePlan:
@@ -306,7 +309,7 @@ def _without_nodes(item: dict[str, Any]) -> dict[str, Any]:
     item = deepcopy(item)
     configuration = item["spec"]["kubeletConfig"]
     amounts = [entry["limits"]["memory"] for entry in configuration["reservedMemory"]]
-    configuration["reservedMemory"] = sum(map(to_bytes, amounts))
+    configuration["reservedMemory"] = sum(map(quantity_bytes, amounts))
     return item
 
 

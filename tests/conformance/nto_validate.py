@@ -17,7 +17,7 @@ from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.diagnostics.codes import profiles
 from cpuplan.diagnostics.source import Position
 from cpuplan.language.read import yaml as reader
-from cpuplan.profiles import project
+from cpuplan.profiles import loading
 from tests.conformance.comparing import judged
 
 VECTORS = Path(__file__).parents[2].parent / "shared" / "vectors" / "nto" / "validate"
@@ -49,7 +49,7 @@ def _failures(case: Path) -> Iterator[str]:
         case / "profile.yaml",
         *sorted(set(case.glob("*.yaml")) - {case / "profile.yaml", case / "expected.yaml"}),
     ]
-    _, found = project.read(case, files)
+    _, found = loading.read(case, files)
     # Of profiles that are in the cluster already, the operator looks at nothing but their node
     # selectors.
     refused = [

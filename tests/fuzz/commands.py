@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from cpuplan import pipeline
-from cpuplan.base.files.cached import Sealed
+from cpuplan.base.files.cache import Sealed
 from cpuplan.cli.main import run
-from cpuplan.fleet.before import MANIFEST
+from cpuplan.fleet.previous import MANIFEST
 from cpuplan.language.read import yaml
-from cpuplan.language.read.inputs import LOCK_PATH
+from cpuplan.language.read.files import LOCK_PATH
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import planned
 from cpuplan.upstream.kubernetes.pod import read_pod

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from cpuplan.language.read.inputs import LOCK_PATH
+from cpuplan.language.read.files import LOCK_PATH
 from tests.fuzz import commands, seeds, wholes
 from tests.fuzz.commands import NODE, ends
 from tests.fuzz.limits import bounded

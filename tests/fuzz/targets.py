@@ -17,7 +17,7 @@ from cpuplan.backends import base, configure, openshift
 from cpuplan.base.cpuset import MAX_CPU, CpuSet, CpuSetError
 from cpuplan.base.emit import to_yaml
 from cpuplan.diagnostics import Diagnostic, errors
-from cpuplan.fleet import assumed, hardware
+from cpuplan.fleet import hardware, synthetic
 from cpuplan.importers import documents, formats
 from cpuplan.language.read import documents as read_documents
 from cpuplan.language.read import yaml
@@ -198,7 +198,9 @@ def profiles(data: bytes) -> None:
         assert not again, again
         assert parsed.of_kind("Intent")[0].spec == document.spec
         for architecture in ("x86_64", "aarch64", ""):
-            plan = configure(assumed.plan(document.name, document.spec, architecture=architecture))
+            plan = configure(
+                synthetic.plan(document.name, document.spec, architecture=architecture)
+            )
             problems += (against := check_node(plan, lambda _: None))
             if not errors(against):
                 for manifest in openshift.manifests(plan):

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import yaml
 
-from cpuplan.base.printable import printable
+from cpuplan.base.text import printable
 from tests.injection.payloads import BENIGN
 
 #: Never in anything that is printed or written.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cpuplan.check.host import check
 from cpuplan.check.subject import nowhere
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from cpuplan.plan.expected.state import Expected
 from tests.mutation.image import Content, Image
 

@@ -10,8 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.base.files import Outside, Special, TooLarge, Unreadable, listing, read_regular
-from cpuplan.base.files.listing import Listing, list_files
+from cpuplan.base import files
+from cpuplan.base.files import (
+    Listing,
+    Outside,
+    Special,
+    TooLarge,
+    Unreadable,
+    list_files,
+    read_regular,
+)
 from tests.unprivileged import unprivileged
 
 
@@ -249,7 +257,7 @@ def test_special_files_and_names(root: Path) -> None:
 def test_too_many_files(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert said(root, list_files(root, within=root, limit=1)) == {".": "it has more than 1 files"}
     assert not list_files(root, within=root, limit=2).problems
-    monkeypatch.setattr(listing, "MAX_NAMES", 3)
+    monkeypatch.setattr(files, "MAX_NAMES", 3)
     assert said(root, list_files(root, within=root)) == {".": "it has more than 3 names"}
 
 

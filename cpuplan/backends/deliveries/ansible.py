@@ -13,7 +13,7 @@ from cpuplan.backends import rollouts
 from cpuplan.backends.base import NodeFile, NodeTree, to_file
 from cpuplan.backends.deliveries import script
 from cpuplan.base.emit import to_yaml
-from cpuplan.base.resources import resource
+from cpuplan.base.program import resource
 from cpuplan.plan import NodeClass
 
 FOLDER = "ansible"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.backends.base import Files, Key
 from cpuplan.backends.openshift import objects
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_json
 from cpuplan.components import kubelet
 from cpuplan.components.derived import RENDERED
@@ -37,7 +37,9 @@ def kept_objects(plan: ConfiguredPlan, kind: str) -> list[dict[str, Any]]:
     for path, data in sorted(_files(plan).items()):
         name = path.rpartition("/")[2]
         if kind.lower() in name and any(folder in path for folder in _FOLDERS):
-            found += [item for item in yaml11.load(data.decode()) if item["kind"] == kind]
+            found += [
+                item for item in yaml_values.load_yaml11(data.decode()) if item["kind"] == kind
+            ]
     return found
 
 

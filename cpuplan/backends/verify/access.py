@@ -5,8 +5,8 @@ from typing import Any
 
 from cpuplan.backends.verify import objects
 from cpuplan.components import admission, mixedcpus
-from cpuplan.fleet.verification import AGENT
-from cpuplan.language.model.verify import Verify
+from cpuplan.fleet.class_names import AGENT
+from cpuplan.language.model.rollout import Verify
 from cpuplan.plan import NodePlan
 from cpuplan.platforms import versions
 

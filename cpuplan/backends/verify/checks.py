@@ -7,7 +7,7 @@ from cpuplan.backends.verify import access, daemonset, job, objects
 from cpuplan.components import admission
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.language.model.verify import Verify
+from cpuplan.language.model.rollout import Verify
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.platforms import versions
 

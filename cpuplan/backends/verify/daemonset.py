@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from cpuplan.backends.verify import access, objects
 from cpuplan.components import admission
 from cpuplan.components.host import interrupts
-from cpuplan.language.model.verify import Verify
+from cpuplan.language.model.rollout import Verify
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.platforms import versions
 

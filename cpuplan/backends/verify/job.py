@@ -6,7 +6,7 @@ from typing import Any
 
 from cpuplan.backends.base import Files
 from cpuplan.backends.verify import access, objects
-from cpuplan.language.model.verify import Verify
+from cpuplan.language.model.rollout import Verify
 from cpuplan.plan import NodePlan
 from cpuplan.plan.expected.state import FOLDER
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cpuplan.backends.verify import objects
 from cpuplan.base.text import counted
-from cpuplan.language.model.verify import Prometheus, Verify
+from cpuplan.language.model.rollout import Prometheus, Verify
 from cpuplan.plan import NodePlan
 
 API = "monitoring.coreos.com/v1"

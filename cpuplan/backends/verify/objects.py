@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuplan.backends.base import MAY_BE_MISSING, SYNC_OPTIONS, Manifest, metadata
-from cpuplan.fleet import verification
-from cpuplan.fleet.verification import AGENT
-from cpuplan.language.model.verify import Verify
+from cpuplan.fleet import class_names
+from cpuplan.fleet.class_names import AGENT
+from cpuplan.language.model.rollout import Verify
 from cpuplan.plan import NodePlan
 
 #: After everything else: nothing waits for an agent that waits for its node.
@@ -31,7 +31,7 @@ def manifest(data: dict[str, Any]) -> Manifest:
 
 def agent(plan: NodePlan) -> str:
     """The name of a class's objects."""
-    return verification.agent(plan.node_class.name)
+    return class_names.agent_name(plan.node_class.name)
 
 
 def selector(plan: NodePlan) -> dict[str, str]:

@@ -6,8 +6,16 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from cpuplan.base.files import FLAGS, TooLarge, TooMany, Unreadable, check_kind, check_size, tar
-from cpuplan.base.files.packed import kind_of_stream, unpacked
+from cpuplan.base.files import (
+    FLAGS,
+    TooLarge,
+    TooMany,
+    Unreadable,
+    archives,
+    check_kind,
+    check_size,
+)
+from cpuplan.base.files.archives import kind_of_stream, unpacked
 from cpuplan.base.roots.members import Member, members
 from cpuplan.base.roots.reader import Limits, Status, absent
 from cpuplan.base.roots.tree import Tree
@@ -21,7 +29,7 @@ _KINDS = {
     b"4": stat.S_IFBLK,
     b"5": stat.S_IFDIR,
     b"6": stat.S_IFIFO,
-    **dict.fromkeys(tar.FILES, stat.S_IFREG),
+    **dict.fromkeys(archives.FILE_TYPES, stat.S_IFREG),
 }
 
 
@@ -82,13 +90,13 @@ class Index:
         return True
 
     def _add(self, member: Member) -> None:
-        path, header = tar.inside(member.name), member.header
+        path, header = archives.path_inside(member.name), member.header
         if path is None:
-            is_long = len(member.name) > tar.MAX_NAME
+            is_long = len(member.name) > archives.MAX_NAME
             reason = "a name that is too long" if is_long else "a name that leads out of it"
             self._note(reason, member.name)
         elif path and header.kind == b"1":
-            self.entries[path] = self._linked(path, tar.inside(member.target))
+            self.entries[path] = self._linked(path, archives.path_inside(member.target))
         elif path:
             self.entries[path] = self._entry(member)
 
@@ -106,9 +114,9 @@ class Index:
     def _entry(self, member: Member) -> Entry:
         header = member.header
         kind = _KINDS.get(header.kind)
-        if header.kind in tar.FILES and member.name.endswith("/"):
+        if header.kind in archives.FILE_TYPES and member.name.endswith("/"):
             kind = stat.S_IFDIR
-        if header.kind in tar.SPECIAL:
+        if header.kind in archives.SPECIAL_TYPES:
             self._note("a device or pipe", member.name)
         elif kind is None:
             sparse = header.kind == b"S"
@@ -148,7 +156,7 @@ def _problem(member: Member, limit: int) -> Unreadable | None:
         return Unreadable("it is a sparse file")
     if header.kind not in _KINDS:
         return Unreadable(f"it is a member of type {header.kind.decode('latin-1')!r}")
-    if member.body is not None or header.kind not in tar.FILES:
+    if member.body is not None or header.kind not in archives.FILE_TYPES:
         return None
     if header.size > limit:
         return TooMany(limit, "bytes", errno.EFBIG)

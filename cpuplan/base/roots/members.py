@@ -4,7 +4,7 @@ import errno
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from cpuplan.base.files import TooLarge, TooMany, Unreadable, tar
+from cpuplan.base.files import TooLarge, TooMany, Unreadable, archives
 
 #: Records of extended headers, of all members.
 MAX_RECORDS = 2_000_000
@@ -14,7 +14,7 @@ class Member(NamedTuple):
     """One member, as its header says; `body` is None where it is not wanted."""
 
     name: str
-    header: tar.Header
+    header: archives.Header
     target: str
     body: bytes | None
 
@@ -32,12 +32,12 @@ def members(
     stream = _Stream(pieces, limit)
     extensions = _Extensions()
     last, count = "", 0
-    while (block := stream.take(tar.BLOCK)).strip(b"\0"):
+    while (block := stream.take(archives.BLOCK)).strip(b"\0"):
         at = stream.at - len(block)
         header = _header(block, last, at, checked=plain or not count)
         count += 1
-        if count > tar.MAX_MEMBERS:
-            raise TooMany(tar.MAX_MEMBERS, "members")
+        if count > archives.MAX_MEMBERS:
+            raise TooMany(archives.MAX_MEMBERS, "members")
         if header.kind in b"LKx":
             extensions.add(header, stream, at)
             continue
@@ -52,25 +52,29 @@ def members(
             extensions.name = extensions.target = ""
     if not count:
         raise Unreadable("it is not a tar archive")
-    if len(block) < tar.BLOCK:
+    if len(block) < archives.BLOCK:
         raise _cut_after(last)
     if not plain:
         stream.drain()
 
 
-def _header(block: bytes, last: str, at: int, *, checked: bool) -> tar.Header:
+def _header(block: bytes, last: str, at: int, *, checked: bool) -> archives.Header:
     """The header at byte `at`; `last` is the member before it."""
-    if len(block) < tar.BLOCK:
+    if len(block) < archives.BLOCK:
         raise _cut_after(last) if last else Unreadable("it is not a tar archive")
-    header = tar.header(block)
-    if header.size < 0 or not header.name or (checked and not tar.is_sum(block, header.checksum)):
-        where = f"the header after {tar.clipped(last)}, at byte {at:,}, is damaged"
+    header = archives.read_header(block)
+    if (
+        header.size < 0
+        or not header.name
+        or (checked and not archives.is_sum(block, header.checksum))
+    ):
+        where = f"the header after {archives.clipped(last)}, at byte {at:,}, is damaged"
         raise Unreadable(where if at else "it is not a tar archive")
     return header
 
 
 def _cut_after(last: str) -> Unreadable:
-    return Unreadable(f"it is cut short after {tar.clipped(last)}")
+    return Unreadable(f"it is cut short after {archives.clipped(last)}")
 
 
 class _Extensions:
@@ -80,19 +84,19 @@ class _Extensions:
         self.name = self.target = ""
         self._bytes = self._records = 0
 
-    def add(self, header: tar.Header, stream: "_Stream", at: int) -> None:
+    def add(self, header: archives.Header, stream: "_Stream", at: int) -> None:
         """Read the header's bytes; it stands at byte `at`."""
         self._bytes += header.size
-        if self._bytes > tar.MAX_EXTENSIONS:
-            raise TooMany(tar.MAX_EXTENSIONS, "bytes of long names and extended headers")
-        if header.size > tar.MAX_EXTENSION:
+        if self._bytes > archives.MAX_EXTENSIONS:
+            raise TooMany(archives.MAX_EXTENSIONS, "bytes of long names and extended headers")
+        if header.size > archives.MAX_EXTENSION:
             problem = f"of {header.size:,} bytes, at byte {at:,}, is not a header"
             raise Unreadable(f"an extended header {problem}")
         body = stream.body(header.size, "an extended header")
         if header.kind == b"L":
-            self.name = tar.long_text(body)
+            self.name = archives.long_text(body)
         elif header.kind == b"K":
-            self.target = tar.long_text(body)
+            self.target = archives.long_text(body)
         else:
             records = self._read(body)
             self.name = records.get("path", self.name)
@@ -102,7 +106,7 @@ class _Extensions:
         """The records of an extended header of pax."""
         records = {}
         try:
-            for key, value in tar.records(body):
+            for key, value in archives.pax_records(body):
                 self._records += 1
                 if self._records > MAX_RECORDS:
                     raise TooMany(MAX_RECORDS, "records in extended headers")
@@ -142,7 +146,7 @@ class _Stream:
 
     def body(self, size: int, name: str) -> bytes:
         """A member's bytes, without the rest of their last block."""
-        padded = size + -size % tar.BLOCK
+        padded = size + -size % archives.BLOCK
         taken = self.take(padded)
         if len(taken) < size:
             raise _cut_in(name, size)
@@ -150,7 +154,7 @@ class _Stream:
 
     def skip(self, size: int, name: str) -> None:
         """Pass over a member's bytes, without keeping them."""
-        missing = self._at + size + -size % tar.BLOCK - len(self._data)
+        missing = self._at + size + -size % archives.BLOCK - len(self._data)
         while missing > 0:
             if not self._next():
                 raise _cut_in(name, size)
@@ -161,8 +165,8 @@ class _Stream:
         """Pass over GNU tar's map of a sparse file; each block tells whether there is a next."""
         more = block[482]
         while more:
-            block = self.take(tar.BLOCK)
-            more = len(block) == tar.BLOCK and block[504]
+            block = self.take(archives.BLOCK)
+            more = len(block) == archives.BLOCK and block[504]
 
     def drain(self) -> None:
         """Pass over all that is left."""
@@ -187,5 +191,5 @@ class _Stream:
 
 
 def _cut_in(name: str, size: int) -> Unreadable:
-    problem = f"it is cut short in {tar.clipped(name)}, which has {size:,} bytes"
+    problem = f"it is cut short in {archives.clipped(name)}, which has {size:,} bytes"
     return Unreadable(problem, errno.EIO)

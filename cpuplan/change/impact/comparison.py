@@ -20,7 +20,7 @@ from cpuplan.change.impact.changes import (
 from cpuplan.change.impact.impact import Impact, Step, worst
 from cpuplan.change.impact.rules import inputs
 from cpuplan.change.impact.snapshot import Pair, Snapshot, is_object
-from cpuplan.fleet.before import CLASSES, Key
+from cpuplan.fleet.previous import CLASSES, Key
 from cpuplan.pipeline import Project
 from cpuplan.plan import ConfiguredPlan, NodePlan, Plan
 from cpuplan.plan.expected.state import FOLDER as STATES

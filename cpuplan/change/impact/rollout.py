@@ -14,7 +14,7 @@ from cpuplan.components.dra import driver
 from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.fleet.before import Key
+from cpuplan.fleet.previous import Key
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate import comparison, mechanisms

@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
-from cpuplan.base.files import Unreadable, read_regular
-from cpuplan.base.files.listing import list_files
+from cpuplan.base.files import Unreadable, list_files, read_regular
 from cpuplan.base.fits import Form, Schema, misfit
 from cpuplan.base.foreign import ForeignError, read_json
+from cpuplan.base.program import resource
 from cpuplan.base.progress import stage
-from cpuplan.base.resources import resource
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.fleet.before import CLASSES, VERSION, Key, is_manifest, path_of
+from cpuplan.fleet.previous import CLASSES, VERSION, Key, is_manifest, path_of
 from cpuplan.language.read import yaml
 from cpuplan.language.read.files import refusal
 from cpuplan.plan.expected.state import FOLDER as STATES

@@ -10,8 +10,8 @@ from cpuplan.base.topology import Topology
 from cpuplan.change.restore import full_machine, reductions
 from cpuplan.change.restore.full_machine import FullMachine, UnknownError, by_label, dies, parts
 from cpuplan.change.restore.reductions import Planned
-from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
-from cpuplan.importers.machine import CacheFacts, KubeletFiles, Machine, NumaFacts
+from cpuplan.fleet.hardware import UNCORE_LEVEL
+from cpuplan.importers.base import CacheFacts, KubeletFiles, Machine, NumaFacts
 
 
 def restored_caches(machine: Machine, online: CpuSet, whole: FullMachine) -> Iterator[CacheFacts]:

@@ -5,11 +5,11 @@ from itertools import product
 from typing import NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, CpuSet
-from cpuplan.base.quantity import to_bytes
+from cpuplan.base.text import quantity_bytes
 from cpuplan.base.topology import Topology
 from cpuplan.change.restore import reductions
-from cpuplan.fleet import hardware, problem, regular
-from cpuplan.importers.machine import CacheFacts, Machine
+from cpuplan.fleet import hardware
+from cpuplan.importers.base import CacheFacts, Machine
 from cpuplan.language.model.inventory import HardwareSpec, Numbering, Regular
 
 _L3 = 3
@@ -39,10 +39,10 @@ def of_inventory(name: str, spec: HardwareSpec | None) -> FullMachine | None:
 def _caches(spec: HardwareSpec) -> Iterator[CacheFacts]:
     for cache in spec.topology.caches if spec.topology else ():
         assert spec.topology is not None  # noqa: S101 - it has caches
-        size = to_bytes(cache.size) if cache.size else None
+        size = quantity_bytes(cache.size) if cache.size else None
         domains = hardware.cache_domains(spec.topology, cache)
         ids: Iterable[int | None] = (
-            problem.numbers(cache.ids) if cache.ids else [None] * len(domains)
+            hardware.numbers(cache.ids) if cache.ids else [None] * len(domains)
         )
         for cpus, identity in zip(domains, ids, strict=True):
             yield CacheFacts(cache.level, cache.type, size, identity, cpus)
@@ -103,7 +103,7 @@ def by_numbering(machine: Machine) -> FullMachine | None:
     """
     fitting: dict[Hashable, Topology] = {}
     for candidate in _candidates(machine):
-        topology = regular.number(candidate, EMPTY, machine.architecture)
+        topology = hardware.number_regular(candidate, EMPTY, machine.architecture)
         if agrees(topology, machine) and _fits_smt(topology, machine):
             fitting.setdefault(_places(topology), topology)
     if len(fitting) != 1:

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.naming import fold_names
 from cpuplan.base.progress import stage
 from cpuplan.change.restore import cpus, reductions
 from cpuplan.change.restore.reductions import Planned
 from cpuplan.fleet import hardware
-from cpuplan.importers.base import Imported
-from cpuplan.importers.documents.differences import MEMORY_TOLERANCE, same_memory
-from cpuplan.importers.machine import Machine, NumaFacts
+from cpuplan.importers.base import Imported, Machine, NumaFacts
+from cpuplan.importers.documents.kinds import MEMORY_TOLERANCE, same_memory
 
 #: Memory below 4 GiB of which devices have addresses: `mem=` counts them.
 _HOLE = 4 * 1024**3

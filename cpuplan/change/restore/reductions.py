@@ -12,7 +12,7 @@ from cpuplan.components import cmdline, hugepages
 from cpuplan.fleet import groups
 from cpuplan.fleet.lock import Starts
 from cpuplan.importers.base import Node
-from cpuplan.importers.documents.nodes import cluster_of
+from cpuplan.importers.documents import cluster_of
 from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.plan import NodeClass
 
@@ -172,7 +172,7 @@ def read(root: Path) -> Plans:
     }
     nodes = {
         (group.cluster, name): Planned(group.hardware, specs.get(group.hardware))
-        for group in groups.build(project.documents, [])
+        for group in groups.build_groups(project.documents, [])
         for name in group.names
     }
     known_layouts = pipeline.starts(project)

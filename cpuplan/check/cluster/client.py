@@ -16,8 +16,8 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlencode
 
+from cpuplan.base import served
 from cpuplan.base.foreign import ForeignError, load
-from cpuplan.base.served import deadline
 from cpuplan.check.cluster.reading import LIMITS, AnswerError, Path, UnreachableError, too_large
 
 #: Seconds for one answer unless told otherwise: the API server's own limit is 60.
@@ -78,12 +78,12 @@ class Client:
         from urllib3.exceptions import HTTPError
 
         address = f"{self.server}{path}" + (f"?{urlencode(query)}" if query else "")
-        with deadline.within(self._seconds), _heard():  # urllib3 tells of each attempt
+        with served.within(self._seconds), _heard():  # urllib3 tells of each attempt
             try:
                 return self._asked(address)
             except (HTTPError, OSError, ValueError) as error:
                 problem = f"there was no whole answer for {path} within {self._seconds:g} s"
-                told = problem if deadline.is_over() else self._without_credentials(_problem(error))
+                told = problem if served.is_over() else self._without_credentials(_problem(error))
                 raise UnreachableError(told) from error
 
     def _asked(self, address: str) -> Mapping[str, Any]:
@@ -92,7 +92,7 @@ class Client:
             address,
             headers=self._headers(),
             retries=_stale(),
-            timeout=deadline.left(),
+            timeout=served.left(),
             redirect=False,
             preload_content=False,
         )
@@ -197,7 +197,7 @@ def _in_time(call: Callable[[], Any]) -> Any:
         except Exception as error:  # told below, in the thread that asked
             problems.append(error)
 
-    seconds = min(deadline.left_or(_CREDENTIALS), _CREDENTIALS)
+    seconds = min(served.left_or(_CREDENTIALS), _CREDENTIALS)
     # A thread that does not end is left behind: it ends with this process.
     thread = Thread(target=run, daemon=True)
     thread.start()

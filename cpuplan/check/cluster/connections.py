@@ -6,13 +6,13 @@ from typing import Any
 from urllib3 import PoolManager, ProxyManager
 from urllib3.connection import HTTPConnection
 
-from cpuplan.base.served import deadline
+from cpuplan.base import served
 
 
 class _Timed:
     """A connection whose answers are read by the deadline, also that of a proxy on the way."""
 
-    response_class = deadline.Response
+    response_class = served.Response
 
 
 class _Direct(_Timed):
@@ -24,7 +24,7 @@ class _Direct(_Timed):
 
     def _new_conn(self) -> socket.socket:
         options = self.socket_options or ()
-        return deadline.connect((self.host, self.port), options=options)
+        return served.connect((self.host, self.port), options=options)
 
 
 def timed(manager: Any) -> Any:

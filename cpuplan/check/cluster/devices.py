@@ -12,7 +12,7 @@ from cpuplan.components.dra import driver, slices
 from cpuplan.components.dra.names import CLASS_LABEL
 from cpuplan.diagnostics.source import Field
 from cpuplan.language.read.pods import value_of
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.simulate.files.objects import Object
 from cpuplan.upstream.dra.api import CAPACITY, CPU_ID, DRIVER
 from cpuplan.upstream.kubernetes.errors import KubeletError

@@ -17,7 +17,7 @@ from cpuplan.components.published import koordlet, nrt
 from cpuplan.components.published.document import ANNOTATIONS
 from cpuplan.diagnostics.source import Field
 from cpuplan.language.read.pods import value_of
-from cpuplan.plan.expected.answer import Answer, Heals, Verdict
+from cpuplan.plan.expected.evidence import Answer, Heals, Verdict
 from cpuplan.plan.setting import Setting
 from cpuplan.simulate.files.koordinator_pods import pod_problems
 from cpuplan.simulate.files.objects import NRT, Object

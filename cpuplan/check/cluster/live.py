@@ -18,8 +18,7 @@ from cpuplan.components.published.document import VERSION
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.language.read.pods import value_of
-from cpuplan.plan.expected.answer import Answer
-from cpuplan.plan.expected.evidence import SOMETHING, Threshold, is_verified
+from cpuplan.plan.expected.evidence import SOMETHING, Answer, Threshold, is_verified
 from cpuplan.plan.expected.objects import Compiled
 from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate.files.objects import Object

@@ -18,7 +18,7 @@ from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.diagnostics import Reason
 from cpuplan.diagnostics.source import Field
 from cpuplan.language.read.pods import value_of
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.simulate.files.objects import Object
 from cpuplan.upstream.mco.common import McoError
 from cpuplan.upstream.mco.ignition.url import contents

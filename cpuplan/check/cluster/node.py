@@ -9,7 +9,7 @@ from cpuplan.components.published import nrt
 from cpuplan.components.published.amounts import ALLOCATABLE, AMOUNTS, CAPACITY, KEPT, SHARED_CPUS
 from cpuplan.diagnostics import Reason
 from cpuplan.language.read.pods import value_of
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.simulate.files.objects import Object
 from cpuplan.upstream.koordinator.extension import constants
 from cpuplan.upstream.kubernetes.errors import KubeletError

@@ -6,7 +6,7 @@ Also what is known of objects that were not read: absent, or unknown.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from cpuplan.base.served.json import (
+from cpuplan.base.served import (
     AMOUNT,
     FLAG,
     MAPPING,
@@ -23,7 +23,7 @@ from cpuplan.check.subject import Statements, name, origin
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.diagnostics.source import Field, Locate, Position
 from cpuplan.language.read.pods import value_of
-from cpuplan.plan.expected.answer import Answer, Heals, Verdict
+from cpuplan.plan.expected.evidence import Answer, Heals, Verdict
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting
 from cpuplan.simulate.files.objects import Object

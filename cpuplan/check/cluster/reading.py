@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
+from cpuplan.base import served
 from cpuplan.base.foreign import ForeignError, Limits, load, measure
-from cpuplan.base.served import deadline
 from cpuplan.check.cluster.objects import KINDS, Key, Kind, Objects, plural_of, problem_in
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
@@ -341,7 +341,7 @@ class Reader:
                 if error.status not in _BUSY or pause > self._patience:
                     raise
             self._patience -= pause
-            self._pause(min(pause, deadline.left_or(pause)))
+            self._pause(min(pause, served.left_or(pause)))
         return ask()
 
 

@@ -12,10 +12,9 @@ from cpuplan.check.cluster.node import amounts
 from cpuplan.check.cluster.objects import Absent, Objects, Place, Subject
 from cpuplan.check.cluster.topology import topology
 from cpuplan.diagnostics.source import Field, Locate
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.expected.objects import Compiled
-from cpuplan.plan.expected.state import Expected
-from cpuplan.plan.expected.used import used
+from cpuplan.plan.expected.state import Expected, used
 from cpuplan.simulate.files.objects import Object
 
 #: Fields that the API server or other programs own.

@@ -16,7 +16,7 @@ from cpuplan.components.published.document import (
 )
 from cpuplan.components.published.nripolicy import EXCESS, ISOLATED, SHARED
 from cpuplan.diagnostics.source import Field
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting, Value, plain
 from cpuplan.simulate.files.objects import NRT, Object
 from cpuplan.upstream.kubernetes.pod import MEMORY

@@ -17,7 +17,7 @@ from cpuplan.components import derived, kernel
 from cpuplan.components.cmdline import lists
 from cpuplan.components.derived import ISOLATED
 from cpuplan.components.host import interrupts, rps, sysctl, tuned
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Form, Setting, cpu_sets
 

@@ -13,8 +13,7 @@ from cpuplan.components import cmdline, kernel
 from cpuplan.components.cmdline import Occurrence, canonical, effective, lists, same
 from cpuplan.diagnostics import Severity
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.answer import Answer, Heals
-from cpuplan.plan.expected.situation import NEXT_BOOT
+from cpuplan.plan.expected.evidence import NEXT_BOOT, Answer, Heals
 from cpuplan.plan.setting import Setting
 from cpuplan.upstream.linux import loaders
 from cpuplan.upstream.linux.loaders import Entry, in_order, is_rescue

@@ -10,7 +10,7 @@ from cpuplan.components.derived import CGROUPS, HUGE_PAGES, ISOLATED, ONLINE
 from cpuplan.components.host import systemd
 from cpuplan.components.openshift import machineconfig
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.upstream.linux.kernel_parameters import Needs, undoing
 
 _VERSION = "proc/version"

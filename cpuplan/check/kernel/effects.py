@@ -11,7 +11,7 @@ from cpuplan.check.kernel.tunables import kernel_release, read_value
 from cpuplan.check.subject import Subject, shown
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.derived import CALLBACKS
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Evidence, Form, Setting
 
 _UNITS = "sys/class/iommu"

@@ -6,15 +6,14 @@ from functools import partial
 from typing import NamedTuple
 
 from cpuplan.base import nodetext
-from cpuplan.base.quantity import to_text
-from cpuplan.base.text import counted
+from cpuplan.base.text import counted, quantity_text
 from cpuplan.check.kernel import arguments
 from cpuplan.check.kernel.kernel_log import log_of_boot
 from cpuplan.check.subject import Subject
 from cpuplan.components import kernel, units
 from cpuplan.components.derived import ANYWHERE, HUGE_PAGES
 from cpuplan.components.hugepages import to_kib
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting
 
 NODES = "sys/devices/system/node"
@@ -53,7 +52,7 @@ def read_count(subject: Subject, path: str) -> int | None:
 
 def size_text(kib: int) -> str:
     """A size as boot arguments have it."""
-    return to_text(kib * 1024).removesuffix("i")
+    return quantity_text(kib * 1024).removesuffix("i")
 
 
 _GROUPS = "sys/fs/cgroup"

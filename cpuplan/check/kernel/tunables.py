@@ -16,7 +16,7 @@ from cpuplan.components import kernel
 from cpuplan.components.derived import ISOLATED, ONLINE, UNBOUND
 from cpuplan.components.host import rps, sysctl, tuned, workqueue
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Evidence, Form, Setting, Value
 
 #: `(null)`: what `nohz_full` has where no CPU is.

@@ -12,7 +12,7 @@ from cpuplan.check.subject import LINK_TO_NOTHING, Subject, line_of, scrubbed, s
 from cpuplan.components import derived, kubelet, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting, from_plain
 from cpuplan.platforms.versions import Version
 from cpuplan.simulate.files import kubelet_configuration

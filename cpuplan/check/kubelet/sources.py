@@ -14,7 +14,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.components.host import kubelet_unit
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting
 from cpuplan.simulate.files.kubelet_configuration import is_kubelet_configuration
 from cpuplan.upstream.kubelet.config import options

@@ -14,7 +14,7 @@ from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.components import derived, kubelet
 from cpuplan.diagnostics import Severity, diagnose
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.platforms.versions import Version
 from cpuplan.upstream.kubelet.config.codec import encode, merge
 from cpuplan.upstream.kubelet.cpumanager import state as cpu_state

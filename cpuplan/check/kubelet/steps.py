@@ -12,7 +12,7 @@ from cpuplan.check.services.systemd_units import Line
 from cpuplan.check.services.units import unit_files
 from cpuplan.check.subject import Subject
 from cpuplan.components.host import kubelet_unit
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting
 
 

@@ -20,7 +20,7 @@ from cpuplan.check.machine.presence import (
 )
 from cpuplan.check.subject import Subject
 from cpuplan.components.derived import CPU_MODEL, CPU_VENDOR, MODEL_NUMBER, ONLINE
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 
 
 def by_label(labels: Mapping[int, object]) -> dict[object, CpuSet]:

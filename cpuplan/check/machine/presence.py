@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from cpuplan.base import nodetext
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.files import Unreadable
-from cpuplan.base.quantity import to_text
+from cpuplan.base.text import quantity_text
 from cpuplan.check.kernel.kernel_log import log_of_boot
 from cpuplan.check.subject import Subject
 from cpuplan.components.derived import ONLINE
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.expected.state import Device
 
 SYSTEM = "sys/devices/system/cpu"
@@ -237,7 +237,7 @@ def _answer(
     fact = f"machine memory of {what}"
     if found is None:
         return subject.unverifiable(fact, path, "there is no such file here")
-    known, seen = to_text(wanted // _MIB * _MIB), to_text(found // _MIB * _MIB)
+    known, seen = quantity_text(wanted // _MIB * _MIB), quantity_text(found // _MIB * _MIB)
     if abs(found - wanted) <= wanted // _PART + spare:
         return subject.held(fact, path)._replace(expected=known, observed=seen)
     return subject.differs(

@@ -8,7 +8,7 @@ from cpuplan.check.pods.view import View, cpuset, view
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads.tasks import threads
 from cpuplan.components import crio
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting
 
 _INFRA, _SHARED = "infra_ctr_cpuset", "shared_cpuset"

@@ -22,7 +22,7 @@ from cpuplan.components import crio, derived, kubelet
 from cpuplan.components.host import partitions as component
 from cpuplan.components.koordinator import node
 from cpuplan.components.openshift import pinning
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting, Value
 
 SINGLE, RESTRICTED, BY_POD = "single-numa-node", "restricted", "pod"

@@ -13,7 +13,7 @@ from cpuplan.components import slices as component
 from cpuplan.components.host import systemd
 from cpuplan.components.koordinator import node
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting
 from cpuplan.upstream.kubelet.qossets import ALL_PODS
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.base.files import TooLarge, Unreadable, unreadable
-from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.naming import fold_names
 from cpuplan.base.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.base.roots.folder import FolderReader
 from cpuplan.base.roots.reader import Reader

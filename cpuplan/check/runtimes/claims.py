@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError, cpus_text
 from cpuplan.check.subject import Subject
 from cpuplan.components.dra import driver, slices
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting
 from cpuplan.upstream.dra.api import ENVIRONMENT
 

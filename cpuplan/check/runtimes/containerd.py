@@ -7,7 +7,7 @@ from cpuplan.check.runtimes.containerd_files import Files, of_loaded
 from cpuplan.check.subject import Subject, line_of, shown, unreadable
 from cpuplan.components import containerd, derived
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting
 from cpuplan.upstream.containerd.config import Loaded, RefusedError, load
 

@@ -13,7 +13,7 @@ from cpuplan.components import crio, derived
 from cpuplan.components.host import irqbalance
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting, Value
 from cpuplan.platforms import versions
 from cpuplan.upstream.crio import config, criocli

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cpuplan.check.subject import Subject, line_of, unreadable
 from cpuplan.components.openshift import mixedcpus
 from cpuplan.diagnostics import diagnose
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 
 
 def limit(subject: Subject) -> Iterator[Answer]:

@@ -11,7 +11,7 @@ from cpuplan.check.runtimes import claims, containerd, crio, handlers, mixedcpus
 from cpuplan.check.subject import Subject
 from cpuplan.components import containerd as containerd_component
 from cpuplan.components import crio as crio_component
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 
 
 def runs(subject: Subject) -> Iterator[Answer]:

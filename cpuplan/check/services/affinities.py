@@ -24,7 +24,7 @@ from cpuplan.check.threads.tasks import is_pod
 from cpuplan.components import derived, kernel
 from cpuplan.components.host import systemd
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 
 _AFFINITY, _QUOTA, _POLICY, _MASK = "CPUAffinity", "CPUQuota", "NUMAPolicy", "NUMAMask"
 _ALLOWED, _MEMORY = "AllowedCPUs", "AllowedMemoryNodes"

@@ -14,8 +14,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.components import kernel
 from cpuplan.components.openshift import mixedcpus
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.answer import Answer, Heals
-from cpuplan.plan.expected.situation import FILE, FILES
+from cpuplan.plan.expected.evidence import FILE, FILES, Answer, Heals
 from cpuplan.plan.expected.state import NodeFile
 
 #: Folders whose files are merged with others' before they count, and a file with a step of its own.

@@ -15,7 +15,7 @@ from cpuplan.check.threads.tasks import threads
 from cpuplan.components import derived
 from cpuplan.components.host import tuned
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting
 
 #: The beginnings of the sentence of `tuned-adm verify` (tuned/admin/admin.py).

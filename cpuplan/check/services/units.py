@@ -16,7 +16,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.components.host import tuned
 from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.expected.state import Expected
 
 _WIRES = ("Wants", "Requires", "BindsTo", "Upholds")

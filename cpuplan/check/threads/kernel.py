@@ -11,7 +11,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.threads import programs
 from cpuplan.check.threads.tasks import Task, Threads, cpu_list, is_pod, online, path_of, threads
 from cpuplan.components.host import partitions
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 
 #: Of a NUMA node, or of an interrupt.
 _PLACED = re.compile(r"(?:kswapd|kcompactd)[0-9]+\Z|irq/")

@@ -9,7 +9,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.threads.tasks import Threads, cpu_list, is_pod, online, path_of, threads, unit_of
 from cpuplan.components import crio, kernel, units
 from cpuplan.components.host import partitions, systemd
-from cpuplan.plan.expected.answer import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting, Value, cpu_sets
 

@@ -26,9 +26,9 @@ def command(names: tuple[str, ...], output: Path | None, force: bool) -> int:
 
     Add memory, huge pages and devices yourself: they differ from server to server.
     """
-    from cpuplan.fleet import catalog
+    from cpuplan.fleet import hardware
 
-    entries = catalog.read()
+    entries = hardware.read_catalog()
     if not names:
         from cpuplan.render.tables import models
 
@@ -41,5 +41,7 @@ def command(names: tuple[str, ...], output: Path | None, force: bool) -> int:
         )
     folder = output or settings().root / "inventories"
     return write_new(
-        {folder / f"{name}.yaml": catalog.text(known[name]) for name in names}, _HINT, force=force
+        {folder / f"{name}.yaml": hardware.catalog_text(known[name]) for name in names},
+        _HINT,
+        force=force,
     )

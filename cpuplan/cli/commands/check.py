@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from cpuplan.cli.answers import Statements
     from cpuplan.cli.roots import Place
     from cpuplan.diagnostics import Diagnostic
-    from cpuplan.plan.expected.answer import Answer
-    from cpuplan.plan.expected.evidence import Threshold
+    from cpuplan.plan.expected.evidence import Answer, Threshold
     from cpuplan.plan.expected.state import Expected
 
 
@@ -194,12 +193,11 @@ def _on_node(
 def _compiled(expected: "Expected", statements: "Statements") -> "list[Answer]":
     """Whether the documents at hand are those that the class was compiled from."""
     from cpuplan.diagnostics import diagnose
-    from cpuplan.plan.expected import inputs
-    from cpuplan.plan.expected.answer import Answer, Verdict
-    from cpuplan.plan.expected.situation import COMPILED
+    from cpuplan.plan.expected import machine
+    from cpuplan.plan.expected.evidence import COMPILED, Answer, Verdict
 
     intent, hardware = expected.intent, expected.hardware
-    digest = inputs.digest(statements.spec_of, intent, hardware, expected.cluster)
+    digest = machine.inputs_digest(statements.spec_of, intent, hardware, expected.cluster)
     if not expected.inputs or not digest:
         reason = "the documents of the class are not here"
         return [Answer(COMPILED, Verdict.UNVERIFIABLE, "", reason=reason)]

@@ -159,7 +159,7 @@ def _compilation(place: Path) -> "Compilation":
 def _reader(kubeconfig: Path | None, context: str | None, cluster: str, timeout: float) -> "Reader":
     from time import sleep
 
-    from cpuplan.base.served.deadline import within
+    from cpuplan.base.served import within
     from cpuplan.check.cluster.client import Client, MissingClientError
     from cpuplan.check.cluster.reading import Reader, UnreachableError
 
@@ -192,7 +192,7 @@ class _Asking(NamedTuple):
 
     def once(self) -> "Seen":
         """What is seen now. Raises UnreachableError, also when time is over."""
-        from cpuplan.base.served.deadline import within
+        from cpuplan.base.served import within
         from cpuplan.check.cluster.live import look
         from cpuplan.check.cluster.reading import UnreachableError
 

@@ -22,7 +22,7 @@ from cpuplan.cli.output import (
 )
 from cpuplan.cli.workers import making, uses_cache
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.language.read import inputs
+from cpuplan.language.read import files
 from cpuplan.write import record
 
 if TYPE_CHECKING:
@@ -124,7 +124,11 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     if not check:
         _finish(root / "out")
     is_usual = not (check or force or resolve or prune or settings().time_limit)
-    known = record.unchanged(inputs.read(root), root / "out") if is_usual and uses_cache() else None
+    known = (
+        record.unchanged(files.read_inputs(root), root / "out")
+        if is_usual and uses_cache()
+        else None
+    )
     if known:
         print_diagnostics(known.diagnostics, output_format, strict=strict)
         note("nothing has changed: out/ is up to date")

@@ -69,7 +69,7 @@ def _explain_code(code: str) -> int:
 
 
 def _explain_rule(name: str) -> int:
-    from cpuplan.language.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+    from cpuplan.language.model.vocabulary import EXPERT_RULES, FIXED_RULES, GOALS
     from cpuplan.plan.defaults import DEFAULTS
 
     defaults_by_name = dict.fromkeys(row.name for row in DEFAULTS)

@@ -30,10 +30,10 @@ def command(paths: tuple[Path, ...], check: bool, output_format: str) -> int:
     comments and values are kept. Nothing is written if a file is not valid YAML. Files are written
     one after the other, each completely or not at all: run it again after an interruption.
     """
-    from cpuplan.language.read.files import LOCK_NAME, Inputs, input_files
+    from cpuplan.language.read.files import LOCK_NAME, InputFiles, input_files
     from cpuplan.write.files import write_file
 
-    inputs = input_files(settings().root) if not paths else Inputs([*paths], [])
+    inputs = input_files(settings().root) if not paths else InputFiles([*paths], [])
     chosen = [path for path in inputs.files if paths or path.name != LOCK_NAME]
     texts, problems = _texts(chosen)
     if problems := [*inputs.diagnostics, *problems]:

@@ -40,10 +40,10 @@ def import_performance_profiles(
     _check_release(release)
     from cpuplan.base.emit import to_yaml
     from cpuplan.language.read.files import object_files
-    from cpuplan.profiles import project
+    from cpuplan.profiles import loading
 
     given = [object_files(path) for path in paths]
-    documents, wrong = project.read(
+    documents, wrong = loading.read(
         Path(),
         [path for listed in given for path in listed.files],
         cache(lambda: release or _release()),
@@ -79,7 +79,7 @@ def import_performance_profiles(
 
 def _tell_of_memory(profile: "Document") -> None:
     """Say where memory is reserved, if the operator would reserve it on NUMA node 0."""
-    from cpuplan.language.model.words import ALIGNING
+    from cpuplan.language.model.vocabulary import ALIGNING
 
     kubelet = profile.spec.kubelet
     if kubelet.topology_manager_policy in ALIGNING and not kubelet.reserved_memory:
@@ -127,10 +127,10 @@ def _releases() -> Iterator[str]:
     """Of the targets in the project's intents; what is wrong with these is not said here."""
     from cpuplan import platforms
     from cpuplan.language.read import files
-    from cpuplan.profiles import project
+    from cpuplan.profiles import loading
 
     root = settings().root
-    documents, _ = project.read(root, files.input_files(root).files)
+    documents, _ = loading.read(root, files.input_files(root).files)
     for document in documents.of_kind("Intent"):
         if not document.written_as:
             yield from (
@@ -234,7 +234,9 @@ def _finish(
 ) -> int:
     """Say what was found, and print or write it."""
     from cpuplan.change.restore import nodes as planned
-    from cpuplan.importers.documents import documents_of, kinds, nodes, texts
+    from cpuplan.importers import documents as nodes
+    from cpuplan.importers import documents as texts
+    from cpuplan.importers.documents import documents_of, kinds
 
     imported = planned.restore(imported, settings().root)
     print_diagnostics(imported.diagnostics)
@@ -309,7 +311,7 @@ def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
 
 def _example() -> list[str]:
     """Remarks on example nodes of `cpuplan init` that are still beside those of real machines."""
-    from cpuplan.base.resources import resource
+    from cpuplan.base.program import resource
     from cpuplan.cli import documents
     from cpuplan.cli.commands import init
 

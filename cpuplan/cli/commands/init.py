@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cpuplan.base.files import Unreadable, read_regular
-from cpuplan.base.resources import resource
+from cpuplan.base.program import resource
 from cpuplan.cli import documents
 from cpuplan.cli.output import note, print_diagnostics, settings
 from cpuplan.diagnostics import CpuplanError

@@ -10,10 +10,10 @@ from cpuplan.base import naming
 from cpuplan.cli.documents import HEADER, write_new
 from cpuplan.cli.output import echo, print_diagnostics, print_remarks, settings
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
-from cpuplan.profiles.propose import request as asked
+from cpuplan.profiles.propose import choice as asked
 
 if TYPE_CHECKING:
-    from cpuplan.profiles.propose.dump import Dump
+    from cpuplan.profiles.propose.cluster import Dump
     from cpuplan.profiles.propose.proposal import Proposal
 
 _HINT = (
@@ -96,7 +96,7 @@ def command(must_gather: Path, output: Path | None, **options: Any) -> int:
     Works like OpenShift's performance profile creator; docs/openshift.md describes the
     improvements.
     """
-    from cpuplan.profiles.propose.dump import Dump
+    from cpuplan.profiles.propose.cluster import Dump
 
     if options["to_list"]:
         return _list(Dump(must_gather), as_json=options["as_json"])
@@ -177,10 +177,10 @@ def render(proposal: "Proposal") -> str:
 
 
 def _list(dump: "Dump", *, as_json: bool) -> int:
-    from cpuplan.profiles.propose import listing
+    from cpuplan.profiles.propose import cluster
 
-    pools = listing.pools(dump)
-    echo(listing.to_json(pools) if as_json else listing.to_text(pools), nl=False)
+    pools = cluster.listed_pools(dump)
+    echo(cluster.listing_json(pools) if as_json else cluster.listing_text(pools), nl=False)
     problems = [
         *dump.diagnostics,
         *(one for nodes in pools.values() for name in nodes for one in dump.problems(name)),

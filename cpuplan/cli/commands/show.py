@@ -33,9 +33,9 @@ def named(project: Project, name: str) -> Map | None:
     wanted = name.removeprefix(PREFIX)
     document = project.documents.by_name.get(("Hardware", wanted))
     if document is None and not project.documents.may_define("Hardware", wanted):
-        from cpuplan.fleet import catalog
+        from cpuplan.fleet import hardware
 
-        document = catalog.find(wanted)
+        document = hardware.find_in_catalog(wanted)
     return _map(document) if document else None
 
 
@@ -74,7 +74,7 @@ def imported(source: Path, name: str | None) -> list[Map]:
 
 def _nodes_of(documents: Documents) -> dict[str, list[str]]:
     """Node names by hardware."""
-    from cpuplan.base.name_ranges import expand_names
+    from cpuplan.base.naming import expand_names
 
     names: dict[str, list[str]] = {document.name: [] for document in documents.of_kind("Hardware")}
     for document in documents.of_kind("Nodes"):

@@ -233,7 +233,7 @@ def _picture(project: Project, result: Result, svg: Path | None, *, colour: bool
 
 def _print_json(shown: Outcome, policy: str) -> None:
     from cpuplan.base.emit import to_json
-    from cpuplan.base.printable import printable_values
+    from cpuplan.base.text import printable_values
     from cpuplan.cli.report import Reporter
     from cpuplan.render.diagnostics.json import findings
     from cpuplan.render.simulation.data import to_data

@@ -2,7 +2,7 @@
 
 import click
 
-from cpuplan.base.resources import resource
+from cpuplan.base.program import resource
 from cpuplan.cli.output import echo_result, script_option
 
 

@@ -19,7 +19,7 @@ from cpuplan.cli.output import (
     work_options,
 )
 from cpuplan.cli.workers import making, uses_cache
-from cpuplan.language.read import inputs
+from cpuplan.language.read import files as inputs
 from cpuplan.write import record
 
 if TYPE_CHECKING:
@@ -104,7 +104,11 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
         return _against(root, against, output_format, strict=strict)
     narrowed = settings().is_narrowed or settings().time_limit
     is_usual = not (files or config_dir or any(runtimes) or narrowed or strict)
-    known = record.unchanged(inputs.read(root), root / "out") if is_usual and uses_cache() else None
+    known = (
+        record.unchanged(inputs.read_inputs(root), root / "out")
+        if is_usual and uses_cache()
+        else None
+    )
     if known:
         text = f"{_valid(known.nodes, known.classes)}; out/ was compiled from them"
         return _finish(known.diagnostics, output_format, text, strict=strict)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from cpuplan import platforms
-from cpuplan.base.quantity import to_text
-from cpuplan.base.text import joined
+from cpuplan.base.text import joined, quantity_text
 from cpuplan.components import memory
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -46,5 +45,5 @@ def _check_amounts(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     unsaid = [field for field in _AMOUNTS if not is_written(plan, f"kubelet.{field}")]
     if unsaid:
         position = locate(plan.node_class.place("kubelet.memoryManagerPolicy"))
-        total = to_text(memory.reservation(plan))
+        total = quantity_text(memory.reservation(plan))
         yield diagnose("CP562", position, fields=joined(unsaid), total=total)

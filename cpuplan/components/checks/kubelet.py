@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from cpuplan.base.quantity import to_text
-from cpuplan.base.text import counted, did_you_mean, joined
+from cpuplan.base.text import counted, did_you_mean, joined, quantity_text
 from cpuplan.components import chosen, hugepages, kubelet, memory
 from cpuplan.components.checks import eviction, kubelet_config
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -261,8 +260,8 @@ def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         yield diagnose(
             "CP518",
             at("systemReserved"),
-            missing=to_text(missing),
-            wanted=to_text(wanted),
+            missing=quantity_text(missing),
+            wanted=quantity_text(wanted),
             hardware=hardware,
         )
     yield from _check_moved(plan, at)
@@ -274,7 +273,7 @@ def _check_moved(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     is_profile = node_class.target.is_profile or node_class.written_as
     if plan.spec.kubelet.reserved_memory or not is_profile or reserved.keys() <= {0}:
         return
-    amounts = [f"{to_text(size)} on NUMA node {node}" for node, size in reserved.items()]
+    amounts = [f"{quantity_text(size)} on NUMA node {node}" for node, size in reserved.items()]
     yield diagnose("CP573", at("topologyManagerPolicy"), amounts=joined(amounts))
 
 
@@ -284,8 +283,8 @@ def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:
         yield diagnose(
             "CP517",
             at("reservedMemory"),
-            found=to_text(sum(given.values())),
-            wanted=to_text(wanted),
+            found=quantity_text(sum(given.values())),
+            wanted=quantity_text(wanted),
         )
     nodes = hugepages.memory_nodes(plan.topology)
     for index, entry in enumerate(plan.spec.kubelet.reserved_memory):
@@ -305,9 +304,9 @@ def _check_room(plan: NodePlan, at: At, given: Mapping[int, int]) -> Iterator[Di
             yield diagnose(
                 "CP559",
                 at(f"reservedMemory.{listed.index(node)}.memory"),
-                asked=to_text(asked),
+                asked=quantity_text(asked),
                 node=node,
-                room=to_text(room // hugepages.MIB * hugepages.MIB),
+                room=quantity_text(room // hugepages.MIB * hugepages.MIB),
                 hardware=plan.node_class.hardware,
             )
 

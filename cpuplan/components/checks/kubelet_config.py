@@ -6,7 +6,7 @@ from typing import Any
 from cpuplan.components import kubelet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import At
-from cpuplan.language.model.roles import node_selector
+from cpuplan.language.model.vocabulary import node_selector
 from cpuplan.plan import NodePlan
 from cpuplan.platforms import versions
 from cpuplan.upstream.kubelet.config import types

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import classes, driver, names
-from cpuplan.language.model.workloads import Workload
+from cpuplan.language.model.pools import Workload
 from cpuplan.language.read.pods import template_of
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
@@ -226,4 +226,4 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The same of that YAML."""
-    return {name: from_plain(spec) for name, spec in next(yaml11.load(text)).items()}
+    return {name: from_plain(spec) for name, spec in next(yaml_values.load_yaml11(text)).items()}

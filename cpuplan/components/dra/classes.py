@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import names
 from cpuplan.components.reasons import of_mechanism
-from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.plan.setting import Cost, Effect, Setting, Value
 from cpuplan.upstream.dra.api import DRIVER, INDIVIDUAL
@@ -105,5 +105,5 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The CPUs of that YAML."""
-    data = next(yaml11.load(text)) or {}
+    data = next(yaml_values.load_yaml11(text)) or {}
     return {key: cpus_of(spec["selectors"][0]["cel"]["expression"]) for key, spec in data.items()}

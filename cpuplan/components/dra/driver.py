@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import names
@@ -121,7 +121,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The fields of a file."""
-    data: Mapping[str, Any] = next(yaml11.load(text)) or {}
+    data: Mapping[str, Any] = next(yaml_values.load_yaml11(text)) or {}
     return {key: _value(key, value) for key, value in data.items()}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cpuplan.components.dra import claims, driver, names
 from cpuplan.components.dra.claims import Demand
-from cpuplan.language.model.workloads import Workload
+from cpuplan.language.model.pools import Workload
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.dra.api import INDIVIDUAL
 from cpuplan.upstream.kubernetes.pod import CPU

@@ -7,7 +7,7 @@ checkers; on a cluster the ResourceSlices belong to the driver.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.topology import Topology
@@ -114,7 +114,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The same of that YAML."""
-    data = next(yaml11.load(text)) or {}
+    data = next(yaml_values.load_yaml11(text)) or {}
     return {key: _value(key, value) for key, value in data.items()}
 
 

@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.koordinator import names
-from cpuplan.language.model.koordinator import KoordinatorWorkload
+from cpuplan.language.model.allocators import KoordinatorWorkload
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
 from cpuplan.upstream.koordinator.extension import constants, qos, releases
@@ -115,4 +115,4 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The same of that YAML."""
-    return {name: from_plain(spec) for name, spec in next(yaml11.load(text)).items()}
+    return {name: from_plain(spec) for name, spec in next(yaml_values.load_yaml11(text)).items()}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.foreign import ForeignError, read_json
@@ -145,7 +145,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The labels and annotations of a Node's YAML or JSON that are Koordinator's or cpuplan's."""
-    data = next(yaml11.load(text))["metadata"]
+    data = next(yaml_values.load_yaml11(text))["metadata"]
     labels, annotations = data.get("labels") or {}, data.get("annotations") or {}
     found: dict[str, Value] = {key: text for key, text in labels.items() if _is_read(key)}
     for key, value in annotations.items():

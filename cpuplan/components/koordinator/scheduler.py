@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
-from cpuplan.language.model.koordinator import Scoring
+from cpuplan.language.model.allocators import Scoring
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
 
@@ -58,4 +58,4 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The same of YAML."""
-    return {key: from_plain(value) for key, value in next(yaml11.load(text)).items()}
+    return {key: from_plain(value) for key, value in next(yaml_values.load_yaml11(text)).items()}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.koordinator import names
 from cpuplan.plan import NodePlan
@@ -61,7 +61,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The same fields of that YAML."""
-    data = next(yaml11.load(text))
+    data = next(yaml_values.load_yaml11(text))
     return {
         f"{key}.{field}": from_plain(value)
         for key, strategy in data.items()

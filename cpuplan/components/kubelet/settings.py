@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpuplan import platforms
 from cpuplan.base.cpuset import CpuSet, union
-from cpuplan.base.quantity import to_text
+from cpuplan.base.text import quantity_text
 from cpuplan.components import chosen, memory, mixedcpus
 from cpuplan.components.dra import driver
 from cpuplan.components.kubelet.text import RESERVED_CPUS
@@ -276,7 +276,7 @@ def _given_reservation(plan: NodePlan) -> Iterator[Setting]:
 
 def _reserved_entry(item: tuple[int, int]) -> Value:
     node, size = item
-    return {"numaNode": node, "limits": {"memory": to_text(size)}}
+    return {"numaNode": node, "limits": {"memory": quantity_text(size)}}
 
 
 def _given(plan: NodePlan, key: str, value: str, text: str, default: str) -> Setting:

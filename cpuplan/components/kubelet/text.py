@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.emit import to_yaml
 from cpuplan.plan.setting import Setting, Value, from_plain, plain
@@ -38,7 +38,7 @@ def parse(text: str) -> dict[str, Value]:
     ValueError for text that is neither.
     """
     try:
-        documents = list(yaml11.load(text))
+        documents = list(yaml_values.load_yaml11(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cpuplan.components.nri import policies, types
 from cpuplan.components.nri.policies import PolicyInputs
 from cpuplan.components.reasons import of_mechanism
-from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting
 from cpuplan.upstream.nri.api import BALLOON, RESERVED

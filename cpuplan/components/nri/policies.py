@@ -8,7 +8,7 @@ object but one of the node's own name.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.text import joined
@@ -127,7 +127,7 @@ def render(settings: Sequence[Setting], kind: str) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The settings of an object's YAML, by key."""
-    data = next(yaml11.load(text))
+    data = next(yaml_values.load_yaml11(text))
     found: dict[str, Value] = {"metadata.name": data["metadata"]["name"]}
     for field, value in data["spec"].items():
         if field == _TYPES:

@@ -9,7 +9,7 @@ from cpuplan.components import memory
 from cpuplan.components.nri import policies
 from cpuplan.components.nri.policies import PolicyInputs
 from cpuplan.components.reasons import of_mechanism
-from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Cost, Effect, Setting
 from cpuplan.upstream.nri.api import RESERVED

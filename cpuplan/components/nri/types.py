@@ -11,7 +11,7 @@ from typing import NamedTuple
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.components.nri.policies import available, isolated
 from cpuplan.diagnostics import Reason
-from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Value
 from cpuplan.upstream.nri.api import CPU_FOLDER, DEFAULT, NODE_FOLDER, RESERVED

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.diagnostics import Reason
@@ -74,7 +74,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The same fields of an object's YAML."""
-    data = next(yaml11.load(text))
+    data = next(yaml_values.load_yaml11(text))
     values: dict[str, Value] = {KERNEL_TYPE: data["spec"].get("kernelType", "default")}
     if labels := data["metadata"].get("labels"):
         values[LABELS] = labels

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_json, to_yaml
 from cpuplan.components import chosen, cmdline, isolation, mixedcpus
@@ -219,7 +219,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The same fields of an object's YAML."""
-    data = next(yaml11.load(text))
+    data = next(yaml_values.load_yaml11(text))
     values: dict[str, Value] = {}
     for section, value in data["spec"].items():
         if section not in _SECTIONS:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE, WORKER
-from cpuplan.language.model import roles
+from cpuplan.language.model import vocabulary
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Effect, Setting, Value
 
@@ -54,7 +54,7 @@ def node_selector(plan: NodePlan) -> Setting:
     else:
         text, field = f"the pool is {target.pool}", "pool"
     reason = node_class.reason(text, node_class.target_field(field))
-    return Setting(NAME, NODE_SELECTOR, {**roles.node_selector(target)}, (reason,))
+    return Setting(NAME, NODE_SELECTOR, {**vocabulary.node_selector(target)}, (reason,))
 
 
 def labels(target: Target) -> Mapping[str, str]:
@@ -119,7 +119,7 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The same fields of an object's YAML."""
-    data = next(yaml11.load(text))
+    data = next(yaml_values.load_yaml11(text))
     spec = data["spec"]
     values: dict[str, Value] = {}
     if labels := data["metadata"].get("labels"):

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.base.quantity import to_text
+from cpuplan.base.text import quantity_text
 from cpuplan.components import chosen, kubelet, memory
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import DEFAULT, of_mode, stated, stated_or
 from cpuplan.diagnostics import Reason
 from cpuplan.language.model.tuning import Kubelet
-from cpuplan.language.model.words import ALIGNING
+from cpuplan.language.model.vocabulary import ALIGNING
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
 from cpuplan.platforms import versions
@@ -114,6 +114,6 @@ def _by_operator(plan: NodePlan) -> dict[str, Any]:
     fields = kubelet.configuration(list(kubelet.settings(same)))
     # The operator reserves memory on NUMA node 0 only, where it reserves any.
     if chosen.topology_policy(plan) in ALIGNING:
-        reservation = {"memory": to_text(memory.reservation(plan))}
+        reservation = {"memory": quantity_text(memory.reservation(plan))}
         fields["reservedMemory"] = [{"numaNode": 0, "limits": reservation}]
     return fields

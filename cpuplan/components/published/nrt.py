@@ -6,7 +6,7 @@ Expected state for checkers and simulators; on a cluster the object belongs to i
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import EMPTY
 from cpuplan.base.emit import to_yaml
 from cpuplan.components import chosen
@@ -144,4 +144,4 @@ def render(settings: Sequence[Setting]) -> str:
 
 def parse(text: str) -> dict[str, Value]:
     """The same fields of an object's YAML or JSON."""
-    return settings_of(next(yaml11.load(text)))
+    return settings_of(next(yaml_values.load_yaml11(text)))

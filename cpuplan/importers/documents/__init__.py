@@ -2,13 +2,116 @@
 Cluster for what was read about one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cpuplan.importers.base import Imported
+from cpuplan import API_VERSION
+from cpuplan.base import naming
+from cpuplan.base.emit import Flow, to_yaml
+from cpuplan.base.naming import fold_names
+from cpuplan.base.text import counted
+from cpuplan.importers.base import Imported, Node
 from cpuplan.importers.documents.kinds import Kind, kinds_of
-from cpuplan.importers.documents.nodes import cluster_facts, nodes_documents
-from cpuplan.importers.documents.texts import document, texts_of
+
+
+def document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """A whole document."""
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def texts_of(documents: Iterable[Mapping[str, Any]], header: str = "") -> dict[str, str]:
+    """YAML by file name. `header` goes above each document; {kind} in it becomes the kind."""
+    return {file_name(document): text_of(document, header) for document in documents}
+
+
+def file_name(document: Mapping[str, Any]) -> str:
+    """Where a document is written first."""
+    return f"{document['kind'].lower()}-{document['metadata']['name']}.yaml"
+
+
+def text_of(document: Mapping[str, Any], header: str = "") -> str:
+    """A document as YAML; see `texts_of`."""
+    return to_yaml(dict(document), header.replace("{kind}", document["kind"].lower()))
+
+
+#: The cluster of nodes whose source does not name one.
+DEFAULT_CLUSTER = "default"
+
+#: A node, and the name of its hardware.
+_Placed = tuple[Node, str]
+_Labels = tuple[tuple[str, str], ...]
+
+
+def nodes_documents(nodes: Iterable[_Placed]) -> list[dict[str, Any]]:
+    """A Nodes document for each cluster."""
+    clusters: dict[str, list[_Placed]] = {}
+    for node, hardware in nodes:
+        clusters.setdefault(cluster_of(node), []).append((node, hardware))
+    return [
+        document("Nodes", cluster, _nodes_spec(cluster, clusters[cluster]))
+        for cluster in sorted(clusters)
+    ]
+
+
+def cluster_facts(nodes: Iterable[Node]) -> dict[str, dict[str, Any]]:
+    """The spec of the Cluster document of each cluster about which something was read."""
+    facts: dict[str, dict[str, Any]] = {}
+    for node in nodes:
+        if node.cluster_facts:
+            facts.setdefault(cluster_of(node), {}).update(node.cluster_facts)
+    return dict(sorted(facts.items()))
+
+
+def cluster_of(node: Node) -> str:
+    """The name of a node's cluster, as documents have it."""
+    name = node.cluster or DEFAULT_CLUSTER
+    return naming.name_from(name, DEFAULT_CLUSTER, naming.LONGEST_LABEL, dots=False)
+
+
+def derived_clusters(nodes: Iterable[Node]) -> Iterator[str]:
+    """A sentence for each cluster that no option named: where its name is from, and its option."""
+    counts: dict[tuple[str, str], int] = {}
+    for node in nodes:
+        source = node.cluster_from if node.cluster is not None else "nothing"
+        if source:
+            key = cluster_of(node), source
+            counts[key] = counts.get(key, 0) + 1
+    for (cluster, source), count in counts.items():
+        why = "its name is unknown" if source == "nothing" else f"so named after {source}"
+        yield (
+            f"cluster {cluster} ({counted(count, 'node')}): {why}; "
+            "--cluster NAME gives it another name"
+        )
+
+
+def _nodes_spec(cluster: str, nodes: list[_Placed]) -> dict[str, Any]:
+    """The spec of a Nodes document; what all nodes share is written once."""
+    first_hardware = nodes[0][1]
+    share_hardware = all(hardware == first_hardware for _, hardware in nodes)
+    shared_labels = dict(set.intersection(*(set(node.labels.items()) for node, _ in nodes)))
+    groups: dict[tuple[str, _Labels], list[str]] = {}
+    for node, hardware in nodes:
+        own = {key: value for key, value in node.labels.items() if key not in shared_labels}
+        groups.setdefault((hardware, tuple(sorted(own.items()))), []).append(node.name)
+    entries: list[dict[str, Any] | Flow] = []
+    for (hardware, labels), names in groups.items():
+        facts = {} if share_hardware else {"hardware": hardware}
+        entries += _entries(names, facts, labels)
+    spec: dict[str, Any] = {"cluster": cluster}
+    if share_hardware:
+        spec["hardware"] = first_hardware
+    if shared_labels:
+        spec["labels"] = dict(sorted(shared_labels.items()))
+    return {**spec, "nodes": entries}
+
+
+def _entries(
+    names: Iterable[str], facts: dict[str, str], labels: _Labels
+) -> Iterator[dict[str, Any] | Flow]:
+    """Entries for nodes that are alike: numbered names become ranges, short ones take one line."""
+    for name in fold_names(names):
+        entry = {"name": name, **facts}
+        yield {**entry, "labels": dict(labels)} if labels else Flow(entry)
 
 
 def hardware_documents(imported: Imported) -> list[dict[str, Any]]:

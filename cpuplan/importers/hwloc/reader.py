@@ -1,4 +1,4 @@
-"""hwloc's XML, versions 1 to 3, as `lstopo machine.xml` writes it: the machine that hwloc sees.
+"""hwloc's XML, as `lstopo machine.xml` writes it: the machine, its CPUs, NUMA nodes and devices.
 
 hwloc groups CPUs by masks and has its own rules (https://hwloc.readthedocs.io, "Frequently Asked
 Questions"), so its packages, caches and NUMA nodes may differ from the kernel's. They are kept as
@@ -6,22 +6,369 @@ they are written.
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet, union
 from cpuplan.base.naming import is_subdomain
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import packed_files
-from cpuplan.importers.base import Imported, Node, node_name
-from cpuplan.importers.hwloc import cpus as hwloc_cpus
-from cpuplan.importers.hwloc import numa as hwloc_numa
-from cpuplan.importers.hwloc import pci as hwloc_pci
-from cpuplan.importers.hwloc import xml as hwloc_xml
-from cpuplan.importers.hwloc.objects import Document, Reader
-from cpuplan.importers.hwloc.objects import read as read_objects
-from cpuplan.importers.machine import Machine
+from cpuplan.importers.base import (
+    CacheFacts,
+    DeviceFacts,
+    Imported,
+    Machine,
+    Node,
+    NumaFacts,
+    by_first_cpu,
+    cache_order,
+    distinct,
+    node_name,
+)
+from cpuplan.importers.hwloc import topology as hwloc_xml
+from cpuplan.importers.hwloc.topology import Document, Element, Object, Reader, cache_type
+from cpuplan.importers.hwloc.topology import read as read_objects
 from cpuplan.importers.packed_files import ArchiveError
-from cpuplan.importers.sysroot import cpuinfo
+from cpuplan.importers.sysroot import cpuinfo, sysfs
+
+#: `CoreType` of the CPU kinds of Intel's hybrids, and what their cores are called here.
+_CORE_TYPES = {"IntelCore": "performance", "IntelAtom": "efficient", "IntelLowPower": "lowPower"}
+#: Infos that a kernel tells kinds of cores apart by. Kinds that differ in frequency only may be
+#: favoured cores.
+_KIND_INFOS = frozenset({"CoreType", "LinuxCapacity", "CPUPart"})
+_MAX_KIND = 9
+
+
+class Kind(NamedTuple):
+    """A kind of CPUs that hwloc knows: its efficiency, the lower the less power."""
+
+    efficiency: int
+    cpus: CpuSet
+    infos: dict[str, str]
+
+
+def cores(document: Document, online: CpuSet) -> tuple[CpuSet, ...]:
+    """The cores; a PU that is in none is one by itself."""
+    sets = [core.cpus for core in document.of_type("Core")]
+    sets += [CpuSet((cpu,)) for cpu in online]
+    return by_first_cpu(_disjoint(sets, online))
+
+
+def core_ids(document: Document, online: CpuSet) -> dict[int, int]:
+    """The kernel's core_id by CPU."""
+    ids: dict[int, int] = {}
+    for core in document.of_type("Core"):
+        if core.number is not None:
+            ids |= dict.fromkeys(core.cpus & online, core.number)
+    return ids
+
+
+def sockets(document: Document, online: CpuSet) -> dict[int, int]:
+    """The package by CPU. One that has no number is the machine: the kernel knows no packages."""
+    packages = document.of_type("Package")
+    if len(packages) == 1 and packages[0].number is None:
+        return {}
+    return _labels(packages, online)
+
+
+def dies(document: Document, online: CpuSet) -> dict[int, int]:
+    """The die by CPU, numbered within each package."""
+    labels: dict[int, int] = {}
+    dies = document.of_type("Die")
+    if document.version == 1:
+        dies += [group for group in document.of_type("Group") if group.subtype == "Die"]
+    packages = document.of_type("Package")
+    for package in packages:
+        labels |= _labels([die for die in dies if die.cpus <= package.cpus], online)
+    return labels if packages else _labels(dies, online)
+
+
+def is_numbered(objects: Sequence[Object]) -> bool:
+    """Whether each has a number that no other has."""
+    return len({member.number for member in objects} - {None}) == len(objects)
+
+
+def _labels(objects: Sequence[Object], online: CpuSet) -> dict[int, int]:
+    """The kernel's number by CPU; hwloc's own order where a number is missing or repeated."""
+    own = is_numbered(objects)
+    labels: dict[int, int] = {}
+    for number, member in enumerate(objects):
+        label = member.number if own and member.number is not None else number
+        for cpu in member.cpus & online:
+            labels.setdefault(cpu, label)
+    return labels
+
+
+def clusters(document: Document, online: CpuSet) -> tuple[CpuSet, ...]:
+    """The clusters that the kernel numbers; hwloc merges those with the CPUs of another object.
+
+    A cluster without a number is a quadrant of a Xeon Phi, which is a NUMA node.
+    """
+    clusters = [group for group in document.of_type("Group") if group.subtype == "Cluster"]
+    sets = [cluster.cpus for cluster in clusters if cluster.number is not None]
+    return by_first_cpu(_disjoint(sets, online))
+
+
+def caches(document: Document, reader: Reader, online: CpuSet) -> tuple[CacheFacts, ...]:
+    """The caches of level 2 and up, by level, type and lowest CPU; os_index is the kernel's id."""
+    facts = []
+    for cache in document.of_type("Cache"):
+        cpus = cache.cpus & online
+        if cache.level >= 2 and cpus:
+            size = reader.number(cache.element, "cache_size") or None
+            facts.append(CacheFacts(cache.level, cache_type(cache), size, cache.number, cpus))
+    return tuple(distinct(sorted(facts, key=cache_order)))
+
+
+def cpu_kinds(document: Document, reader: Reader, online: CpuSet) -> list[Kind]:
+    """The kinds of CPUs that hwloc tells apart (versions 2 and 3), the least capable first."""
+    kinds = []
+    for place, element in enumerate(document.root.named("cpukind")):
+        infos = {
+            info.attributes.get("name", ""): info.attributes.get("value", "")
+            for info in element.named("info")
+        }
+        cpus = reader.set(element, "cpuset") & online
+        efficiency = reader.number(element, "forced_efficiency")
+        if cpus:
+            kinds.append(Kind(place if efficiency is None else efficiency, cpus, infos))
+    return sorted(kinds, key=lambda kind: kind.efficiency)
+
+
+def core_types(kinds: Sequence[Kind]) -> dict[int, str]:
+    """The core type by CPU, where kinds differ in more than their frequencies."""
+    known = [kind for kind in kinds if not _KIND_INFOS.isdisjoint(kind.infos)]
+    if len(known) < 2:
+        return {}
+    names = [_CORE_TYPES.get(kind.infos.get("CoreType", "")) for kind in known]
+    if None in names or len(set(names)) < len(names):
+        names = [f"kind{min(rank, _MAX_KIND)}" for rank in range(len(known))]
+    types: dict[int, str] = {}
+    for kind, name in zip(known, names, strict=True):
+        types |= dict.fromkeys(kind.cpus, name or "")
+    return types
+
+
+def _disjoint(sets: Iterable[CpuSet], cpus: CpuSet) -> list[CpuSet]:
+    """The parts of `sets` that are in `cpus` and in none before; no empty ones."""
+    parts: list[CpuSet] = []
+    rest = cpus
+    for cpus_of_set in sets:
+        if part := cpus_of_set & rest:
+            parts.append(part)
+            rest -= part
+    return parts
+
+
+_LATENCY = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+#: hwloc_distances_kind_e: reported by the system, and a latency.
+_FROM_SYSTEM = 1
+_MEANS_LATENCY = 4
+
+#: Distances by the numbers of two NUMA nodes.
+Matrix = dict[tuple[int, int], int]
+
+
+def numa_nodes(document: Document, reader: Reader, present: CpuSet) -> tuple[NumaFacts, ...]:
+    """The NUMA nodes, ascending. Each CPU, also an offline or hidden one, is in at most one node.
+
+    hwloc gives a memory-only node the CPUs that it is near to, so a CPU can be in several: of those
+    it is in the node of ordinary memory (subtype DRAM), else in the smallest, and of equals in the
+    first. hwloc 1 shows nodes without memory too, and takes them out of the node sets. A CPU whose
+    own node is left out, since it has no memory, is in none.
+    """
+    shown = {
+        node.number: node for node in reversed(document.of_type("NUMANode")) if _is_shown(node)
+    }
+    if not shown:
+        machine = document.of_type("Machine")
+        return tuple(_facts(node, 0, present, None, reader) for node in machine[:1])
+    told = any(_memory(node, reader) is not None for node in shown.values())
+    numbers = sorted(number for number in shown if number is not None)
+    distances = _distances(document, numbers)
+    rest = present - _without_node(document, reader)
+    nodes = []
+    for number in sorted(numbers, key=lambda number: _order(shown[number])):
+        node = shown[number]
+        cpus = node.cpus | reader.set(node.element, "complete_cpuset")
+        nodes.append(_facts(node, number, cpus & rest, 0 if told else None, reader))
+        rest -= cpus
+    return tuple(
+        node._replace(distances=distances.get(node.id, ()))
+        for node in sorted(nodes, key=lambda n: n.id)
+    )
+
+
+def lending_nodes(document: Document, nodes: tuple[NumaFacts, ...]) -> list[int]:
+    """The nodes that hwloc shows with CPUs which are all in other nodes."""
+    shown = {node.number for node in document.of_type("NUMANode") if node.cpus}
+    return [node.id for node in nodes if node.id in shown and not node.cpus]
+
+
+def _without_node(document: Document, reader: Reader) -> CpuSet:
+    """CPUs whose own NUMA node is left out, which `complete_nodeset` has and `nodeset` lacks.
+
+    The kernel numbers the nodes of CPUs before those of memory only, so it is the lowest.
+    """
+    without = []
+    for unit in document.of_type("PU"):
+        near = reader.set(unit.element, "complete_nodeset")
+        if near and near.first not in unit.nodes and unit.number is not None:
+            without.append(unit.number)
+    return CpuSet(without)
+
+
+def _is_shown(node: Object) -> bool:
+    return node.number is not None and (
+        node.number in node.nodes or "nodeset" not in node.element.attributes
+    )
+
+
+def _order(node: Object) -> tuple[int, int, int]:
+    index = node.number or 0
+    if node.subtype == "DRAM":
+        return 0, 0, index
+    return (2 if node.subtype else 1), len(node.cpus), index
+
+
+def _facts(
+    node: Object, number: int, cpus: CpuSet, memory: int | None, reader: Reader
+) -> NumaFacts:
+    known = _memory(node, reader)
+    return NumaFacts(
+        number, cpus, memory if known is None else known, (), _huge_pages(node.element, reader)
+    )
+
+
+def _memory(node: Object, reader: Reader) -> int | None:
+    """Bytes; hwloc leaves them out where there are none, or none are known."""
+    return reader.number(node.element, "local_memory")
+
+
+def _huge_pages(element: Element, reader: Reader) -> dict[int, int]:
+    """Pages by size in kB; the smallest size is that of ordinary pages."""
+    pages: dict[int, int] = {}
+    for page in element.named("page_type"):
+        size, count = reader.number(page, "size"), reader.number(page, "count")
+        if size and size % 1024 == 0 and count is not None:
+            pages[size // 1024] = count
+    return {size: pages[size] for size in sorted(pages)[1:]}
+
+
+def _distances(document: Document, numbers: list[int]) -> dict[int, tuple[int, ...]]:
+    """Rows by node, columns ascending by node; {} without a matrix of exactly these nodes."""
+    matrix = _matrix_1(document) if document.version == 1 else _matrix(document)
+    if {number for number, _ in matrix} != set(numbers):
+        return {}
+    rows = {}
+    for row in numbers:
+        rows[row] = tuple(matrix[row, column] for column in numbers)
+    return rows
+
+
+def _matrix(document: Document) -> Matrix:
+    """Versions 2 and 3: `distances2`; matrices of the system precede those that users added."""
+    members = document.of_type("NUMANode")
+    by_gp = {node.element.attributes.get("gp_index"): node.number for node in members}
+    matrices: list[tuple[bool, Matrix]] = []
+    for element in document.root.named("distances2"):
+        kind = element.attributes.get("kind", "")
+        bits = int(kind) if kind.isascii() and kind.isdecimal() and len(kind) < 9 else 0
+        if element.attributes.get("type") != "NUMANode" or not bits & _MEANS_LATENCY:
+            continue
+        nodes = _numbers(element, "indexes")
+        if element.attributes.get("indexing") == "gp":
+            nodes = [by_gp.get(str(number)) or 0 for number in nodes]
+        matrix = _square(nodes, _numbers(element, "u64values"))
+        matrices.append((not bits & _FROM_SYSTEM, matrix))
+    return min(matrices, key=lambda item: item[0])[1] if matrices else {}
+
+
+def _matrix_1(document: Document) -> Matrix:
+    """Version 1: latencies relative to a base, between all objects of one depth in their order."""
+    nodes = [member.number or 0 for member in document.of_type("NUMANode")]
+    for member in document.objects:
+        for element in member.element.named("distances"):
+            values = [item.attributes.get("value", "") for item in element.named("latency")]
+            base = element.attributes.get("latency_base", "1")
+            if len(values) == len(nodes) ** 2 and all(map(_LATENCY.fullmatch, [base, *values])):
+                return _square(nodes, [round(float(base) * float(value)) for value in values])
+    return {}
+
+
+def _square(nodes: list[int], values: list[int]) -> Matrix:
+    if len(values) != len(nodes) ** 2:
+        return {}
+    pairs = ((row, column) for row in nodes for column in nodes)
+    return dict(zip(pairs, values, strict=True))
+
+
+def _numbers(element: Element, name: str) -> list[int]:
+    """The numbers in the text of all elements called `name`; [] if one of them is none."""
+    words = " ".join(child.text for child in element.named(name)).split()
+    known = all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words)
+    return [int(word) for word in words] if known else []
+
+
+#: Class without programming interface, ids of the function and of its subsystem, revision; version
+#: 3 ends with the programming interface (hwloc__xml_export_object_contents).
+_TYPE = re.compile(
+    r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[[0-9a-f:]{9}\])?(?: [0-9a-f]{2}(?: "
+    r"([0-9a-f]{2}))?)?"
+)
+#: The name of virtual functions in pci.ids; hwloc marks them in no other way.
+_VIRTUAL = re.compile(r"\bVirtual Function\b", re.IGNORECASE)
+#: `osdev_type` of a network interface by version: an enumeration, then bits.
+_NETWORK = {1: "2", 2: "2", 3: "16"}
+
+
+def pci_devices(document: Document, nodes: tuple[NumaFacts, ...]) -> tuple[DeviceFacts, ...]:
+    """Functions of the interesting classes, by address, except those named virtual functions."""
+    interfaces = _interfaces(document)
+    by_address: dict[str, DeviceFacts] = {}
+    for place, function in enumerate(document.objects):
+        if function.type != "PCIDev" or _VIRTUAL.search(function.infos.get("PCIDevice", "")):
+            continue
+        address = function.element.attributes.get("pci_busid", "")
+        match = _TYPE.fullmatch(function.element.attributes.get("pci_type", ""))
+        if not match or not sysfs.PCI_ADDRESS.fullmatch(address):
+            continue
+        pci_class = int(match[1] + (match[4] or "00"), 16)
+        if pci_class >> 16 in sysfs.PCI_CLASSES:
+            names = tuple(sorted(interfaces.get(place, ())))
+            ids = f"0x{match[2]}", f"0x{match[3]}"
+            by_address.setdefault(
+                address, DeviceFacts(address, pci_class, *ids, _node(function, nodes), None, names)
+            )
+    return tuple(by_address[address] for address in sorted(by_address))
+
+
+def _interfaces(document: Document) -> dict[int, list[str]]:
+    """Network interfaces by the place of their PCI function in the list of objects."""
+    wanted = _NETWORK.get(document.version, _NETWORK[3])
+    names: dict[int, list[str]] = {}
+    for device in document.objects:
+        attributes = device.element.attributes
+        if (
+            device.type == "OSDev"
+            and attributes.get("osdev_type") == wanted
+            and attributes.get("name")
+        ):
+            names.setdefault(device.parent, []).append(attributes["name"])
+    return names
+
+
+def _node(function: Object, nodes: tuple[NumaFacts, ...]) -> int | None:
+    """The NUMA node whose CPUs the function is near to; None for one that is near to all CPUs.
+
+    hwloc knows the CPUs (local_cpus), not the node: where the kernel knows no node, they are all
+    CPUs.
+    """
+    if not function.near or sum(1 for node in nodes if node.cpus) < 2:
+        return None
+    return next((node.id for node in nodes if function.near <= node.cpus), None)
+
 
 _ARCHITECTURES = frozenset({"x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "loongarch64"})
 #: What uname(1) calls 32-bit and big-endian kernels of an architecture.
@@ -48,7 +395,7 @@ def read(path: Path) -> Imported:
     try:
         data = packed_files.unpack(packed_files.read_file(path), str(path))
         reader = Reader(str(path))
-        document = read_objects(hwloc_xml.parse(data, str(path)), reader)
+        document = read_objects(hwloc_xml.parse_xml(data, str(path)), reader)
     except (ArchiveError, hwloc_xml.XmlError) as error:
         return Imported((), (), (error.diagnostic,))
     machine, remarks = machine_of(document, reader)
@@ -79,10 +426,10 @@ def machine_of(document: Document, reader: Reader) -> tuple[Machine | None, list
     infos = {
         key: value for package in reversed(packages) for key, value in package.infos.items()
     } | document.infos
-    kinds = hwloc_cpus.kinds(document, reader, online)
+    kinds = cpu_kinds(document, reader, online)
     architecture = _architecture(infos)
     implementer = cpuinfo.to_number(infos.get("CPUImplementer", "")) or 0
-    nodes = hwloc_numa.numa_nodes(document, reader, online | offline)
+    nodes = numa_nodes(document, reader, online | offline)
     machine = Machine(
         architecture=architecture,
         vendor=infos.get("CPUVendor") or cpuinfo.ARM_VENDORS.get(implementer),
@@ -92,16 +439,16 @@ def machine_of(document: Document, reader: Reader) -> tuple[Machine | None, list
         else None,
         online=online,
         offline=offline,
-        siblings=hwloc_cpus.cores(document, online),
-        core_ids=hwloc_cpus.core_ids(document, online),
-        sockets=hwloc_cpus.sockets(document, online),
-        dies=hwloc_cpus.dies(document, online),
-        clusters=hwloc_cpus.clusters(document, online),
-        core_types=hwloc_cpus.core_types(kinds),
-        caches=hwloc_cpus.caches(document, reader, online),
+        siblings=cores(document, online),
+        core_ids=core_ids(document, online),
+        sockets=sockets(document, online),
+        dies=dies(document, online),
+        clusters=clusters(document, online),
+        core_types=core_types(kinds),
+        caches=caches(document, reader, online),
         numa_nodes=nodes,
         huge_page_sizes=tuple(sorted({size for node in nodes for size in node.huge_pages})),
-        devices=hwloc_pci.devices(document, nodes),
+        devices=pci_devices(document, nodes),
         boot_arguments=None,
     )
     remarks = (
@@ -148,11 +495,9 @@ def _architecture(infos: dict[str, str]) -> str:
     return next((name for words, name in _MODELS if words.search(model)), "")
 
 
-def _cpu_remarks(
-    document: Document, machine: Machine, kinds: list[hwloc_cpus.Kind]
-) -> tuple[Remark, ...]:
+def _cpu_remarks(document: Document, machine: Machine, kinds: list[Kind]) -> tuple[Remark, ...]:
     packages = document.of_type("Package")
-    numbered = len(packages) < 2 or hwloc_cpus.is_numbered(packages)
+    numbered = len(packages) < 2 or is_numbered(packages)
     unlike = len(kinds) if len(kinds) > 1 and not machine.core_types else 0
     return (
         (document.of_type("Core"), "cores are missing: each CPU is treated as a core", ""),
@@ -192,7 +537,7 @@ def _hidden_remarks(document: Document, reader: Reader, machine: Machine) -> tup
 
 def _other_remarks(document: Document, machine: Machine) -> tuple[Remark, ...]:
     nodes = machine.numa_nodes
-    lenders = ", ".join(map(str, hwloc_numa.lenders(document, nodes)))
+    lenders = ", ".join(map(str, lending_nodes(document, nodes)))
     homeless = machine.online - union(node.cpus for node in nodes)
     loose = machine.online - CpuSet(machine.sockets) if machine.sockets else EMPTY
     return (

@@ -1,15 +1,246 @@
-"""A table of lscpu, its summary, or both, as the facts of a machine, and what they leave open."""
+"""Tables and summaries of lscpu as the facts of a machine, and what they leave open.
+
+Linux numbers CPUs in the order of the firmware's table (ACPI MADT, device tree), and firmwares have
+few habits. What follows from counts alone needs none of them; else a habit must fit the NUMA lists,
+and no other one may fit as well.
+"""
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
-from cpuplan.importers.lscpu import caches as lscpu_caches
-from cpuplan.importers.lscpu import numbering, remarks
-from cpuplan.importers.lscpu.summary import Summary
-from cpuplan.importers.lscpu.table import Row, Table
-from cpuplan.importers.machine import Machine, NumaFacts
+from cpuplan.importers import join
+from cpuplan.importers.base import Machine, NumaFacts, in_several
+from cpuplan.importers.lscpu import tables as lscpu_caches
+from cpuplan.importers.lscpu.tables import Row, Summary, Table
+
+_ADJACENT = "the threads of a core have neighbouring numbers"
+_SEPARATE = "the first threads of all cores are numbered before the second ones"
+_SEPARATE_BY_SOCKET = (
+    "in each socket, the first threads of all cores are numbered before the second ones"
+)
+
+
+class Counts(NamedTuple):
+    """What is known: counts of at least 1, and the NUMA nodes that have CPUs, by id."""
+
+    architecture: str
+    online: CpuSet
+    threads_per_core: int
+    cores_per_socket: int
+    sockets: int
+    numa_nodes: dict[int, CpuSet]
+
+
+class Groups(NamedTuple):
+    """Siblings ascending by lowest CPU, sockets by CPU, and the assumptions made, as sentences."""
+
+    siblings: tuple[CpuSet, ...]
+    sockets: dict[int, int]
+    rules: tuple[str, ...]
+
+
+class UntoldError(Exception):
+    """The counts and NUMA nodes leave open what `what` names."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+def numbered_groups(counts: Counts) -> Groups:
+    """The siblings and sockets of `counts`. Raises UntoldError where others are possible too."""
+    sockets, socket_rules = _sockets(counts)
+    siblings, sibling_rules = _numbered_siblings(counts, sockets)
+    numbers = {cpu: number for number, cpus in enumerate(sockets) for cpu in cpus}
+    return Groups(siblings, numbers, (*socket_rules, *sibling_rules))
+
+
+def _whole(counts: Counts) -> bool:
+    """Whether all cores and sockets are alike, with no thread offline."""
+    return counts.threads_per_core * counts.cores_per_socket * counts.sockets == len(counts.online)
+
+
+def _sockets(counts: Counts) -> tuple[list[CpuSet], list[str]]:
+    """The sockets by lowest CPU, which is how lscpu numbers them, and the assumptions made."""
+    if counts.sockets == 1:
+        return [counts.online], []
+    if counts.sockets == len(counts.online):
+        return [CpuSet((cpu,)) for cpu in counts.online], []
+    nodes = list(counts.numa_nodes.values())
+    per_socket, rest = divmod(len(nodes), counts.sockets)
+    if rest or not per_socket:
+        raise UntoldError("sockets")
+    if per_socket == 1:
+        sockets, rule = nodes, "each NUMA node is one socket"
+    elif all(nodes[cpu % len(nodes)] >= CpuSet((cpu,)) for cpu in counts.online):
+        # Dell's default order with sub-NUMA clustering: socket after socket gets its first node,
+        # then its second.
+        sockets = [_union(nodes[number :: counts.sockets]) for number in range(counts.sockets)]
+        rule = "NUMA nodes are assigned to the sockets in turn, as CPUs are to NUMA nodes"
+    else:
+        sockets = [
+            _union(nodes[start : start + per_socket]) for start in range(0, len(nodes), per_socket)
+        ]
+        rule = f"each {per_socket} NUMA nodes in a row are one socket"
+    most = counts.cores_per_socket * counts.threads_per_core
+    if max(map(len, sockets)) > most or sum(map(len, sockets)) != len(counts.online):
+        raise UntoldError("sockets")
+    return sorted(sockets, key=lambda cpus: cpus.first), [rule]
+
+
+def _union(nodes: list[CpuSet]) -> CpuSet:
+    return CpuSet(cpu for cpus in nodes for cpu in cpus)
+
+
+def _numbered_siblings(
+    counts: Counts, sockets: list[CpuSet]
+) -> tuple[tuple[CpuSet, ...], list[str]]:
+    """The cores.
+
+    Where all CPUs are in one NUMA node, x86 may have either numbering: servers the one, guests the
+    other.
+    """
+    if counts.threads_per_core == 1:
+        return tuple(CpuSet((cpu,)) for cpu in counts.online), []
+    if not _whole(counts):
+        raise UntoldError("siblings")
+    if counts.cores_per_socket == 1:
+        return tuple(sockets), []
+    fitting = []
+    for rule, propose in _HABITS.get(counts.architecture, _OTHER_HABITS).items():
+        cores = list(propose(counts, sockets))
+        if _fit(cores, counts, sockets):
+            fitting.append((tuple(cores), rule))
+    # Two habits that fit several NUMA nodes: each node then has runs of CPUs a whole number of
+    # cores apart, and there is no reason for that but the second threads.
+    if not fitting or (len(fitting) > 1 and len(counts.numa_nodes) < 2):
+        raise UntoldError("siblings")
+    return fitting[0][0], [fitting[0][1]]
+
+
+def _fit(cores: list[CpuSet], counts: Counts, sockets: list[CpuSet]) -> bool:
+    """Whether every CPU is in one core, and every core in one NUMA node and socket."""
+    nodes = list(counts.numa_nodes.values()) or [counts.online]
+    for core in cores:
+        if len(core) != counts.threads_per_core or not core <= counts.online:
+            return False
+        if not _is_within(core, nodes) or not _is_within(core, sockets):
+            return False
+    return sum(map(len, cores)) == len(counts.online)
+
+
+def _is_within(core: CpuSet, groups: list[CpuSet]) -> bool:
+    return any(core <= group for group in groups)
+
+
+def _separate(counts: Counts, _: list[CpuSet]) -> Iterator[CpuSet]:
+    cores = counts.cores_per_socket * counts.sockets
+    for first in range(cores):
+        yield CpuSet(range(first, cores * counts.threads_per_core, cores))
+
+
+def _separate_by_socket(counts: Counts, sockets: list[CpuSet]) -> Iterator[CpuSet]:
+    for cpus in sockets:
+        members = list(cpus)
+        for first in range(counts.cores_per_socket):
+            yield CpuSet(members[first :: counts.cores_per_socket])
+
+
+def _adjacent(counts: Counts, _: list[CpuSet]) -> Iterator[CpuSet]:
+    threads = counts.threads_per_core
+    for first in sorted({cpu - cpu % threads for cpu in counts.online}):
+        yield CpuSet(range(first, first + threads))
+
+
+_Habits = dict[str, Callable[[Counts, list[CpuSet]], Iterator[CpuSet]]]
+#: The habits of an architecture's machines: x86 servers or guests, Arm servers (ThunderX2), POWER
+#: and s390.
+_HABITS: dict[str, _Habits] = {
+    "x86_64": {_SEPARATE: _separate, _ADJACENT: _adjacent},
+    "aarch64": {_SEPARATE_BY_SOCKET: _separate_by_socket},
+    "": {  # unknown
+        _SEPARATE: _separate,
+        _ADJACENT: _adjacent,
+        _SEPARATE_BY_SOCKET: _separate_by_socket,
+    },
+}
+_OTHER_HABITS: _Habits = {_ADJACENT: _adjacent}
+
+
+def summary_remarks(summary: Summary, rules: Iterable[str]) -> Iterator[str]:
+    """What a summary leaves open or to guess; `rules` say how CPUs were grouped."""
+    for rule in rules:
+        yield f"it is unknown which CPUs belong together; it is assumed that {rule}"
+    if any(kind.threads_per_core is None for kind in summary.kinds):
+        yield "cores are missing: each CPU is treated as a core"
+    if len(summary.kinds) > 1:
+        count = len(summary.kinds)
+        yield f"there are {count} kinds of cores, and it is unknown which CPUs belong to which"
+    if summary.caches:
+        yield (
+            "only the total size of caches is known, not which CPUs share one: caches are left open"
+        )
+
+
+def table_remarks(
+    table: Table, machine: Machine, rows: list[Row], summary: Summary | None
+) -> Iterator[str]:
+    """What this table leaves open or to guess."""
+    coreless = CpuSet(row.cpu for row in rows if row.core is None)
+    if coreless:
+        told = (
+            "cores are" if coreless == machine.online else f"the cores of {cpus_text(coreless)} are"
+        )
+        yield f"{told} missing: each CPU is treated as a core"
+    guessed = CpuSet(row.cpu for row in table.rows if row.online is None) & machine.offline
+    if guessed and summary is None:
+        yield f"{cpus_text(guessed)}: no core is listed, so they count as offline"
+    if machine.core_ids:
+        yield (
+            "cores have the kernel's ids: CPUs of one core_id in one socket and NUMA node "
+            "are treated as siblings"
+        )
+    if machine.caches and all(cache.id is None for cache in machine.caches):
+        yield "it is unknown whether the numbers of caches are the kernel's ids: they are left open"
+    if machine.core_types:
+        yield (
+            "kinds of cores are numbered in the order of their CPUs: it is unknown which of "
+            "them is faster"
+        )
+    if incomplete := CpuSet(table.incomplete) & machine.online:
+        yield (
+            f"{cpus_text(incomplete)}: fewer caches are listed than there are columns, so "
+            "theirs are left open"
+        )
+    if not machine.offline and summary is None and "online" not in table.columns:
+        yield "offline CPUs are not listed"
+    if summary is None and "node" in table.columns:
+        yield "NUMA nodes without CPUs are not listed"
+
+
+def common_remarks(machine: Machine, summary: Summary | None) -> Iterator[str]:
+    """What neither a table nor a summary told, and what was assumed for it."""
+    has_model = machine.model or machine.architecture not in ("", "x86_64")
+    sized = all(cache.size is not None for cache in machine.caches)
+    claimed_twice = in_several(summary.numa_nodes.values()) if summary else EMPTY
+    told = (
+        (machine.architecture, join.ARCHITECTURE_MISSING, ""),
+        (has_model, "the CPU model is missing", ""),
+        (machine.sockets, "sockets are missing: one is assumed", ""),
+        (machine.caches or (summary and summary.caches), "caches are missing", ""),
+        (sized, "the sizes of caches are missing or incomplete", ""),
+        (machine.numa_nodes, "NUMA nodes are missing: one is assumed", ""),
+        (
+            not claimed_twice,
+            "CPUs {} are in several NUMA nodes: the lowest is used",
+            claimed_twice,
+        ),
+        (False, "memory, huge pages, dies, PCI devices and boot arguments are missing", ""),
+    )
+    return (text.format(value) for known, text, value in told if not known)
+
 
 #: uname(1) to what documents know; a 32-bit or big-endian kernel runs on the same machines.
 _ARCHITECTURES = {
@@ -78,15 +309,17 @@ def from_table(table: Table, summary: Summary | None) -> Found:
         dies={},
         clusters=_clusters(rows),
         core_types=_core_types(rows, models),
-        caches=lscpu_caches.of(table, rows, siblings, summary, tells_ids=known == "x86_64"),
+        caches=lscpu_caches.caches_of(table, rows, siblings, summary, tells_ids=known == "x86_64"),
         numa_nodes=_numa_nodes(_listed_nodes(table, summary), present),
         huge_page_sizes=(),
         devices=(),
         boot_arguments=None,
     )
-    notes = [*remarks.of_table(table, machine, rows, summary), *remarks.of_all(machine, summary)]
+    notes = [*table_remarks(table, machine, rows, summary), *common_remarks(machine, summary)]
     repeats = _may_repeat(table, rows, siblings)
-    return Found(machine, notes, lscpu_caches.doubtful(rows, siblings, summary, repeats=repeats))
+    return Found(
+        machine, notes, lscpu_caches.doubtful_cores(rows, siblings, summary, repeats=repeats)
+    )
 
 
 def from_summary(summary: Summary) -> Found:
@@ -115,13 +348,11 @@ def from_summary(summary: Summary) -> Found:
         devices=(),
         boot_arguments=None,
     )
-    notes = [*remarks.of_summary(summary, groups.rules), *remarks.of_all(machine, summary)]
+    notes = [*summary_remarks(summary, groups.rules), *common_remarks(machine, summary)]
     return Found(machine, notes, {})
 
 
-def _numbered(
-    summary: Summary, architecture: str, numa_nodes: Iterable[NumaFacts]
-) -> numbering.Groups:
+def _numbered(summary: Summary, architecture: str, numa_nodes: Iterable[NumaFacts]) -> Groups:
     """Siblings and sockets by the counts.
 
     Kinds of CPUs can be told apart only where nothing depends on it.
@@ -130,13 +361,13 @@ def _numbered(
     threads = _threads_per_core(summary, architecture)
     sockets = max(kind.sockets or 1 for kind in kinds)
     if len(kinds) > 1 and (threads > 1 or sockets > 1):
-        raise numbering.UntoldError("siblings" if threads > 1 else "sockets")
+        raise UntoldError("siblings" if threads > 1 else "sockets")
     nodes = {
         node.id: node.cpus & summary.online for node in numa_nodes if node.cpus & summary.online
     }
     per_socket = kinds[0].cores_per_socket or 0
-    return numbering.groups(
-        numbering.Counts(architecture, summary.online, threads, per_socket, sockets, nodes)
+    return numbered_groups(
+        Counts(architecture, summary.online, threads, per_socket, sockets, nodes)
     )
 
 

@@ -14,12 +14,11 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Imported, Node, node_name
 from cpuplan.importers.data import whole
+from cpuplan.importers.lscpu import machine
 from cpuplan.importers.lscpu import machine as lscpu_machine
-from cpuplan.importers.lscpu import numbering
-from cpuplan.importers.lscpu import summary as lscpu_summary
-from cpuplan.importers.lscpu import table as lscpu_table
-from cpuplan.importers.lscpu.summary import Summary
-from cpuplan.importers.lscpu.table import RowError, Table
+from cpuplan.importers.lscpu import tables as lscpu_summary
+from cpuplan.importers.lscpu import tables as lscpu_table
+from cpuplan.importers.lscpu.tables import RowError, Summary, Table
 from cpuplan.importers.packed_files import ArchiveError, damaged, read_file, too_large, unpack
 
 #: 8,192 CPUs with all columns as JSON have 5 MiB.
@@ -47,7 +46,7 @@ def read_parts(paths: Sequence[Path]) -> Imported:
     diagnostics = [*parts.diagnostics]
     try:
         facts = _machine(parts, name, diagnostics)
-    except numbering.UntoldError as error:
+    except machine.UntoldError as error:
         diagnostics.append(diagnose("CP136", path=parts.summaries[0][0], what=error.what))
         facts = None
     if facts is None:
@@ -126,10 +125,10 @@ def _parse(text: str, name: str) -> Table | Summary:
     if start.startswith("{"):
         return _parse_json(text, name)
     if start.startswith("#"):
-        return lscpu_table.from_parsable(text)
+        return lscpu_table.table_from_parsable(text)
     if ":" not in start.partition("\n")[0] or start[:4].upper() == "CPU ":
-        return lscpu_table.from_extended(text)
-    return lscpu_summary.from_text(text)
+        return lscpu_table.table_from_extended(text)
+    return lscpu_summary.summary_from_text(text)
 
 
 def _parse_json(text: str, name: str) -> Table | Summary:
@@ -141,7 +140,7 @@ def _parse_json(text: str, name: str) -> Table | Summary:
         problem = str(error).partition(";")[0]
         raise damaged(name, f"it is not complete JSON ({problem})") from None
     if "cpus" in data:
-        return lscpu_table.from_json(data["cpus"])
+        return lscpu_table.table_from_json(data["cpus"])
     if "lscpu" in data:
-        return lscpu_summary.from_json(data["lscpu"])
+        return lscpu_summary.summary_from_json(data["lscpu"])
     raise damaged(name, "it has neither `lscpu` nor `cpus`, which lscpu -J prints")

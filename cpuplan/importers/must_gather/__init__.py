@@ -1,9 +1,54 @@
 """An OpenShift must-gather: snapshots of nodes, and the Node objects of its cluster."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from cpuplan.importers.base import Format, Imported
-from cpuplan.importers.must_gather.images import images
+
+#: What the node tuning operator collects of a node.
+SNAPSHOT = "sysinfo.tgz"
+NODES = "cluster-scoped-resources/core/nodes"
+#: A must-gather has these folders at its top or one or two below; looking for them must not take
+#: long in a home folder.
+_MAX_DEPTH = 5
+_MAX_FOLDERS = 2000
+#: Folders of a must-gather that hold most of its files and no node's.
+_LOGS = frozenset(
+    {"namespaces", "cluster-scoped-resources", "host_service_logs", "audit_logs", "static-pods"}
+)
+
+
+def images(path: Path) -> Iterator[Path]:
+    """The folders below `path` that are images, in the order of their paths."""
+    folders = []
+    for visited, (folder, names, _) in enumerate(os.walk(path)):
+        here = Path(folder)
+        if _is_image(here, names):
+            folders.append(here)
+            names.clear()
+        if visited > _MAX_FOLDERS or len(here.relative_to(path).parts) >= _MAX_DEPTH:
+            names.clear()
+        names[:] = sorted(name for name in names if name not in _LOGS and not name.startswith("."))
+    yield from sorted(folders)
+
+
+def _is_image(folder: Path, names: list[str]) -> bool:
+    return ("nodes" in names and _has_node(folder / "nodes")) or os.path.isdir(folder / NODES)
+
+
+def _has_node(folder: Path) -> bool:
+    if folder.is_symlink():
+        return False
+    try:
+        return any(os.path.isfile(node / SNAPSHOT) for node in folder.iterdir())
+    except OSError:
+        return False
+
+
+def snapshot_path(name: str) -> str:
+    """Where an image has the snapshot of a node."""
+    return f"nodes/{name}/{SNAPSHOT}"
 
 
 def _has_image(folder: Path) -> bool:

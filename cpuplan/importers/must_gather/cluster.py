@@ -1,17 +1,23 @@
-"""The objects of a must-gather that describe its cluster."""
+"""The objects of a must-gather that describe its cluster, and those that decide what nodes get.
+
+Of the objects that decide what nodes get, left out are those that the machine config operator makes
+(it makes them again), those of a PerformanceProfile, and those that cpuplan wrote.
+"""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, get_args
 
+from cpuplan.base.naming import is_label, is_subdomain
+from cpuplan.base.text import printable
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.fleet.cluster import CUSTOM, feature_gates
-from cpuplan.importers import data
+from cpuplan.fleet.openshift import CUSTOM, feature_gates
+from cpuplan.importers import data, objects
 from cpuplan.importers.base import NodeObject
-from cpuplan.importers.must_gather.images import NODES
-from cpuplan.importers.objects import node_object
+from cpuplan.importers.must_gather import NODES
 from cpuplan.importers.trees import FolderTree
-from cpuplan.language.model.document import FeatureSet
+from cpuplan.language.model.base import FeatureSet
 
 INFRASTRUCTURES = (
     "cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml",
@@ -83,7 +89,7 @@ def node_objects(
     """The Node objects; what is wrong with a file goes to `diagnostics`."""
     for name in tree.names(NODES):
         if name.endswith(".yaml"):
-            node = node_object.read(load(tree, f"{NODES}/{name}", diagnostics), cluster)
+            node = objects.read_node(load(tree, f"{NODES}/{name}", diagnostics), cluster)
             if node:
                 yield node
 
@@ -104,3 +110,152 @@ def load(
             diagnostics.append(diagnose("CP125", path=place, text=shown, problem=str(error)))
         return {}
     return data.mapping(documents[0] if documents else None)
+
+
+_FOLDER = "cluster-scoped-resources/machineconfiguration.openshift.io"
+_CONFIGURATIONS = "cluster-scoped-resources/operator.openshift.io/machineconfigurations"
+_CONFIGURATION = "cluster.yaml"
+_GENERATED = "machineconfiguration.openshift.io/generated-by-controller-version"
+_WAVE = "argocd.argoproj.io/sync-wave"
+_PROFILES = ("50-nto-", "50-performance-", "performance-", "rendered-")
+_BUILT_IN = ("master", "worker", "arbiter")
+_RUNTIMES = ("crun", "runc")
+_KERNELS = ("realtime", "64k-pages")
+
+
+def foreign_facts(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
+    """Fields of the Cluster document; a kind of object that the must-gather lacks is left out."""
+    readers = {
+        "machineConfigPools": ("machineconfigpools", _pool),
+        "machineConfigs": ("machineconfigs", _machine_config),
+        "kubeletConfigs": ("kubeletconfigs", _kubelet_config),
+        "containerRuntimeConfigs": ("containerruntimeconfigs", _runtime_config),
+    }
+    fields: dict[str, Any] = {}
+    for field, (folder, read) in readers.items():
+        if tree.names(f"{_FOLDER}/{folder}"):
+            objects = sorted(_objects_below(tree, folder, diagnostics), key=_created)
+            fields[field] = [read(item) for item in objects if _is_foreign(item)]
+    if tree.names(_CONFIGURATIONS):
+        fields |= _disruption_policy(tree, diagnostics)
+    return fields
+
+
+def _disruption_policy(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
+    """What a user states; the operator's own policies are in the status."""
+    if _CONFIGURATION not in tree.names(_CONFIGURATIONS):
+        return {}
+    item = load(tree, f"{_CONFIGURATIONS}/{_CONFIGURATION}", diagnostics)
+    given = data.mapping(data.mapping(item.get("spec")).get("nodeDisruptionPolicy"))
+    sections = _without_empty({name: given.get(name) for name in ("files", "units", "sshkey")})
+    return {"nodeDisruptionPolicy": sections} if sections else {}
+
+
+def _objects_below(
+    tree: FolderTree, folder: str, diagnostics: list[Diagnostic]
+) -> Iterator[dict[str, Any]]:
+    for name in tree.names(f"{_FOLDER}/{folder}"):
+        if name.endswith(".yaml"):
+            item = load(tree, f"{_FOLDER}/{folder}/{name}", diagnostics)
+            if is_subdomain(_name(item)):
+                yield item
+
+
+def _is_foreign(item: dict[str, Any]) -> bool:
+    metadata = data.mapping(item.get("metadata"))
+    annotations = data.mapping(metadata.get("annotations"))
+    name = _name(item)
+    is_pool = item.get("kind") == "MachineConfigPool"
+    if is_pool:
+        return name not in _BUILT_IN
+    return not (name.startswith(_PROFILES) or _GENERATED in annotations or _WAVE in annotations)
+
+
+def _name(item: dict[str, Any]) -> str:
+    return str(data.mapping(item.get("metadata")).get("name") or "")
+
+
+def _created(item: dict[str, Any]) -> tuple[str, str]:
+    """Its place in the order of creation, which decides between KubeletConfigs."""
+    stamp = data.mapping(item.get("metadata")).get("creationTimestamp")
+    return str(stamp or ""), _name(item)
+
+
+def _labels(item: dict[str, Any]) -> dict[str, str]:
+    labels = data.mapping(data.mapping(item.get("metadata")).get("labels"))
+    return _usable(labels)
+
+
+def _usable(labels: Mapping[str, Any]) -> dict[str, str]:
+    """The labels that an API server takes: no other is on an object."""
+    texts = {key: str(value) for key, value in sorted(labels.items())}
+    return {key: value for key, value in texts.items() if is_label(key, value)}
+
+
+def _pool(item: dict[str, Any]) -> dict[str, Any]:
+    spec = data.mapping(item.get("spec"))
+    return _without_empty(
+        {
+            "name": _name(item),
+            "labels": _labels(item),
+            "machineConfigSelector": _selector(spec.get("machineConfigSelector")),
+            "nodeSelector": _selector(spec.get("nodeSelector")),
+        },
+        keep=("machineConfigSelector", "nodeSelector"),
+    )
+
+
+def _kubelet_config(item: dict[str, Any]) -> dict[str, Any]:
+    spec = data.mapping(item.get("spec"))
+    selector = _selector(spec.get("machineConfigPoolSelector"))
+    return {"name": _name(item), "machineConfigPoolSelector": selector}
+
+
+def _runtime_config(item: dict[str, Any]) -> dict[str, Any]:
+    config = data.mapping(data.mapping(item.get("spec")).get("containerRuntimeConfig"))
+    runtime = config.get("defaultRuntime")
+    stated = {"defaultRuntime": runtime} if runtime in _RUNTIMES else {}
+    return {**_kubelet_config(item), **stated}
+
+
+def _selector(value: object) -> dict[str, Any]:
+    selector = data.mapping(value)
+    labels = data.mapping(selector.get("matchLabels"))
+    return _without_empty(
+        {
+            "matchLabels": _usable(labels),
+            "matchExpressions": data.items(selector.get("matchExpressions")),
+        }
+    )
+
+
+def _machine_config(item: dict[str, Any]) -> dict[str, Any]:
+    spec = data.mapping(item.get("spec"))
+    config = data.mapping(spec.get("config"))
+    storage = data.mapping(config.get("storage"))
+    # Ignition gives each path to one of them: a later link takes an earlier file away.
+    nodes = [data.items(storage.get(kind)) for kind in ("directories", "files", "links")]
+    units = data.items(data.mapping(config.get("systemd")).get("units"))
+    kernel_type = spec.get("kernelType")
+    return _without_empty(
+        {
+            "name": _name(item),
+            "labels": _labels(item),
+            "kernelArguments": _texts(spec.get("kernelArguments")),
+            "kernelType": kernel_type if kernel_type in _KERNELS else "",
+            "extensions": _texts(spec.get("extensions")),
+            # Ignition 2 takes a path or name twice.
+            "files": sorted(set(_texts([node.get("path") for node in chain(*nodes)]))),
+            "units": sorted(set(_texts([unit.get("name") for unit in units]))),
+        },
+        keep=("labels",),
+    )
+
+
+def _texts(value: object) -> list[str]:
+    texts = value if isinstance(value, list) else []
+    return [printable(text) for text in texts if isinstance(text, str)]
+
+
+def _without_empty(fields: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value or key in keep}

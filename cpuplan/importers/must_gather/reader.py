@@ -6,9 +6,9 @@ from cpuplan.base.naming import is_subdomain
 from cpuplan.base.progress import follow
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Imported, Node, NodeObject
-from cpuplan.importers.must_gather import foreign
+from cpuplan.importers.must_gather import SNAPSHOT, images, snapshot_path
+from cpuplan.importers.must_gather import cluster as foreign
 from cpuplan.importers.must_gather.cluster import cluster_name, facts, node_objects
-from cpuplan.importers.must_gather.images import SNAPSHOT, images, snapshot_path
 from cpuplan.importers.packed_files import ArchiveError
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees import FolderTree, TarTree
@@ -23,7 +23,7 @@ def read(path: Path) -> Imported:
     for image in images(path):
         tree = FolderTree(image)
         cluster, source = cluster_name(tree)
-        stated = {**facts(tree), **foreign.facts(tree, diagnostics)}
+        stated = {**facts(tree), **foreign.foreign_facts(tree, diagnostics)}
         if cluster is None:
             remarks.append(
                 f"{image} does not contain the cluster's name: "

@@ -1,21 +1,77 @@
-"""A system root: /sys and /proc of a host, as folder or archive (also of ghw, gather-sysinfo)."""
+"""A system root: /sys and /proc of a host, as folder or archive, and marks that software left.
+
+Of the marks, cpuplan's units have the names and environment of the node tuning operator's, so both
+are recognised.
+"""
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet
+from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet, CpuSetError
 from cpuplan.base.naming import is_subdomain
+from cpuplan.base.topology import MAX_NUMA_NODE
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import join
-from cpuplan.importers.base import Imported, Node, node_name
-from cpuplan.importers.machine import Machine, NumaFacts
+from cpuplan.importers.base import Imported, Machine, Marks, Node, NumaFacts, node_name
 from cpuplan.importers.packed_files import ArchiveError
-from cpuplan.importers.sysroot import cpuinfo, kubelet_files, marks, pci, sysfs
-from cpuplan.importers.sysroot import numa as sysfs_numa
-from cpuplan.importers.sysroot.values import MAX_VALUE, Reader
+from cpuplan.importers.sysroot import cpuinfo, sysfs
+from cpuplan.importers.sysroot import sysfs as sysfs_numa
+from cpuplan.importers.sysroot.sysfs import DECIMAL, MAX_VALUE, Reader
 from cpuplan.importers.trees import FolderTree, TarTree, Tree, system_root
+
+UNITS = "etc/systemd/system"
+OFFLINE_UNIT = "set-cpus-offline.service"
+GRUB_DROP_IN = "etc/default/grub.d/50-cpuplan.cfg"
+_PAGES_UNIT = re.compile(r"hugepages-allocation-[0-9]{1,9}kB-NUMA[0-9]{1,4}\.service")
+_ENVIRONMENT = re.compile(r'^Environment="?(\w+)=([^"\n]*)"?$', re.MULTILINE)
+_GRUB_LINE = re.compile(r'^GRUB_CMDLINE_LINUX="(?:\$GRUB_CMDLINE_LINUX )?(.*)"$', re.MULTILINE)
+
+
+def read_marks(reader: Reader, machine: Machine) -> Marks:
+    """The marks of the machine that `reader` reads; none where the tree lacks such files."""
+    control = (reader.text(f"{sysfs.CPUS}/smt/control") or "").strip()
+    grub = _GRUB_LINE.search(reader.text(GRUB_DROP_IN) or "")
+    return Marks(
+        switched_off=_switched_off(reader),
+        huge_pages=dict(_huge_pages(reader)),
+        smt_off=control in ("off", "forceoff"),
+        grub=grub[1] if grub else "",
+        linked=dict(_linked(reader, machine.offline)) if machine.offline else {},
+    )
+
+
+def _environment(reader: Reader, unit: str) -> dict[str, str]:
+    return dict(_ENVIRONMENT.findall(reader.text(f"{UNITS}/{unit}") or ""))
+
+
+def _switched_off(reader: Reader) -> CpuSet:
+    try:
+        return CpuSet.parse_kernel(_environment(reader, OFFLINE_UNIT).get("OFFLINE_CPUS", ""))
+    except CpuSetError:
+        return EMPTY
+
+
+def _huge_pages(reader: Reader) -> Iterator[tuple[tuple[int, int], int]]:
+    for unit in filter(_PAGES_UNIT.fullmatch, reader.tree.names(UNITS)):
+        environment = _environment(reader, unit)
+        values = [
+            environment.get(key, "") for key in ("NUMA_NODE", "HUGEPAGES_SIZE", "HUGEPAGES_COUNT")
+        ]
+        if all(map(DECIMAL.fullmatch, values)):
+            node, size, count = map(int, values)
+            yield (node, size), count
+
+
+def _linked(reader: Reader, offline: CpuSet) -> Iterator[tuple[int, CpuSet]]:
+    for node in reader.numbered(sysfs_numa.NODES, "node", MAX_NUMA_NODE):
+        if (
+            cpus := CpuSet(reader.numbered(f"{sysfs_numa.NODES}/node{node}", "cpu", MAX_CPU))
+            & offline
+        ):
+            yield node, cpus
+
 
 _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
 
@@ -76,15 +132,15 @@ def _read(reader: Reader) -> tuple[Machine | None, list[str]]:
     info = cpuinfo.parse(text) if text else _UNKNOWN
     if not online and text:
         machine = _from_cpuinfo(reader, info, text)
-        files = kubelet_files.unread(machine) if machine else None
+        files = sysfs.unread_kubelet_files(machine) if machine else None
     else:
         machine = _from_sysfs(reader, info, present, online, text) if online else None
-        files = kubelet_files.read(reader, machine, text) if machine else None
+        files = sysfs.read_kubelet_files(reader, machine, text) if machine else None
     if machine is None:
         return None, []
     if any(node.memory is None for node in machine.numa_nodes):
         machine = _with_machineinfo(tree, machine)
-    machine = machine._replace(kubelet=files, marks=marks.read(reader, machine))
+    machine = machine._replace(kubelet=files, marks=read_marks(reader, machine))
     return machine, _remarks(reader, machine, info)
 
 
@@ -118,7 +174,7 @@ def _from_sysfs(
         caches=sysfs.caches(reader, online, cores),
         numa_nodes=_numa_nodes(reader, present),
         huge_page_sizes=_huge_page_sizes(reader),
-        devices=pci.devices(reader),
+        devices=sysfs.pci_devices(reader),
         boot_arguments=_boot_arguments(reader),
     )
 
@@ -166,7 +222,7 @@ def _from_cpuinfo(reader: Reader, info: cpuinfo.CpuInfo, text: str) -> Machine |
         caches=(),
         numa_nodes=_numa_nodes(reader, cpus),
         huge_page_sizes=_huge_page_sizes(reader),
-        devices=pci.devices(reader),
+        devices=sysfs.pci_devices(reader),
         boot_arguments=_boot_arguments(reader),
     )
 

@@ -5,8 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from cpuplan.language.model.base import Model, matching, problem
-from cpuplan.language.model.document import (
+from cpuplan.language.model.base import (
     AbsolutePath,
     DocumentName,
     FeatureSet,
@@ -16,8 +15,11 @@ from cpuplan.language.model.document import (
     LabelValue,
     Line,
     Listed,
+    Model,
     OciRuntime,
     Release,
+    matching,
+    problem,
 )
 
 

@@ -1,28 +1,27 @@
-"""The document of what CPUs are for: Intent (pydantic; unknown keys are refused)."""
+"""The document of what CPUs are for: Intent, with the rules and defaults that it switches."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cpuplan import platforms
-from cpuplan.language.model.base import Model, matching
-from cpuplan.language.model.document import (
+from cpuplan.language.model.allocators import Dra, Koordinator, KoordinatorRelease
+from cpuplan.language.model.base import (
     FeatureSet,
     Labels,
     Listed,
+    Model,
     Name,
     OciRuntime,
     PoolName,
+    Reason,
     Release,
     ServiceName,
+    matching,
+    problem,
 )
-from cpuplan.language.model.koordinator import Koordinator
-from cpuplan.language.model.koordinator import Release as KoordinatorRelease
-from cpuplan.language.model.mechanisms.dra import Dra
-from cpuplan.language.model.pools import GOAL_ORDER, Objective, Pools, QosSets
-from cpuplan.language.model.rollout import Rollout
-from cpuplan.language.model.rollout.selector import Selector
-from cpuplan.language.model.switches import Defaults, Rules
+from cpuplan.language.model.pools import GOAL_ORDER, Objective, Pools, QosSets, Workloads
+from cpuplan.language.model.rollout import Rollout, Selector, Verify
 from cpuplan.language.model.tuning import (
     HardwareTuning,
     HugePagesSpec,
@@ -34,8 +33,87 @@ from cpuplan.language.model.tuning import (
     Runtime,
     WorkloadHints,
 )
-from cpuplan.language.model.verify import Verify
-from cpuplan.language.model.workloads import Workloads
+
+#: The names of `defaults.SWITCHES`.
+DefaultName = Literal[
+    "infra-containers",
+    "gomaxprocs",
+    "handler",
+    "latency",
+    "tuned",
+    "system-services",
+    "kubelet-drop-ins",
+    "iommu",
+    "frequency-driver",
+    "cpu-frequencies",
+    "firmware-updates",
+    "transparent-hugepages",
+    "tcp-fastopen",
+    "dirty-pages",
+    "swappiness",
+    "timer-migration",
+    "avc-cache",
+    "tuned-scheduler",
+    "kernel-threads",
+    "time-stamps",
+    "irqbalance-start",
+    "cgroup-v1",
+    "scripts",
+    "ovs-slice",
+    "stalld-backend",
+    "tuned-first",
+]
+RuleName = Literal[
+    "cpu0-reserved",
+    "whole-cores",
+    "reserved-not-empty",
+    "reserved-on-every-numa-node",
+    "strict-cpu-reservation",
+    "memory-adds-up",
+    "numa-nodes-fit",
+]
+
+
+class RuleSwitch(Model):
+    """A built-in rule that is disabled or enabled, and the reason for later readers."""
+
+    disable: RuleName | None = Field(default=None, description="the rule to disable")
+    enable: RuleName | None = Field(
+        default=None, description="the rule to enable, if it is off by default"
+    )
+    because: Reason = Field(
+        description="the reason, for later readers",
+        examples=["the vendor's guide pins its own threads"],
+    )
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        """Find what contradicts itself."""
+        if (self.disable is None) == (self.enable is None):
+            raise problem("rule_switch", "one of disable and enable")
+        return self
+
+
+class DefaultSwitch(Model):
+    """A default that is disabled, or enabled where the platform has it off, and the reason."""
+
+    disable: DefaultName | None = Field(default=None, description="the default to disable")
+    enable: DefaultName | None = Field(default=None, description="the default to enable")
+    because: Reason = Field(
+        description="the reason", examples=["devices are given to pods by VFIO"]
+    )
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        """Find what contradicts itself."""
+        if (self.disable is None) == (self.enable is None):
+            raise problem("rule_switch", "one of disable and enable")
+        return self
+
+
+Rules = Annotated[tuple[RuleSwitch, ...], Listed]
+Defaults = Annotated[tuple[DefaultSwitch, ...], Listed]
+
 
 NamespacePattern = Annotated[
     str,

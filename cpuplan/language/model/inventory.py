@@ -6,18 +6,19 @@ from pydantic import Field
 
 from cpuplan.base.cpuset import MAX_CPU
 from cpuplan.base.topology import MAX_NUMA_NODE
-from cpuplan.language.model.base import Model, matching
-from cpuplan.language.model.document import (
+from cpuplan.language.model.base import (
     CoreType,
     DocumentName,
     KernelList,
     Labels,
     Listed,
     MachineText,
+    Model,
     Name,
     NodeNames,
     Quantity,
     list_pattern,
+    matching,
 )
 
 #: A sequence of numbers, one for each core or cache in order: `0-27,0-27`.

@@ -1,23 +1,127 @@
-"""The language of layouts (pydantic): pools, partitions, QoS sets, sizes, places, neighbours."""
+"""The language of layouts (pydantic): pools, their sizes and places, and the workloads in them."""
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from cpuplan.language.model.base import Model, matching, problem
-from cpuplan.language.model.document import (
+from cpuplan.language.model.base import (
     RANGE,
     CoreType,
     CpuList,
+    Line,
     Listed,
+    Model,
     Name,
     NumberList,
     OneOrMore,
     list_pattern,
+    matching,
+    problem,
 )
-from cpuplan.language.model.sizes import SHARES, SIZES, DeviceSelector, Steps
+
+#: The sizes of a pool: the attribute of each key.
+SIZES = {
+    "cpus": "cpus",
+    "count": "count",
+    "cores": "cores",
+    "wholeCaches": "whole_caches",
+    "percent": "percent",
+    "steps": "steps",
+    "rest": "rest",
+}
+_PERCENTAGE = r"^(100|[0-9]{1,2}(\.[0-9]{1,4})?)$"
+#: The sizes that are shares of a number of CPUs.
+SHARES = ("percent", "steps")
+
+
+def _near_shorthand(value: object) -> object:
+    """`near: ens1f0` names a device."""
+    return {"device": value} if isinstance(value, str) else value
+
+
+class Near(Model):
+    """Devices that match all of these fields."""
+
+    device: Line | None = Field(default=None, description="a network interface, or a PCI address")
+    device_class: Literal["network", "gpu", "accelerator", "storage", "other"] | None = Field(
+        default=None, alias="class", description="devices of this class"
+    )
+    driver: Line | None = Field(
+        default=None, description="devices of this kernel driver", examples=["ice"]
+    )
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        """Find what contradicts itself."""
+        if not self.model_fields_set:
+            raise problem("near_nothing", "names no device")
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Editors must know the short form too."""
+        mapping = handler.resolve_ref_schema(handler(core_schema))
+        return {"anyOf": [mapping, {"type": "string", "description": "a device's name or address"}]}
+
+
+DeviceSelector = Annotated[Near, BeforeValidator(_near_shorthand)]
+
+
+def _number_as_text(value: object) -> object:
+    """`6` says the same as `"6"`; fractions are text, since YAML would make them inexact."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Percentage = Annotated[
+    str,
+    matching(
+        _PERCENTAGE,
+        'a percentage from 0 to 100, such as 6 or "0.25"',
+        "0.25",
+    ),
+    BeforeValidator(_number_as_text),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": _PERCENTAGE},
+                {"type": "integer", "minimum": 0, "maximum": 100},
+            ],
+            "examples": ["0.25"],
+        }
+    ),
+]
+
+
+class Step(Model):
+    """A share of the next CPUs."""
+
+    cpus: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="of this many further CPUs; default: of all that are left"
+    )
+    percent: Percentage = Field(description="this share of them")
+
+
+def _ends_once(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Only the last step may be about all CPUs that are left."""
+    for number, step in enumerate(steps[:-1], 1):
+        if step.cpus is None:
+            raise problem("pool_steps", "{number}", {"number": number})
+    return steps
+
+
+Steps = Annotated[tuple[Step, ...], Field(min_length=1), Listed, AfterValidator(_ends_once)]
+
 
 #: The pools, in the order in which they are solved, printed and explained.
 POOLS = ("reserved", "shared", "isolated", "isolcpus", "offlined")
@@ -332,3 +436,50 @@ GOAL_ORDER: tuple[GoalName, ...] = (
     "most-isolated",
 )
 Objective = Annotated[tuple[GoalName, ...], Listed]
+
+
+#: A file's name is replaced by its content before documents are validated.
+_MANIFEST = WithJsonSchema(
+    {"anyOf": [{"type": "object"}, {"type": "string", "pattern": r"^pods/.+\.ya?ml$"}]}
+)
+
+
+class Workload(Model):
+    """Pods with exclusive CPUs for which a node must have room.
+
+    The simulator proves that its kubelet admits them, and shows where each one runs.
+    """
+
+    name: Name = Field(description="name of the workload in messages")
+    cpus: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="exclusive CPUs of each pod, which has one container"
+    )
+    manifest: Annotated[dict[str, Any], _MANIFEST] | None = Field(
+        default=None,
+        description="instead of cpus, the manifest of the pod, or of a workload such as a "
+        "Deployment with its template, or the file with it in the project's folder pods/: all of "
+        "its containers count",
+        examples=["pods/upf.yaml"],
+    )
+    pods: Annotated[int, Field(ge=1)] = Field(
+        default=1,
+        description="number of these pods on each node, whatever a manifest has as replicas",
+    )
+    per: Literal["machine", "numaNode"] | None = Field(
+        default=None,
+        description="numaNode: the number is for each NUMA node that the pool may be on. Default: "
+        "machine",
+    )
+    pool: SetName = Field(
+        default="isolated", description="pool of their CPUs: isolated, or a partition of it"
+    )
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        """Find what contradicts itself."""
+        if (self.cpus is None) == (self.manifest is None):
+            raise problem("workload_size", "cpus or manifest")
+        return self
+
+
+Workloads = Annotated[tuple[Workload, ...], Listed]

@@ -4,8 +4,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from cpuplan.language.model.base import Model, matching
-from cpuplan.language.model.document import Key, KeyValue, Listed, Name, Quantity, visible
+from cpuplan.language.model.base import (
+    Key,
+    KeyValue,
+    Listed,
+    Model,
+    Name,
+    Quantity,
+    matching,
+    visible,
+)
 from cpuplan.language.model.pools import SetName
 
 _VALUE = r"[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]\-]*"

@@ -1,21 +1,49 @@
-"""YAML to documents (Hardware, Nodes, Intent, Cluster, Delivery, Waivers), and their mistakes."""
+"""YAML to documents: their schemas, their mistakes, and the places of their fields."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from cpuplan import API_VERSION
-from cpuplan.base import apiversion, naming
+from cpuplan.base import naming, program
 from cpuplan.base.text import did_you_mean, nearest
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.diagnostics.source import Field, Position, Source
-from cpuplan.language.model.base import Model, attributes
+from cpuplan.diagnostics.source import Field, Mark, Position, Source
+from cpuplan.language.model import base
+from cpuplan.language.model.base import Model, attributes, name_form
 from cpuplan.language.model.cluster import ClusterSpec
-from cpuplan.language.model.delivery import DeliverySpec
 from cpuplan.language.model.intent import IntentSpec
 from cpuplan.language.model.inventory import HardwareSpec, NodesSpec
-from cpuplan.language.model.waivers import WaiversSpec
-from cpuplan.language.read import statements
+from cpuplan.language.model.operations import DeliverySpec, WaiversSpec
 from cpuplan.language.read.keys import remedy
+
+
+def split_statement(origin: str) -> tuple[tuple[str, str] | None, str]:
+    """Kind and name of a statement's document, and its field; no document for a built-in rule."""
+    document, colon, path = origin.partition(":")
+    kind, _, name = document.partition("/")
+    return ((kind, name) if colon else None), path
+
+
+def statement_position(source: Source, path: str) -> Position:
+    """The place of a field's value; of its key where a colon follows the path."""
+    field = tuple(_field(source.data, path.removesuffix(":")))
+    return source.key_at(field) if path.endswith(":") else source.value_at(field)
+
+
+def _field(data: Any, path: str) -> Iterator[str | int]:
+    """The path to a value; a key with dots (`evictionHard.memory.available`) is found whole."""
+    while path:
+        if isinstance(data, dict) and path in data:
+            yield path
+            return
+        name, _, path = path.partition(".")
+        key = int(name) if name.isdigit() else name
+        inside = isinstance(data, dict | list) and (
+            key in data if isinstance(data, dict) else key in range(len(data))
+        )
+        data = data[key] if inside else None
+        yield key
+
 
 KINDS: dict[str, type[Model]] = {
     "Hardware": HardwareSpec,
@@ -73,9 +101,9 @@ class Documents(NamedTuple):
 
         A colon after the path asks for the place of its key instead of its value.
         """
-        document, field = statements.split(origin)
+        document, field = split_statement(origin)
         known = self.by_name.get(document) if document else None
-        return statements.position(known.source, field) if known else None
+        return statement_position(known.source, field) if known else None
 
 
 def from_sources(sources: Iterable[Source]) -> tuple[Documents, list[Diagnostic]]:
@@ -129,7 +157,7 @@ def _document(source: Source, diagnostics: list[Diagnostic]) -> Document | None:
     """One document, or None with the reasons added to `diagnostics`."""
     data = source.data
     assert isinstance(data, dict)  # noqa: S101 - the reader refuses anything else
-    if apiversion.is_later(data.get("apiVersion")):  # of the rest, nothing is known
+    if program.is_later_version(data.get("apiVersion")):  # of the rest, nothing is known
         version, place = data["apiVersion"], source.value_at(("apiVersion",))
         diagnostics.append(
             diagnose("CP139", place, what="the document", found=version, expected=API_VERSION)
@@ -154,7 +182,7 @@ def _envelope_problems(source: Source, data: dict[str, Any]) -> Iterator[Diagnos
     kind = data.get("kind")
     if data.get("apiVersion") != API_VERSION:
         version = written(data.get("apiVersion"))
-        own = str(data.get("apiVersion")).startswith(f"{apiversion.GROUP}/")
+        own = str(data.get("apiVersion")).startswith(f"{program.API_GROUP}/")
         expected = f"{API_VERSION}; renamed fields are reported then" if own else API_VERSION
         yield diagnose("CP204", source.value_at(("apiVersion",)), found=version, expected=expected)
     if not isinstance(kind, str) or kind not in KINDS:
@@ -233,3 +261,161 @@ def validate(
         from cpuplan.language.read.mistakes import diagnostics_of
 
         return None, diagnostics_of(error, model, source, field, elsewhere)
+
+
+class FieldPlaces:
+    """The fields of documents by their places."""
+
+    def __init__(self, documents: Documents) -> None:
+        self.documents = documents
+        self._fields: dict[str, dict[tuple[int, int], str]] = {}
+
+    def field_at(self, position: Position) -> str:
+        """The field whose key or value begins there; empty without one or in a broken document."""
+        path = position.path
+        if path not in self._fields:
+            self._fields[path] = self._fields_of(path)
+        return self._fields[path].get((position.line, position.column), "")
+
+    def _fields_of(self, path: str) -> dict[tuple[int, int], str]:
+        names: dict[tuple[int, int], str] = {}
+        for document in self.documents.by_name.values():
+            if document.source.path != path:
+                continue
+            line, column = document.source.start
+            names.setdefault((line + 1, column + 1), f"{document.kind}/{document.name}")
+            for field, mark in _marks(document.source):
+                name = f"{document.kind}/{document.name}:{'.'.join(map(str, field))}"
+                for line, column, _ in mark:
+                    if line >= 0:
+                        names.setdefault((line + 1, column + 1), name)
+        return names
+
+    def document_at(self, position: Position) -> Document | None:
+        """The document whose lines the position is in."""
+        for document in self.documents.by_name.values():
+            source = document.source
+            if source.path == position.path and source.start[0] < position.line <= self._last_line(
+                document
+            ):
+                return document
+        return None
+
+    def _last_line(self, document: Document) -> int:
+        """The last line that a field of the document begins on."""
+        lines = (max(mark.key[0], mark.value[0]) for _, mark in _marks(document.source))
+        return max(lines, default=document.source.start[0]) + 1
+
+
+def _marks(source: Source) -> Iterator[tuple[Field, Mark]]:
+    """All fields with their marks, outer ones first: an item begins where its first key does."""
+    todo: list[tuple[object, Field]] = [(source.data, ())]
+    for value, field in todo:
+        marks = source.marks.get(id(value), {})
+        for name, child in _items(value):
+            mark = marks.get(name)
+            if mark and isinstance(child, dict | list) and mark.key[0] >= 0:
+                # A mapping begins where its first key does; it is told by its own key
+                # (`Source.value_at`).
+                yield (*field, name), mark._replace(value=mark.key)
+            elif mark:
+                yield (*field, name), mark
+            todo.append((child, (*field, name)))
+
+
+def _items(value: object) -> Iterable[tuple[str | int, object]]:
+    """The keys and values of a mapping or list."""
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()
+
+
+def with_fields(diagnostics: Iterable[Diagnostic], places: FieldPlaces) -> list[Diagnostic]:
+    """The diagnostics with the fields that they are about."""
+    return [
+        diagnostic._replace(field=places.field_at(diagnostic.position))
+        if diagnostic.position
+        else diagnostic
+        for diagnostic in diagnostics
+    ]
+
+
+#: Draft 7 is the newest that the YAML language server declares to support.
+DIALECT = "http://json-schema.org/draft-07/schema#"
+
+
+def schema(kind: str) -> dict[str, Any]:
+    """The schema of a whole document of `kind`: the envelope, and the spec as its model says."""
+    spec = _draft7(base.schema_of_model(KINDS[kind]))
+    definitions = spec.pop("definitions", {})
+    for mapping in (spec, *definitions.values()):
+        _describe(mapping, definitions)
+    texts = {"type": "object", "additionalProperties": {"type": "string"}}
+    about = spec.pop("description", "")
+    return {
+        "$schema": DIALECT,
+        "$id": f"https://cpuplan.io/schemas/v1alpha1/{kind.lower()}.schema.json",
+        "title": kind,
+        "description": about,
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["apiVersion", "kind", "metadata", "spec"],
+        "properties": {
+            "apiVersion": {"const": API_VERSION, "description": "version of the document format"},
+            "kind": {"const": kind, "description": "kind of the document"},
+            "metadata": {
+                "description": "how other documents and messages refer to this one",
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["name"],
+                "properties": {
+                    "name": {
+                        **name_form(naming.LONGEST_NAME),
+                        "description": "unique among the documents of this kind in a project",
+                    },
+                    "labels": {**texts, "description": "for your own use"},
+                    "annotations": {**texts, "description": "for your own use"},
+                },
+            },
+            "spec": {"description": about, **spec},
+        },
+        "definitions": definitions,
+    }
+
+
+def _describe(schema: dict[str, Any], definitions: Mapping[str, dict[str, Any]]) -> None:
+    """Give fields that hold a model the model's description, unless they have one themselves."""
+    for form in (schema, *schema.get("anyOf", ())):
+        for field in form.get("properties", {}).values():
+            if about := _about(field, definitions):
+                field.setdefault("description", about)
+
+
+def _about(field: dict[str, Any], definitions: Mapping[str, dict[str, Any]]) -> str:
+    """The description of the model that a field holds, in its short forms too."""
+    if "$ref" in field:
+        return _about(definitions[field["$ref"].rsplit("/", 1)[1]], definitions)
+    forms = field.get("anyOf", ())
+    return str(
+        field.get("description")
+        or next(filter(None, (_about(form, definitions) for form in forms)), "")
+    )
+
+
+def _draft7(value: Any) -> Any:
+    """pydantic's 2020-12 in the words of draft 7, without its titles, which only repeat the key."""
+    if isinstance(value, list):
+        return [_draft7(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    made = {}
+    for key, item in value.items():
+        if key == "title" and isinstance(item, str):
+            continue
+        if key == "description" and isinstance(item, str):
+            made[key] = " ".join(item.split())  # a docstring's line ends are those of its source
+        elif key == "$ref":
+            made[key] = item.replace("#/$defs/", "#/definitions/")
+        else:
+            made["definitions" if key == "$defs" else key] = _draft7(item)
+    return made

@@ -1,13 +1,13 @@
-"""Which files are the input of a project, and how it is said that one of them is not read."""
+"""Which files are the input of a project, each read once, so that what is checked is recorded."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from cpuplan.base.files import Outside, Special, TooLarge, Unreadable, repositories
-from cpuplan.base.files.listing import list_files
+from cpuplan.base import files
+from cpuplan.base.files import Outside, Special, TooLarge, Unreadable, list_files, read_regular
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
 
@@ -24,20 +24,20 @@ LOCK_FOLDER, LOCK_NAME = "intents", "plan.lock.yaml"
 CATALOG = "inventories/catalog"
 
 
-class Inputs(NamedTuple):
+class InputFiles(NamedTuple):
     """The YAML files of some folders, by name, and errors for those not listed (CP108 to CP112)."""
 
     files: list[Path]
     diagnostics: list[Diagnostic]
 
 
-def input_files(root: Path) -> Inputs:
+def input_files(root: Path) -> InputFiles:
     """The YAML files under `inventories/` and `intents/`, with the lock, without the catalogue."""
     catalog = str(root / CATALOG)
     listing = list_files(*(root / folder for folder in FOLDERS), within=root)
     paths = [path for path in listing.files if not str(path).startswith(f"{catalog}{os.sep}")]
     refusals = [refusal(shown(root, path), error) for path, error in listing.problems]
-    return Inputs(paths, [*refusals, *_lock_as_folder(root), *_repositories(root)])
+    return InputFiles(paths, [*refusals, *_lock_as_folder(root), *_repositories(root)])
 
 
 def _lock_as_folder(root: Path) -> Iterator[Diagnostic]:
@@ -51,9 +51,9 @@ def _repositories(root: Path) -> Iterator[Diagnostic]:
     """CP1110 for repositories where none belongs: their configuration names programs."""
     folders = [os.path.join(root, name) for name in (*FOLDERS, POD_FOLDER, OUTPUT)]
     with suppress(OSError):
-        if repositories.is_repository(os.listdir(root)):
+        if files.is_repository(os.listdir(root)):
             folders.insert(0, os.fspath(root))
-    for path in sorted(repositories.find(*folders)):
+    for path in sorted(files.find_repositories(*folders)):
         name = shown(root, Path(path))
         yield diagnose("CP1110", Position(name, 0, 0), path=name)
 
@@ -63,14 +63,14 @@ def manifest_files(root: Path) -> list[Path]:
     return list_files(root / POD_FOLDER, within=root).files
 
 
-def object_files(path: Path, *, json: bool = True) -> Inputs:
+def object_files(path: Path, *, json: bool = True) -> InputFiles:
     """The file `path`, or the YAML and JSON files below it; hidden ones only if `path` is one."""
     if not os.path.isdir(path):
-        return Inputs([path], [])
+        return InputFiles([path], [])
     suffixes = (".yaml", ".yml", ".json") if json else (".yaml", ".yml")
     listing = list_files(path, within=path, suffixes=suffixes)
     refusals = [refusal(str(refused), error) for refused, error in listing.problems]
-    return Inputs(listing.files, refusals)
+    return InputFiles(listing.files, refusals)
 
 
 def shown(root: Path, path: Path) -> str:
@@ -86,3 +86,57 @@ def refusal(name: str, error: Unreadable) -> Diagnostic:
     return diagnose(
         codes.get(type(error), "CP108"), Position(name, 1, 1), path=name, problem=error.problem
     )
+
+
+LOCK_PATH = f"{LOCK_FOLDER}/{LOCK_NAME}"
+
+
+class Inputs(NamedTuple):
+    """The bytes of the files under `inventories/`, `intents/` and `pods/`, by their names."""
+
+    root: Path
+    texts: Mapping[str, bytes]
+    lock: bytes | None
+    #: What could not be read: a judgement of the rest is none of the whole.
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def digest(self) -> str:
+        """SHA-256 over names and contents, the lock among them."""
+        import hashlib
+
+        total = hashlib.sha256()
+        for name, data in [*sorted(self.texts.items()), (LOCK_PATH, self.lock)]:
+            size = "-" if data is None else len(data)
+            total.update(f"{name}\0{size}\0".encode())
+            total.update(data or b"")
+        return total.hexdigest()
+
+
+def read_inputs(root: Path, also: Sequence[Path] = ()) -> Inputs:
+    """Read all files of the project, and the files `also`; what cannot be read is a diagnostic."""
+    paths, refused = input_files(root)
+    paths += manifest_files(root)
+    if also:
+        # A file may be named that is the project's anyway, or twice.
+        named: dict[Path, Path] = {}
+        for path in (*paths, *also):
+            named.setdefault(path.resolve(), path)
+        paths = [*named.values()]
+    texts, problems = read_files(root, paths)
+    return Inputs(root, texts, texts.pop(LOCK_PATH, None), (*refused, *problems))
+
+
+def read_files(root: Path, paths: Sequence[Path]) -> tuple[dict[str, bytes], list[Diagnostic]]:
+    """The bytes of files by name; those below `root` must not be links that leave it."""
+    real, top = os.path.realpath(root), os.path.abspath(root)
+    texts: dict[str, bytes] = {}
+    problems = []
+    for path in paths:
+        name = shown(root, path)
+        # Absolute, for `../file` has the prefix of the project's folder if that is `.`.
+        is_below = Path(os.path.abspath(path)).is_relative_to(top)
+        try:
+            texts[name] = read_regular(path, within=real if is_below else None)
+        except Unreadable as error:
+            problems.append(refusal(name, error))
+    return texts, problems

@@ -1,13 +1,47 @@
-"""Keys that nobody knows: what they were perhaps meant to be, and so what is not missing."""
+"""What the schema of a document knows at a place, and what an unknown key was meant to be."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from cpuplan.base.text import did_you_mean, nearest
 from cpuplan.diagnostics.source import Field
-from cpuplan.language.model import jsonschema
+from cpuplan.language.model import base
 from cpuplan.language.model.base import Model
-from cpuplan.language.read.shapes import known_keys, resolve
+
+
+def known_keys(model: type[Model], location: Field) -> list[str]:
+    """The keys of the mapping at `location`."""
+    return list(schema_at(model, location).get("properties", ()))
+
+
+def schema_at(model: type[Model], location: Field) -> dict[str, Any]:
+    """The JSON Schema of the value at `location`: what an editor would know there."""
+    whole = base.schema_of_model(model)
+    schema: dict[str, Any] = whole
+    for part in location:
+        schema = resolve(schema, whole)
+        if isinstance(part, int):
+            schema = schema.get("items", {})
+        else:
+            schema = (
+                schema.get("properties", {}).get(part) or schema.get("additionalProperties") or {}
+            )
+        if not isinstance(schema, dict):
+            return {}
+    return resolve(schema, whole)
+
+
+def resolve(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    """Follow references, and take the mapping (else the first) of several forms."""
+    while True:
+        if "$ref" in schema:
+            schema = whole["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+        elif "anyOf" in schema:
+            forms = [resolve(form, whole) for form in schema["anyOf"]]
+            schema = next((form for form in forms if "properties" in form), forms[0])
+        else:
+            return schema
+
 
 #: Keys that people know from the targets, and the fields of an intent that they follow from.
 FOLLOWS_FROM = {
@@ -56,7 +90,7 @@ def remedy(key: str, known: Iterable[str]) -> str:
 
 def _elsewhere(model: type[Model], key: str) -> list[Field]:
     """The mappings of a document, two levels down, that know the key."""
-    whole = jsonschema.of_model(model)
+    whole = base.schema_of_model(model)
     paths: list[Field] = []
     todo: list[tuple[Field, dict[str, Any]]] = [((), whole)]
     for path, schema in todo:

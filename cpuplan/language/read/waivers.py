@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from cpuplan.base.text import did_you_mean
 from cpuplan.diagnostics import Diagnostic, Severity, Waiver, diagnose, errors
-from cpuplan.language.model.waivers import WaiverSpec
+from cpuplan.language.model.operations import WaiverSpec
 from cpuplan.language.read.documents import Document, Documents
 
 #: What is said of waivers themselves.

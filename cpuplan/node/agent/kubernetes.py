@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from cpuplan.base import served
 from cpuplan.base.foreign import ForeignError, Limits, load
-from cpuplan.base.served import deadline
-from cpuplan.base.served.json import TEXT, Items, Shape, misfit, path_of
+from cpuplan.base.served import TEXT, Items, Shape, misfit, path_of
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 #: Seconds for one attempt, for all, and between attempts unless the server says how long.
@@ -63,11 +63,11 @@ class _RefusalError(Exception):
 class _Connection(http.client.HTTPSConnection):
     """A connection by the deadline. It knows no proxy and follows no redirect."""
 
-    response_class = deadline.Response
+    response_class = served.Response
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext) -> None:
         super().__init__(host, port, context=context)
-        self._create_connection = deadline.connect
+        self._create_connection = served.connect
 
 
 class Api:
@@ -111,7 +111,7 @@ class Api:
         """One answer of the server, after some attempts; ApiError with what it said last."""
         data = None if body is None else json.dumps(body).encode()
         try:
-            with deadline.within(_WHOLE):
+            with served.within(_WHOLE):
                 return self._tried(method, path, data, kind)
         except TimeoutError as error:
             raise ApiError(f"{method} {path}: {error}") from error
@@ -120,7 +120,7 @@ class Api:
         for pause in (*_PAUSES, None):
             wait = pause
             try:
-                with deadline.within(_TIMEOUT):
+                with served.within(_TIMEOUT):
                     return self._once(method, path, data, kind)
             except _RefusalError as error:
                 problem = str(error)
@@ -132,7 +132,7 @@ class Api:
             if pause is None or wait is None:
                 break
             seconds = min(wait, _LONGEST_PAUSE)
-            if seconds >= deadline.left_or(_WHOLE):
+            if seconds >= served.left_or(_WHOLE):
                 break
             self._sleep(seconds)
         raise ApiError(f"{method} {path}: {problem}")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from cpuplan.base.printable import printable
+from cpuplan.base.text import printable
 from cpuplan.check import host
 from cpuplan.check.roots.host import HostReader
 from cpuplan.check.roots.root import Root

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from cpuplan.base.text import counted
 from cpuplan.node.agent.kubernetes import Api, ApiError
 from cpuplan.node.agent.state import View
-from cpuplan.plan.expected.situation import UNREAD
+from cpuplan.plan.expected.evidence import UNREAD
 
 CONDITION = "CPUPlanHolds"
 #: The reason where nothing was looked at.

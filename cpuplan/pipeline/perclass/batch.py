@@ -9,7 +9,7 @@ from cpuplan.backends.parts import Parts
 from cpuplan.base.codec import Codec, CodecError, frame, unframe
 from cpuplan.base.cpuset import union
 from cpuplan.diagnostics import Diagnostic, errors, is_possible
-from cpuplan.fleet.before import Key
+from cpuplan.fleet.previous import Key
 from cpuplan.pipeline.perclass import unlocated
 from cpuplan.pipeline.perclass.unit import Made, Unit, make
 from cpuplan.plan import ConfiguredPlan, Limited, NodeClass, NodePlan, Pool

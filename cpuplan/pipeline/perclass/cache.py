@@ -13,12 +13,12 @@ from typing import Any
 from cpuplan.backends import parts
 from cpuplan.backends.parts import Parts, Wanted
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.base.files import cached
-from cpuplan.base.files.cached import Sealed
+from cpuplan.base.files import cache
+from cpuplan.base.files.cache import Sealed
 from cpuplan.base.program import program_digest
 from cpuplan.base.topology import Topology
-from cpuplan.fleet.before import Key
 from cpuplan.fleet.lock import Locked
+from cpuplan.fleet.previous import Key
 from cpuplan.language.model.base import Model
 from cpuplan.pipeline.perclass import unlocated
 from cpuplan.pipeline.perclass.batch import Batch, Keeping, Result, UnpackError, pack, unpack_parts
@@ -194,7 +194,7 @@ class Cache:
     @classmethod
     def of_user(cls, project: Path | None = None) -> "Cache":
         """The one in the user's cache folder; none where that is not used for a project."""
-        folder = cached.folder(project)
+        folder = cache.cache_folder(project)
         return cls(folder / "classes" if folder else None)
 
     def results(self, batch: Batch, workers: Workers) -> Iterator[Made]:

@@ -8,7 +8,7 @@ from cpuplan.components import checks
 from cpuplan.diagnostics import CpuplanError, Diagnostic, errors
 from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet.lock import Locked, Start
-from cpuplan.language.model.rulebook import EXPERT_RULES
+from cpuplan.language.model.vocabulary import EXPERT_RULES
 from cpuplan.plan import ConfiguredPlan, NodeClass
 from cpuplan.simulate import startup
 from cpuplan.solve import goals, layouts, solver

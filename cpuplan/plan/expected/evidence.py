@@ -1,17 +1,110 @@
-"""How much of a plan was looked at, and whether that is enough to say that it holds.
+"""What `check` says of facts, how far a plan has come, and whether enough of it was looked at.
 
 Whoever says of a node that it holds its plan asks here: `check`, `check cluster`, the agent. What
-was not looked at never holds. Of each fact there are three answers (`expected.answer.Verdict`): it
-is held, it differs, it was not seen.
+was not looked at never holds. Of each fact there are three answers (`Verdict`): it is held, it
+differs, it was not seen.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from enum import Enum
 from typing import NamedTuple
 
-from cpuplan.plan.expected.answer import Answer, Verdict
-from cpuplan.plan.expected.situation import COMPILED, UNREAD, Situation, situation
+from cpuplan.diagnostics import Diagnostic
+from cpuplan.plan.setting import Cost
+
+
+class Verdict(Enum):
+    HELD = "held"
+    DIFFERS = "differs"
+    UNVERIFIABLE = "not verifiable here"
+
+
+class Heals(Enum):
+    """What makes a fact as it should be, once its cause is mended."""
+
+    LIVE = "live"
+    RESTART = "restart"
+    REBOOT = "reboot"
+
+
+_HEALS = {
+    Cost.NOTHING: Heals.LIVE,
+    Cost.SYSTEMD_RELOAD: Heals.LIVE,
+    Cost.REBOOT: Heals.REBOOT,
+}
+
+
+def heals_by(cost: Cost) -> Heals:
+    """How a setting whose change costs this comes into force."""
+    return _HEALS.get(cost, Heals.RESTART)
+
+
+class Answer(NamedTuple):
+    """The answer on one fact."""
+
+    #: `<component> <key>` of a setting, or words: `machine NUMA nodes`.
+    fact: str
+    verdict: Verdict
+    #: The path that was read, as shown, or a command.
+    evidence: str
+    expected: str = ""
+    observed: str = ""
+    #: Why a fact cannot be verified.
+    reason: str = ""
+    #: Of a fact that cannot be verified: no node shows it to who reads its files.
+    is_unshown: bool = False
+    #: Of a fact that differs.
+    finding: Diagnostic | None = None
+    heals: Heals | None = None
+    #: The statement that the fact comes from, as `Kind/name:field`.
+    origin: str = ""
+
+
+#: Facts that tell the steps of a roll-out apart.
+COMPILED = "compiled documents"
+DELIVERED = "delivered plan"
+NEXT_BOOT = "next boot"
+#: The fact of a file, before its path; and that of all that are missing.
+FILE, FILES = "file ", "compiled files"
+#: Findings of what could not be looked at.
+UNREAD = frozenset(("CP801", "CP805", "CP810"))
+
+
+class Situation(Enum):
+    """The first step of a roll-out that a node lacks."""
+
+    HELD = "holds what was compiled for it"
+    UNSEEN = "shows nothing that was compiled for it"
+    NOT_COMPILED = "is not compiled: its documents are newer than out/"
+    NOT_DELIVERED = "is not delivered: it has the files of another plan, or none"
+    NOT_BOOTED = "is not booted: its files are right, and the kernel runs with other arguments"
+    DRIFTED = "drifted from what was compiled for it"
+
+
+def situation(answers: Sequence[Answer]) -> Situation:
+    """Where a node stands, by what differs."""
+    differing = {answer.fact for answer in answers if answer.verdict is Verdict.DIFFERS}
+    held = {answer.fact for answer in answers if answer.verdict is Verdict.HELD}
+    codes = {answer.finding.code for answer in answers if answer.finding}
+    if COMPILED in differing:
+        return Situation.NOT_COMPILED
+    if DELIVERED in differing or (DELIVERED not in held and _are_files_foreign(answers)):
+        return Situation.NOT_DELIVERED
+    if not held - {COMPILED} and codes <= UNREAD:
+        return Situation.UNSEEN
+    if differing:
+        is_old = NEXT_BOOT in held and any(fact.startswith("kernel ") for fact in differing)
+        return Situation.NOT_BOOTED if is_old else Situation.DRIFTED
+    return Situation.HELD
+
+
+def _are_files_foreign(answers: Iterable[Answer]) -> bool:
+    """Whether no compiled file is on the node as it was compiled, and some differ."""
+    verdicts = {answer.verdict for answer in answers if answer.fact.startswith((FILE, FILES))}
+    return Verdict.DIFFERS in verdicts and Verdict.HELD not in verdicts
+
 
 _THRESHOLD = re.compile(r"([0-9]{1,6})(%?)")
 _ALL = 100
@@ -71,7 +164,7 @@ class Threshold(NamedTuple):
 SOMETHING = Threshold()
 
 
-def parse(text: str) -> Threshold:
+def parse_threshold(text: str) -> Threshold:
     """A threshold as it is written: `12`, or `80%`. Raises ValueError."""
     match = _THRESHOLD.fullmatch(text)
     number = int(match[1]) if match else 0
@@ -80,7 +173,7 @@ def parse(text: str) -> Threshold:
     return Threshold(percent=number) if match[2] else Threshold(facts=number)
 
 
-def of(answers: Iterable[Answer]) -> Evidence:
+def evidence_of(answers: Iterable[Answer]) -> Evidence:
     """The evidence of answers, each fact once.
 
     The project's own documents say nothing of a node, what could not be read nothing at all, and
@@ -104,7 +197,7 @@ def of(answers: Iterable[Answer]) -> Evidence:
 
 def is_verified(answers: Iterable[Answer], threshold: Threshold = SOMETHING) -> bool:
     """Whether enough was looked at, whatever was found then."""
-    return threshold.is_met(of(answers))
+    return threshold.is_met(evidence_of(answers))
 
 
 def standing(answers: Sequence[Answer], threshold: Threshold = SOMETHING) -> Situation:
@@ -115,7 +208,7 @@ def standing(answers: Sequence[Answer], threshold: Threshold = SOMETHING) -> Sit
     return found if differs or is_verified(answers, least) else Situation.UNSEEN
 
 
-def reasons(answers: Iterable[Answer]) -> str:
+def unseen_reasons(answers: Iterable[Answer]) -> str:
     """Why facts were not looked at: what could not be read, then the commonest reasons, each with
     its number of facts.
     """

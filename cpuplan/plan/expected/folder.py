@@ -1,8 +1,12 @@
-"""The expected states below a folder: `out/` of a project, or one that holds nothing else."""
+"""The expected states below a folder, and the stamp on each node that says whose files it has."""
 
 from pathlib import Path
+from typing import NamedTuple
 
+from cpuplan.base.emit import to_json
 from cpuplan.base.files import Unreadable, read_regular
+from cpuplan.base.fits import Form
+from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.base.progress import stage
 from cpuplan.base.text import did_you_mean
 from cpuplan.diagnostics import CpuplanError, diagnose
@@ -99,3 +103,44 @@ def _of_cluster(place: Path, cluster: str) -> Path:
     """The folder of a cluster below `out/`, or beside the states of a folder of states."""
     below = place / "clusters" / cluster / OBJECTS
     return below if below.is_dir() else place / OBJECTS.name
+
+
+#: On nodes whose files are delivered as files.
+STAMP_PATH = "/etc/cpuplan/plan.json"
+
+
+_KEYS = ("cluster", "class", "digest")
+_FILE = Form(
+    {
+        "type": "object",
+        "required": [*_KEYS],
+        "properties": {key: {"type": "string"} for key in _KEYS},
+    }
+)
+
+
+class Stamp(NamedTuple):
+    """The class that files were compiled for, and the digest of its plan."""
+
+    cluster: str
+    name: str
+    digest: str
+
+
+def stamp_of(expected: Expected) -> Stamp:
+    """The stamp of the nodes of a class."""
+    return Stamp(expected.cluster, expected.name, expected.digest)
+
+
+def render_stamp(stamp: Stamp) -> str:
+    """The file of a stamp."""
+    return to_json({"class": stamp.name, "cluster": stamp.cluster, "digest": stamp.digest})
+
+
+def parse_stamp(text: str) -> Stamp | None:
+    """The stamp of a file; None for anything else."""
+    try:
+        data = read_json(text, _FILE)
+    except ForeignError:
+        return None
+    return Stamp(data["cluster"], data["class"], data["digest"])

@@ -1,12 +1,15 @@
 """The objects that the API of a cluster must have: written by `compile`, read by `check`.
 
-Each has a file of its own, so that branches which add different ones can be merged.
+Each object has a file of its own, so that branches which add different ones can be merged.
+
+NodeResourceTopology objects of the nodes of a class differ in their name only. `compile --stdout
+--topologies` prints them as the API server has them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.base.emit import to_json
+from cpuplan.base.emit import to_json, to_yaml
 from cpuplan.base.fits import Form, Schema
 from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.diagnostics import Reason
@@ -111,3 +114,48 @@ def read(text: str) -> Compiled:
 def _compiled(data: Mapping[str, Any]) -> Compiled:
     reasons = tuple(Reason(each["text"], each["origin"]) for each in data["because"])
     return Compiled(data["object"], reasons, data["isForHost"])
+
+
+#: Below the folder of a cluster in `out/`.
+TOPOLOGY_FOLDER = "expected/nrt"
+_COMMENT = "Each of these nodes has the object, which has the name of the node."
+
+
+def topology_file(cluster: str, name: str) -> str:
+    """The path of the file of a class, below `out/`."""
+    return f"clusters/{cluster}/{TOPOLOGY_FOLDER}/{name}.yaml"
+
+
+def render_topology(nodes: Sequence[str], topology: Mapping[str, Any]) -> str:
+    """The file of a class, of an object without a name."""
+    return to_yaml({"nodes": list(nodes), "object": topology}, _COMMENT)
+
+
+def topology_objects(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The nodes of a file with their objects; also of one that releases before wrote for a node.
+
+    Raises ValueError for another file.
+    """
+    import yaml  # only what prints the objects reads the file
+
+    from cpuplan.base import yaml_values
+
+    try:
+        data: Any = next(yaml_values.load_yaml11(text), None)
+        if "object" not in data:
+            yield data["metadata"]["name"], data
+        for node in data["nodes"] if "object" in data else ():
+            yield node, named_topology(data["object"], node)
+    except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError("it has no NodeResourceTopology of nodes") from error
+
+
+def named_topology(topology: Mapping[str, Any], node: str) -> dict[str, Any]:
+    """The object of a node."""
+    head = {"apiVersion": topology["apiVersion"], "kind": topology["kind"]}
+    metadata = {"name": node, **topology.get("metadata", {})}
+    return {**head, "metadata": metadata, **_without_metadata(topology)}
+
+
+def _without_metadata(topology: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in topology.items() if key != "metadata"}

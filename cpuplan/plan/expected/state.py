@@ -1,9 +1,12 @@
-"""The expected state of a class, and its file."""
+"""The expected state of a class, its file, and what is compared with it."""
 
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from cpuplan import platforms
@@ -13,12 +16,44 @@ from cpuplan.base.fits import Form as FileForm
 from cpuplan.base.fits import Schema
 from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.base.topology import Topology
-from cpuplan.diagnostics import Reason
+from cpuplan.diagnostics import CpuplanError, Reason, diagnose
 from cpuplan.plan import Pool
-from cpuplan.plan.expected import machine, values
+from cpuplan.plan.expected import machine
 from cpuplan.plan.setting import Cost, Effect, Evidence, Form, Setting, Settings, Value, plain
 from cpuplan.platforms import Platform
 from cpuplan.platforms.versions import Version
+
+#: The only key of a map that stands for a set of CPUs. No program's setting has such a key.
+_CPUS = "cpuset()"
+
+
+def encode_value(value: Value) -> Any:
+    """A value for JSON."""
+    if isinstance(value, CpuSet):
+        return {_CPUS: str(value)}
+    if isinstance(value, dict):
+        return {key: encode_value(item) for key, item in value.items()}
+    return list(map(encode_value, value)) if isinstance(value, tuple) else value
+
+
+def _text(data: Any) -> str:
+    if not isinstance(data, str):
+        raise ValueError(f"{data!r} is no set of CPUs")
+    return data
+
+
+def decode_value(data: Any) -> Value:
+    """The value of `encode`. Raises ValueError for what it never gives."""
+    if isinstance(data, dict):
+        if data.keys() == {_CPUS}:
+            return CpuSet.parse(_text(data[_CPUS]))
+        return {str(key): decode_value(item) for key, item in data.items()}
+    if isinstance(data, list):
+        return tuple(map(decode_value, data))
+    if isinstance(data, bool | int | float | str):
+        return data
+    raise ValueError(f"{data!r} is no value of a setting")
+
 
 #: The form of the file. A program reads files of its own form only.
 FORM = 1
@@ -214,7 +249,7 @@ def _plan(expected: Expected, facts: Mapping[str, Value]) -> dict[str, Any]:
         "pools": {name: _pool(pool) for name, pool in expected.pools.items()},
         "settings": list(map(_setting, expected.settings)),
         "files": {path: _file(file) for path, file in expected.files.items()},
-        "facts": {name: values.encode(value) for name, value in all_facts.items()},
+        "facts": {name: encode_value(value) for name, value in all_facts.items()},
     }
 
 
@@ -246,7 +281,7 @@ def _setting(setting: Setting) -> dict[str, Any]:
     data = {
         "component": setting.component,
         "key": setting.key,
-        "value": values.encode(setting.value),
+        "value": encode_value(setting.value),
         "because": _because(setting.reasons),
     }
     if setting.effect:
@@ -260,7 +295,7 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     return {
         "path": evidence.path,
         "form": evidence.form.value,
-        "value": values.encode(evidence.value),
+        "value": encode_value(evidence.value),
         "since": evidence.since,
     }
 
@@ -301,7 +336,7 @@ def _expected(data: Mapping[str, Any]) -> Expected:
         {name: _pool_of(name, pool) for name, pool in data["pools"].items()},
         Settings(map(_setting_of, data["settings"])),
         {path: _file_of(file) for path, file in data["files"].items()},
-        {name: values.decode(value) for name, value in data["facts"].items()},
+        {name: decode_value(value) for name, value in data["facts"].items()},
         data["inputs"],
     )
 
@@ -327,10 +362,30 @@ def _setting_of(data: Mapping[str, Any]) -> Setting:
     if "shownBy" in data:
         shown = tuple(map(_evidence_of, data["evidence"]))
         effect = Effect(data["shownBy"], Cost(data["changeCosts"]), shown)
-    value = values.decode(data["value"])
+    value = decode_value(data["value"])
     return Setting(data["component"], data["key"], value, _reasons(data["because"]), effect)
 
 
 def _evidence_of(data: Mapping[str, Any]) -> Evidence:
     form = Form(data["form"])
-    return Evidence(data["path"], form, values.decode(data["value"]), data["since"])
+    return Evidence(data["path"], form, decode_value(data["value"]), data["since"])
+
+
+@contextmanager
+def used(expected: Expected, node: str) -> Iterator[None]:
+    """Raise CpuplanError (CP8175) where a comparison ends for what the state holds.
+
+    The types of a file are known, those of each setting and fact only to what compares them. A
+    value that no compilation gives is never a yes, and no bug either.
+    """
+    try:
+        yield
+    except (CpuplanError, OSError, MemoryError, RecursionError):
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{PurePath(frame.filename).stem}.{frame.name}"
+        problem = f"{type(error).__name__}: {error} ({place})"[:500]
+        name = f"{expected.cluster}/{expected.name}"
+        finding = diagnose("CP8175", node=node, name=name, problem=problem)
+        raise CpuplanError([finding]) from error

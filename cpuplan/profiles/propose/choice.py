@@ -1,17 +1,17 @@
-"""Choose the reserved, offlined and isolated CPUs from their numbers.
+"""The options of a proposal, and the reserved, offlined and isolated CPUs chosen by them.
 
-The order is the profile creator's, so that its correct layouts stay the same: NUMA nodes by id,
-their cores by lowest CPU, sockets of one NUMA node in turns. The counts differ: cores are the
+The order of CPUs is the profile creator's, so that its correct layouts stay the same: NUMA nodes by
+id, their cores by lowest CPU, sockets of one NUMA node in turns. The counts differ: cores are the
 kernel's sibling sets (the creator treats CPUs of one core_id in a NUMA node as siblings, even on
 two sockets), shares of NUMA nodes add up to the requested number, and nodes without CPUs get none.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet, union
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers.machine import Machine
+from cpuplan.importers.base import Machine
 
 
 class Wanted(NamedTuple):
@@ -208,3 +208,45 @@ def _in_order(cores: dict[int, CpuSet]) -> list[CpuSet]:
 
 def _all(nodes: dict[int, list[CpuSet]]) -> list[CpuSet]:
     return [siblings for cores in nodes.values() for siblings in cores]
+
+
+Power: TypeAlias = Literal["default", "low-latency", "ultra-low-latency"]
+POWER: tuple[Power, ...] = ("default", "low-latency", "ultra-low-latency")
+#: `none` is left out, as in the creator: it makes a profile for alignment.
+TOPOLOGY_POLICIES = ("single-numa-node", "best-effort", "restricted")
+
+#: As `intent.Target.version`.
+RELEASE_PATTERN = r"^[1-9][0-9]?\.[0-9]{1,2}$"
+
+
+class Request(NamedTuple):
+    """The options. Numbers are CPUs (hardware threads); frequencies are in kHz."""
+
+    pool: str
+    reserved: int
+    offlined: int = 0
+    split: bool = False
+    disable_smt: bool = False
+    real_time: bool = False
+    power: Power = "default"
+    per_pod_power: bool = False
+    topology_policy: str = "restricted"
+    user_level_networking: bool = False
+    frequencies: tuple[int, int] | None = None
+    name: str = ""  # of the Intent; the pool's if empty
+    release: str = ""  # of OpenShift, if the must-gather does not contain it
+    cluster: str = ""
+
+
+def contradiction(request: Request) -> str | None:
+    """Options that exclude each other, by the rules of the creator and of the webhook."""
+    if request.split and request.topology_policy == "single-numa-node":
+        return (
+            "--split spreads reserved CPUs over NUMA nodes and cannot be used with "
+            "--topology-policy single-numa-node"
+        )
+    if request.real_time and request.power == "default":
+        return "--rt-kernel needs --power low-latency or ultra-low-latency"
+    if request.per_pod_power and request.power == "ultra-low-latency":
+        return "--per-pod-power saves power and cannot be used with --power ultra-low-latency"
+    return None

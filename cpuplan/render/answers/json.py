@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from cpuplan.base.emit import to_json
-from cpuplan.base.printable import printable
+from cpuplan.base.text import printable
 from cpuplan.plan.expected import evidence
-from cpuplan.plan.expected.answer import Answer, Verdict
-from cpuplan.plan.expected.evidence import SOMETHING, Threshold
+from cpuplan.plan.expected.evidence import SOMETHING, Answer, Threshold, Verdict
 from cpuplan.plan.expected.state import Expected
 from cpuplan.render.answers.summary import Checked, Group, Unverified, counts, unverified
 from cpuplan.render.diagnostics.json import findings, summary_data
@@ -51,7 +50,7 @@ def render(
 
 def verified(answers: Sequence[Answer], threshold: Threshold) -> dict[str, Any]:
     """How much was looked at, and whether that is enough."""
-    seen = evidence.of(answers)
+    seen = evidence.evidence_of(answers)
     return {
         "is_enough": threshold.is_met(seen),
         "facts": seen.verified,

@@ -8,9 +8,9 @@ all others. No times and no hosts: the same answers are the same bytes.
 from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from cpuplan.base.printable import printable
+from cpuplan.base.text import printable
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from cpuplan.render.answers.summary import Checked, verdicts
 
 

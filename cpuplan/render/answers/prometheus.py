@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.plan.expected import evidence
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.render.answers.summary import Checked, counts, unshown
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

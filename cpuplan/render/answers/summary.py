@@ -4,14 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from cpuplan.base.name_ranges import fold_names
-from cpuplan.base.printable import printable
-from cpuplan.base.text import at_most, counted
+from cpuplan.base.naming import fold_names
+from cpuplan.base.text import at_most, counted, printable
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.plan.expected import evidence
-from cpuplan.plan.expected.answer import Answer, Heals, Verdict
-from cpuplan.plan.expected.evidence import SOMETHING, Threshold
-from cpuplan.plan.expected.situation import Situation
+from cpuplan.plan.expected.evidence import SOMETHING, Answer, Heals, Situation, Threshold, Verdict
 from cpuplan.render.text import MOST, Member, table, together
 
 
@@ -183,12 +180,16 @@ def unproven(
     for each in checked:
         # What the cluster's objects show has no share: one may belong to another cluster.
         wanted = threshold if each.is_node else SOMETHING
-        seen = evidence.of(each.answers)
+        seen = evidence.evidence_of(each.answers)
         is_needed = each.is_node or seen.verifiable
         if is_needed and not wanted.is_met(seen):
-            key = seen, str(wanted), evidence.reasons(each.answers)
+            key = seen, str(wanted), evidence.unseen_reasons(each.answers)
             found.setdefault(key, []).append(each.name)
-    made = [] if names else [_unproven("no node is known", evidence.of(()), str(threshold), "all")]
+    made = (
+        []
+        if names
+        else [_unproven("no node is known", evidence.evidence_of(()), str(threshold), "all")]
+    )
     for (seen, least, why_not), nodes in found.items():
         what = f"{len(nodes)} of {counted(len(names), 'node')} ({_which(nodes, names, verbose)})"
         if nodes[0] not in names:
@@ -216,10 +217,10 @@ def unproven_node(
     name: str, answers: Sequence[Answer], threshold: Threshold = SOMETHING
 ) -> list[Diagnostic]:
     """CP8132 for a single node of which too little was looked at."""
-    seen = evidence.of(answers)
+    seen = evidence.evidence_of(answers)
     if threshold.is_met(seen):
         return []
-    return [_unproven(name, seen, str(threshold), evidence.reasons(answers))]
+    return [_unproven(name, seen, str(threshold), evidence.unseen_reasons(answers))]
 
 
 def told(nodes: Sequence[str], every: Sequence[str], *, verbose: bool = False) -> str:

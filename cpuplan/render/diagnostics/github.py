@@ -5,7 +5,7 @@ those of actions/toolkit, packages/core/src/command.ts. GitHub shows ten annotat
 severity for a step.
 """
 
-from cpuplan.base.printable import printable
+from cpuplan.base.text import printable
 from cpuplan.diagnostics import Diagnostic, Severity
 from cpuplan.diagnostics.codes import CODES
 from cpuplan.render.diagnostics.report import Report, message_of, worst_first

@@ -4,7 +4,7 @@ https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
 """
 
 from cpuplan.base.emit import to_json
-from cpuplan.base.printable import printable
+from cpuplan.base.text import printable
 from cpuplan.diagnostics import Severity
 from cpuplan.render.diagnostics.report import Report, fingerprints, message_of
 

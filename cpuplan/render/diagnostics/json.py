@@ -3,7 +3,7 @@
 from typing import Any
 
 from cpuplan.base.emit import to_json
-from cpuplan.base.printable import printable
+from cpuplan.base.text import printable
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Position
 from cpuplan.render.diagnostics.report import Report, fingerprints, summary

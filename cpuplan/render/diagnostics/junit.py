@@ -9,7 +9,7 @@ No times and no hosts: the same findings are the same bytes.
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from cpuplan.base.printable import printable
+from cpuplan.base.text import printable
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.render.diagnostics.report import Report, message_of
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from cpuplan.base.printable import printable
+from cpuplan.base.text import printable
 from cpuplan.diagnostics import UNPROVEN, Diagnostic, Severity, counting
 from cpuplan.diagnostics.source import Position
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from cpuplan import __version__
 from cpuplan.base.emit import to_json
-from cpuplan.base.printable import printable
+from cpuplan.base.text import printable
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.codes import CODES
 from cpuplan.diagnostics.source import Position

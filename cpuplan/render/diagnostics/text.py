@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 from unicodedata import category, east_asian_width
 
-from cpuplan.base.printable import printable
-from cpuplan.base.text import counted, listed
+from cpuplan.base.text import counted, listed, printable
 from cpuplan.diagnostics import Diagnostic, Label
 from cpuplan.diagnostics.source import Position
 from cpuplan.render.diagnostics.report import Report, summarize

@@ -12,7 +12,7 @@ from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.reasons import DEFAULT
 from cpuplan.diagnostics import Reason
 from cpuplan.diagnostics.source import Locate
-from cpuplan.language.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+from cpuplan.language.model.vocabulary import EXPERT_RULES, FIXED_RULES, GOALS
 from cpuplan.plan import ConfiguredPlan, NodePlan, Pool, defaults
 from cpuplan.plan.defaults import DEFAULTS, Default
 from cpuplan.plan.setting import Effect, Setting, Value

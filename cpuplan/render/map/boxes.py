@@ -6,8 +6,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
 from cpuplan.base.cpuset import CpuSet, union
-from cpuplan.base.quantity import to_bytes
-from cpuplan.base.text import counted
+from cpuplan.base.text import counted, quantity_bytes
 from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.language.model.pools import POOLS, QOS_SETS
@@ -115,7 +114,7 @@ def memory_text(size: int) -> str:
 
 def cache_text(size: str) -> str:
     """A cache's size, exactly: 1280 KiB is not 1.2 MiB."""
-    exact = to_bytes(size)
+    exact = quantity_bytes(size)
     text = memory_text(exact)
     is_exact = float(text.split()[0]) * 1024 ** _exponent(exact) == exact
     return text if is_exact else f"{exact // 1024} KiB"

@@ -5,13 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
-from cpuplan.base.quantity import to_bytes
-from cpuplan.base.text import counted, joined, plural
+from cpuplan.base.text import counted, joined, plural, quantity_bytes
 from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.components.checks import kubelet_view
-from cpuplan.fleet.hardware import cache_domains
-from cpuplan.fleet.kubelet_files import UNCORE_LEVEL
-from cpuplan.fleet.problem import numbers
+from cpuplan.fleet.hardware import UNCORE_LEVEL, cache_domains, numbers
 from cpuplan.language.model.inventory import Device, HardwareSpec
 from cpuplan.render.map.boxes import (
     Box,
@@ -158,7 +155,7 @@ def _numa_nodes(spec: HardwareSpec, topology: Topology) -> Level:
         if node in listed:
             offline = (listed[node].cpus or EMPTY) & topology.offline
             sizes = listed[node].huge_pages.items()
-            pages = sorted((to_bytes(size), count) for size, count in sizes)
+            pages = sorted((quantity_bytes(size), count) for size, count in sizes)
             title += "".join(f", {count} pages of {memory_text(size)}" for size, count in pages)
         parts.append(Part(title, cpus, offline, node, absent="no NUMA node"))
     return parts
@@ -485,7 +482,7 @@ def _hardware_lines(spec: HardwareSpec, drawing: Drawing) -> Iterator[str]:
     yield ", ".join(filter(None, (spec.model, spec.vendor, spec.architecture)))
     yield counts(drawing.topology)
     words = [*cache_words(spec), *drawing.per_core]
-    sizes = [memory_text(to_bytes(size)) for size in spec.huge_page_sizes]
+    sizes = [memory_text(quantity_bytes(size)) for size in spec.huge_page_sizes]
     if sizes:
         words.append(f"huge pages of {joined(sizes)}")
     if words:

@@ -7,7 +7,7 @@ from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.text import counted
 from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.language.model.pools import QOS_SETS
-from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.render.map import boxes
 from cpuplan.render.map.boxes import NO_POOL, OFFLINE, Entry, Map, Mark, counts

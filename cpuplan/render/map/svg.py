@@ -5,8 +5,7 @@ from math import log
 from typing import NamedTuple, TypeAlias
 from xml.sax.saxutils import escape
 
-from cpuplan.base.printable import printable_values
-from cpuplan.base.text import counted
+from cpuplan.base.text import counted, printable_values
 from cpuplan.render.map.boxes import Box, Core, Entry, Group, Map, Mark, Table
 
 #: Fill and border of the pools: tints of Okabe and Ito's palette, which differ to every kind of

@@ -5,8 +5,7 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from cpuplan.base.cpuset import union
-from cpuplan.base.printable import printable_values
-from cpuplan.base.text import counted, joined
+from cpuplan.base.text import counted, joined, printable_values
 from cpuplan.render.map.boxes import Box, Core, Group, Map, Table
 from cpuplan.render.text import paint
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cpuplan.base.emit import to_json
-from cpuplan.base.printable import printable_values
+from cpuplan.base.text import printable_values
 from cpuplan.change.impact.changes import Cause, FileChange, ObjectChange, SettingChange
 from cpuplan.change.impact.comparison import Capacity, Change, Room
 from cpuplan.change.impact.impact import Impact, Step

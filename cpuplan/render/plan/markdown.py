@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from cpuplan.base.printable import printable
-from cpuplan.base.text import counted, listed
+from cpuplan.base.text import counted, listed, printable
 from cpuplan.change.impact.changes import Cause
 from cpuplan.change.impact.comparison import Change
 from cpuplan.render.plan import report as words

@@ -7,9 +7,8 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from cpuplan.base.cpuset import cpus_text
-from cpuplan.base.name_ranges import fold_names
-from cpuplan.base.printable import printable
-from cpuplan.base.text import counted, first_of, joined
+from cpuplan.base.naming import fold_names
+from cpuplan.base.text import counted, first_of, joined, printable
 from cpuplan.change.impact.changes import Cause, How, Move, ObjectChange, SettingChange
 from cpuplan.change.impact.comparison import Capacity, Change, Comparison, NumaNode, Room
 from cpuplan.change.impact.impact import Impact, Step

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.naming import fold_names
 from cpuplan.base.text import counted, listed
 from cpuplan.render.text import MOST, Line, Member, interval, table, together
 from cpuplan.simulate.fleet import Result, Simulated, groups_of_nodes, number_of_nodes, workload_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.base.text import did_you_mean, joined
 from cpuplan.components.koordinator import names
 from cpuplan.diagnostics import Diagnostic
@@ -156,7 +156,7 @@ def check_scheduler_config(found: Object) -> Iterator[Diagnostic]:
 
 def _arguments(text: str) -> Iterator[Mapping[str, Any]]:
     try:
-        documents = list(yaml11.load(text))
+        documents = list(yaml_values.load_yaml11(text))
     except (yaml.YAMLError, ValueError):
         return  # said by who reads the file, or no YAML at all
     for document in documents:

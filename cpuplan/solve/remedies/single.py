@@ -13,9 +13,8 @@ from cpuplan.base.cpuset import EMPTY, CpuSet, union
 from cpuplan.base.text import joined
 from cpuplan.base.topology import Topology
 from cpuplan.language.model.base import attributes
-from cpuplan.language.model.pools import Part
-from cpuplan.language.model.sizes import SIZES
-from cpuplan.language.model.switches import RuleSwitch
+from cpuplan.language.model.intent import RuleSwitch
+from cpuplan.language.model.pools import SIZES, Part
 from cpuplan.plan import NodeClass
 from cpuplan.solve import model, symmetry, validation
 from cpuplan.solve.budget import UndecidedError

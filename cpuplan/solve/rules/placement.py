@@ -8,7 +8,7 @@ from cpuplan.base.cpuset import CpuSet, cpus_text, union
 from cpuplan.base.text import counted, joined, plural
 from cpuplan.base.topology import Topology
 from cpuplan.language.model.inventory import Device
-from cpuplan.language.model.sizes import Near
+from cpuplan.language.model.pools import Near
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Apart, InOne, Together, Within
 from cpuplan.solve.layout import Scope, SetSpec

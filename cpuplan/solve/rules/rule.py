@@ -9,7 +9,7 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.text import joined
 from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.diagnostics import Reason
-from cpuplan.language.model.rulebook import EXPERT_RULES
+from cpuplan.language.model.vocabulary import EXPERT_RULES
 from cpuplan.plan import NodeClass
 from cpuplan.solve.constraints import Amount, Constraint, Share
 from cpuplan.solve.layout import Scope, set_specs, with_siblings

@@ -11,8 +11,7 @@ from typing import Literal
 from cpuplan.base.cpuset import cpus_text, union
 from cpuplan.base.text import counted, joined
 from cpuplan.base.topology import Topology
-from cpuplan.language.model.pools import HIDDEN, POOLS, Pool
-from cpuplan.language.model.sizes import SHARES
+from cpuplan.language.model.pools import HIDDEN, POOLS, SHARES, Pool
 from cpuplan.solve.constraints import (
     AllOrNone,
     Amount,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from cpuplan.base.text import counted, joined
-from cpuplan.language.model.workloads import Workload
+from cpuplan.language.model.pools import Workload
 from cpuplan.language.read.pods import template_of
 from cpuplan.plan import NodeClass
 from cpuplan.platforms import versions

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from cpuplan.base import yaml11
-from cpuplan.base.composer import LOADER
+from cpuplan.base import yaml_values
+from cpuplan.base.yaml_values import LOADER
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.strconv import quote
 
@@ -44,7 +44,7 @@ def load(text: str, tab_problem: str) -> tuple[Any, list[str]]:
     }
     Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
     try:
-        return next(yaml11.load(text, Loader), None), duplicates
+        return next(yaml_values.load_yaml11(text, Loader), None), duplicates
     except yaml.YAMLError as error:
         raise KubeletError(f"yaml: {_problem(text, error, tab_problem)}") from None
     except ValueError as error:

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import yaml
 
-from cpuplan.base.composer import LOADER
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.emit import Flow, to_yaml
-from cpuplan.base.quantity import to_bytes
-from cpuplan.importers.documents.differences import same_memory
+from cpuplan.base.text import quantity_bytes
+from cpuplan.base.yaml_values import LOADER
+from cpuplan.importers.documents.kinds import same_memory
 
 #: The keys above a value; an item of a list has those of the list.
 Path: TypeAlias = tuple[str, ...]
@@ -155,7 +155,7 @@ def _same(key: str, old: Any, new: Any) -> bool:
     try:
         if key in _CPU_LISTS:
             return CpuSet.parse_kernel(str(old)) == CpuSet.parse_kernel(str(new))
-        size, other = to_bytes(str(old)), to_bytes(str(new))
+        size, other = quantity_bytes(str(old)), quantity_bytes(str(new))
     except (CpuSetError, ValueError):
         return str(old) == str(new)
     return same_memory(size, other) if key == "memory" else size == other

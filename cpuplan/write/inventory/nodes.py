@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from cpuplan.base.emit import Flow
-from cpuplan.base.name_ranges import expand_names, fold_names
+from cpuplan.base.naming import expand_names, fold_names
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Source
 from cpuplan.importers.base import Node
-from cpuplan.importers.documents.nodes import cluster_of
+from cpuplan.importers.documents import cluster_of
 from cpuplan.language.read import yaml
 from cpuplan.language.read.documents import from_sources
 from cpuplan.language.read.files import object_files

@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from cpuplan.base.files import Unreadable, read_regular
-from cpuplan.base.name_ranges import fold_names
+from cpuplan.base.naming import fold_names
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.importers import documents
+from cpuplan.importers.documents import (
+    cluster_facts,
+    derived_clusters,
+    document,
+    nodes_documents,
+    texts_of,
+)
 from cpuplan.importers.documents.kinds import Kind
-from cpuplan.importers.documents.nodes import cluster_facts, derived_clusters, nodes_documents
-from cpuplan.importers.documents.texts import document, texts_of
 from cpuplan.language.read import yaml
 from cpuplan.language.read.files import refusal
 from cpuplan.write import comments as second_reader

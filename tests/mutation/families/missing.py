@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from cpuplan.plan.expected.answer import Verdict
+from cpuplan.plan.expected.evidence import Verdict
 from tests.mutation.mutation import NOTHING, Case, Mutation
 
 #: Above what a root shows: the start of paths in answers.

@@ -11,7 +11,7 @@ import yaml
 from cpuplan import backends
 from cpuplan.backends import argocd
 from cpuplan.backends.base import CLUSTER_KINDS, KOORDINATOR_KINDS, NAMESPACED_KINDS
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.machines.plans import plan, regular
 from tests.projects import REPOSITORY

@@ -8,7 +8,7 @@ import pytest
 from cpuplan.backends import configure
 from cpuplan.backends.rollouts import check_delivery, check_names
 from cpuplan.diagnostics.source import Position
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
 from tests.machines.plans import class_of, regular
 

@@ -12,7 +12,7 @@ import yaml
 from cpuplan import backends
 from cpuplan.backends.koordinator import are_in
 from cpuplan.components.koordinator import chart
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.upstream.koordinator.nodenumaresource.scoring import read_args
 from cpuplan.upstream.koordinator.webhook import slo_config_plugin as sloconfig

@@ -8,7 +8,7 @@ import yaml
 from cpuplan import backends
 from cpuplan.backends.rollouts import of_pool
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan, Wave
 from cpuplan.write import emitted
 from tests.machines.plans import plan

@@ -12,8 +12,8 @@ from cpuplan import backends
 from cpuplan.backends.base import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
 from cpuplan.backends.verify import access, cluster_manifests, job
 from cpuplan.check.cluster.objects import KINDS as KINDS_OF_A_CLUSTER
-from cpuplan.fleet.verification import KINDS, agent
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.fleet.class_names import VERIFICATION_KINDS, agent_name
+from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.node.agent import state
 from cpuplan.node.agent.state import Checked, State
 from cpuplan.node.agent.state import Plan as Known
@@ -97,7 +97,7 @@ def test_the_project_may_sync_it_and_each_file_is_known(platform: str) -> None:
     kinds = {(each["apiVersion"].rpartition("/")[0], each["kind"]) for each in written.values()}
     assert kinds <= allowed
     assert {*VERIFY_KINDS, *VERIFY_CLUSTER_KINDS} <= allowed
-    own = {f"40-{kind}-{agent('ran-server')}.yaml" for kind in KINDS}
+    own = {f"40-{kind}-{agent_name('ran-server')}.yaml" for kind in VERIFICATION_KINDS}
     others = {path.rpartition("/")[2] for path in written} - own
     policies = {
         f"40-validatingadmissionpolicy{end}-cpuplan-agent-{what}.yaml"
@@ -442,9 +442,9 @@ def test_each_alert_links_to_its_heading() -> None:
 
 
 def test_names_that_are_too_long_for_labels() -> None:
-    assert agent("a" * 49) == "cpuplan-agent-" + "a" * 49
-    assert len(agent("a" * 80)) == 63
-    assert agent("a.b") == "cpuplan-agent-a-b"
+    assert agent_name("a" * 49) == "cpuplan-agent-" + "a" * 49
+    assert len(agent_name("a" * 80)) == 63
+    assert agent_name("a.b") == "cpuplan-agent-a-b"
 
 
 OWN = 'plan_cluster="site-a",plan_class="ran-server"'

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import API_VERSION
-from cpuplan.base import apiversion
+from cpuplan.base import program
 from tests.projects import make_project, plain_environment, run_in
 
 Capture = pytest.CaptureFixture[str]
@@ -14,7 +14,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("version", ["v1alpha2", "v1alpha10", "v1beta1", "v1", "v2alpha1", "v2"])
 def test_later(version: str) -> None:
-    assert apiversion.is_later(f"cpuplan.io/{version}")
+    assert program.is_later_version(f"cpuplan.io/{version}")
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_later(version: str) -> None:
     ],
 )
 def test_not_later(version: object) -> None:
-    assert not apiversion.is_later(version)
+    assert not program.is_later_version(version)
 
 
 @pytest.mark.parametrize("kind", ["Intent", "Hardware", "Nodes", "Delivery", "Waivers", "Layout"])

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cpuplan.base.composer import LOADER, Builder, Container, ExcessError, Limits, Pairs, compose
+from cpuplan.base.yaml_values import LOADER, Builder, Container, ExcessError, Limits, Pairs, compose
 
 
 class Plain(Builder):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.base.name_ranges import expand_all, expand_names, fold_names
+from cpuplan.base.naming import expand_all, expand_names, fold_names
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from cpuplan.base import naming
 from cpuplan.base.naming import is_subdomain, name_from, problem_of
 from cpuplan.diagnostics.codes import CODES
 from cpuplan.importers.base import node_name
-from cpuplan.language.model.document import name_form
+from cpuplan.language.model.base import name_form
 from cpuplan.language.model.inventory import NodesSpec
 from cpuplan.write.tree import stage_of
 from tests import named_cases

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpuplan.base.quantity import to_bytes, to_text
+from cpuplan.base.text import quantity_bytes, quantity_text
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from cpuplan.base.quantity import to_bytes, to_text
     ],
 )
 def test_to_bytes(text: str, size: int) -> None:
-    assert to_bytes(text) == size
+    assert quantity_bytes(text) == size
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ def test_to_bytes(text: str, size: int) -> None:
 )
 def test_to_bytes_refuses(text: str) -> None:
     with pytest.raises(ValueError, match="is not a valid quantity"):
-        to_bytes(text)
+        quantity_bytes(text)
 
 
 @pytest.mark.parametrize("text", ["0", "1", "1000", "1Ki", "1023Ki", "97607836Ki", "16Gi", "1Ti"])
 def test_to_text_says_it_back(text: str) -> None:
-    assert to_text(to_bytes(text)) == text
+    assert quantity_text(quantity_bytes(text)) == text

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from cpuplan.base import yaml11
+from cpuplan.base import yaml_values
 from cpuplan.components import kubelet
 
 BOMB = "a0: &a0 [x, x]\n" + "".join(
@@ -27,7 +27,7 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(
 )
 def test_refused(text: str, problem: str) -> None:
     with pytest.raises((ValueError, yaml.YAMLError), match=problem):
-        list(yaml11.load(text))
+        list(yaml_values.load_yaml11(text))
     with pytest.raises(ValueError, match=problem):
         kubelet.parse(text)
 
@@ -43,8 +43,8 @@ def test_refused(text: str, problem: str) -> None:
 )
 def test_values_are_those_of_pyyaml(text: str) -> None:
     documents = list(yaml.load_all(text, yaml.CSafeLoader))
-    assert list(yaml11.load(text)) == documents
-    assert list(yaml11.load(text, yaml.SafeLoader)) == documents
+    assert list(yaml_values.load_yaml11(text)) == documents
+    assert list(yaml_values.load_yaml11(text, yaml.SafeLoader)) == documents
 
 
 def test_a_kubelet_has_one_document() -> None:

@@ -8,8 +8,7 @@ import pytest
 from cpuplan.check.host import check
 from cpuplan.check.roots.sources import root_of
 from cpuplan.plan.expected import evidence
-from cpuplan.plan.expected.answer import Verdict
-from cpuplan.plan.expected.situation import Situation
+from cpuplan.plan.expected.evidence import Situation, Verdict
 from tests.live import Cluster
 from tests.machines.plans import no_position, plan, regular
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.base.resources import resource
+from cpuplan.base.program import resource
 from cpuplan.components import units
 from cpuplan.components.openshift import units as of_openshift
 from tests.machines.plans import plan, regular

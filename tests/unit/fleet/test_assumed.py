@@ -1,6 +1,6 @@
 """Machines that nobody described."""
 
-from cpuplan.fleet import assumed
+from cpuplan.fleet import synthetic
 from tests.unit.profiles.test_intents import profile, read
 
 
@@ -10,6 +10,6 @@ def test_numa_nodes_are_those_that_are_named_and_those_between() -> None:
     document = read(
         profile({"hugepages": pages}, annotations={"kubeletconfig.experimental": snippet})
     )
-    plan = assumed.plan(document.name, document.spec)
+    plan = synthetic.plan(document.name, document.spec)
     assert list(plan.topology.numa_facts) == [0, 1, 2, 3, 15]
     assert plan.topology.online == plan.pool("reserved").cpus | plan.pool("isolated").cpus

@@ -10,14 +10,14 @@ import pytest
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Topology
-from cpuplan.fleet import catalog, hardware
+from cpuplan.fleet import hardware
 from cpuplan.language.read import documents, yaml
 from cpuplan.language.read.documents import Document
 from cpuplan.language.read.files import input_files
 from tests.projects import REPOSITORY, SHARED, needs_shared
 
 CORPUS = SHARED / "corpus"
-ENTRIES = catalog.read()
+ENTRIES = hardware.read_catalog()
 FILES = sorted((REPOSITORY / "inventories/catalog").glob("*.yaml"))
 #: Entry -> recorded machine, which may say less of NUMA nodes and memory: some were read from
 #: CPUID.
@@ -72,7 +72,7 @@ def test_every_file_names_its_sources(path: Path) -> None:
 def test_an_entry_stands_alone(entry: Document) -> None:
     topology = built(entry)
     assert f"-{len(topology.sockets)}s" in entry.name
-    text = catalog.text(entry)
+    text = hardware.catalog_text(entry)
     sources, problems = yaml.parse("copy.yaml", text)
     assert not problems
     found, wrong = documents.from_sources(sources)

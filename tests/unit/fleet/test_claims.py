@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.fleet import claims, groups
+from cpuplan.fleet import groups
 from cpuplan.language.read.documents import Documents, from_sources
 from cpuplan.language.read.yaml import parse
 
@@ -50,7 +50,7 @@ def claimed(*texts: str) -> tuple[dict[str, tuple[str, ...]], list[Diagnostic]]:
     """The nodes of each intent, and what is wrong."""
     diagnostics: list[Diagnostic] = []
     documents = read(*texts)
-    built = claims.build(documents, groups.build(documents, diagnostics), diagnostics)
+    built = groups.build_claims(documents, groups.build_groups(documents, diagnostics), diagnostics)
     nodes: dict[str, tuple[str, ...]] = {}
     for claim in built:
         nodes[claim.intent.name] = (*nodes.get(claim.intent.name, ()), *claim.names)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.fleet.cluster import MachineConfigPool, oci_runtime
+from cpuplan.fleet.openshift import MachineConfigPool, oci_runtime
 
 POOL = MachineConfigPool("fast", {"kind": "fast", "zone": "a"}, {})
 IN_ZONE_A = {"key": "zone", "operator": "In", "values": ["a"]}

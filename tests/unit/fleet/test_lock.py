@@ -4,7 +4,7 @@ from pathlib import Path
 
 from cpuplan import pipeline
 from cpuplan.fleet import lock
-from cpuplan.fleet.lock.entry import Lock
+from cpuplan.fleet.lock import Lock
 from tests.projects import REPOSITORY, make_project
 
 

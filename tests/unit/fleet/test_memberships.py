@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import pipeline
-from cpuplan.fleet.memberships import _effect
+from cpuplan.fleet.targets import _effect
 from tests.projects import REJECTED, make_project
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.fleet import targets
-from cpuplan.language.model import roles
+from cpuplan.language.model import vocabulary
 from cpuplan.language.model.intent import IntentSpec
 
 POOL = {"platform": "openshift", "version": "4.20", "pool": "du"}
@@ -55,7 +55,7 @@ def test_the_first_target_for_a_cluster(clusters: list[list[str]], index: int | 
     ],
 )
 def test_labels_of_the_nodes_of_a_pool(target: dict[str, Any], labels: dict[str, str]) -> None:
-    assert roles.node_selector(spec(target).targets[0]) == labels
+    assert vocabulary.node_selector(spec(target).targets[0]) == labels
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from cpuplan.fleet.claims import Claim
-from cpuplan.fleet.groups import Group
-from cpuplan.fleet.waves import of_class
+from cpuplan.fleet.groups import Claim, Group, waves_of_class
 from cpuplan.language.model.intent import IntentSpec
 from cpuplan.plan import Wave
 from tests.machines.plans import plan
@@ -26,7 +24,7 @@ def test_a_node_is_in_the_first_wave_that_selects_it() -> None:
     alike = [claims({"rack": "a"}, "w-0", "w-1"), claims({"rack": "b"}, "w-2", "w-3")]
     canary = {"name": "canary", "nodes": ["w-[0-2]"]}
     of_rack = {"name": "rack-a", "matchLabels": {"rack": "b"}}
-    assert of_class(spec(canary, of_rack), alike) == (
+    assert waves_of_class(spec(canary, of_rack), alike) == (
         Wave(0, "canary", ("w-0", "w-1", "w-2")),
         Wave(1, "rack-a", ("w-3",)),
     )
@@ -37,4 +35,4 @@ def test_waves_of_clusters_are_no_waves_of_nodes() -> None:
     canary = {"name": "canary", "clusters": ["lab"]}
     one = {"name": "one", "clusters": ["lab"], "nodes": ["w-3"]}
     elsewhere = {"name": "else", "clusters": ["other"], "nodes": ["w-0"]}
-    assert of_class(spec(canary, one, elsewhere), alike) == (Wave(1, "one", ("w-3",)),)
+    assert waves_of_class(spec(canary, one, elsewhere), alike) == (Wave(1, "one", ("w-3",)),)

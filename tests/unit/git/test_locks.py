@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.git import commits, locks, program
+from cpuplan.git import commits, program, remotes
 from cpuplan.git.door import opened
 from tests.git_projects import commit, git, write
 
@@ -48,7 +48,7 @@ def _move(top: Path) -> str:
 
 def _note(top: Path, ref: str = REF) -> Path:
     with opened(top) as repository:
-        path = Path(locks._note_of(repository, ref))
+        path = Path(remotes._note_of(repository, ref))
     path.write_text(f"{ref} {_head(top)}\n")
     return path
 

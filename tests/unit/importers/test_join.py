@@ -6,8 +6,7 @@ import pytest
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers import join
-from cpuplan.importers.base import Node, NodeObject, Zone
-from cpuplan.importers.machine import Machine, NumaFacts
+from cpuplan.importers.base import Machine, Node, NodeObject, NumaFacts, Zone
 
 GIB = 1024**3
 LOW, HIGH = CpuSet.parse("0-3"), CpuSet.parse("4-7")

@@ -9,8 +9,8 @@ from hypothesis import given
 
 from cpuplan import importers
 from cpuplan.importers import machineinfo
+from cpuplan.importers.base import Machine
 from cpuplan.importers.data import Complaints
-from cpuplan.importers.machine import Machine
 from tests.unit.importers.objects.test_reader import JUNK
 
 L1 = {"id": 0, "size": 32768, "type": "Data", "level": 1}

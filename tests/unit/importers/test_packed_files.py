@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.base.files import packed
+from cpuplan.base.files import archives
 from cpuplan.importers import packed_files
 from cpuplan.importers.hwloc import reader as hwloc
 from cpuplan.importers.packed_files import ArchiveError, read_file, unpack
@@ -50,7 +50,7 @@ def test_bombs(pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_many_empty_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "MAX_STREAMS", 3)
+    monkeypatch.setattr(archives, "MAX_STREAMS", 3)
     assert unpack(gzip.compress(b"") * 2, "a") == b""
     with pytest.raises(ArchiveError, match="exceeds the limit of 3 joined streams"):
         unpack(gzip.compress(b"") * 4, "a")

@@ -11,19 +11,18 @@ from pathlib import Path
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.importers import machineinfo
+from cpuplan.importers import machineinfo, objects
+from cpuplan.importers.base import NumaFacts
 from cpuplan.importers.data import Complaints
 from cpuplan.importers.hwloc import reader as hwloc
-from cpuplan.importers.hwloc import xml as hwloc_xml
-from cpuplan.importers.hwloc.objects import Reader
-from cpuplan.importers.hwloc.objects import read as read_objects
+from cpuplan.importers.hwloc import topology as hwloc_xml
+from cpuplan.importers.hwloc.topology import Reader
+from cpuplan.importers.hwloc.topology import read as read_objects
 from cpuplan.importers.lscpu import machine as lscpu_machine
-from cpuplan.importers.lscpu import table as lscpu_table
-from cpuplan.importers.lscpu.table import Table
-from cpuplan.importers.machine import NumaFacts
-from cpuplan.importers.objects import nrt
-from cpuplan.importers.sysroot import numa as sysfs_numa
+from cpuplan.importers.lscpu import tables as lscpu_table
+from cpuplan.importers.lscpu.tables import Table
 from cpuplan.importers.sysroot import reader as sysroot
+from cpuplan.importers.sysroot import sysfs as sysfs_numa
 from cpuplan.importers.trees import TarTree
 from tests.machines import trees
 from tests.machines.topologies import core, node, thing, topology
@@ -49,19 +48,19 @@ def _sysroot() -> Mapping[int, int]:
 
 def _parsable() -> Mapping[int, int]:
     lines = [f"{cpu},{cpu},{SOCKETS[cpu]},{NODES[cpu]}" for cpu in SOCKETS]
-    return _of(lscpu_table.from_parsable("\n".join(["# CPU,Core,Socket,Node", *lines])))
+    return _of(lscpu_table.table_from_parsable("\n".join(["# CPU,Core,Socket,Node", *lines])))
 
 
 def _extended() -> Mapping[int, int]:
     lines = [f"{cpu} {NODES[cpu]} {SOCKETS[cpu]} {cpu}" for cpu in SOCKETS]
-    return _of(lscpu_table.from_extended("\n".join(["CPU NODE SOCKET CORE", *lines])))
+    return _of(lscpu_table.table_from_extended("\n".join(["CPU NODE SOCKET CORE", *lines])))
 
 
 def _json() -> Mapping[int, int]:
     rows = [
         {"cpu": cpu, "node": NODES[cpu], "socket": SOCKETS[cpu], "core": cpu} for cpu in SOCKETS
     ]
-    return _of(lscpu_table.from_json(rows))
+    return _of(lscpu_table.table_from_json(rows))
 
 
 def _of(table: Table) -> Mapping[int, int]:
@@ -84,8 +83,10 @@ def _machineinfo() -> Mapping[int, int]:
 
 def _koordinator() -> Mapping[int, int]:
     rows = [{"id": cpu, "core": cpu, "socket": SOCKETS[cpu], "node": NODES[cpu]} for cpu in SOCKETS]
-    annotations = {nrt.CPU_TOPOLOGY: json.dumps({"detail": rows})}
-    found, _ = nrt.read("a", {"metadata": {"annotations": annotations}}, Complaints("a"))
+    annotations = {objects.CPU_TOPOLOGY: json.dumps({"detail": rows})}
+    found, _ = objects.read_topology(
+        "a", {"metadata": {"annotations": annotations}}, Complaints("a")
+    )
     assert found is not None
     return found.sockets
 
@@ -100,7 +101,7 @@ def _hwloc() -> Mapping[int, int]:
 
 def _of_hwloc(text: str) -> Mapping[int, int]:
     reader = Reader("a.xml")
-    document = read_objects(hwloc_xml.parse(text.encode(), "a.xml"), reader)
+    document = read_objects(hwloc_xml.parse_xml(text.encode(), "a.xml"), reader)
     found, _ = hwloc.machine_of(document, reader)
     assert found is not None
     return found.sockets
@@ -123,9 +124,9 @@ def test_recorded_tables() -> None:
     for path in [*_recorded("lscpu-p*.txt"), *_recorded("lscpu-e*.json")]:
         text = path.read_text()
         table = (
-            lscpu_table.from_json(json.loads(text)["cpus"])
+            lscpu_table.table_from_json(json.loads(text)["cpus"])
             if path.suffix == ".json"
-            else lscpu_table.from_parsable(text)
+            else lscpu_table.table_from_parsable(text)
         )
         turned = tuple(row._replace(node=row.cpu % 2) for row in table.rows)
         if any(row.socket is not None for row in table.rows):

@@ -196,7 +196,7 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trees_module, "MAX_SIZE", 50_000)
     with pytest.raises(ArchiveError) as bytes_unpacked:
         tree(bomb)
-    monkeypatch.setattr("cpuplan.base.files.tar.MAX_MEMBERS", 2)
+    monkeypatch.setattr("cpuplan.base.files.archives.MAX_MEMBERS", 2)
     with pytest.raises(ArchiveError) as members:
         tree(trees.tar(FILES))
     assert [caught.value.diagnostic.code for caught in (bytes_unpacked, members)] == [

@@ -11,7 +11,7 @@ from cpuplan import platforms
 from cpuplan.backends import kubernetes, openshift
 from cpuplan.components import checks, crio, kernel, kubelet, memory
 from cpuplan.components.checks import kubelet as kubelet_checks
-from cpuplan.language.model.switches import DefaultName
+from cpuplan.language.model.intent import DefaultName
 from cpuplan.plan import ConfiguredPlan, defaults
 from cpuplan.plan.setting import Setting, Value
 from cpuplan.render.explain.reasons import explain_default, explain_setting, rows_of

@@ -4,7 +4,7 @@ import pytest
 
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.language.read import yaml
-from cpuplan.profiles import bundles
+from cpuplan.profiles import reader
 from cpuplan.profiles import reader as openshift
 
 PROFILE = """\
@@ -68,7 +68,7 @@ def test_yaml_that_is_none_inside_a_config_map() -> None:
         "f.yaml", CONFIG_MAP + "  tuning: |\n    kind: PerformanceProfile\n    cpu: [\n"
     )
     problems: list[Diagnostic] = []
-    list(bundles.objects(sources, problems))
+    list(reader.unbundled(sources, problems))
     assert [(each.code, each.position.line) for each in problems if each.position] == [("CP101", 7)]
 
 
@@ -89,4 +89,4 @@ def test_a_hosted_cluster_is_told_from_the_config_map() -> None:
 
 def test_a_config_map_without_a_profile_is_itself() -> None:
     sources, _ = yaml.parse("f.yaml", CONFIG_MAP + "  tuning: |\n    kind: Tuned\n")
-    assert [each.source for each in bundles.objects(sources, [])] == sources
+    assert [each.source for each in reader.unbundled(sources, [])] == sources

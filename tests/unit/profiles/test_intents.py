@@ -8,7 +8,7 @@ from cpuplan.backends import configure
 from cpuplan.backends.openshift import objects
 from cpuplan.base.emit import to_yaml
 from cpuplan.diagnostics import errors
-from cpuplan.fleet import assumed
+from cpuplan.fleet import synthetic
 from cpuplan.language.read import yaml
 from cpuplan.language.read.documents import Document
 from cpuplan.plan import ConfiguredPlan
@@ -177,9 +177,9 @@ def test_there_and_back(policy: str, drivers: bool) -> None:
     first = read(profile(spec, annotations=annotations))
     target = first.spec.targets[0].model_copy(update={"mode": "performanceProfile"})
     in_mode = first.spec.model_copy(update={"targets": (target,)})
-    written = objects.performance_profile(configure(assumed.plan(first.name, in_mode)))
+    written = objects.performance_profile(configure(synthetic.plan(first.name, in_mode)))
     again = read(written)
-    plans = [configure(assumed.plan(each.name, each.spec)) for each in (first, again)]
+    plans = [configure(synthetic.plan(each.name, each.spec)) for each in (first, again)]
     assert _outputs(plans[1]) == _outputs(plans[0])
 
 
@@ -376,7 +376,7 @@ def test_beside_drivers_a_snippet_stays_as_it_is(spec: dict[str, Any]) -> None:
     )
     (document,) = snippet(text, spec, dra_resource_management="true").intents
     fields = kubelet.configuration(
-        list(kubelet.settings(assumed.plan(document.name, document.spec)))
+        list(kubelet.settings(synthetic.plan(document.name, document.spec)))
     )
     assert {name: value for name, value in fields.items() if name not in kubelet.HEAD} == {
         "cpuManagerPolicy": "none",

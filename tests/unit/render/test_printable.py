@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_json, to_yaml
-from cpuplan.base.printable import printable, printable_lines
+from cpuplan.base.text import printable, printable_lines
 from cpuplan.diagnostics import Diagnostic, Label
 from cpuplan.diagnostics.source import Position
 from cpuplan.fleet import hardware

@@ -8,7 +8,7 @@ import yaml
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.fits import compiled
-from cpuplan.base.resources import resource
+from cpuplan.base.program import resource
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import admission
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cpuplan.backends import state
-from cpuplan.fleet import before
+from cpuplan.fleet import previous
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.simulate import statefiles
 from tests.machines.plans import no_position, plan, regular
@@ -30,11 +30,13 @@ def node(
 
 def found(out: Path, old: ConfiguredPlan, new: ConfiguredPlan) -> list[str]:
     _write(out, old, state.render_plan(old).decode())
-    return [each.message for each in statefiles.check(before.read(out), Plan((new,)), no_position)]
+    return [
+        each.message for each in statefiles.check(previous.read(out), Plan((new,)), no_position)
+    ]
 
 
 def _write(out: Path, old: ConfiguredPlan, text: str) -> None:
-    path = out / before.CLASSES / old.node_class.cluster / f"{old.node_class.name}.json"
+    path = out / previous.CLASSES / old.node_class.cluster / f"{old.node_class.name}.json"
     path.parent.mkdir(parents=True)
     path.write_text(text)
 
@@ -114,8 +116,8 @@ def test_what_is_no_plan_says_nothing(tmp_path: Path, content: str) -> None:
     for word, name in names.items():
         content = content.replace(word, name)
     _write(tmp_path, own, content)
-    assert statefiles.check(before.read(tmp_path), Plan((own,)), no_position) == []
+    assert statefiles.check(previous.read(tmp_path), Plan((own,)), no_position) == []
 
 
 def test_a_first_plan_finds_no_files(tmp_path: Path) -> None:
-    assert statefiles.check(before.read(tmp_path), Plan((node(),)), no_position) == []
+    assert statefiles.check(previous.read(tmp_path), Plan((node(),)), no_position) == []

@@ -3,8 +3,7 @@
 import re
 from typing import Any
 
-from cpuplan.language.model.pools import POOLS, QOS_SETS
-from cpuplan.language.model.sizes import SIZES
+from cpuplan.language.model.pools import POOLS, QOS_SETS, SIZES
 
 PLACES = {
     "NUMA node": "numaNodes",

@@ -8,7 +8,7 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.language.model.inventory import Device
-from cpuplan.language.model.sizes import Near
+from cpuplan.language.model.pools import Near
 from cpuplan.solve import solver
 from cpuplan.solve.constraints import Amount
 from cpuplan.solve.layout import View

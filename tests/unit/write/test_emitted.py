@@ -16,7 +16,7 @@ import yaml
 from cpuplan import backends, pipeline
 from cpuplan.base.emit import to_yaml
 from cpuplan.components import runtimeclass
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.upstream.kubelet.config import types as kubelet_schema
 from cpuplan.write import emitted

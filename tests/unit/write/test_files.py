@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.language.read.inputs import LOCK_PATH, Inputs
+from cpuplan.language.read.files import LOCK_PATH, Inputs
 from cpuplan.write.files import (
     Changes,
     Locked,

@@ -3,7 +3,7 @@
 import pytest
 
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.fleet.before import of_class
+from cpuplan.fleet.previous import of_class
 from cpuplan.write.manifest import (
     ancestors,
     check_paths,

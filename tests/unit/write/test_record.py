@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cpuplan.base.files.cached import Sealed
+from cpuplan.base.files.cache import Sealed
 from cpuplan.diagnostics.source import Position
-from cpuplan.language.read import inputs
+from cpuplan.language.read import files
 from cpuplan.write import record
 from tests.git_projects import edit
 from tests.projects import make_project, run_in
@@ -49,7 +49,7 @@ def test_a_comment_moves_findings_only(project: Path, capsys: Capture, command: 
     assert out == fresh[1]
     assert {path: path.read_bytes() for path in before} == before
     # and the next time by the bytes of the inputs
-    assert record.find(inputs.read(project))
+    assert record.find(files.read_inputs(project))
 
 
 def test_no_cache_takes_no_record(project: Path, capsys: Capture) -> None:
@@ -67,10 +67,10 @@ def test_a_value_that_changes_is_judged(project: Path, capsys: Capture) -> None:
     ("old", "new"), [("name: main", 'name: "main"'), ("cores: 1", "cores: 0x1")]
 )
 def test_other_words_are_other_values(project: Path, old: str, new: str) -> None:
-    texts = inputs.read(project)
+    texts = files.read_inputs(project)
     same = record._digest_of_values(texts, record._sources(texts))
     edit(project, INTENT, old, new)
-    now = inputs.read(project)
+    now = files.read_inputs(project)
     sources = record._sources(now)
     # a text in quotes is the same text; what is refused has no values
     assert (record._digest_of_values(now, sources) == same) if '"' in new else not sources
@@ -80,7 +80,7 @@ def test_another_lock_or_file_is_another_project(project: Path, capsys: Capture)
     (project / INTENT).rename(project / "intents/other.yaml")
     assert "nothing has changed" not in run_in(project, ["compile"], capsys)[2]
     _rewrite_lock(project)
-    assert record.unchanged(inputs.read(project), project / "out") is None
+    assert record.unchanged(files.read_inputs(project), project / "out") is None
 
 
 def _rewrite_lock(project: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_record_of_other_inputs_says_nothing(project: Path, capsys: Capture) -
     folder = project.parent / "cache/cpuplan"
     known = next(folder.glob("*.json")).read_bytes()
     edit(project, INTENT, "cores: 1", "cores: 400")
-    texts = inputs.read(project)
+    texts = files.read_inputs(project)
     for digest in (texts.digest(), record._digest_of_values(texts, record._sources(texts))):
         path = record._place(digest)
         assert path
@@ -200,14 +200,14 @@ def test_a_record_of_other_inputs_says_nothing(project: Path, capsys: Capture) -
 
 
 def test_manifests_of_pods_are_not_all_in_the_values(project: Path) -> None:
-    texts = inputs.read(project)
+    texts = files.read_inputs(project)
     assert record._sources(texts)
     with_pods = texts._replace(texts={**texts.texts, "pods/one.yaml": b"kind: Pod\n"})
     assert not record._sources(with_pods)
 
 
 def test_a_part_of_a_text_has_no_place(project: Path, capsys: Capture) -> None:
-    texts = inputs.read(project)
+    texts = files.read_inputs(project)
     sources, known = record._sources(texts), record.find(texts)
     assert known
     (finding,) = known.diagnostics

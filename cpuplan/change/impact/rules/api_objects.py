@@ -8,7 +8,7 @@ from cpuplan.change.impact.impact import Step
 from cpuplan.change.impact.rules.inputs import Half, listed, objects
 from cpuplan.change.impact.rules.table import RULES
 from cpuplan.change.impact.snapshot import Object, ObjectId, Snapshot
-from cpuplan.fleet import verification
+from cpuplan.fleet import class_names
 
 _ADMISSION = (
     "ValidatingAdmissionPolicy",
@@ -58,7 +58,7 @@ ELSEWHERE = frozenset(
 def steps(before: Half, after: Half, cluster: str) -> Iterator[Step]:
     """What changed objects mean for the nodes of a class; those of one rule together."""
     by_rule: dict[str, list[str]] = {}
-    agents = {verification.agent(half.key[1]) for half in (before, after) if half.key}
+    agents = {class_names.agent_name(half.key[1]) for half in (before, after) if half.key}
     for identity, is_replaced in _differing(before.side, after.side, cluster):
         rule = _rule(identity, agents, is_replaced=is_replaced)
         if rule:
@@ -84,7 +84,7 @@ def _differing(
 
 def _rule(identity: ObjectId, agents: Collection[str], *, is_replaced: bool) -> str:
     """The rule of an object; "" where it concerns other nodes, or another module tells it."""
-    if identity.kind in _ADMISSION and identity.name.startswith(verification.AGENT):
+    if identity.kind in _ADMISSION and identity.name.startswith(class_names.AGENT):
         return "verification"  # what the tokens of agents may do
     if identity.kind in OF_CLUSTER:
         return OF_CLUSTER[identity.kind]

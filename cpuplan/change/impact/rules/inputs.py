@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from cpuplan.backends.openshift import merged
 from cpuplan.base.text import at_most
 from cpuplan.change.impact.snapshot import Object, ObjectId, Pair, Snapshot
-from cpuplan.fleet.before import Key
+from cpuplan.fleet.previous import Key
 from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.plan import NodeClass
 from cpuplan.plan.expected.state import Expected

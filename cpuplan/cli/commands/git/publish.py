@@ -157,8 +157,7 @@ def _request(
 
 def _folder(project: "Project", given: str | None, above: str) -> str:
     """The folder in the tree of the branch; `above` is that of the project."""
-    from cpuplan.base.files import is_plain
-    from cpuplan.base.files.repositories import is_dot_git
+    from cpuplan.base.files import is_dot_git, is_plain
 
     if given is not None:
         chosen = given.rstrip("/")

@@ -60,7 +60,7 @@ def command(
     from cpuplan.diagnostics.source import Position
     from cpuplan.fleet import lock
     from cpuplan.gitops import provenance, verification
-    from cpuplan.language.read.inputs import LOCK_PATH
+    from cpuplan.language.read.files import LOCK_PATH
 
     if folder is not None and ref is None:
         raise click.UsageError("--folder is about the tree of --ref: give both")

@@ -8,7 +8,7 @@ from cpuplan.components.dra import driver, names
 from cpuplan.components.reasons import is_written, stated
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.platforms import versions
 from cpuplan.upstream.dra.api import GROUPED, INDIVIDUAL

@@ -6,7 +6,7 @@ from cpuplan.base.cpuset import CpuSet, cpus_text, union
 from cpuplan.components.dra import claims, classes, driver, names, slices
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.dra.api import GROUPED
 

@@ -6,7 +6,7 @@ from cpuplan.components import isolation
 from cpuplan.components.reasons import is_written, stated
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
 
 #: (field of the intent, what is wrong with it, what to do).

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cpuplan.components.koordinator import colocation
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.language.model.koordinator import BOUND, KoordinatorWorkload
+from cpuplan.language.model.allocators import BOUND, KoordinatorWorkload
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.koordinator.extension import constants, qos
 from cpuplan.upstream.koordinator.webhook import cluster_colocation_profile

@@ -9,7 +9,7 @@ from cpuplan.components.checks.nri.shared import KUBELET, Problem
 from cpuplan.components.nri import balloons, policies, types
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.language.model.words import ALIGNING, PARTITION
+from cpuplan.language.model.vocabulary import ALIGNING, PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.kubernetes.errors import PanicError
 from cpuplan.upstream.nri.api import RESERVED, NriError

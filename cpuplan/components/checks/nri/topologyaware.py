@@ -8,7 +8,7 @@ from cpuplan.components.checks.nri.shared import KUBELET, Problem
 from cpuplan.components.nri import policies, topologyaware
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.language.model.words import PARTITION
+from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.kubelet.policy_options import FULL_PCPUS_ONLY
 from cpuplan.upstream.kubernetes.errors import PanicError

@@ -5,7 +5,7 @@ from typing import Any
 import yaml
 
 from cpuplan import backends
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.write import emitted
 from tests.machines.plans import plan, regular

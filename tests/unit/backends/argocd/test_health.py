@@ -14,7 +14,7 @@ import yaml
 
 from cpuplan import backends
 from cpuplan.backends import argocd
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.machines.plans import plan
 from tests.projects import REPOSITORY

@@ -12,7 +12,7 @@ import yaml
 from cpuplan import backends
 from cpuplan.backends import argocd as of_argo_cd
 from cpuplan.backends import flux
-from cpuplan.language.model.delivery import DeliverySpec
+from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.write import emitted
 from tests.machines.plans import plan, regular

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.base.files import cached
-from cpuplan.base.files.cached import Sealed
+from cpuplan.base.files import cache
+from cpuplan.base.files.cache import Sealed
 
 NAME = "a" * 64
 
@@ -96,8 +96,8 @@ def test_the_key_is_the_users_alone(folder: Path, home: Path) -> None:
     assert _read(folder) == b"content"
     key.chmod(0o640)
     assert _read(folder) is None
-    assert "is not of this user alone" in cached.refusal()
-    assert cached.folder() is None
+    assert "is not of this user alone" in cache.refusal()
+    assert cache.cache_folder() is None
 
 
 @pytest.mark.parametrize("spoil", ["another", "short", "link", "pipe", "folder"])
@@ -119,14 +119,14 @@ def test_another_key_opens_nothing(folder: Path, home: Path, spoil: str) -> None
     assert _read(folder) is None
     if spoil == "another":  # it was made anew
         assert key.read_bytes() != data
-        assert cached.folder() == folder
+        assert cache.cache_folder() == folder
     else:
-        assert cached.folder() is None
+        assert cache.cache_folder() is None
         assert not Sealed(folder).is_usable
 
 
 def test_another_machine_opens_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cached, "_machine", lambda: b"another")
+    monkeypatch.setattr(cache, "_machine", lambda: b"another")
     assert _read(folder) is None
 
 
@@ -142,7 +142,7 @@ def test_of_two_that_make_a_key_both_have_the_first(
         link(source, target)
 
     monkeypatch.setattr(os, "link", late)
-    assert cached._make_key(place) == b"1" * 32
+    assert cache._make_key(place) == b"1" * 32
     assert [path.name for path in place.parent.iterdir()] == [place.name]
 
 
@@ -152,10 +152,10 @@ def test_what_is_not_there_is_refused_without_a_word(
     (home / "file").touch()
     for place in ("/dev/null", str(home / "file")):
         monkeypatch.setenv("XDG_CACHE_HOME", place)
-        assert (cached.folder(), cached.refusal()) == (None, "")
+        assert (cache.cache_folder(), cache.refusal()) == (None, "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
-    assert (cached.folder(), cached.refusal()) == (None, "")
+    assert (cache.cache_folder(), cache.refusal()) == (None, "")
 
 
 def _open_to_all(place: Path) -> None:
@@ -183,10 +183,10 @@ def _a_link(place: Path) -> None:
 def test_a_folder_of_others_is_not_used(
     folder: Path, home: Path, spoil: Callable[[Path], None], name: str
 ) -> None:
-    assert cached.folder() == folder
+    assert cache.cache_folder() == folder
     spoil(home / name)
-    assert cached.folder() is None
-    assert cached.refusal()
+    assert cache.cache_folder() is None
+    assert cache.refusal()
     if name.startswith("cache"):
         assert not Sealed(folder).is_usable
 
@@ -203,21 +203,21 @@ def test_what_a_commit_can_bring_is_not_used(
     given = home / place if place.startswith("repository") else top / place
     given.mkdir(parents=True, exist_ok=True)
     monkeypatch.setenv(variable, str(given))
-    assert cached.folder(home / "elsewhere") is not None
-    assert cached.folder(project) is None
-    assert "in the project's repository" in cached.refusal(project)
+    assert cache.cache_folder(home / "elsewhere") is not None
+    assert cache.cache_folder(project) is None
+    assert "in the project's repository" in cache.refusal(project)
     # also by another way
     (home / "way").symlink_to(top)
     monkeypatch.setenv(variable, str(home / "way" / given.relative_to(top)))
-    assert cached.folder(project) is None
+    assert cache.cache_folder(project) is None
 
 
 def test_a_key_that_lies_with_its_files_proves_nothing(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "cache"))
-    assert cached.folder() is None
-    assert "its key would be in it" in cached.refusal()
+    assert cache.cache_folder() is None
+    assert "its key would be in it" in cache.refusal()
 
 
 def test_a_private_group_may_write_above(folder: Path, home: Path) -> None:
@@ -228,4 +228,4 @@ def test_a_private_group_may_write_above(folder: Path, home: Path) -> None:
     own = grp.getgrgid(os.getegid())
     is_private = own.gr_name == name and set(own.gr_mem) <= {name}
     (home / "cache").chmod(0o770)
-    assert (cached.folder() == folder) == is_private
+    assert (cache.cache_folder() == folder) == is_private

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.base.files import repositories
+from cpuplan.base import files
 
 NAMES = (
     *(".git", ".GIT", ".Git", ".git ", ".git.", ".git. .", "git~1", "GIT~1", ".git:x"),
@@ -15,12 +15,12 @@ OTHERS = (".gitignore", ".gitattributes", "git", ".github", "git~2", ".gitx", "g
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_of_a_repository(name: str) -> None:
-    assert repositories.is_dot_git(name)
+    assert files.is_dot_git(name)
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_names_of_others(name: str) -> None:
-    assert not repositories.is_dot_git(name)
+    assert not files.is_dot_git(name)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_names_of_others(name: str) -> None:
     ],
 )
 def test_folders(names: list[str], is_one: bool) -> None:
-    assert repositories.is_repository(names) is is_one
+    assert files.is_repository(names) is is_one
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
@@ -43,12 +43,12 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     (tmp_path / "b/link").symlink_to("../a")
-    assert list(repositories.find(str(tmp_path / "b"))) == [str(tmp_path / "b/c/d/.git")]
-    found = sorted(repositories.find(str(tmp_path / "a"), str(tmp_path / "b/c"), "/missing"))
+    assert list(files.find_repositories(str(tmp_path / "b"))) == [str(tmp_path / "b/c/d/.git")]
+    found = sorted(files.find_repositories(str(tmp_path / "a"), str(tmp_path / "b/c"), "/missing"))
     assert found == [str(tmp_path / "a"), str(tmp_path / "b/c/d/.git")]
 
 
 def test_what_a_checkout_of_paths_would_have() -> None:
     paths = ["out/a/HEAD", "out/a/objects/x/y", "out/a/refs/z", "out/b", "c/.GIT/config", "refs/x"]
-    assert repositories.among(paths) == ["c/.GIT", "out/a"]
-    assert repositories.among(["HEAD", "objects/x", "refs/y"]) == [""]
+    assert files.repositories_among(paths) == ["c/.GIT", "out/a"]
+    assert files.repositories_among(["HEAD", "objects/x", "refs/y"]) == [""]

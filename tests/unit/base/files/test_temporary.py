@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.base.files import temporary
+from cpuplan.base.files import cache
 
 HOLD = """
 import sys, time
@@ -28,7 +28,7 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_folder_is_there_for_a_run(top: Path) -> None:
-    with temporary.folder() as first, temporary.folder() as second:
+    with cache.temporary_folder() as first, cache.temporary_folder() as second:
         assert first.path != second.path
         assert first.path.parent == top
         assert first.path.stat().st_mode & 0o777 == 0o700
@@ -42,31 +42,31 @@ def test_what_a_killed_run_left_is_removed(top: Path) -> None:
         path = Path(run.stdout.readline().strip())
         (path / "file").write_text("x")
         (path / "link").symlink_to(top)
-        with temporary.folder():
+        with cache.temporary_folder():
             assert path.exists()
         run.send_signal(signal.SIGKILL)
-    with temporary.folder() as held:
+    with cache.temporary_folder() as held:
         assert [*top.iterdir()] == [held.path]
 
 
 def test_what_a_program_of_a_killed_run_still_has_stays(top: Path) -> None:
-    with temporary.folder() as held:
+    with cache.temporary_folder() as held:
         command = ["sleep", "60"]
         child = subprocess.Popen(command, pass_fds=(held.descriptor,))
         copy = held.path.rename(top / "cpuplan-run-killed_1")
     copy.exists()
-    with temporary.folder():
+    with cache.temporary_folder():
         assert copy.exists()
     child.kill()
     child.wait()
-    with temporary.folder():
+    with cache.temporary_folder():
         assert not copy.exists()
 
 
 @pytest.mark.parametrize("name", ["cpuplan-mine", "cpuplan-run-", "cpuplan-run-AAAAAAAA"])
 def test_folders_of_other_names_stay(top: Path, name: str) -> None:
     (top / name).mkdir(mode=0o700)
-    with temporary.folder():
+    with cache.temporary_folder():
         pass
     assert (top / name).exists()
 
@@ -81,7 +81,7 @@ def test_what_is_not_as_ours_stays(top: Path) -> None:
     if os.geteuid() == 0:
         os.chown(top / "cpuplan-run-dddddddd", 12345, -1)
     before = {*top.iterdir()}
-    with temporary.folder():
+    with cache.temporary_folder():
         pass
     gone = before - {*top.iterdir()}
     assert gone == (set() if os.geteuid() == 0 else {top / "cpuplan-run-dddddddd"})
@@ -95,10 +95,10 @@ def test_a_folder_that_another_run_removes_at_once_is_made_again(
     def make_and_lose_the_first(prefix: str) -> str:
         made.append(mkdtemp(prefix=prefix))
         if len(made) == 1:
-            temporary.remove_left_over()
+            cache.remove_left_over()
         return made[-1]
 
     monkeypatch.setattr(tempfile, "mkdtemp", make_and_lose_the_first)
-    with temporary.folder() as held:
+    with cache.temporary_folder() as held:
         assert [str(held.path)] == made[1:]
         assert [*top.iterdir()] == [held.path]

@@ -12,8 +12,8 @@ from typing import TextIO
 
 import pytest
 
-from cpuplan.base.progress import line as progress
-from cpuplan.base.progress.line import Line, is_wanted
+from cpuplan.base import progress
+from cpuplan.base.progress import Line, is_wanted
 
 
 class Terminal:

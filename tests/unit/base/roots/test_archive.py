@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.base.files import TooLarge, Unreadable, tar
+from cpuplan.base.files import TooLarge, Unreadable, archives
 from cpuplan.base.roots import archive
 from cpuplan.base.roots.archive import ArchiveReader, Index, Keeping, pieces_of
 from cpuplan.check.roots.limits import KEEPING, LIMITS, MAX_FILE
@@ -180,8 +180,8 @@ def test_large_files_and_logs_are_not_kept() -> None:
 @pytest.mark.parametrize(
     ("place", "limit", "what"),
     [
-        (tar, "MAX_MEMBERS", "members"),
-        (tar, "MAX_EXTENSIONS", "bytes of long names and extended headers"),
+        (archives, "MAX_MEMBERS", "members"),
+        (archives, "MAX_EXTENSIONS", "bytes of long names and extended headers"),
         (archive, "MAX_FOLDERS", "folders"),
     ],
 )

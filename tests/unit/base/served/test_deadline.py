@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.base.served import deadline
+from cpuplan.base import served
 
 
 @pytest.fixture
@@ -16,23 +16,23 @@ def listening() -> Iterator[socket.socket]:
 
 
 def test_the_earlier_end_holds() -> None:
-    with deadline.within(1_000):
-        with deadline.within(2_000):
-            assert deadline.left() <= 1_000
-        with deadline.within(10):
-            assert deadline.left() <= 10
-        assert deadline.left() > 10
-        assert not deadline.is_over()
-    assert deadline.left_or(5) == 5
+    with served.within(1_000):
+        with served.within(2_000):
+            assert served.left() <= 1_000
+        with served.within(10):
+            assert served.left() <= 10
+        assert served.left() > 10
+        assert not served.is_over()
+    assert served.left_or(5) == 5
 
 
 def test_nothing_is_asked_when_time_is_over() -> None:
-    with deadline.within(0):
-        assert deadline.is_over()
+    with served.within(0):
+        assert served.is_over()
         with pytest.raises(TimeoutError, match="no whole answer in time"):
-            deadline.left()
+            served.left()
         with pytest.raises(TimeoutError):
-            deadline.connect(("127.0.0.1", 9))
+            served.connect(("127.0.0.1", 9))
 
 
 def test_an_address_that_refuses_is_not_the_last(
@@ -44,7 +44,7 @@ def test_an_address_that_refuses_is_not_the_last(
     found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", place) for place in places]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
     option = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with deadline.connect(("api.lab", 443), options=[option]) as made:
+    with served.connect(("api.lab", 443), options=[option]) as made:
         assert made.getpeername() == listening.getsockname()
         assert made.getsockopt(*option[:2])
 
@@ -52,7 +52,7 @@ def test_an_address_that_refuses_is_not_the_last(
 def test_a_host_without_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [])
     with pytest.raises(OSError, match=r"api\.lab has no address"):
-        deadline.connect(("api.lab", 443))
+        served.connect(("api.lab", 443))
 
 
 def test_each_address_has_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,5 +76,5 @@ def test_each_address_has_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
     monkeypatch.setattr(socket, "socket", Deaf)
     with pytest.raises(TimeoutError):
-        deadline.connect(("api.lab", 443))
-    assert [round(deadline.CONNECT / each) for each in given] == [4, 3, 2, 1]
+        served.connect(("api.lab", 443))
+    assert [round(served.CONNECT / each) for each in given] == [4, 3, 2, 1]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.base.served.json import (
+from cpuplan.base.served import (
     AMOUNT,
     FLAG,
     TEXT,

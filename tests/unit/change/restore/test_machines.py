@@ -13,9 +13,8 @@ from cpuplan.change.restore import cpus, reductions
 from cpuplan.change.restore.full_machine import by_numbering
 from cpuplan.change.restore.reductions import Planned
 from cpuplan.importers import documents
-from cpuplan.importers.base import Imported, Node
-from cpuplan.importers.documents.layout import hardware_spec
-from cpuplan.importers.machine import Machine
+from cpuplan.importers.base import Imported, Machine, Node
+from cpuplan.importers.documents.hardware import hardware_spec
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees import TarTree
 from cpuplan.language.model.inventory import HardwareSpec

@@ -11,7 +11,7 @@ from cpuplan.check.cluster.objects import Objects, Subject
 from cpuplan.components.dra import slices
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from cpuplan.simulate.files.objects import objects
 from tests.checked import expected
 from tests.machines.plans import no_position, plan

@@ -95,7 +95,7 @@ def test_a_client_that_takes_all_of_the_time(asked: Asked, monkeypatch: Any) -> 
     def over() -> float:
         raise TimeoutError("there was no whole answer in time")
 
-    monkeypatch.setattr("cpuplan.base.served.deadline.left", over)
+    monkeypatch.setattr("cpuplan.base.served.left", over)
     assert asked("--timeout", "6s") == 2
     assert "error[CP897]: " in asked.said
     assert "--timeout gives it more" in asked.said

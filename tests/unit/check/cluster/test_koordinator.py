@@ -12,8 +12,8 @@ from cpuplan.components.koordinator import node
 from cpuplan.components.published.nrt import node_resource_topology
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected import topologies
-from cpuplan.plan.expected.answer import Verdict
+from cpuplan.plan.expected import objects as topologies
+from cpuplan.plan.expected.evidence import Verdict
 from cpuplan.simulate.files.objects import objects
 from cpuplan.upstream.koordinator.extension import constants
 from tests.checked import expected
@@ -44,7 +44,7 @@ def _objects(made: ConfiguredPlan = PLAN) -> tuple[dict[str, Any], dict[str, Any
     """The Node and the NodeResourceTopology as they should be without pods."""
     metadata = node.metadata(made.settings.of(node.NAME))
     live = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NAME, **metadata}}
-    return live, topologies.named(node_resource_topology(made), NAME)
+    return live, topologies.named_topology(node_resource_topology(made), NAME)
 
 
 def _with(given: dict[str, Any], **annotations: str | None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from cpuplan.check.cluster.reading import (
     UnreachableError,
     Wanted,
 )
-from cpuplan.plan.expected.answer import Verdict
+from cpuplan.plan.expected.evidence import Verdict
 from tests.api_http import Api
 from tests.live import RENDERED_NAME, Cluster
 from tests.machines.plans import no_position, plan, regular

@@ -12,7 +12,7 @@ from cpuplan.backends import parts
 from cpuplan.check.cluster.objects import KINDS, Objects
 from cpuplan.check.cluster.steps import check_node, check_objects
 from cpuplan.diagnostics.source import Source
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from cpuplan.simulate.files.objects import Object
 from tests.live import KUBELET_CONF, RENDERED_NAME, Cluster, file, objects
 from tests.machines.plans import no_position, plan, regular

@@ -11,7 +11,7 @@ from cpuplan.check.cluster.topology import topology
 from cpuplan.components.published import nrt
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected import topologies
+from cpuplan.plan.expected import objects as topologies
 from cpuplan.simulate.files.objects import objects
 from tests.checked import expected
 from tests.machines.plans import no_position, plan, regular
@@ -26,7 +26,7 @@ PLAN = plan(
 
 
 def published(of: ConfiguredPlan = PLAN) -> dict[str, Any]:
-    return copy.deepcopy(topologies.named(nrt.node_resource_topology(of), "worker-0"))
+    return copy.deepcopy(topologies.named_topology(nrt.node_resource_topology(of), "worker-0"))
 
 
 def said(given: dict[str, Any], name: str = "worker-0") -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from cpuplan.check.kernel.tunables import workqueue_masks
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected.answer import Answer, Heals, Verdict
+from cpuplan.plan.expected.evidence import Answer, Heals, Verdict
 from tests import checked
 from tests.machine_root import WORKQUEUE, make_machine
 from tests.machines.plans import plan, regular

@@ -6,7 +6,7 @@ from typing import Any
 
 from cpuplan.check.kubelet.steps import STEPS
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 from tests import checked
 from tests.hosts import make_root
 from tests.machines.plans import plan

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.check.kubelet.configuration import is_same
-from cpuplan.plan.expected.answer import Verdict
+from cpuplan.plan.expected.evidence import Verdict
 from tests.unit.check.kubelet.nodes import (
     DROP_INS,
     HEAD,

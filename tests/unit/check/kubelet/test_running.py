@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.check.kubelet import steps
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from tests import checked
 from tests.hosts import make_root
 from tests.unit.check.kubelet.nodes import UNIT, planned, running

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.plan.expected.answer import Heals, Verdict
+from cpuplan.plan.expected.evidence import Heals, Verdict
 from cpuplan.upstream.kubelet import manager
 from cpuplan.upstream.kubelet.cpumanager import state
 from tests.unit.check.kubelet.nodes import DROP_INS, HEAD, answers, codes, of, planned, running

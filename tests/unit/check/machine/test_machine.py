@@ -9,7 +9,7 @@ from cpuplan.check.machine import presence
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from cpuplan.plan.expected.state import Device
 from tests import checked
 from tests.hosts import CPU

@@ -8,7 +8,7 @@ import pytest
 
 from cpuplan.check.machine.presence import memory
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from tests import checked
 from tests.hosts import CPU
 from tests.machine_root import NODES, make_machine

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.check.pods.exclusive import planned_partition
-from cpuplan.plan.expected.answer import Verdict
+from cpuplan.plan.expected.evidence import Verdict
 from tests import checked, kubepods
 from tests.hosts import make_root
 from tests.machines.plans import plan

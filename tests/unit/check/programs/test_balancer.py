@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.check import irqbalance
-from cpuplan.plan.expected.answer import Verdict
+from cpuplan.plan.expected.evidence import Verdict
 from tests import processes
 from tests.checked import subject
 from tests.hosts import CPU

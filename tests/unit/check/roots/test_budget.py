@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.base.files import TooLarge, packed
+from cpuplan.base.files import TooLarge, archives
 from cpuplan.base.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.check import host
 from cpuplan.check.pods import cgroups as pods_tree
@@ -24,7 +24,7 @@ from cpuplan.check.roots import sources
 from cpuplan.check.roots.limits import BUDGET, KEEPING, LIMITS
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.subject import Subject, nowhere
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from tests import captured
 from tests.mutation import cases
 
@@ -274,12 +274,12 @@ def test_rows_of_interrupts_that_end_early_are_said() -> None:
 
 
 def test_a_bomb_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "MAX_SMALL", 1 << 20)
+    monkeypatch.setattr(archives, "MAX_SMALL", 1 << 20)
     bomb = gzip.compress(bytes(64 << 20))
     with pytest.raises(TooLarge, match="more than 1,048,576 bytes unpacked, and more than 100"):
-        collections.deque(packed.unpacked(iter([bomb])), maxlen=0)
+        collections.deque(archives.unpacked(iter([bomb])), maxlen=0)
     honest = os.urandom(3 << 20)
-    assert b"".join(packed.unpacked(iter([gzip.compress(honest)]))) == honest
+    assert b"".join(archives.unpacked(iter([gzip.compress(honest)]))) == honest
 
 
 def test_a_must_gather_is_opened_node_by_node(

@@ -13,7 +13,7 @@ from cpuplan.check.roots import mounted
 from cpuplan.check.roots.host import HostReader
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.subject import nowhere
-from cpuplan.plan.expected.answer import Verdict
+from cpuplan.plan.expected.evidence import Verdict
 from tests import checked
 from tests.machines.plans import plan, regular
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.base.resources import resource
+from cpuplan.base.program import resource
 from cpuplan.check import collected
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.roots.sources import roots_at

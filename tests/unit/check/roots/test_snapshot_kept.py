@@ -11,7 +11,7 @@ from cpuplan.check import collected
 from cpuplan.check.host import check
 from cpuplan.check.roots.limits import KEEPING, LIMITS
 from cpuplan.check.subject import nowhere
-from cpuplan.plan.expected.answer import Answer
+from cpuplan.plan.expected.evidence import Answer
 from tests.mutation import cases
 from tests.mutation.image import Content, Image
 from tests.sampled import sampled

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from cpuplan.check.runtimes.claims import given_out
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from tests import checked
 from tests.machines.plans import plan
 from tests.unit.components.dra.test_driver import planned

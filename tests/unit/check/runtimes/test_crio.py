@@ -6,7 +6,7 @@ import pytest
 
 from cpuplan.check.runtimes import crio, handlers
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from cpuplan.upstream.crio.config import RefusedError
 from cpuplan.upstream.crio.criocli import parse
 from tests import checked

@@ -12,7 +12,7 @@ from cpuplan.check.interrupts import affinity
 from cpuplan.check.kernel import tunables
 from cpuplan.check.services import affinities, files, tuned, units
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from tests.checked import expected, subject
 from tests.hosts import CPU
 from tests.machines.plans import plan, regular

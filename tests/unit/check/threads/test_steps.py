@@ -7,7 +7,7 @@ import pytest
 from cpuplan.check.threads.kernel import CALLBACKS, KERNEL, callbacks, movable
 from cpuplan.check.threads.programs import FACT, programs
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from tests import checked, kubepods
 from tests.hosts import CPU, make_root
 from tests.machines.plans import plan

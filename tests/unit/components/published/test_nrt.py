@@ -9,10 +9,10 @@ from cpuplan.base.emit import to_yaml
 from cpuplan.base.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.components.published import nrt
 from cpuplan.components.published.exporters import EXPORTERS, is_served
-from cpuplan.importers.objects import reader as objects
+from cpuplan.importers import objects
 from cpuplan.language.model.cluster import NodeResourceTopology
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected.topologies import named
+from cpuplan.plan.expected.objects import named_topology
 from cpuplan.upstream.nrt.crd import DEFINITIONS, Admission, admit
 from tests.machines.plans import GIB, plan, regular
 
@@ -175,7 +175,7 @@ def test_annotations_of_an_older_release() -> None:
 def test_what_koordlet_publishes_is_an_inventory(tmp_path: Path) -> None:
     node = plan(TWO, reserved="0,8", **by("koordlet"))
     file = tmp_path / "nrt.yaml"
-    file.write_text(to_yaml(named(nrt.node_resource_topology(node), "worker-0")))
+    file.write_text(to_yaml(named_topology(nrt.node_resource_topology(node), "worker-0")))
     (imported,) = objects.read(file).nodes
     assert {tuple(core) for core in imported.machine.siblings} == {
         tuple(cpus) for cpus in TWO.cores.values()
@@ -208,7 +208,7 @@ def test_every_exporter_of_a_cluster_is_known() -> None:
 def test_admitted_wherever_the_version_is_served(exporter: str, crd: str) -> None:
     facts = {"nodeResourceTopology": {"exporter": exporter, "crd": crd}}
     node = plan(TWO, spec={"kubelet": ALIGNED}, **KUBERNETES, facts=facts)
-    made = json.loads(json.dumps(named(nrt.node_resource_topology(node), "worker-0")))
+    made = json.loads(json.dumps(named_topology(nrt.node_resource_topology(node), "worker-0")))
     problems = () if is_served(node) else ("no match for kind/version",)
     assert admit(made, DEFINITIONS[crd]) == Admission(problems)
 
@@ -255,7 +255,7 @@ def test_recorded_crashes_are_told_apart() -> None:
 def test_valid_and_never_a_recorded_crash(node: ConfiguredPlan, crd: str) -> None:
     import jsonschema
 
-    made: dict[str, Any] = named(nrt.node_resource_topology(node), "worker-0")
+    made: dict[str, Any] = named_topology(nrt.node_resource_topology(node), "worker-0")
     definition = yaml.safe_load((SHARED / "crds" / crd).read_text())
     version = next(found for found in definition["spec"]["versions"] if found["name"] == "v1alpha2")
     jsonschema.validate(made, version["schema"]["openAPIV3Schema"])

@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.importers.base import Imported, Node
-from cpuplan.importers.documents.differences import differences
-from cpuplan.importers.documents.kinds import kinds_of, unlike
-from cpuplan.importers.machine import DeviceFacts, Machine
+from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node
+from cpuplan.importers.documents.kinds import differences, kinds_of, unlike
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees import TarTree
 from tests.machines import trees

@@ -3,11 +3,10 @@
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.fleet import hardware, problem
+from cpuplan.fleet import hardware
 from cpuplan.importers import documents
-from cpuplan.importers.base import Imported, Node
-from cpuplan.importers.documents.cores import sequence
-from cpuplan.importers.machine import DeviceFacts, Machine
+from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node
+from cpuplan.importers.documents.hardware import sequence
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees import TarTree
 from cpuplan.language.read import documents as read_documents
@@ -197,4 +196,4 @@ def test_unlike_cores() -> None:
 
 def test_sequence() -> None:
     assert sequence([0, 1, 2, 0, 1, 2, 7]) == "0-2,0-2,7"
-    assert problem.numbers(sequence([3, 3, 4, 9, 8])) == [3, 3, 4, 9, 8]
+    assert hardware.numbers(sequence([3, 3, 4, 9, 8])) == [3, 3, 4, 9, 8]

@@ -15,8 +15,7 @@ from cpuplan import importers
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.fleet import hardware
 from cpuplan.importers import documents, formats
-from cpuplan.importers.base import Imported
-from cpuplan.importers.machine import Machine
+from cpuplan.importers.base import Imported, Machine
 from cpuplan.language.read import documents as read_documents
 from cpuplan.language.read import yaml
 from tests.machines import trees

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cpuplan.importers.hwloc import reader as hwloc
-from cpuplan.importers.hwloc import xml as hwloc_xml
-from cpuplan.importers.hwloc.xml import XmlError
+from cpuplan.importers.hwloc import topology as hwloc_xml
+from cpuplan.importers.hwloc.topology import XmlError
 
 LAUGHS = '<!ENTITY a "ha">' + "".join(
     f'<!ENTITY {b} "&{a};&{a};&{a};">' for a, b in zip("abcdefgh", "bcdefghi", strict=True)
@@ -97,11 +97,11 @@ def test_damaged(tmp_path: Path, text: str, problem: str, line: int, column: int
 def test_limits(monkeypatch: pytest.MonkeyPatch, name: str, limit: int, problem: str) -> None:
     monkeypatch.setattr(hwloc_xml, name, limit)
     with pytest.raises(XmlError, match=problem):
-        hwloc_xml.parse(b"<topology><a/><b/></topology>", "machine.xml")
+        hwloc_xml.parse_xml(b"<topology><a/><b/></topology>", "machine.xml")
 
 
 def test_elements() -> None:
-    root = hwloc_xml.parse(
+    root = hwloc_xml.parse_xml(
         b'<topology>\n<a x="1"><u64values>1 2</u64values>\n<userdata>3</userdata></a></topology>',
         "a",
     )

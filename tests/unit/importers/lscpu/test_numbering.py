@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.importers.lscpu.numbering import Counts, UntoldError, groups
+from cpuplan.importers.lscpu.machine import Counts, UntoldError, numbered_groups
 
 
 class Given(NamedTuple):
@@ -77,7 +77,7 @@ def counts(given: Given) -> Counts:
 
 @pytest.mark.parametrize(("given", "cores", "sockets"), TOLD.values(), ids=TOLD)
 def test_groups(given: Given, cores: list[str], sockets: list[str]) -> None:
-    found = groups(counts(given))
+    found = numbered_groups(counts(given))
     assert [str(cpus) for cpus in found.siblings[:2]] == cores
     by_socket: dict[int, list[int]] = {}
     for cpu, socket in found.sockets.items():
@@ -88,12 +88,12 @@ def test_groups(given: Given, cores: list[str], sockets: list[str]) -> None:
 @pytest.mark.parametrize(("given", "what"), UNTOLD.values(), ids=UNTOLD)
 def test_untold(given: Given, what: str) -> None:
     with pytest.raises(UntoldError) as caught:
-        groups(counts(given))
+        numbered_groups(counts(given))
     assert caught.value.what == what
 
 
 def test_rules_are_said() -> None:
-    assert groups(counts(TOLD["two nodes a socket"][0])).rules == (
+    assert numbered_groups(counts(TOLD["two nodes a socket"][0])).rules == (
         "each 2 NUMA nodes in a row are one socket",
     )
-    assert groups(counts(TOLD["one node"][0])).rules == ()
+    assert numbered_groups(counts(TOLD["one node"][0])).rules == ()

@@ -9,9 +9,8 @@ import pytest
 from cpuplan import importers
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.importers import documents
-from cpuplan.importers.base import Imported
+from cpuplan.importers.base import Imported, Machine
 from cpuplan.importers.lscpu import reader as lscpu
-from cpuplan.importers.machine import Machine
 
 PARSABLE = (
     "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,1,1,1,,1,1,1,1\n"

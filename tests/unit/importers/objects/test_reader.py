@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from cpuplan import importers
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.importers.base import Imported, Zone
-from cpuplan.importers.machine import Machine, NumaFacts
-from cpuplan.importers.objects import nrt
-from cpuplan.importers.objects import reader as objects
+from cpuplan.importers import objects
+from cpuplan.importers.base import Imported, Machine, NumaFacts, Zone
 from tests.machines import trees
 
 ROWS = [{"id": cpu, "core": cpu % 4, "socket": cpu % 2, "node": cpu % 2} for cpu in range(8)]
@@ -52,7 +50,7 @@ def topology(
     *zones: dict[str, Any], rows: object = None, name: str = "w0", **more: Any
 ) -> dict[str, Any]:
     text = json.dumps({"detail": rows}) if isinstance(rows, list) else rows
-    annotations = {} if text is None else {nrt.CPU_TOPOLOGY: text}
+    annotations = {} if text is None else {objects.CPU_TOPOLOGY: text}
     metadata = {"name": name, "annotations": annotations}
     return {"kind": "NodeResourceTopology", "metadata": metadata, "zones": list(zones), **more}
 
@@ -402,7 +400,7 @@ JUNK = st.recursive(
         st.sampled_from(["metadata", "zones", "attributes", "status", "items", "kind"]),
         JUNK
         | st.sampled_from(
-            [{"name": "w0", "annotations": {nrt.CPU_TOPOLOGY: '{"detail": [{"id": 0}]}'}}]
+            [{"name": "w0", "annotations": {objects.CPU_TOPOLOGY: '{"detail": [{"id": 0}]}'}}]
         ),
     ),
     st.sampled_from(["Node", "NodeResourceTopology", "List", "NodeList"]),

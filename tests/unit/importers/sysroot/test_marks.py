@@ -2,13 +2,13 @@
 
 from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.components import units
-from cpuplan.importers.machine import Marks
-from cpuplan.importers.sysroot import marks
+from cpuplan.importers.base import Marks
+from cpuplan.importers.sysroot import reader
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees import TarTree
 from tests.machines import trees
 
-UNITS = marks.UNITS
+UNITS = reader.UNITS
 
 
 def read(files: dict[str, str]) -> Marks:
@@ -22,7 +22,7 @@ def read(files: dict[str, str]) -> Marks:
 
 def test_names_are_those_that_are_emitted() -> None:
     assert f"/{UNITS}" == units.UNIT_FOLDER
-    assert marks.OFFLINE_UNIT == units.OFFLINE_UNIT
+    assert reader.OFFLINE_UNIT == units.OFFLINE_UNIT
 
 
 def test_units() -> None:
@@ -32,15 +32,15 @@ def test_units() -> None:
     )
     found = read(
         {
-            f"{UNITS}/{marks.OFFLINE_UNIT}": '[Service]\nEnvironment="OFFLINE_CPUS=2,6"\n',
+            f"{UNITS}/{reader.OFFLINE_UNIT}": '[Service]\nEnvironment="OFFLINE_CPUS=2,6"\n',
             f"{UNITS}/hugepages-allocation-2048kB-NUMA1.service": pages,
             f"{UNITS}/hugepages-allocation-1048576kB-NUMA0.service": pages.replace("=5", "=many"),
             "sys/devices/system/cpu/smt/control": "forceoff\n",
-            marks.GRUB_DROP_IN: 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX nosmt mem=4G"\n',
+            reader.GRUB_DROP_IN: 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX nosmt mem=4G"\n',
         }
     )
     assert found == Marks(CpuSet((2, 6)), {(1, 2048): 5}, True, "nosmt mem=4G")
     assert (
-        read({f"{UNITS}/{marks.OFFLINE_UNIT}": "Environment=OFFLINE_CPUS=all\n"}).switched_off
+        read({f"{UNITS}/{reader.OFFLINE_UNIT}": "Environment=OFFLINE_CPUS=all\n"}).switched_off
         == EMPTY
     )

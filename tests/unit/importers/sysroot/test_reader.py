@@ -10,11 +10,10 @@ import pytest
 
 from cpuplan import importers
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.importers import formats, sources
-from cpuplan.importers.base import Imported
-from cpuplan.importers.machine import Machine
+from cpuplan.importers import formats
+from cpuplan.importers.base import Imported, Machine
 from cpuplan.importers.sysroot import reader as sysroot
-from cpuplan.importers.sysroot import values
+from cpuplan.importers.sysroot import sysfs
 from cpuplan.importers.trees import TarTree
 from tests.machines import trees
 
@@ -446,7 +445,7 @@ def test_large_values() -> None:
 
 
 def test_too_much_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "MAX_VALUES", 1024)
+    monkeypatch.setattr(sysfs, "MAX_VALUES", 1024)
     found, _, problems = sysroot.read_machine(TarTree(trees.tar(trees.server()), "a.tar"))
     assert found is None
     assert [problem.code for problem in problems] == ["CP123"]
@@ -487,7 +486,7 @@ def test_links_in_a_folder_of_files(tmp_path: Path) -> None:
 
 
 def test_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MAX_FILES", 2)
+    monkeypatch.setattr(formats, "MAX_FILES", 2)
     for number in range(3):
         (tmp_path / f"{number}").touch()
     assert "CP123" in [d.code for d in importers.run(None, [tmp_path]).diagnostics]

@@ -5,9 +5,16 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field, ValidationError
 
-from cpuplan.language.model import jsonschema
-from cpuplan.language.model.base import PATTERNS, Model, attributes, has_key, matching, problem
-from cpuplan.language.model.document import Listed
+from cpuplan.language.model import base
+from cpuplan.language.model.base import (
+    PATTERNS,
+    Listed,
+    Model,
+    attributes,
+    has_key,
+    matching,
+    problem,
+)
 from cpuplan.language.model.tuning import Kernel
 
 Name = Annotated[str, matching("^[A-Z]", "a name such as Ada", "Ada")]
@@ -85,7 +92,7 @@ def test_keys_are_those_of_yaml() -> None:
 
 
 def test_a_pattern_is_said_in_words() -> None:
-    person = jsonschema.of_model(Club)["$defs"]["Person"]["properties"]["firstName"]
+    person = base.schema_of_model(Club)["$defs"]["Person"]["properties"]["firstName"]
     assert person["patternErrorMessage"] == "a name such as Ada"
     assert person["examples"] == ["Ada"]
     assert PATTERNS["^[A-Z]"] == "a name such as Ada"

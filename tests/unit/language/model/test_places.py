@@ -8,7 +8,7 @@ import pytest
 
 import cpuplan
 from cpuplan.components.reasons import is_written
-from cpuplan.language.model.places import is_field, of_field
+from cpuplan.language.model.field_paths import is_field, of_field
 from tests.machines.plans import plan
 
 SOURCE = Path(cpuplan.__file__).parent

@@ -4,8 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from cpuplan.change.impact.impact import Impact
-from cpuplan.language.model.rollout import MaxImpact, Rollout
-from cpuplan.language.model.rollout.windows import Window
+from cpuplan.language.model.rollout import MaxImpact, Rollout, Window
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,9 @@ import pytest
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Field
 from cpuplan.language.model.base import PATTERNS, Model
-from cpuplan.language.read import mends
+from cpuplan.language.read import mistakes
 from cpuplan.language.read import yaml as reader
-from cpuplan.language.read.documents import KINDS, from_sources, validate
-from cpuplan.language.read.schema import schema
+from cpuplan.language.read.documents import KINDS, from_sources, schema, validate
 from cpuplan.plan.defaults import SWITCHES
 from cpuplan.profiles.model import PerformanceProfileSpec
 
@@ -290,7 +289,7 @@ def test_what_is_proposed_is_taken() -> None:
     values = "v1.33", "../x", "a b", "UPPER_case", " 16 GB", "0-3, 8", "'q'", "17:00.0", "Ünïx"
     for pattern in PATTERNS:
         for value in (*values, "-", "x\n"):
-            mended = mends.of_text(value, pattern)
+            mended = mistakes.suggested_text(value, pattern)
             assert mended is None or re.search(pattern.removesuffix("$") + r"\Z", mended)
 
 

@@ -6,7 +6,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuplan.base.composer import Limits
+from cpuplan.base.yaml_values import Limits
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.language.read import yaml as reader
 from cpuplan.language.read.yaml import parse, read

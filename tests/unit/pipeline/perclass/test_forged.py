@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cpuplan import pipeline
-from cpuplan.base.files.cached import Sealed
+from cpuplan.base.files.cache import Sealed
 from cpuplan.pipeline.perclass import cache
 from cpuplan.pipeline.perclass.cache import Cache
 from cpuplan.pipeline.perclass.making import Making
@@ -311,13 +311,13 @@ def test_forged_files_are_found_by_the_gate(project: Path, capsys: Capture) -> N
 def test_a_forged_record_lets_no_gate_pass(project: Path, capsys: Capture) -> None:
     """Who has the key says that a project with an error is valid: no gate asks."""
     folder = project.parent / "cache/cpuplan"
-    from cpuplan.language.read import inputs
+    from cpuplan.language.read import files
     from cpuplan.write import record
 
-    known = record.find(inputs.read(project))
+    known = record.find(files.read_inputs(project))
     assert known
     edit(project, INTENT, "cores: 1", "cores: 400")
-    now = inputs.read(project)
+    now = files.read_inputs(project)
     record._write(now, now.digest(), known, [])
     assert run_in(project, ["validate"], capsys)[0] == 0
     assert folder.is_dir()

@@ -13,9 +13,8 @@ from cpuplan import backends, pipeline
 from cpuplan.backends import parts
 from cpuplan.backends.parts import Parts, Wanted
 from cpuplan.base import program
-from cpuplan.base.program import program_digest
-from cpuplan.base.resources import resource
-from cpuplan.fleet import before
+from cpuplan.base.program import program_digest, resource
+from cpuplan.fleet import previous
 from cpuplan.pipeline.perclass import cache
 from cpuplan.pipeline.perclass.cache import Cache
 from cpuplan.pipeline.perclass.making import PLAIN, Making
@@ -214,7 +213,7 @@ def test_files_of_a_paused_class_are_not_taken(
     assert run_in(project, ["compile"], capsys)[0] == 0
     edit(project, INTENT, "spec:\n", "spec:\n  paused: true\n")
     assert run_in(project, ["compile"], capsys)[0] == 0
-    record = before.read(project / "out")["lab", "core-core-hw"]
+    record = previous.read(project / "out")["lab", "core-core-hw"]
     assert record["paused"]
 
 

@@ -4,9 +4,7 @@ import pytest
 
 from cpuplan.diagnostics import diagnose
 from cpuplan.plan.expected import evidence
-from cpuplan.plan.expected.answer import Answer, Verdict
-from cpuplan.plan.expected.evidence import Evidence, Threshold
-from cpuplan.plan.expected.situation import COMPILED, Situation
+from cpuplan.plan.expected.evidence import COMPILED, Answer, Evidence, Situation, Threshold, Verdict
 
 UNSEEN = Answer("b", Verdict.UNVERIFIABLE, "", reason="no /proc here")
 UNSHOWN = UNSEEN._replace(fact="c", is_unshown=True)
@@ -31,7 +29,7 @@ OTHER = Answer("e", Verdict.DIFFERS, "", finding=diagnose("CP887", kind="A", nam
     ],
 )
 def test_what_counts(answers: list[Answer], expected: Evidence) -> None:
-    assert evidence.of(answers) == expected
+    assert evidence.evidence_of(answers) == expected
 
 
 @pytest.mark.parametrize(
@@ -48,7 +46,7 @@ def test_what_counts(answers: list[Answer], expected: Evidence) -> None:
     ],
 )
 def test_what_is_enough(text: str, seen: Evidence, is_met: bool) -> None:
-    threshold = evidence.parse(text)
+    threshold = evidence.parse_threshold(text)
     assert threshold.is_met(seen) is is_met
     assert str(threshold) == text
 
@@ -56,7 +54,7 @@ def test_what_is_enough(text: str, seen: Evidence, is_met: bool) -> None:
 @pytest.mark.parametrize("text", ["", "0", "0%", "101%", "-1", "1.5", " 1", "1 %", "9999999", "%"])
 def test_what_is_no_threshold(text: str) -> None:
     with pytest.raises(ValueError, match="give a number of facts"):
-        evidence.parse(text)
+        evidence.parse_threshold(text)
 
 
 def test_nothing_holds_unseen() -> None:
@@ -69,7 +67,7 @@ def test_nothing_holds_unseen() -> None:
 
 def test_the_reasons_with_their_numbers() -> None:
     others = [UNSEEN._replace(fact=f"x{at}", reason=f"reason {at}") for at in range(5)]
-    told = evidence.reasons([UNSEEN, UNSEEN._replace(fact="z"), *others, HELD, UNREAD])
+    told = evidence.unseen_reasons([UNSEEN, UNSEEN._replace(fact="z"), *others, HELD, UNREAD])
     assert told == "/x cannot be read (1); no /proc here (2); reason 0 (1); other reasons (4)"
-    assert evidence.reasons([UNSHOWN, HELD]) == evidence.reasons([])
-    assert evidence.reasons([]) == "the plan has no fact that can be looked at here"
+    assert evidence.unseen_reasons([UNSHOWN, HELD]) == evidence.unseen_reasons([])
+    assert evidence.unseen_reasons([]) == "the plan has no fact that can be looked at here"

@@ -3,13 +3,14 @@
 import pytest
 
 from cpuplan.diagnostics import diagnose
-from cpuplan.plan.expected.answer import Answer, Verdict
-from cpuplan.plan.expected.situation import (
+from cpuplan.plan.expected.evidence import (
     COMPILED,
     DELIVERED,
     FILES,
     NEXT_BOOT,
+    Answer,
     Situation,
+    Verdict,
     situation,
 )
 

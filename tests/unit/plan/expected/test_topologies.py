@@ -3,7 +3,7 @@
 import pytest
 
 from cpuplan.base.emit import to_yaml
-from cpuplan.plan.expected import topologies
+from cpuplan.plan.expected import objects
 
 TOPOLOGY: dict[str, object] = {
     "apiVersion": "topology.node.k8s.io/v1alpha2",
@@ -15,9 +15,9 @@ TOPOLOGY: dict[str, object] = {
 @pytest.mark.parametrize("labels", [{}, {"labels": {"a": "b"}}])
 def test_each_node_gets_the_object(labels: dict[str, object]) -> None:
     metadata = {"metadata": labels} if labels else {}
-    text = topologies.render(["b", "a"], {**TOPOLOGY, **metadata})
+    text = objects.render_topology(["b", "a"], {**TOPOLOGY, **metadata})
     assert text.index("- b\n") < text.index("- a\n") < text.index("object:")
-    found = dict(topologies.objects(text))
+    found = dict(objects.topology_objects(text))
     assert list(found) == ["b", "a"]
     for name, topology in found.items():
         assert list(topology) == ["apiVersion", "kind", "metadata", "zones"]
@@ -26,10 +26,10 @@ def test_each_node_gets_the_object(labels: dict[str, object]) -> None:
 
 def test_a_file_of_one_node_is_read_too() -> None:
     node = {**TOPOLOGY, "metadata": {"name": "a"}}
-    assert dict(topologies.objects(to_yaml(node))) == {"a": node}
+    assert dict(objects.topology_objects(to_yaml(node))) == {"a": node}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "a: [", "nodes: [a]\n", "object: {}\nnodes: [a]\n"])
 def test_what_is_no_such_file_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no NodeResourceTopology"):
-        list(topologies.objects(text))
+        list(objects.topology_objects(text))

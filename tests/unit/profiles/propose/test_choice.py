@@ -4,7 +4,7 @@ import pytest
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.importers.machine import KubeletFiles, Machine, NumaFacts, bare_machine
+from cpuplan.importers.base import KubeletFiles, Machine, NumaFacts, bare_machine
 from cpuplan.profiles.propose.choice import Choice, Wanted, choose
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.base.emit import to_yaml
-from cpuplan.profiles.propose.dump import NODE_POOL, Dump
+from cpuplan.profiles.propose.cluster import NODE_POOL, Dump
 from tests.machines import trees
 from tests.unit.profiles.propose.gathers import (
     CLUSTER,

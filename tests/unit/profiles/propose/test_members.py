@@ -4,9 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.fleet.cluster import MachineConfigPool
-from cpuplan.profiles.propose.dump import NODE_POOL, Dump
-from cpuplan.profiles.propose.members import Members, members, own_label, pool_names
+from cpuplan.fleet.openshift import MachineConfigPool
+from cpuplan.profiles.propose.cluster import (
+    NODE_POOL,
+    Dump,
+    Members,
+    members,
+    own_label,
+    pool_names,
+)
 from tests.unit.profiles.propose.gathers import CLUSTER, gather, infrastructure, node, pool
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from cpuplan.language.read.schema import schema
-from cpuplan.profiles.propose import request as asked
-from cpuplan.profiles.propose.dump import NODE_POOL, Dump
+from cpuplan.language.read.documents import schema
+from cpuplan.profiles.propose import choice as asked
+from cpuplan.profiles.propose.choice import Request
+from cpuplan.profiles.propose.cluster import NODE_POOL, Dump
 from cpuplan.profiles.propose.proposal import Proposal, propose
-from cpuplan.profiles.propose.request import Request
 from tests.machines import trees
 from tests.unit.profiles.propose.gathers import (
     CLUSTER,

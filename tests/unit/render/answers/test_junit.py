@@ -3,7 +3,7 @@
 from xml.etree import ElementTree
 
 from cpuplan.diagnostics import diagnose
-from cpuplan.plan.expected.answer import Answer, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from cpuplan.render.answers import junit
 from cpuplan.render.answers.summary import Checked, counts
 

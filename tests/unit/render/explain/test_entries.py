@@ -3,7 +3,7 @@
 import pytest
 
 from cpuplan.diagnostics.codes import CODES, Code
-from cpuplan.language.model.rulebook import EXPERT_RULES, FIXED_RULES, GOALS
+from cpuplan.language.model.vocabulary import EXPERT_RULES, FIXED_RULES, GOALS
 from cpuplan.render.explain.codes import explain_code, wording
 from cpuplan.render.explain.reasons import explain_rule
 

@@ -5,7 +5,7 @@ from xml.dom.minidom import parseString
 
 import pytest
 
-from cpuplan.fleet import catalog, hardware
+from cpuplan.fleet import hardware
 from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.language.read.documents import Document
 from cpuplan.render.map.boxes import Map
@@ -340,7 +340,7 @@ def test_svg_of_devices_memory_and_distances() -> None:
     assert "prefers-color-scheme:dark" in text
 
 
-@pytest.mark.parametrize("entry", catalog.read(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", hardware.read_catalog(), ids=lambda entry: entry.name)
 def test_the_catalogue_can_be_drawn(entry: Document) -> None:
     shown = drawn(entry.spec, entry.name)
     assert max(map(len, draw_text(shown, colour=False).splitlines())) <= 100

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.fleet import catalog, hardware
+from cpuplan.fleet import hardware
 from cpuplan.language.model.pools import POOLS, QOS_SETS
 from cpuplan.language.read.documents import Document
 from cpuplan.plan import NodePlan, Pool
@@ -149,7 +149,7 @@ partitions of isolated without them
     )
 
 
-@pytest.mark.parametrize("entry", catalog.read(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", hardware.read_catalog(), ids=lambda entry: entry.name)
 def test_a_plan_is_laid_out_like_its_hardware(entry: Document) -> None:
     topology, _ = hardware.build(entry.spec)
     assert topology

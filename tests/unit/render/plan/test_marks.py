@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuplan.base.printable import printable
+from cpuplan.base.text import printable
 from cpuplan.render.plan.markdown import cell, code, plain
 
 #: Letters that Markdown and HTML know, and some that they do not.

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.importers.base import Imported, Node
+from cpuplan.importers.base import DeviceFacts, Imported, Machine, Node
 from cpuplan.importers.documents.kinds import kinds_of
-from cpuplan.importers.machine import DeviceFacts, Machine
 from cpuplan.importers.sysroot import reader as sysroot
 from cpuplan.importers.trees import TarTree
 from cpuplan.write.inventory import nodes as inventory

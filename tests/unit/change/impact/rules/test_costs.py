@@ -7,7 +7,7 @@ from cpuplan.change.impact.impact import Impact
 from cpuplan.change.impact.rules.nodes import BY_COMPONENT
 from cpuplan.change.impact.rules.table import RULES
 from cpuplan.components.base import Component
-from cpuplan.plan.expected.answer import Heals, heals_by
+from cpuplan.plan.expected.evidence import Heals, heals_by
 
 _IMPACTS = {Heals.LIVE: Impact.NOTHING, Heals.RESTART: Impact.RESTART, Heals.REBOOT: Impact.REBOOT}
 COMPONENTS = BACKENDS["kubernetes"].COMPONENTS

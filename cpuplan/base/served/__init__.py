@@ -1,1 +1,0 @@
-"""What servers send: JSON of any shape, and answers at any pace."""
