@@ -66,10 +66,6 @@ ELSEWHERE: dict[str, Row] = {
         "half of a command",
         ("tests/unit/cli/commands/git/test_verify_output.py",),
     ),
-    "cpuplan/git/trees.py": Row(
-        "it needs branches that were merged",
-        ("tests/test_merges.py",),
-    ),
     "cpuplan/change/impact/rules/": Row(
         "a rule is judged by changes of compiled files",
         (
@@ -102,14 +98,6 @@ ELSEWHERE: dict[str, Row] = {
             "tests/unit/upstream/nri/balloons/test_policy.py",
             "tests/unit/upstream/nri/topologyaware/test_answers.py",
         ),
-    ),
-    "cpuplan/profiles/intents.py": Row(
-        "an annotation of a profile becomes part of an intent",
-        ("tests/unit/profiles/test_intents.py",),
-    ),
-    "cpuplan/language/read/yaml.py": Row(
-        "values as the reader of YAML takes them",
-        ("tests/unit/language/read/test_yaml.py",),
     ),
     "cpuplan/render/answers/": Row(
         "how a command prints",
