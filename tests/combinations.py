@@ -13,8 +13,9 @@ from typing import Any, get_args
 
 import yaml
 
-from cpuplan import pipeline, platforms
+from cpuplan import pipeline
 from cpuplan.diagnostics import Diagnostic, errors
+from cpuplan.facts import platforms
 from cpuplan.language.model.intent import DefaultName
 from cpuplan.write import emitted
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from cpuplan import platforms
 from cpuplan.backends import configure, kubernetes, openshift
+from cpuplan.facts import platforms
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from tests import named_cases
 from tests.conformance import nto_render

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.platforms import versions
+from cpuplan.facts import versions
 from cpuplan.upstream.koordinator.extension import releases
 from tests import named_cases
 from tests.projects import REPOSITORY

@@ -14,7 +14,7 @@ from cpuplan import pipeline
 from cpuplan.components import cmdline
 from cpuplan.components.openshift.pool import built_in_labels
 from cpuplan.diagnostics import errors
-from cpuplan.platforms import versions
+from cpuplan.facts import versions
 from cpuplan.upstream.mco.helpers import read_selector
 from cpuplan.upstream.mco.kubelet_config_controller import KubeletConfigs
 from tests.conformance.mco.effective import Effective, effective

@@ -33,14 +33,13 @@ from cpuplan.backends.base import (
 )
 from cpuplan.backends.parts import Every, Wanted
 from cpuplan.base.progress import follow, stage
-from cpuplan.components.base import Component
 from cpuplan.components.checks import nrt as nrt_checks
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet import targets
 from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import Classes, ConfiguredPlan, NodeClass, NodePlan, Plan
-from cpuplan.plan.setting import Setting, Settings, Value
+from cpuplan.plan.setting import Settings, Value
 
 BACKENDS: dict[str, Backend] = {
     "kubernetes": kubernetes,
@@ -60,13 +59,8 @@ def of(node_class: NodeClass) -> Backend:
 def configure(plan: NodePlan) -> ConfiguredPlan:
     """The plan with the settings of the components that its backend writes, in their order."""
     components = of(plan.node_class).COMPONENTS
-    made = (_settings(component, plan) for component in components)
+    made = (component.settings(plan) for component in components)
     return ConfiguredPlan(plan, Settings(chain.from_iterable(made)))
-
-
-def _settings(component: Component, plan: NodePlan) -> Iterator[Setting]:
-    for setting in component.settings(plan):
-        yield setting if setting.effect else Setting(*setting[:-1], component.EFFECT)
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:

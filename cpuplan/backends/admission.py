@@ -11,9 +11,9 @@ from typing import Any
 from cpuplan.backends.base import MAY_BE_MISSING, NAMESPACE_WAVE, POLICY_WAVE, Manifest, metadata
 from cpuplan.components import admission, mixedcpus
 from cpuplan.components.admission import Rule
+from cpuplan.facts import versions
+from cpuplan.facts.versions import Version
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.platforms import versions
-from cpuplan.platforms.versions import Version
 
 GROUP = "admissionregistration.k8s.io"
 NAME = "cpuplan-mixed-cpus"

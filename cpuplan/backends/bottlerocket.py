@@ -15,6 +15,19 @@ from cpuplan.components.host import kubelet_unit, sysctl
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_OPTIONS,
+    CPU_MANAGER_POLICY,
+    EVICTION_HARD,
+    KUBE_RESERVED,
+    MEMORY_MANAGER_POLICY,
+    RECONCILE_PERIOD,
+    RESERVED_CPUS,
+    RESERVED_MEMORY,
+    SYSTEM_RESERVED,
+    TOPOLOGY_MANAGER_POLICY,
+    TOPOLOGY_MANAGER_SCOPE,
+)
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Setting, plain
 
@@ -26,12 +39,12 @@ _LACKING: tuple[Component, ...] = tuple(
 )
 #: Settings by fields of the kubelet.
 _NAMES = {
-    "cpuManagerPolicy": "cpu-manager-policy",
-    "cpuManagerReconcilePeriod": "cpu-manager-reconcile-period",
-    "memoryManagerPolicy": "memory-manager-policy",
-    "reservedSystemCPUs": "reserved-cpus",
-    "topologyManagerPolicy": "topology-manager-policy",
-    "topologyManagerScope": "topology-manager-scope",
+    CPU_MANAGER_POLICY.key: "cpu-manager-policy",
+    RECONCILE_PERIOD.key: "cpu-manager-reconcile-period",
+    MEMORY_MANAGER_POLICY.key: "memory-manager-policy",
+    RESERVED_CPUS.key: "reserved-cpus",
+    TOPOLOGY_MANAGER_POLICY.key: "topology-manager-policy",
+    TOPOLOGY_MANAGER_SCOPE.key: "topology-manager-scope",
     "podPidsLimit": "pod-pids-limit",
     "maxPods": "max-pods",
     "singleProcessOOMKill": "single-process-oom-kill",
@@ -39,14 +52,14 @@ _NAMES = {
 }
 #: The same of fields that are maps.
 _TABLES = {
-    "evictionHard": "eviction-hard",
+    EVICTION_HARD.head: "eviction-hard",
     "evictionSoft": "eviction-soft",
     "evictionSoftGracePeriod": "eviction-soft-grace-period",
-    "kubeReserved": "kube-reserved",
-    "systemReserved": "system-reserved",
+    KUBE_RESERVED.head: "kube-reserved",
+    SYSTEM_RESERVED.head: "system-reserved",
 }
-_RESERVED_MEMORY, _MEMORY_TABLE = "reservedMemory", "memory-manager-reserved-memory"
-_OPTION, _OPTIONS = "cpuManagerPolicyOptions.full-pcpus-only", "cpu-manager-policy-options"
+_RESERVED_MEMORY, _MEMORY_TABLE = RESERVED_MEMORY.key, "memory-manager-reserved-memory"
+_OPTION, _OPTIONS = f"{CPU_MANAGER_OPTIONS.head}.full-pcpus-only", "cpu-manager-policy-options"
 #: Arguments whose order has a meaning.
 _ORDERED = ("hugepages", "hugepagesz")
 manifests = unsupported.manifests

@@ -15,7 +15,9 @@ from cpuplan.components.koordinator import colocation, scheduler, slo
 from cpuplan.components.nri import balloons, policies, topologyaware
 from cpuplan.components.openshift import performanceprofile, pool, tuned
 from cpuplan.components.published import nrt
+from cpuplan.components.reasons import asked_or
 from cpuplan.diagnostics import Reason
+from cpuplan.facts.settings.crio import MIXED_CPUS
 from cpuplan.fleet import class_names
 from cpuplan.fleet.previous import CLASSES
 from cpuplan.language.model import vocabulary
@@ -110,7 +112,7 @@ def _because(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> tuple[Reaso
     components = (classes.NAME,) if is_of_claims else _COMPONENTS.get(kind, ())
     for plan in plans:
         if kind in _OF_SHARED_CPUS and not is_of_claims and mixedcpus.are_used(plan):
-            return (mixedcpus.reason(plan),)
+            return (asked_or(plan, MIXED_CPUS),)
         settings = [setting for each in components for setting in plan.settings.of(each)]
         named = [setting for setting in settings if setting.key == name]
         for setting in named or settings:

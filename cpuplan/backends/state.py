@@ -10,13 +10,13 @@ from cpuplan.base.emit import Encoded, to_json
 from cpuplan.components import containerd, derived, kubelet
 from cpuplan.components.base import once
 from cpuplan.diagnostics import Reason
+from cpuplan.facts import versions
 from cpuplan.fleet import paused
 from cpuplan.fleet.previous import CLASSES, VERSION
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import ConfiguredPlan, Pool
 from cpuplan.plan.expected.state import FOLDER, Device, Expected, NodeFile, Release, render
 from cpuplan.plan.setting import Setting, plain
-from cpuplan.platforms import versions
 
 
 def plan_path(plan: ConfiguredPlan) -> str:

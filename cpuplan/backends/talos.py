@@ -16,9 +16,9 @@ from cpuplan.components.host import kubelet_unit, sysctl
 from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.platforms import TALOS
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Setting, plain
-from cpuplan.platforms import TALOS
 
 COMPONENTS: tuple[Component, ...] = (kubelet, kernel, sysctl, nrt)
 PATHS: Mapping[str, str] = {}

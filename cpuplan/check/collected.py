@@ -7,6 +7,8 @@ writes it; `cpuplan snapshot --list` and docs/checking.md tell it.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from cpuplan.facts.settings.host import BANNED_CPULIST, SERVICE_AFFINITY
+from cpuplan.facts.settings.table import keys_of
 from cpuplan.upstream.containerd import cri_config as containerd
 from cpuplan.upstream.crio import config_keys as crio
 from cpuplan.upstream.crio.criocli import NAMES as CRIO_FLAGS
@@ -36,35 +38,34 @@ _KERNEL = """
     rd.break rd.luks.uuid rd.lvm.lv rd.lvm.vg rd.md.uuid rd.neednet ip BOOT_IMAGE initrd crashkernel
     resume resume_offset biosdevname net.ifnames ignition.platform.id ignition.firstboot ostree
     cgroup_enable swapaccount apparmor security selinux enforcing audit audit_backlog_limit panic
-    loglevel rcutree.kthread_prio rcu_nocb_poll skew_tick nosoftlockup nowatchdog nmi_watchdog
-    watchdog_thresh hung_task_panic softlockup_panic tsc intel_pstate amd_pstate intel_iommu
-    amd_iommu iommu iommu.passthrough iommu.strict default_hugepagesz hugepagesz hugepages
-    hugetlb_free_vmemmap transparent_hugepage processor.max_cstate intel_idle.max_cstate
-    cpufreq.default_governor mce numa_balancing mitigations mds l1tf retbleed tsx tsx_async_abort
+    loglevel rcu_nocb_poll nowatchdog watchdog_thresh hung_task_panic softlockup_panic amd_iommu
+    iommu.strict hugepagesz hugepages hugetlb_free_vmemmap transparent_hugepage
+    cpufreq.default_governor numa_balancing mitigations mds l1tf retbleed tsx tsx_async_abort
     mmio_stale_data spectre_v2 nopti nospectre_v2 nokaslr kvm-intel.nested vfio-pci.ids pcie_aspm
-    efi acpi_pad.disable housekeeping nohz_full isolcpus rcu_nocbs irqaffinity kthread_cpus
-    workqueue.unbound_cpus systemd.unified_cgroup_hierarchy systemd.legacy_systemd_cgroup_controller
-    systemd.cpu_affinity systemd.mask systemd.unit rcupdate.rcu_normal_after_boot vconsole.keymap
-    vconsole.font locale.LANG psi random.trust_cpu nosmt nosmp module_blacklist
+    efi acpi_pad.disable housekeeping kthread_cpus workqueue.unbound_cpus
+    systemd.unified_cgroup_hierarchy systemd.legacy_systemd_cgroup_controller systemd.mask
+    systemd.unit vconsole.keymap vconsole.font locale.LANG psi random.trust_cpu nosmt nosmp
+    module_blacklist
     """
 #: Directives of units whose values are kept: what check reads, and what says nothing of others.
-_DIRECTIVES = """
-    CPUAffinity AllowedCPUs AllowedMemoryNodes CPUQuota CPUQuotaPeriodSec NUMAPolicy NUMAMask Slice
-    CPUWeight CPUSchedulingPolicy CPUSchedulingPriority Nice Delegate Type RemainAfterExit User
-    Group WantedBy RequiredBy Alias Also Wants Requires Requisite BindsTo PartOf Upholds Before
-    After Conflicts OnFailure OnActiveSec OnBootSec OnUnitActiveSec OnUnitInactiveSec OnStartupSec
-    OnCalendar AccuracySec RandomizedDelaySec Persistent Unit Restart RestartSec TimeoutSec
-    TimeoutStartSec TimeoutStopSec StartLimitBurst StartLimitInterval StartLimitIntervalSec
-    StartLimitAction KillMode KillSignal EnvironmentFile UnsetEnvironment SuccessExitStatus
-    ConditionPathExists ConditionVirtualization ConditionKernelCommandLine ConditionFirstBoot
-    DefaultDependencies IgnoreOnIsolate RefuseManualStart RefuseManualStop StopWhenUnneeded
-    OOMScoreAdjust LimitNOFILE LimitNPROC LimitCORE TasksMax MemoryMax ManagedOOMPreference
-    JobTimeoutSec RootDirectory ReadOnlyPaths InaccessiblePaths ProtectSystem ProtectHome
-    ProtectKernelTunables ProtectControlGroups ProtectProc PrivateTmp PrivateDevices PrivateNetwork
-    PrivateMounts PIDFile BusName NotifyAccess WatchdogSec StandardOutput StandardError
+_DIRECTIVES = f"""
+    {SERVICE_AFFINITY.key} AllowedCPUs AllowedMemoryNodes CPUQuota CPUQuotaPeriodSec NUMAPolicy
+    NUMAMask Slice CPUWeight CPUSchedulingPolicy CPUSchedulingPriority Nice Delegate Type
+    RemainAfterExit User Group WantedBy RequiredBy Alias Also Wants Requires Requisite BindsTo
+    PartOf Upholds Before After Conflicts OnFailure OnActiveSec OnBootSec OnUnitActiveSec
+    OnUnitInactiveSec OnStartupSec OnCalendar AccuracySec RandomizedDelaySec Persistent Unit Restart
+    RestartSec TimeoutSec TimeoutStartSec TimeoutStopSec StartLimitBurst StartLimitInterval
+    StartLimitIntervalSec StartLimitAction KillMode KillSignal EnvironmentFile UnsetEnvironment
+    SuccessExitStatus ConditionPathExists ConditionVirtualization ConditionKernelCommandLine
+    ConditionFirstBoot DefaultDependencies IgnoreOnIsolate RefuseManualStart RefuseManualStop
+    StopWhenUnneeded OOMScoreAdjust LimitNOFILE LimitNPROC LimitCORE TasksMax MemoryMax
+    ManagedOOMPreference JobTimeoutSec RootDirectory ReadOnlyPaths InaccessiblePaths ProtectSystem
+    ProtectHome ProtectKernelTunables ProtectControlGroups ProtectProc PrivateTmp PrivateDevices
+    PrivateNetwork PrivateMounts PIDFile BusName NotifyAccess WatchdogSec StandardOutput
+    StandardError
     """
-_VARIABLES = """
-    GOMAXPROCS IRQBALANCE_BANNED_CPUS IRQBALANCE_BANNED_CPULIST IRQBALANCE_ONESHOT IRQBALANCE_DEBUG
+_VARIABLES = f"""
+    GOMAXPROCS IRQBALANCE_BANNED_CPUS {BANNED_CPULIST.key} IRQBALANCE_ONESHOT IRQBALANCE_DEBUG
     IRQBALANCE_PID OPENSHIFT_ISOLATED_CPUS OPENSHIFT_SHARED_CPUS CPUS OFFLINE_CPUS HUGEPAGES_COUNT
     HUGEPAGES_SIZE NUMA_NODE OVS_DPDK_CPUS USE_BPF CONTAINER_CONFIG CONTAINER_CONFIG_DIR
     CONTAINER_RUNTIME_ENDPOINT CONTAINER_INFRA_CTR_CPUSET CONTAINER_SHARED_CPUSET
@@ -187,7 +188,7 @@ def tables() -> Mapping[str, str]:
     known += [containerd.OPTIONS, containerd.NRI_KEYS, containerd.VALIDATOR]
     return {
         "FLAGS": _words([*FLAG_FIELDS, *SWITCHES, *_OTHER_FLAGS.split(), *CRIO_FLAGS]),
-        "KERNEL": _words([*ARGUMENTS, *_KERNEL.split()]),
+        "KERNEL": _words([*ARGUMENTS, *keys_of("kernel"), *_KERNEL.split()]),
         "DIRECTIVES": _words(_DIRECTIVES.split()),
         "VARIABLES": _words(_VARIABLES.split()),
         "FIELDS": _words([*STRUCTS["KubeletConfiguration"], *_OWN_KEYS]),

@@ -12,12 +12,13 @@ from cpuplan.check.subject import Subject, shown
 from cpuplan.check.threads import tasks
 from cpuplan.components.host import irqbalance
 from cpuplan.components.host.irqbalance import LIST, MASK
+from cpuplan.facts.settings.kernel import NOHZ_FULL
 from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting
 
 PROGRAM = "irqbalance"
 UNIT = f"{PROGRAM}.service"
-_BY_ITSELF = tuple(f"sys/devices/system/cpu/{name}" for name in ("isolated", "nohz_full"))
+_BY_ITSELF = tuple(f"sys/devices/system/cpu/{name}" for name in ("isolated", NOHZ_FULL.key))
 #: Where distributions keep its variables, for copies without its unit.
 _FILES = ("etc/default/irqbalance", "etc/sysconfig/irqbalance")
 _NOT_SHOWN = "the processes of the node are not shown here"

@@ -10,6 +10,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.components import kernel
 from cpuplan.components.derived import CGROUPS, HUGE_PAGES
 from cpuplan.components.openshift import pinning as component
+from cpuplan.facts.settings.kernel import NOHZ_FULL, RCU_NOCBS
 from cpuplan.plan.expected.evidence import Answer, Heals
 
 GROUPS, COMPLAINTS = "version of control groups", "complaints of the kernel"
@@ -51,7 +52,7 @@ def control_groups(subject: Subject) -> Iterator[Answer]:
 def complaints(subject: Subject) -> Iterator[Answer]:
     """The kernel took no offence at a list of CPUs; what it dropped may show nowhere else."""
     settings = subject.expected.settings.of(kernel.NAME)
-    lists = [one for one in settings if one.key in ("isolcpus", "nohz_full", "rcu_nocbs")]
+    lists = [one for one in settings if one.key in ("isolcpus", NOHZ_FULL.key, RCU_NOCBS.key)]
     if not lists:
         return
     found = log_of_boot(subject)

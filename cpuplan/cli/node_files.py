@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import click
 
-from cpuplan import platforms
 from cpuplan.base.files import Unreadable, list_files, read_regular
 from cpuplan.base.text import joined
 from cpuplan.cli.output import shown_path
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.facts import platforms, versions
+from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.language.read.files import object_files
-from cpuplan.platforms import versions
 
 if TYPE_CHECKING:
     from cpuplan.check.roots.root import Root
     from cpuplan.diagnostics.source import Source
+    from cpuplan.facts.versions import Version
     from cpuplan.language.model.intent import Target
-    from cpuplan.platforms.versions import Version
     from cpuplan.simulate.files.kubelet_configuration import File
 
 
@@ -127,7 +127,7 @@ def _text(path: Path) -> str:
 
 
 def drop_ins(folder: Path) -> tuple[list["File"], list[Diagnostic]]:
-    """What the kubelet merges of its folder `--config-dir`, in its order: each file `*.conf`."""
+    """What the kubelet merges of its folder of drop-ins, in its order: each file `*.conf`."""
     from cpuplan.language.read.files import refusal
     from cpuplan.simulate.files.kubelet_configuration import File
 
@@ -159,9 +159,9 @@ def check_kubelet_files(
     version, openshift = release_of(wanted, targets)
     if merged and len(files) > 1:
         names = joined([file.path for file in files])
-        raise click.UsageError(f"--config-dir is for one KubeletConfiguration, not for {names}")
+        raise click.UsageError(f"{CONFIG_DIR.key} is for one KubeletConfiguration, not for {names}")
     if merged and version < _FIRST_WITH_DROP_INS:
-        raise click.UsageError("the kubelet has --config-dir since Kubernetes 1.28")
+        raise click.UsageError(f"the kubelet has {CONFIG_DIR.key} since Kubernetes 1.28")
     return [
         finding
         for file in files or [kubelet_configuration.NO_FILE]

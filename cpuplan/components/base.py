@@ -6,7 +6,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.plan.setting import Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
 _Rest = ParamSpec("_Rest")
 _Made = TypeVar("_Made")
@@ -19,8 +19,6 @@ class Component(Protocol):
     """
 
     NAME: str
-    #: Of its settings that have none themselves.
-    EFFECT: Effect | None
 
     def settings(self, plan: NodePlan) -> Iterator[Setting]: ...
 

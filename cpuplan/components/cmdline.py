@@ -5,22 +5,30 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.facts.settings.kernel import (
+    CPU_AFFINITY,
+    DEFAULT_HUGEPAGESZ,
+    IRQAFFINITY,
+    NOHZ_FULL,
+    NON_ISOLCPUS,
+    RCU_NOCBS,
+)
 from cpuplan.plan.setting import Value
 
 #: Arguments whose value is a CPU list or mask.
 CPU_LISTS = frozenset(
     {
-        "rcu_nocbs",
-        "nohz_full",
-        "irqaffinity",
+        RCU_NOCBS.key,
+        NOHZ_FULL.key,
+        IRQAFFINITY.key,
         "isolcpus",
-        "systemd.cpu_affinity",
-        "tuned.non_isolcpus",
+        CPU_AFFINITY.key,
+        NON_ISOLCPUS.key,
     }
 )
 #: Arguments that take turns: a size, and then what holds for pages of that size.
 _HUGE_SIZE, _HUGE_COUNT = "hugepagesz", "hugepages"
-_DEFAULT_SIZE = "default_hugepagesz"
+_DEFAULT_SIZE = DEFAULT_HUGEPAGESZ.key
 _SIZE = re.compile(r"(\d{1,12})([KMGTkmgt])")
 #: Arguments that may be given often, each adding to what was said before; those of rd. and systemd.
 #: too.
@@ -207,7 +215,7 @@ def _value(key: str, raw: str | None) -> Value:
     try:
         if key == "isolcpus":
             return _isolcpus(raw)
-        return CpuSet.parse_mask(raw) if key == "tuned.non_isolcpus" else CpuSet.parse_kernel(raw)
+        return CpuSet.parse_mask(raw) if key == NON_ISOLCPUS.key else CpuSet.parse_kernel(raw)
     except CpuSetError:
         return raw
 
@@ -231,7 +239,7 @@ def words(key: str, value: Value) -> list[str]:
     if key.startswith(f"{_HUGE_SIZE}="):
         return [key, f"{_HUGE_COUNT}={value}"]
     if isinstance(value, CpuSet):
-        forms = {"tuned.non_isolcpus": CpuSet.mask, "systemd.cpu_affinity": CpuSet.expanded}
+        forms = {NON_ISOLCPUS.key: CpuSet.mask, CPU_AFFINITY.key: CpuSet.expanded}
         return [f"{key}={forms.get(key, str)(value)}"]
     if isinstance(value, tuple):
         texts = (",".join(map(str, each)) for each in lists(value) if isinstance(each, tuple))

@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING, Any
 from cpuplan.base import foreign
 from cpuplan.base.emit import to_toml
 from cpuplan.components.crio import PLUGINS, needs_nri, of_nri
+from cpuplan.components.emission import emit
 from cpuplan.components.reasons import is_written, of_mechanism, stated
+from cpuplan.facts import versions
+from cpuplan.facts.settings import containerd as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
-from cpuplan.platforms import versions
+from cpuplan.plan.setting import Setting, Value, from_plain, plain
 from cpuplan.upstream.containerd.cri_config import CRI, NRI, OLD_CRI
 from cpuplan.upstream.nri.api import TOLERATION
 
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target
 
-NAME = "containerd"
-EFFECT: Effect | None = Effect("containerd config dump", Cost.CONTAINERD_RESTART)
+NAME = rows.NAME
 #: The drop-in, and what config.toml must import.
 DROP_IN = "/etc/containerd/conf.d/99-cpuplan.toml"
 IMPORT = "/etc/containerd/conf.d/*.toml"
 #: Plugins' tables, by the names that their settings begin with.
 _TABLES = {"cri": CRI, "nri": NRI}
 _SHORT = {CRI: "cri", OLD_CRI: "cri", NRI: "nri"}
-_OPTIONS = "options.SystemdCgroup"
 #: Before, the CRI plugin had one table, which a drop-in would replace whole.
 _MERGES, HAS_VALIDATOR = (2, 0), (2, 2)
 #: NRI with plugins that change containers.
@@ -56,7 +56,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     if needs_cdi(plan):
         text = "DRA drivers hand out devices by CDI"
         because = stated(plan, text, field_of_drivers(plan))
-        yield Setting(NAME, "cri.enable_cdi", True, (because,))
+        yield from emit(plan, rows.ENABLE_CDI, True, (because,))
     if has_handler(plan):
         yield from _handler(plan)
 
@@ -96,28 +96,25 @@ def requires_plugins(target: Target) -> bool:
 def _nri(plan: NodePlan) -> Iterator[Setting]:
     """NRI, and the validator that refuses containers while the mechanism's plugin is away."""
     target = plan.node_class.target
-    yield Setting(NAME, "nri.disable", False, (of_nri(plan),))
+    yield from emit(plan, rows.NRI_DISABLE, False, (of_nri(plan),))
     if target.mechanism not in PLUGINS or not requires_plugins(target):
         return
-    required = of_mechanism(plan, "no container starts unpinned while the plugin is away")
-    values: dict[str, Value] = {
-        "enable": True,
-        "required_plugins": (PLUGINS[target.mechanism],),
-        "tolerate_missing_plugins_annotation": TOLERATION,
-    }
-    for key, value in values.items():
-        yield Setting(NAME, f"nri.default_validator.{key}", value, (required,))
+    because = (of_mechanism(plan, "no container starts unpinned while the plugin is away"),)
+    yield from emit(plan, rows.VALIDATOR, True, because)
+    yield from emit(plan, rows.REQUIRED_PLUGINS, (PLUGINS[target.mechanism],), because)
+    yield from emit(plan, rows.TOLERATION, TOLERATION, because)
 
 
 def _handler(plan: NodePlan) -> Iterator[Setting]:
     """A handler like the default one: containerd has no CPU hooks."""
     handler = plan.spec.runtime.handler
     reason = stated(plan, f"pods ask for the handler {handler}", "runtime.handler")
-    table = f"cri.containerd.runtimes.{handler}."
-    yield Setting(NAME, f"{table}runtime_type", "io.containerd.runc.v2", (reason,))
+    kind = "io.containerd.runc.v2"
+    yield from emit(plan, rows.RUNTIME_TYPE, kind, (reason,), handler=handler)
     driver = plan.spec.kubelet.configuration.get("cgroupDriver", "systemd")
     by_systemd = stated(plan, f"the kubelet's cgroupDriver is {driver}", "runtime.handler")
-    yield Setting(NAME, f"{table}{_OPTIONS}", driver == "systemd", (reason, by_systemd))
+    because = (reason, by_systemd)
+    yield from emit(plan, rows.SYSTEMD_CGROUP, driver == "systemd", because, handler=handler)
 
 
 def render(settings: Sequence[Setting]) -> str:

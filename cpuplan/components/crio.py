@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING, Any
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.emit import to_toml
 from cpuplan.components import chosen, isolation, mixedcpus
+from cpuplan.components.emission import by_default, emit
 from cpuplan.components.koordinator import names
 from cpuplan.components.openshift import pool
-from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or, unasked
+from cpuplan.components.reasons import (
+    asked_or,
+    is_written,
+    of_mechanism,
+    stated,
+    stated_or,
+    unasked,
+)
 from cpuplan.diagnostics import Reason
+from cpuplan.facts import versions
+from cpuplan.facts.settings import crio as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value, plain
-from cpuplan.platforms import versions
-from cpuplan.platforms.features import Feature
+from cpuplan.plan.setting import Setting, Value, plain
 from cpuplan.upstream.crio.config import decode
 from cpuplan.upstream.koordinator.extension.releases import Span
 from cpuplan.upstream.nri.api import TOLERATION
@@ -23,9 +31,8 @@ from cpuplan.upstream.nri.api import TOLERATION
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target
 
-NAME = "crio"
-EFFECT: Effect | None = Effect("crio status config", Cost.CRIO_RESTART)
-CPU_SETS = ("infra_ctr_cpuset", "shared_cpuset")
+NAME = rows.NAME
+CPU_SETS = (rows.INFRA_CTR_CPUSET.key, rows.SHARED_CPUSET.key)
 QUOTA_HOOK = "cpu-quota.crio.io"
 #: Hooks that pods of the handler may ask for (CRI-O: pkg/annotations). One that CRI-O does not know
 #: drops the handler.
@@ -37,23 +44,12 @@ HOOKS = (
     "cpu-freq-governor.crio.io",
 )
 SHARED_HOOK = "cpu-shared.crio.io"
-#: GOMAXPROCS that CRI-O gives to containers without exclusive CPUs: Go would count the machine's
-#: CPUs otherwise.
-MIN_GOMAXPROCS = 4
 #: The names by which plugins register (nri-plugins, pkg/resmgr/flags.go; dra-driver-cpu,
 #: cmd/dracpu), by mechanism.
 PLUGINS: Mapping[str, str] = {
     "balloons": "resource-manager",
     "topology-aware": "resource-manager",
     "dra": "dra.cpu",
-}
-#: Keys that the node tuning operator writes, by release.
-_OPERATORS: dict[str, Feature] = {
-    "crio.default_annotations": "crio.default_annotations",
-    "crio.exec_cpu_affinity": "crio.exec_cpu_affinity",
-    "crio.inherit_default_runtime": "crio.inherit_default_runtime",
-    "crio.min_injected_gomaxprocs": "crio.min_injected_gomaxprocs",
-    "crio.shared_cpuset": "crio.shared_cpuset",
 }
 
 
@@ -62,53 +58,37 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     target, reserved, shared = plan.node_class.target, plan.pool("reserved"), plan.pool("shared")
     if target.runtime != NAME:
         return
-    if reserved.cpus and chosen.is_on(plan, "infra-containers"):
-        reason = unasked(plan, "infra-containers", NAME, "infra_ctr_cpuset")
+    if reserved.cpus:
         cpus = reserved.cpus - isolation.interrupts_alone(plan)
-        because = (*reserved.because, *isolation.because_alone(plan), reason)
-        yield Setting(NAME, "infra_ctr_cpuset", cpus, because)
-    if mixed := shares(plan):
-        yield Setting(NAME, "shared_cpuset", shared.cpus, (*shared.because, mixedcpus.reason(plan)))
-    if _knows(target, "crio.min_injected_gomaxprocs") and chosen.is_on(plan, "gomaxprocs"):
-        reason = unasked(plan, "gomaxprocs", NAME, "min_injected_gomaxprocs")
-        yield Setting(NAME, "min_injected_gomaxprocs", MIN_GOMAXPROCS, (reason,))
-    if has_hooks(plan):
-        yield from _irqbalance(plan)
+        because = (*reserved.because, *isolation.because_alone(plan))
+        yield from by_default(plan, rows.INFRA_CTR_CPUSET, cpus, because)
+    if shares(plan):
+        because = (*shared.because, asked_or(plan, rows.MIXED_CPUS))
+        yield from emit(plan, rows.SHARED_CPUSET, shared.cpus, because)
+    yield from by_default(plan, rows.MIN_INJECTED_GOMAXPROCS, 4)
+    if has_hooks(plan) and target.os_family == "debian":
+        because = (stated(plan, "irqbalance reads its file from there", _os_family(plan)),)
+        yield from emit(plan, rows.IRQBALANCE_CONFIG_FILE, "/etc/default/irqbalance", because)
+        kept = "/etc/default/orig_irq_banned_cpus"
+        yield from emit(plan, rows.IRQBALANCE_RESTORE_FILE, kept, because)
     if has_handler(plan):
-        yield from _handler(plan, mixed=mixed)
+        yield from _handler(plan)
     if needs_nri(target) and plan.node_class.platform.has_runtime_choice:
         yield from _nri(plan)
 
 
-def _irqbalance(plan: NodePlan) -> Iterator[Setting]:
-    """The file that the hook of interrupts rewrites, and the one that keeps what it had."""
-    target = plan.node_class.target
-    if target.os_family == "debian":
-        field = plan.node_class.target_field("osFamily")
-        because = (plan.node_class.reason("irqbalance reads its file from there", field),)
-        yield Setting(NAME, "irqbalance_config_file", "/etc/default/irqbalance", because)
-        kept = "/etc/default/orig_irq_banned_cpus"
-        yield Setting(NAME, "irqbalance_config_restore_file", kept, because)
+def _os_family(plan: NodePlan) -> str:
+    return plan.node_class.target_field("osFamily")
 
 
 def _nri(plan: NodePlan) -> Iterator[Setting]:
-    """NRI, and the validator that refuses containers while the mechanism's plugin is away.
-
-    Pods that must start before it, static ones and its own, tolerate that by an annotation.
-    """
-    target = plan.node_class.target
-    yield Setting(NAME, "crio.nri.enable_nri", True, (of_nri(plan),))
-    if target.mechanism not in PLUGINS or not _knows(target, "crio.nri_validator"):
-        return
-    table = "crio.nri.default_validator."
-    required = of_mechanism(plan, "no container starts unpinned while the plugin is away")
-    values: dict[str, Value] = {
-        "nri_enable_default_validator": True,
-        "nri_validator_required_plugins": (PLUGINS[target.mechanism],),
-        "nri_validator_tolerate_missing_plugins_annotation": TOLERATION,
-    }
-    for key, value in values.items():
-        yield Setting(NAME, table + key, value, (required,))
+    """NRI, and the validator. Pods that must start before the plugin tolerate that it is away."""
+    yield from emit(plan, rows.ENABLE_NRI, True, (of_nri(plan),))
+    if plugin := PLUGINS.get(plan.node_class.target.mechanism):
+        because = (of_mechanism(plan, "no container starts unpinned while the plugin is away"),)
+        yield from emit(plan, rows.VALIDATOR, True, because)
+        yield from emit(plan, rows.REQUIRED_PLUGINS, (plugin,), because)
+        yield from emit(plan, rows.TOLERATION, TOLERATION, because)
 
 
 def needs_nri(target: Target) -> bool:
@@ -128,7 +108,7 @@ def of_nri(plan: NodePlan) -> Reason:
 
 def shares(plan: NodePlan) -> bool:
     """Whether CRI-O gives out shared CPUs."""
-    return mixedcpus.are_used(plan) and _knows(plan.node_class.target, "crio.shared_cpuset")
+    return mixedcpus.are_used(plan) and rows.SHARED_CPUSET.is_known(plan.node_class.target)
 
 
 def has_handler(plan: NodePlan) -> bool:
@@ -140,68 +120,52 @@ def has_hooks(plan: NodePlan) -> bool:
     """Whether pods may ask for CRI-O's CPU hooks: the intent names the handler, or by default."""
     if plan.node_class.target.runtime != NAME:
         return False
-    asked = is_written(plan, "runtime.handler") or plan.spec.runtime.exec_cpu_affinity == "first"
-    return asked or chosen.is_on(plan, "handler")
+    asked = is_written(plan, "runtime.handler") or chosen.exec_affinity(plan) == "first"
+    return asked or chosen.is_on(plan, rows.HANDLER)
 
 
 def why_handler(plan: NodePlan) -> tuple[Reason, ...]:
     """Why there is one."""
     name = plan.spec.runtime.handler
-    default = unasked(
-        plan, "handler" if has_hooks(plan) else "sharing-handler", "runtimeclass", "handler"
-    )
+    default = unasked(plan, rows.HANDLER if has_hooks(plan) else rows.SHARING_HANDLER)
     field = "runtime.handler" if is_written(plan, "runtime.handler") else "runtime.execCpuAffinity"
     return (stated_or(plan, f"pods ask for the handler {name}", field, default),)
 
 
-def _handler(plan: NodePlan, *, mixed: bool) -> Iterator[Setting]:
-    target, handler = plan.node_class.target, plan.spec.runtime.handler
-    named = why_handler(plan)
-    table = f"runtimes.{handler}."
-    if _knows(target, "crio.inherit_default_runtime"):
-        yield Setting(NAME, table + "inherit_default_runtime", True, named)
+def _handler(plan: NodePlan) -> Iterator[Setting]:
+    handler, named = plan.spec.runtime.handler, why_handler(plan)
+    if rows.INHERIT_DEFAULT_RUNTIME.is_known(plan.node_class.target):
+        yield from emit(plan, rows.INHERIT_DEFAULT_RUNTIME, True, named, handler=handler)
     else:
         yield from _runtime(plan, named)
-    if _knows(target, "crio.exec_cpu_affinity") and _probes_stay_off(plan):
-        key = table + "exec_cpu_affinity"
-        text = "exec probes stay off the CPUs that workloads spin on"
-        reason = stated_or(
-            plan, text, "runtime.execCpuAffinity", unasked(plan, "exec-affinity", NAME, key)
-        )
-        yield Setting(NAME, key, "first", (*named, reason))
-    annotations = "default_annotations" if target.is_profile else "inherit_default_runtime"
-    if _knows(target, f"crio.{annotations}"):
-        # crun then makes no cgroup below the container's, which the CPU hooks would miss.
-        yield Setting(NAME, table + "default_annotations", {"run.oci.systemd.subgroup": ""}, named)
-    because = (*named, mixedcpus.reason(plan)) if mixed else named
-    yield Setting(NAME, table + "allowed_annotations", tuple(_allowed(plan, mixed=mixed)), because)
-
-
-def _knows(target: Target, key: str) -> bool:
-    """Whether CRI-O knows a key; of a PerformanceProfile, whether the operator writes it."""
-    if target.is_profile:
-        return versions.ships(target, _OPERATORS[key])
-    return versions.has(target, key)
+    if _probes_stay_off(plan):
+        because = (*named, asked_or(plan, rows.EXEC_AFFINITY))
+        yield from emit(plan, rows.EXEC_CPU_AFFINITY, "first", because, handler=handler)
+    # crun then makes no cgroup below the container's, which the CPU hooks would miss.
+    subgroup: Value = {"run.oci.systemd.subgroup": ""}
+    yield from emit(plan, rows.DEFAULT_ANNOTATIONS, subgroup, named, handler=handler)
+    because = (*named, asked_or(plan, rows.MIXED_CPUS)) if shares(plan) else named
+    allowed = tuple(_allowed(plan))
+    yield from emit(plan, rows.ALLOWED_ANNOTATIONS, allowed, because, handler=handler)
 
 
 def _runtime(plan: NodePlan, named: tuple[Reason, ...]) -> Iterator[Setting]:
     """The default runtime, where a handler cannot inherit it."""
-    target = plan.node_class.target
     runtime, reason = _default_runtime(plan)
-    because = (*named, reason)
-    values = {
-        "runtime_path": f"/usr/bin/{runtime}",
-        "runtime_type": "oci",
-        "runtime_root": f"/run/{runtime}",
-    }
-    if target.is_profile:
+    handler, because, path = plan.spec.runtime.handler, (*named, reason), f"/usr/bin/{runtime}"
+    if plan.node_class.target.is_profile:
         # The operator repeats the handler runc, and names another path of it.
-        own = {**values, "runtime_path": "", "runtime_root": "/run/runc"}
-        for key, value in own.items():
-            yield Setting(NAME, f"runtimes.runc.{key}", value, because)
-        values["runtime_path"] = "/bin/runc" if runtime == "runc" else "/usr/bin/crun"
-    for key, value in values.items():
-        yield Setting(NAME, f"runtimes.{plan.spec.runtime.handler}.{key}", value, because)
+        yield from _paths(plan, "runc", "", because)
+        path = "/bin/runc" if runtime == "runc" else path
+    yield from _paths(plan, handler, path, because, f"/run/{runtime}")
+
+
+def _paths(
+    plan: NodePlan, handler: str, path: str, because: tuple[Reason, ...], root: str = "/run/runc"
+) -> Iterator[Setting]:
+    yield from emit(plan, rows.RUNTIME_PATH, path, because, handler=handler)
+    yield from emit(plan, rows.RUNTIME_TYPE, "oci", because, handler=handler)
+    yield from emit(plan, rows.RUNTIME_ROOT, root, because, handler=handler)
 
 
 def _default_runtime(plan: NodePlan) -> tuple[str, Reason]:
@@ -228,14 +192,14 @@ def _default_runtime(plan: NodePlan) -> tuple[str, Reason]:
 
 
 def _probes_stay_off(plan: NodePlan) -> bool:
-    wanted = plan.spec.runtime.exec_cpu_affinity
-    return chosen.is_on(plan, "exec-affinity") if wanted is None else wanted == "first"
+    wanted = chosen.exec_affinity(plan)
+    return chosen.is_on(plan, rows.EXEC_AFFINITY) if wanted is None else wanted == "first"
 
 
-def _allowed(plan: NodePlan, *, mixed: bool) -> Iterator[str]:
+def _allowed(plan: NodePlan) -> Iterator[str]:
     """Hooks that pods of the handler may ask for; who shares CPUs should do without a quota."""
     yield from HOOKS if has_hooks(plan) else (QUOTA_HOOK,)
-    if mixed:
+    if shares(plan):
         yield SHARED_HOOK
 
 

@@ -8,6 +8,7 @@ from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.components import chosen
 from cpuplan.components.reasons import stated, stated_or, unasked
 from cpuplan.diagnostics import Reason
+from cpuplan.facts.settings.row import Default
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan, Pool
 
@@ -58,18 +59,18 @@ def because_alone(plan: NodePlan) -> tuple[Reason, ...]:
     return (stated(plan, text, "isolation.interrupts"),)
 
 
-def why_interrupts(plan: NodePlan, component: str, key: str) -> Reason | None:
+def why_interrupts(plan: NodePlan, default: Default) -> Reason | None:
     """Why interrupts go to certain CPUs; None where they do not, or where there are none."""
     switches, pool = plan.spec.isolation, interrupts(plan)
     wanted = switches.irq_affinity
     if wanted is None:
-        wanted = switches.interrupts is not None or chosen.is_on(plan, "irq-affinity")
+        wanted = switches.interrupts is not None or chosen.is_on(plan, default)
     if not wanted or not pool.cpus:
         return None
     if switches.interrupts:
         return stated(plan, f"interrupts go to {pool.name}", "isolation.interrupts")
-    default = unasked(plan, "irq-affinity", component, key)
-    return stated_or(plan, "interrupts go to the reserved CPUs", "isolation.irqAffinity", default)
+    text, field = "interrupts go to the reserved CPUs", "isolation.irqAffinity"
+    return stated_or(plan, text, field, unasked(plan, default))
 
 
 def kept_off(plan: NodePlan, key: str, reason: Reason) -> Pool:
@@ -78,7 +79,7 @@ def kept_off(plan: NodePlan, key: str, reason: Reason) -> Pool:
     A partition that has the switch itself decides for its CPUs.
     """
     base = isolated(plan)
-    is_on = _switch(plan.spec.isolation, key)
+    is_on = switch(plan.spec.isolation, key)
     cpus, because = (base.cpus, (*base.because, reason)) if is_on else (EMPTY, ())
     for name, own in own_switches(plan, key).items():
         partition = plan.pool(PARTITION + name)
@@ -94,13 +95,14 @@ def own_switches(plan: NodePlan, key: str) -> dict[str, bool]:
     pool = plan.spec.pools.isolated
     switches = {}
     for name, partition in sorted(pool.partitions.items()) if pool else ():
-        own = _switch(partition.isolation, key) if partition.isolation else None
+        own = switch(partition.isolation, key) if partition.isolation else None
         if own is not None:
             switches[name] = own
     return switches
 
 
-def _switch(switches: Isolation | PartitionIsolation, key: str) -> bool | None:
+def switch(switches: Isolation | PartitionIsolation, key: str) -> bool | None:
+    """Whether a switch of `isolation` is on; None where a partition does not say it."""
     from cpuplan.language.model.base import attributes
 
     value: bool | None = getattr(switches, attributes(type(switches))[key])

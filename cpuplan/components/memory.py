@@ -2,6 +2,7 @@
 
 from cpuplan.base import text
 from cpuplan.components import chosen, hugepages
+from cpuplan.facts.settings.kubelet import EVICTION_HARD, KUBE_RESERVED, SYSTEM_RESERVED
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.kubelet.eviction import DEFAULT_HARD, MEMORY_AVAILABLE
 from cpuplan.upstream.kubernetes.errors import KubeletError
@@ -19,17 +20,20 @@ def uses_memory_manager(plan: NodePlan) -> bool:
 
 
 def reservation(plan: NodePlan) -> int:
-    """Bytes that Node Allocatable takes off, to which `reservedMemory` must add up exactly.
+    """Bytes that Node Allocatable takes off: what NUMA nodes reserve must add up to them.
 
     Values that are no quantity count for nothing; `checks.kubelet` reports them.
     """
-    amounts = (chosen.kube_reserved(plan).get("memory"), chosen.system_reserved(plan).get("memory"))
+    amounts = (
+        chosen.amounts(plan, KUBE_RESERVED).get("memory"),
+        chosen.amounts(plan, SYSTEM_RESERVED).get("memory"),
+    )
     return sum(_size_of(text or "") for text in (*amounts, threshold(plan)))
 
 
 def threshold(plan: NodePlan) -> str:
     """The memory below which pods are evicted: the kubelet's own where no threshold is given."""
-    given = chosen.eviction_hard(plan)
+    given = chosen.amounts(plan, EVICTION_HARD)
     if not given and not plan.node_class.platform.owns_kubelet_configuration:
         return DEFAULT_HARD[MEMORY_AVAILABLE]
     return given.get(MEMORY_AVAILABLE, "")

@@ -5,12 +5,12 @@ from typing import Any
 
 from cpuplan.base.cpuset import cpus_text
 from cpuplan.components import cgroups
-from cpuplan.components.reasons import stated_or, unasked
-from cpuplan.diagnostics import Diagnostic, Reason, diagnose
+from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts import versions
+from cpuplan.facts.platforms.features import Feature
+from cpuplan.facts.settings.crio import SHARED_CPUSET
 from cpuplan.plan import NodePlan
-from cpuplan.platforms import versions
-from cpuplan.platforms.features import Feature
 from cpuplan.upstream.crio.cgmgr import DEFAULT_PERIOD
 from cpuplan.upstream.kubernetes.durations import MICROSECOND, parse_duration
 from cpuplan.upstream.kubernetes.errors import KubeletError
@@ -62,14 +62,6 @@ def _feature_set(plan: NodePlan) -> str:
     return plan.node_class.cluster_facts.feature_set or "Default"
 
 
-def reason(plan: NodePlan) -> Reason:
-    """Why they are used."""
-    text = "containers may use shared CPUs beside exclusive ones"
-    return stated_or(
-        plan, text, "runtime.mixedCpus", unasked(plan, "mixed-cpus", "crio", "shared_cpuset")
-    )
-
-
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Mixed CPUs without a pool to share, or with a CRI-O that does not know them."""
     place = plan.node_class.place
@@ -84,8 +76,8 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     if are_used(plan) and period and not cgroups.is_v1(plan):
         at = locate(place("kubelet.configuration.cpuCFSQuotaPeriod"))
         return [diagnose("CP567", at, period=period)]
-    if are_used(plan) and not target.is_profile and not versions.has(target, "crio.shared_cpuset"):
-        since = versions.to_text(versions.FEATURES["crio.shared_cpuset"])
+    if are_used(plan) and not target.is_profile and not SHARED_CPUSET.is_known(target):
+        since = versions.to_text(SHARED_CPUSET.since)
         version = f"{target.platform} {target.version}"
         return [diagnose("CP531", locate(place("pools.shared")), since=since, version=version)]
     return []

@@ -1,7 +1,8 @@
 """Reasons for settings: a field of the intent, a default, or a fact of the hardware."""
 
 from cpuplan.diagnostics import Reason
-from cpuplan.plan import NodePlan, defaults
+from cpuplan.facts.settings.row import Default
+from cpuplan.plan import NodePlan
 
 #: The origin of a setting that nobody asked for.
 DEFAULT = "default"
@@ -12,16 +13,19 @@ def stated(plan: NodePlan, text: str, field: str) -> Reason:
     return plan.node_class.reason(text, field)
 
 
-def unasked(plan: NodePlan, name: str, component: str, key: str) -> Reason:
-    """The reason of the default `name` for a setting; at its line where the intent enables it."""
-    text = defaults.reason(name, component, key)
+def unasked(plan: NodePlan, default: Default) -> Reason:
+    """The reason of a default; at its line where the intent enables it."""
     for index, switch in enumerate(plan.spec.defaults):
-        if switch.enable == name:
-            return plan.node_class.reason(text, f"defaults.{index}")
-    default = defaults.named(name)
+        if switch.enable == default.name:
+            return plan.node_class.reason(default.reason, f"defaults.{index}")
     if default.real_time and not default.on.includes(plan.node_class.platform):
-        return plan.node_class.reason(text, "workloadHints.realTime")
-    return Reason(text, DEFAULT)
+        return plan.node_class.reason(default.reason, "workloadHints.realTime")
+    return Reason(default.reason, DEFAULT)
+
+
+def asked_or(plan: NodePlan, default: Default) -> Reason:
+    """The reason of the field that decides about a default where the intent writes it, else its."""
+    return stated_or(plan, default.asked, default.field, unasked(plan, default))
 
 
 def of_release(plan: NodePlan) -> Reason:

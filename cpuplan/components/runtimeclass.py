@@ -6,13 +6,14 @@ from typing import Any
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
 from cpuplan.components import containerd, crio
+from cpuplan.components.emission import emit
+from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model import vocabulary
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
-NAME = "runtimeclass"
-EFFECT: Effect | None = Effect("kubectl get runtimeclass -o yaml", Cost.NOTHING)
-_SELECTOR = "scheduling.nodeSelector."
+NAME = rows.RUNTIME_CLASS
+_SELECTOR = rows.RUNTIME_CLASS_SELECTOR.of(label="")
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -24,11 +25,11 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     if not (crio.has_handler(plan) or containerd.has_handler(plan)):
         return
     because = crio.why_handler(plan)
-    yield Setting(NAME, "metadata.name", name, because)
-    yield Setting(NAME, "handler", plan.spec.runtime.handler, because)
+    yield from emit(plan, rows.RUNTIME_CLASS_NAME, name, because)
+    yield from emit(plan, rows.RUNTIME_CLASS_HANDLER, plan.spec.runtime.handler, because)
     for label, value in sorted(node_selector(plan).items()):
         reason = plan.node_class.reason("only these nodes have the handler", _selector_field(plan))
-        yield Setting(NAME, _SELECTOR + label, value, (reason,))
+        yield from emit(plan, rows.RUNTIME_CLASS_SELECTOR, value, (reason,), label=label)
 
 
 def node_selector(plan: NodePlan) -> dict[str, str]:

@@ -10,17 +10,18 @@ from typing import NamedTuple
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import cgroups, crio, kubelet
+from cpuplan.components.emission import emit
 from cpuplan.components.host import partitions
 from cpuplan.components.texts import template
 from cpuplan.diagnostics import Reason
+from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 from cpuplan.upstream.kubelet.qossets import ALL_PODS, SLICES
 from cpuplan.upstream.kubernetes.qos import BEST_EFFORT, BURSTABLE
 from cpuplan.upstream.linux import cpu_set_util
 
-NAME = "slices"
-EFFECT: Effect | None = Effect("systemctl show --property=AllowedCPUs", Cost.SYSTEMD_RELOAD)
+NAME = rows.SLICES
 #: Later than 50-AllowedCPUs.conf, in which systemd keeps what a program has set.
 FILE = "99-cpuplan.conf"
 FOLDER = "/etc/systemd/system"
@@ -49,7 +50,7 @@ class Limit(NamedTuple):
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The CPUs of each slice that is limited, by its name."""
     for name, limit in limits(plan).items():
-        yield Setting(NAME, name, limit.cpus, limit.because)
+        yield from emit(plan, rows.POD_SLICE, limit.cpus, limit.because, slice=name)
 
 
 def limits(plan: NodePlan) -> dict[str, Limit]:

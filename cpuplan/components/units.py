@@ -10,25 +10,24 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import hugepages
+from cpuplan.components.emission import emit
 from cpuplan.components.reasons import stated
 from cpuplan.components.texts import template
 from cpuplan.diagnostics import Reason
+from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
-NAME = "units"
-EFFECT: Effect | None = Effect("systemctl cat", Cost.REBOOT)
-UNIT_FOLDER = "/etc/systemd/system"
-BIN = "/usr/local/bin"
-OFFLINE_UNIT = "set-cpus-offline.service"
+NAME, UNIT_FOLDER, BIN = rows.UNITS, rows.UNIT_FOLDER, rows.BIN
+OFFLINE_UNIT = rows.OFFLINE_UNIT.key
 HUGE_PAGES_UNIT = "hugepages-allocation.service"
 CHECK_UNIT = "hugepages-check.service"
 _CHECK = "hugepages-check"
 #: Scripts by the beginning of the names of their units.
 _SCRIPTS = {
-    OFFLINE_UNIT: f"{BIN}/set-cpus-offline.sh",
-    "hugepages-allocation": f"{BIN}/hugepages-allocation.sh",
-    _CHECK: f"{BIN}/hugepages-check.sh",
+    OFFLINE_UNIT: rows.OFFLINE_SCRIPT,
+    HUGE_PAGES_UNIT.removesuffix(".service"): rows.ALLOCATION_SCRIPT,
+    _CHECK: rows.CHECK_SCRIPT,
 }
 #: Runs a script whose file is not executable.
 SHELL = "/bin/bash "
@@ -41,7 +40,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     """Units by name, files by path."""
     units = list(awaited(plan))
     yield from units
-    yield from scripts(units)
+    yield from scripts(plan, units)
 
 
 def awaited(plan: NodePlan) -> Iterator[Setting]:
@@ -59,7 +58,8 @@ def prepared(plan: NodePlan) -> Iterator[Setting]:
 def _offline_unit(plan: NodePlan) -> Iterator[Setting]:
     offlined = plan.pool("offlined")
     if offlined.cpus:
-        yield Setting(NAME, OFFLINE_UNIT, {"OFFLINE_CPUS": offlined.cpus}, offlined.because)
+        environment: Value = {"OFFLINE_CPUS": offlined.cpus}
+        yield from emit(plan, rows.OFFLINE_UNIT, environment, offlined.because)
 
 
 def _huge_page_units(plan: NodePlan) -> Iterator[Setting]:
@@ -74,8 +74,8 @@ def _huge_page_units(plan: NodePlan) -> Iterator[Setting]:
             }
             text = f"{pages.count} pages of {pages.size} on NUMA node {node}"
             reason = stated(plan, text, f"hugePages.pages.{index}")
-            name = f"hugepages-allocation-{kib}kB-NUMA{node}.service"
-            yield Setting(NAME, name, environment, (reason,))
+            names = {"kib": str(kib), "node": str(node)}
+            yield from emit(plan, rows.ALLOCATION_UNIT, environment, (reason,), **names)
 
 
 def _check_units(plan: NodePlan) -> Iterator[Setting]:
@@ -90,15 +90,15 @@ def _check_units(plan: NodePlan) -> Iterator[Setting]:
     for kib, because in reasons.items():
         total = sum(pages.get(kib, 0) for pages in counts)
         value: Value = {"HUGEPAGES_COUNT": str(total), "HUGEPAGES_SIZE": str(kib)}
-        yield Setting(NAME, f"hugepages-check-{kib}kB.service", value, tuple(because))
+        yield from emit(plan, rows.CHECK_UNIT, value, tuple(because), kib=str(kib))
 
 
-def scripts(units: Sequence[Setting]) -> Iterator[Setting]:
+def scripts(plan: NodePlan, units: Sequence[Setting]) -> Iterator[Setting]:
     """The scripts that units run, with the reasons of the first unit that runs each."""
-    for start, path in _SCRIPTS.items():
+    for start, row in _SCRIPTS.items():
         users = [unit for unit in units if unit.key.startswith(start)]
         if users:
-            yield Setting(NAME, path, True, users[0].reasons)
+            yield from emit(plan, row, True, users[0].reasons)
 
 
 def units(settings: Sequence[Setting]) -> dict[str, str]:

@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from cpuplan.base.text import did_you_mean
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
+from cpuplan.facts import versions
 from cpuplan.language.model import field_paths
 from cpuplan.language.model.base import attributes
 from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.language.model.intent import Target
 from cpuplan.language.read.documents import Document, Documents
 from cpuplan.plan import NodeClass
-from cpuplan.platforms import versions
 
 #: Fields that mean something to any API server; all others are for OpenShift.
 _FOR_ALL = frozenset({"version", "cgroupMode", "controlPlaneFeatureGates", "nodeResourceTopology"})

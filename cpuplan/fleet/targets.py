@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cpuplan import platforms
 from cpuplan.base.text import joined, nearest
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.facts import platforms
 from cpuplan.fleet.groups import Claim
 from cpuplan.language.model.base import attributes, has_key
 from cpuplan.language.model.cluster import ClusterSpec, LabelSelector

@@ -9,10 +9,10 @@ from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.base.progress import stage
 from cpuplan.base.text import counted, first_of, joined, printable
 from cpuplan.change.impact import rules, snapshot
-from cpuplan.change.impact.impact import Impact, worst
 from cpuplan.change.impact.rules.inputs import Context
 from cpuplan.change.impact.snapshot import Snapshot
 from cpuplan.diagnostics import CpuplanError, Diagnostic
+from cpuplan.facts.settings.costs import Impact, worst
 from cpuplan.fleet.previous import CLASSES, is_manifest, path_of
 from cpuplan.git import commits, remotes, trees
 from cpuplan.git.repository import Repository

@@ -11,12 +11,13 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from cpuplan import platforms
 from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Diagnostic, Reason
+from cpuplan.facts import platforms
+from cpuplan.facts.platforms import Platform
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
 from cpuplan.plan.setting import Settings
-from cpuplan.platforms import Platform
 
 if TYPE_CHECKING:
     from cpuplan.language.model.cluster import ClusterSpec
@@ -105,7 +106,7 @@ class NodeClass:
         from cpuplan.language.model.base import has_key
 
         kubelet, target = self.spec.kubelet, self.target
-        if target.has_koordinator and not has_key(kubelet, "cpuManagerPolicy"):
+        if target.has_koordinator and not has_key(kubelet, CPU_MANAGER_POLICY.key):
             return "none"
         is_left = target.has_nri_policy or target.has_dra
         return "none" if is_left else kubelet.cpu_manager_policy

@@ -1,44 +1,17 @@
 """A setting: one value that a program on the node reads. The second waist of the compiler."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import Enum
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias, Union
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
+from cpuplan.facts.settings.costs import Cost
+from cpuplan.facts.settings.row import Form, Row
 
 #: What a setting says. A CpuSet is compared as a set and printed as the component reads it. True
 #: for a kernel argument without a value.
 Value: TypeAlias = Union[bool, int, float, str, CpuSet, "tuple[Value, ...]", "dict[str, Value]"]
-
-
-class Cost(Enum):
-    """What a node needs before a changed value holds; an operator may do more than that."""
-
-    NOTHING = "nothing"
-    SYSTEMD_RELOAD = "a reload of systemd"
-    KUBELET_RESTART = "a restart of the kubelet"
-    CRIO_RESTART = "a restart of CRI-O"
-    CONTAINERD_RESTART = "a restart of containerd"
-    IRQBALANCE_RESTART = "a restart of irqbalance"
-    TUNED_RESTART = "a restart of TuneD"
-    RESTARTS = "a restart of CRI-O and of the kubelet"
-    REBOOT = "a reboot"
-
-
-class Form(Enum):
-    """How a file of the kernel has a value."""
-
-    #: A list of CPUs; empty, or `(null)`, without any.
-    CPUS = "cpus"
-    #: A mask of CPUs in hexadecimal digits.
-    MASK = "mask"
-    NUMBER = "number"
-    #: The whole text, without blanks at its ends.
-    TEXT = "text"
-    #: The word in brackets, of several that the file could have, or the only word.
-    WORD = "word"
 
 
 class Evidence(NamedTuple):
@@ -89,6 +62,16 @@ class Settings:
     def of(self, component: str) -> Sequence[Setting]:
         """The settings of one component, in their order."""
         return self._by_component.get(component, ())
+
+    def find(self, row: Row, **names: str) -> Setting | None:
+        """The setting of a row; None without one. `names` fill in the key."""
+        key = row.of(**names)
+        return next((setting for setting in self.of(row.component) if setting.key == key), None)
+
+    def value(self, row: Row, **names: str) -> Value | None:
+        """The value of a row's setting; None without one."""
+        setting = self.find(row, **names)
+        return setting.value if setting else None
 
     def text(self, component: str, render: Callable[[Sequence[Setting]], str]) -> str:
         """What `render` of a component makes of its settings, once for all who read or check it."""

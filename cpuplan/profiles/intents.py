@@ -17,13 +17,28 @@ from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components.openshift.profile_annotations import PREFIX, SNIPPET
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
+from cpuplan.facts.platforms import OPENSHIFT
+from cpuplan.facts.settings.kernel import IRQAFFINITY
+from cpuplan.facts.settings.kubelet import (
+    AMOUNTS,
+    CPU_MANAGER_OPTIONS,
+    CPU_MANAGER_POLICY,
+    EVICTION_HARD,
+    KUBE_RESERVED,
+    MEMORY_MANAGER_POLICY,
+    RECONCILE_PERIOD,
+    RESERVED_CPUS,
+    RESERVED_MEMORY,
+    SYSTEM_RESERVED,
+    TOPOLOGY_MANAGER_OPTIONS,
+    TOPOLOGY_MANAGER_POLICY,
+    TOPOLOGY_MANAGER_SCOPE,
+)
+from cpuplan.facts.versions import operator_has
 from cpuplan.fleet.openshift import Cluster
 from cpuplan.language.model.base import attributes
 from cpuplan.language.model.tuning import Kubelet
 from cpuplan.language.model.vocabulary import ALIGNING, NODE_ROLE
-from cpuplan.plan.defaults import AMOUNTS
-from cpuplan.platforms import OPENSHIFT
-from cpuplan.platforms.versions import operator_has
 from cpuplan.profiles.model import PerformanceProfileSpec
 from cpuplan.upstream.kubelet.policy_options import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
 from cpuplan.upstream.kubernetes.durations import is_duration
@@ -70,20 +85,22 @@ _HEAD = ("apiVersion", "kind")
 #: Go types of the fields that an Intent has itself; the operator decodes also those that it
 #: overwrites then. `components.kubelet_checks` checks all others.
 _TEXTS = (
-    "cpuManagerPolicy",
-    "cpuManagerReconcilePeriod",
-    "memoryManagerPolicy",
-    "reservedSystemCPUs",
-    "topologyManagerPolicy",
-    "topologyManagerScope",
+    CPU_MANAGER_POLICY.key,
+    RECONCILE_PERIOD.key,
+    MEMORY_MANAGER_POLICY.key,
+    RESERVED_CPUS.key,
+    TOPOLOGY_MANAGER_POLICY.key,
+    TOPOLOGY_MANAGER_SCOPE.key,
 )
 _MAPS = (
-    "cpuManagerPolicyOptions",
-    "evictionHard",
-    "kubeReserved",
-    "systemReserved",
-    "topologyManagerPolicyOptions",
+    CPU_MANAGER_OPTIONS.head,
+    EVICTION_HARD.head,
+    KUBE_RESERVED.head,
+    SYSTEM_RESERVED.head,
+    TOPOLOGY_MANAGER_OPTIONS.head,
 )
+#: What the operator adds to a map.
+_ADDED = {row.head: amounts for row, amounts in AMOUNTS.items()}
 
 
 class Snippet(NamedTuple):
@@ -135,14 +152,14 @@ class Snippet(NamedTuple):
 
     def _entry(self, name: str, value: Any) -> Any:
         """A field that the Intent has, too; a map keeps what the operator adds to it."""
-        if name == "reservedMemory":
+        if name == RESERVED_MEMORY.key:
             return [
                 {"numaNode": item.get("numaNode", 0), "memory": str(item["limits"]["memory"])}
                 for item in value
             ]
         if name not in _MAPS:
             return value
-        added = AMOUNTS.get(name, {}) if self.defaults else {}
+        added = _ADDED.get(name, {}) if self.defaults else {}
         return {**added, **value}
 
     def _refused(self, problem: str, remedy: str) -> Diagnostic:
@@ -171,7 +188,7 @@ def _wrong(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """(problem, remedy) for a value of the wrong type, or one that no kubelet accepts."""
     if name in _TEXTS and not isinstance(value, str):
         yield f"{name} is {_shown(value)}, not text", "write text"
-    elif name == "cpuManagerReconcilePeriod" and not is_duration(value):
+    elif name == RECONCILE_PERIOD.key and not is_duration(value):
         yield f"{name} is {_shown(value)}, not a duration", 'write a duration such as "5s"'
     elif name in _MAPS:
         if not isinstance(value, dict):
@@ -183,11 +200,11 @@ def _wrong(name: str, value: Any) -> Iterator[tuple[str, str]]:
                     f"{name} has {_shown(item)} for {key}, not text",
                     'write text, such as "500Mi"',
                 )
-    elif name == "reservedMemory":
+    elif name == RESERVED_MEMORY.key:
         items = value if isinstance(value, list) else [None]
         if not all(map(_is_reservation, items)):
             yield (
-                "reservedMemory has entries other than amounts of memory by NUMA node",
+                f"{RESERVED_MEMORY.key} has entries other than amounts of memory by NUMA node",
                 (
                     'write entries such as {"numaNode": 0, "limits": {"memory": "1100Mi"}}; '
                     "nothing else can be reserved"
@@ -218,7 +235,7 @@ def _shown(value: Any) -> str:
 
 _FIELD = f"metadata.annotations.{SNIPPET}"
 _LEFT_TO_DRIVERS = dict.fromkeys(
-    ("cpuManagerPolicy", "memoryManagerPolicy", "topologyManagerPolicy"),
+    (CPU_MANAGER_POLICY.key, MEMORY_MANAGER_POLICY.key, TOPOLOGY_MANAGER_POLICY.key),
     "DRA drivers give out CPUs and memory",
 )
 
@@ -241,8 +258,8 @@ def add_kubelet(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
     if policy is not None:
         # An empty policy reaches the KubeletConfiguration as it is, and the kubelet's default is
         # none.
-        draft.spec.setdefault("kubelet", {})["topologyManagerPolicy"] = policy or "none"
-        draft.places["spec", "kubelet", "topologyManagerPolicy"] = (
+        draft.spec.setdefault("kubelet", {})[TOPOLOGY_MANAGER_POLICY.key] = policy or "none"
+        draft.places["spec", "kubelet", TOPOLOGY_MANAGER_POLICY.key] = (
             "spec",
             "numa",
             "topologyPolicy",
@@ -256,9 +273,9 @@ def _without_reservation(
 
     The operator writes one by its topology policy alone.
     """
-    reserves = policy in ALIGNING and "reservedMemory" not in fields
-    static = policy in ALIGNING or fields.get("memoryManagerPolicy") == "Static"
-    if static and not reserves and not fields.get("reservedMemory"):
+    reserves = policy in ALIGNING and RESERVED_MEMORY.key not in fields
+    static = policy in ALIGNING or fields.get(MEMORY_MANAGER_POLICY.key) == "Static"
+    if static and not reserves and not fields.get(RESERVED_MEMORY.key):
         yield diagnose("CP278", place, field=_FIELD)
 
 
@@ -267,7 +284,7 @@ def _add_whole_cores(fields: dict[str, Any], policy: str | None) -> None:
 
     It does so even with an option that the kubelet refuses next to it.
     """
-    options = fields.get("cpuManagerPolicyOptions", {})
+    options = fields.get(CPU_MANAGER_OPTIONS.head, {})
     if policy == "single-numa-node" and DISTRIBUTE_ACROSS_CORES in options:
         options.setdefault(FULL_PCPUS_ONLY, "true")
 
@@ -275,13 +292,13 @@ def _add_whole_cores(fields: dict[str, Any], policy: str | None) -> None:
 def _overwritten(spec: PerformanceProfileSpec) -> dict[str, str]:
     """Fields of a snippet that the operator overwrites, and why."""
     reasons = {
-        "cpuManagerPolicy": "it is always static",
-        "cpuManagerReconcilePeriod": "it is always 5s",
-        "topologyManagerPolicy": "it comes from spec.numa.topologyPolicy",
-        "reservedSystemCPUs": "it comes from spec.cpu.reserved",
+        CPU_MANAGER_POLICY.key: "it is always static",
+        RECONCILE_PERIOD.key: "it is always 5s",
+        TOPOLOGY_MANAGER_POLICY.key: "it comes from spec.numa.topologyPolicy",
+        RESERVED_CPUS.key: "it comes from spec.cpu.reserved",
     }
     if spec.numa and spec.numa.topology_policy in ALIGNING:
-        reasons["memoryManagerPolicy"] = "it is Static with this spec.numa.topologyPolicy"
+        reasons[MEMORY_MANAGER_POLICY.key] = "it is Static with this spec.numa.topologyPolicy"
     return reasons
 
 
@@ -451,7 +468,7 @@ def _kernel(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
 def _is_reserved(spec: PerformanceProfileSpec, word: str) -> bool:
     """Whether an argument sends interrupts to the reserved CPUs, unless DPDK uses others."""
     name, _, value = word.partition("=")
-    if name != "irqaffinity" or spec.cpu.ovs_dpdk:
+    if name != IRQAFFINITY.key or spec.cpu.ovs_dpdk:
         return False
     try:
         return CpuSet.parse_kernel(value) == spec.cpu.reserved

@@ -14,11 +14,11 @@ from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components.openshift.performanceprofile import API_VERSION
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position, Source
+from cpuplan.facts.platforms import features
+from cpuplan.facts.platforms.features import Feature
+from cpuplan.facts.versions import operator_has
 from cpuplan.language.model.base import KubeletList, Listed, Model, attributes, list_pattern
 from cpuplan.language.read.documents import name_problems, validate, written
-from cpuplan.platforms import features
-from cpuplan.platforms.features import Feature
-from cpuplan.platforms.versions import operator_has
 
 
 class Cpu(Model):

@@ -11,10 +11,10 @@ from itertools import combinations
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.facts.platforms import OPENSHIFT
+from cpuplan.facts.versions import operator_has
 from cpuplan.fleet import openshift
 from cpuplan.fleet.openshift import ClusterNode
-from cpuplan.platforms import OPENSHIFT
-from cpuplan.platforms.versions import operator_has
 from cpuplan.profiles import model
 from cpuplan.profiles.model import CPU_SETS, Device, HugePages, Profile
 

@@ -11,6 +11,7 @@ from cpuplan.base.text import counted
 from cpuplan.components import admission, hugepages, kernel, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, FEATURE_GATES, MEMORY_MANAGER_POLICY
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import manifests, startup
 from cpuplan.simulate.fleet import Simulated, full_name, listed_names
@@ -58,7 +59,7 @@ def of_claims(plans: Iterable[ConfiguredPlan], items: Iterable[Item]) -> Iterato
     )
 
     facts = planned(plan)
-    gates = Gates(facts.config.get("featureGates") or {}, facts.version)
+    gates = Gates(facts.config.get(FEATURE_GATES.head) or {}, facts.version)
     given = (Given(item.pod, full_name(item.pod), item.place()) for item in items)
     if facts.dra:
         yield from check_claims(given, facts.dra, gates)
@@ -143,7 +144,7 @@ def note_of_scheduler(plans: Sequence[ConfiguredPlan]) -> str:
     return (
         f"{listed_names(names)} {'is' if len(names) == 1 else 'are'} not planned "
         "for Koordinator: it is "
-        "simulated with cpuManagerPolicy none, and with labels for the kubelet's policies"
+        f"simulated with {CPU_MANAGER_POLICY.key} none, and with labels for the kubelet's policies"
     )
 
 
@@ -170,7 +171,7 @@ def _ignored(plans: Sequence[ConfiguredPlan], pods: Iterable[Pod]) -> Iterator[s
     without, unaligned = set(), set()
     for plan in plans:
         facts = planned(plan)
-        gates = Gates(facts.config.get("featureGates") or {}, facts.version)
+        gates = Gates(facts.config.get(FEATURE_GATES.head) or {}, facts.version)
         release = ".".join(map(str, facts.version))
         if not gates.enabled(POD_LEVEL):
             without.add(release)
@@ -193,7 +194,7 @@ def _ignored(plans: Sequence[ConfiguredPlan], pods: Iterable[Pod]) -> Iterator[s
 
 def _aligns(config: Mapping[str, Any]) -> bool:
     """Whether a manager of the kubelet would otherwise give CPUs or memory to containers."""
-    policies = (config.get("cpuManagerPolicy"), config.get("memoryManagerPolicy"))
+    policies = (config.get(CPU_MANAGER_POLICY.key), config.get(MEMORY_MANAGER_POLICY.key))
     return policies[0] == "static" or policies[1] == "Static"
 
 
@@ -204,7 +205,7 @@ def _has_pod_level(pod: Pod) -> bool:
 def _unbalanced(plan: ConfiguredPlan, pods: Iterable[Pod]) -> Iterator[str]:
     """CPUs that the kubelet shares out and the kernel does not balance, where pods share CPUs."""
     facts = planned(plan)
-    gates = Gates(facts.config.get("featureGates") or {}, facts.version)
+    gates = Gates(facts.config.get(FEATURE_GATES.head) or {}, facts.version)
     stored = [manifests.with_defaults(pod, gates) for pod in pods]
     if all(guaranteed_cpus(pod, own, gates) for pod in stored for own in pod.all_containers):
         return
@@ -267,7 +268,7 @@ def sharing_faults(
     `known` is what its kubelet finds, where that is known already.
     """
     facts = known or planned(plan)
-    gates = Gates(facts.config.get("featureGates") or {}, facts.version)
+    gates = Gates(facts.config.get(FEATURE_GATES.head) or {}, facts.version)
     pod = manifests.with_defaults(given, gates)
     try:
         stored = facts.runtime.admit(pod)

@@ -5,6 +5,15 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cpuplan.components.koordinator import colocation, node, scheduler
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_OPTIONS,
+    CPU_MANAGER_POLICY,
+    KUBE_RESERVED,
+    RESERVED_CPUS,
+    SYSTEM_RESERVED,
+    TOPOLOGY_MANAGER_POLICY,
+    TOPOLOGY_MANAGER_SCOPE,
+)
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Value, plain
 from cpuplan.upstream.koordinator.extension.constants import AMPLIFICATION_RATIO, QOS
@@ -84,13 +93,13 @@ def machine_of(machine: Machine) -> koordlet.Machine:
 def kubelet_of(config: Mapping[str, Any]) -> koordlet.Kubelet:
     """What a running kubelet says of its configuration."""
     return koordlet.Kubelet(
-        config["cpuManagerPolicy"],
-        config.get("cpuManagerPolicyOptions") or {},
-        config.get("reservedSystemCPUs") or "",
-        config.get("systemReserved") or {},
-        config.get("kubeReserved") or {},
-        config["topologyManagerPolicy"],
-        config["topologyManagerScope"],
+        config[CPU_MANAGER_POLICY.key],
+        config.get(CPU_MANAGER_OPTIONS.head) or {},
+        config.get(RESERVED_CPUS.key) or "",
+        config.get(SYSTEM_RESERVED.head) or {},
+        config.get(KUBE_RESERVED.head) or {},
+        config[TOPOLOGY_MANAGER_POLICY.key],
+        config[TOPOLOGY_MANAGER_SCOPE.key],
     )
 
 

@@ -14,8 +14,16 @@ from cpuplan.components import cgroups, hugepages, kubelet
 from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.nri.policies import PolicyInputs
 from cpuplan.components.published.exporters import exporter_of
+from cpuplan.facts import versions
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_OPTIONS,
+    CPU_MANAGER_POLICY,
+    RESERVED_CPUS,
+    TOPOLOGY_MANAGER_OPTIONS,
+    TOPOLOGY_MANAGER_POLICY,
+    TOPOLOGY_MANAGER_SCOPE,
+)
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.platforms import versions
 from cpuplan.simulate.koordinator import Inputs, inputs
 from cpuplan.simulate.runtimes import Runtime, runtime_of
 from cpuplan.upstream.koordinator.extension.constants import (
@@ -146,7 +154,7 @@ _NUMA_POLICIES = MappingProxyType(
     }
 )
 #: What else of the configuration only makes sense with the managers' policies.
-_MANAGED = ("cpuManagerPolicyOptions", "topologyManagerPolicyOptions", "topologyManagerPolicy")
+_MANAGED = (CPU_MANAGER_OPTIONS.head, TOPOLOGY_MANAGER_OPTIONS.head, TOPOLOGY_MANAGER_POLICY.key)
 
 
 def under_koordinator(facts: Planned) -> Planned:
@@ -154,17 +162,17 @@ def under_koordinator(facts: Planned) -> Planned:
     if facts.koordinator:
         return facts
     config, labels = facts.config, {}
-    if (config.get("cpuManagerPolicyOptions") or {}).get(FULL_PCPUS_OPTION) == "true":
+    if (config.get(CPU_MANAGER_OPTIONS.head) or {}).get(FULL_PCPUS_OPTION) == "true":
         labels[CPU_BIND_POLICY] = FULL_PCPUS_ONLY
-    if aligned := _NUMA_POLICIES.get(config.get("topologyManagerPolicy", "")):
+    if aligned := _NUMA_POLICIES.get(config.get(TOPOLOGY_MANAGER_POLICY.key, "")):
         labels[NUMA_TOPOLOGY_POLICY] = aligned
     annotations = {}
-    if reserved := config.get("reservedSystemCPUs"):
+    if reserved := config.get(RESERVED_CPUS.key):
         value = {"reservedCPUs": reserved, "applyPolicy": RESERVED_CPUS_ONLY}
         annotations[RESERVATION] = dump(value)
     bare = {key: value for key, value in config.items() if key not in _MANAGED}
     return facts._replace(
-        config={**bare, "cpuManagerPolicy": "none"},
+        config={**bare, CPU_MANAGER_POLICY.key: "none"},
         balloons=None,
         dra=None,
         pools=None,
@@ -177,13 +185,13 @@ def under_kubelet(facts: Planned) -> Planned:
     if not facts.koordinator:
         return facts
     labels = facts.koordinator.labels
-    config: dict[str, Any] = {**facts.config, "cpuManagerPolicy": STATIC}
+    config: dict[str, Any] = {**facts.config, CPU_MANAGER_POLICY.key: STATIC}
     if labels.get(CPU_BIND_POLICY) == FULL_PCPUS_ONLY:
-        config["cpuManagerPolicyOptions"] = {FULL_PCPUS_OPTION: "true"}
+        config[CPU_MANAGER_OPTIONS.head] = {FULL_PCPUS_OPTION: "true"}
     wanted = labels.get(NUMA_TOPOLOGY_POLICY, "")
     if wanted:
-        config["topologyManagerPolicy"] = _kubelet_name(wanted)
-        config["topologyManagerScope"] = "pod"
+        config[TOPOLOGY_MANAGER_POLICY.key] = _kubelet_name(wanted)
+        config[TOPOLOGY_MANAGER_SCOPE.key] = "pod"
     return facts._replace(config=config, koordinator=None)
 
 

@@ -11,6 +11,8 @@ from cpuplan.components import admission, cgroups, slices
 from cpuplan.components import crio as component
 from cpuplan.components.host import partitions
 from cpuplan.components.openshift import mixedcpus as limits
+from cpuplan.facts.settings import crio as rows
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS, CPU_MANAGER_POLICY
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.crio import high_performance_hooks, mixedcpus
 from cpuplan.upstream.crio.cgmgr import UNLIMITED, Layout
@@ -107,16 +109,15 @@ def runtime_of(plan: ConfiguredPlan) -> Runtime:
     """The runtime of a planned node."""
     values = {setting.key: setting.value for setting in plan.settings.of(component.NAME)}
     handler = plan.spec.runtime.handler if component.has_handler(plan) else ""
-    table = f"runtimes.{handler}."
     topology = plan.topology
     return Runtime(
         Settings(
-            str(values.get("shared_cpuset", "")),
-            str(values.get(f"{table}exec_cpu_affinity", "")),
+            str(values.get(rows.SHARED_CPUSET.key, "")),
+            str(values.get(rows.EXEC_CPU_AFFINITY.of(handler=handler), "")),
         ),
         handler,
-        _texts(values.get(f"{table}allowed_annotations")),
-        int(str(values.get("min_injected_gomaxprocs", 0))),
+        _texts(values.get(rows.ALLOWED_ANNOTATIONS.of(handler=handler))),
+        int(str(values.get(rows.MIN_INJECTED_GOMAXPROCS.key, 0))),
         _limit(plan),
         tuple(plan.spec.runtime.shared_namespaces),
         component.shares(plan) and admission.mutating_api(plan) is not None,
@@ -178,7 +179,7 @@ def start(
     handler = runtime.handler if pod.runtime_class else ""
     annotations = high_performance_hooks.allowed(pod.annotations, runtime.hooks if handler else ())
     has_hooks = high_performance_hooks.runs_hooks(handler, annotations)
-    is_static = config.get("cpuManagerPolicy") == "static"
+    is_static = config.get(CPU_MANAGER_POLICY.key) == "static"
     node = mixedcpus.Node(
         runtime.settings if has_hooks else Settings(),
         runtime.layout,
@@ -238,9 +239,9 @@ def _gomaxprocs(
 
 def _enforcement(runtime: Runtime, config: Mapping[str, Any]) -> qossets.Enforcement:
     """What keeps containers on the CPUs of their QoS class."""
-    options = config.get("cpuManagerPolicyOptions") or {}
+    options = config.get(CPU_MANAGER_OPTIONS.head) or {}
     return qossets.Enforcement(
-        config.get("cpuManagerPolicy") == "static",
+        config.get(CPU_MANAGER_POLICY.key) == "static",
         options.get(STRICT_RESERVATION) == "true",
         runtime.allowed,
         runtime.layout.version,

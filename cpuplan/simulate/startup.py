@@ -10,6 +10,7 @@ from typing import Any
 from cpuplan.components import kubelet as component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS, FEATURE_GATES
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.simulate import workloads
 from cpuplan.simulate.allocators.base import HANG, probe
@@ -24,7 +25,7 @@ from cpuplan.upstream.kubelet.policy_options import DEFAULT_MAX_NUMA_NODES, DIST
 from cpuplan.upstream.kubernetes.errors import HangError, PanicError
 
 #: Stages of a start that look at the configuration alone.
-_CONFIGURATION = ("decode", "featureGates", "validate", "allowedUnsafeSysctls")
+_CONFIGURATION = ("decode", FEATURE_GATES.head, "validate", "allowedUnsafeSysctls")
 #: From so many NUMA nodes on a list of chosen nodes can share its memory with others (Go: arrays of
 #: 1, 2, 4, 8).
 _SHARED_FROM = 5
@@ -99,7 +100,7 @@ def _refused(
     if stage not in _CONFIGURATION:
         return _not_started(plan, problem)
     field = field_of(problem, config)
-    code = "CP702" if stage == "featureGates" else "CP703"
+    code = "CP702" if stage == FEATURE_GATES.head else "CP703"
     where = f"class {plan.node_class.name} in cluster {plan.node_class.cluster}"
     return diagnose(code, _origin(plan, locate, field), where=where, problem=problem)
 
@@ -246,7 +247,9 @@ def _check_loop(
         allocator.restore(start)
         if refused and refused.reason == HANG:
             position = locate(
-                plan.node_class.place(f"kubelet.cpuManagerPolicyOptions.{DISTRIBUTE_ACROSS_NUMA}")
+                plan.node_class.place(
+                    CPU_MANAGER_OPTIONS.field.format(option=DISTRIBUTE_ACROSS_NUMA)
+                )
             )
             yield diagnose("CP705", position, name=plan.node_class.name, count=count)
             return
@@ -258,6 +261,6 @@ def _check_shared_slices(
     nodes = len(policy.topology.numa_nodes)
     if policy.options.distribute_cpus_across_numa and nodes >= _SHARED_FROM:
         position = locate(
-            plan.node_class.place(f"kubelet.cpuManagerPolicyOptions.{DISTRIBUTE_ACROSS_NUMA}")
+            plan.node_class.place(CPU_MANAGER_OPTIONS.field.format(option=DISTRIBUTE_ACROSS_NUMA))
         )
         yield diagnose("CP706", position, hardware=plan.node_class.hardware, nodes=nodes)

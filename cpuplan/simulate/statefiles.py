@@ -9,6 +9,17 @@ from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import kubelet as component
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_OPTIONS,
+    CPU_MANAGER_POLICY,
+    EVICTION_HARD,
+    FEATURE_GATES,
+    KUBE_RESERVED,
+    MEMORY_MANAGER_POLICY,
+    RESERVED_CPUS,
+    RESERVED_MEMORY,
+    SYSTEM_RESERVED,
+)
 from cpuplan.fleet.previous import Before
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.plan.setting import Setting
@@ -18,15 +29,15 @@ if TYPE_CHECKING:
 
 #: Fields that a state file depends on.
 _FIELDS = (
-    "cpuManagerPolicy",
-    "cpuManagerPolicyOptions",
-    "evictionHard",
-    "featureGates",
-    "kubeReserved",
-    "memoryManagerPolicy",
-    "reservedMemory",
-    "reservedSystemCPUs",
-    "systemReserved",
+    CPU_MANAGER_POLICY.key,
+    CPU_MANAGER_OPTIONS.head,
+    EVICTION_HARD.head,
+    FEATURE_GATES.head,
+    KUBE_RESERVED.head,
+    MEMORY_MANAGER_POLICY.key,
+    RESERVED_MEMORY.key,
+    RESERVED_CPUS.key,
+    SYSTEM_RESERVED.head,
 )
 
 Config = dict[str, Any]

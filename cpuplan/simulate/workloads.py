@@ -8,6 +8,7 @@ from cpuplan.components.koordinator import colocation
 from cpuplan.components.nri import balloons
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.settings.kubelet import MEMORY_MANAGER_POLICY, TOPOLOGY_MANAGER_POLICY
 from cpuplan.language.model.allocators import BOUND
 from cpuplan.language.model.pools import Workload
 from cpuplan.language.model.vocabulary import PARTITION
@@ -38,7 +39,7 @@ _ORDERS = 0.5
 #: The usual remedy for a pod that is refused.
 _MORE_CPUS = (
     "give `isolated` more CPUs where they are missing, request fewer, or use a less strict "
-    "topologyManagerPolicy"
+    f"{TOPOLOGY_MANAGER_POLICY.key}"
 )
 #: The name of their containers, which the intent does not contain.
 _CONTAINER = "main"
@@ -129,13 +130,14 @@ def _remedy(allocator: Allocator, refused: Refusal) -> str:
     kubelet = allocator.kubelet
     managers = []
     if kubelet.memory.policy is not None and len(kubelet.machine.memory) > MOST_NODES:
-        managers.append("memoryManagerPolicy to None")
+        managers.append(f"{MEMORY_MANAGER_POLICY.key} to None")
     policy = kubelet.cpus.policy
     if policy is not None and len(policy.topology.numa_nodes) > MOST_NODES:
-        managers.append("topologyManagerPolicy to none")
+        managers.append(f"{TOPOLOGY_MANAGER_POLICY.key} to none")
     if managers:
         return f"set {joined(managers)}"
-    return "set topologyManagerPolicy to none, or remove its option prefer-closest-numa-nodes"
+    policy_key = TOPOLOGY_MANAGER_POLICY.key
+    return f"set {policy_key} to none, or remove its option prefer-closest-numa-nodes"
 
 
 def _spread(

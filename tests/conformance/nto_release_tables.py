@@ -8,7 +8,7 @@ import yaml
 
 from cpuplan.components import mixedcpus
 from cpuplan.diagnostics import errors
-from cpuplan.platforms import versions
+from cpuplan.facts import versions
 from cpuplan.profiles import loading, model
 from cpuplan.profiles.model import PerformanceProfileSpec
 from tests.conformance.nto_release_objects import webhook_failures
@@ -108,7 +108,7 @@ def _lacking(name: str, release: str) -> list[tuple[str, ...]]:
 
 
 def _releases() -> list[str]:
-    from cpuplan.platforms import OPENSHIFT
+    from cpuplan.facts.platforms import OPENSHIFT
 
     return list(OPENSHIFT.releases)
 
@@ -117,7 +117,7 @@ def _releases() -> list[str]:
 _ANNOTATIONS: dict[str, Any] = {
     "performance.openshift.io/cpu-load-balancing-ovs-dpdk": "ovs.dpdk",
     "performance.openshift.io/dra-resource-management": "profile.dynamic_resource_allocation",
-    "performance.openshift.io/exec-cpu-affinity": "profile.exec_cpu_affinity",
+    "performance.openshift.io/exec-cpu-affinity": "profile.exec_affinity",
     "performance.openshift.io/ignore-cgroups-version": "cluster.cgroups_v1",
 }
 

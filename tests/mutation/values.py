@@ -3,7 +3,7 @@
 import re
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.plan.setting import Form
+from cpuplan.facts.settings.row import Form
 
 
 def other_cpus(cpus: CpuSet, among: CpuSet) -> CpuSet:

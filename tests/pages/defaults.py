@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from cpuplan.plan.defaults import DEFAULTS, Default
-from cpuplan.platforms import PLATFORMS, Platform
+from cpuplan.facts.platforms import PLATFORMS, Platform
+from cpuplan.facts.settings.row import Default
+from cpuplan.facts.settings.table import DEFAULTS, shown
 from cpuplan.render.explain.reasons import off_switch, on_switch
 
 _HEAD = """# Defaults
@@ -74,6 +75,7 @@ def _tables(platform: Platform) -> Iterator[str]:
 def _rows(rows: Sequence[Default], switches: Iterable[str]) -> Iterator[str]:
     yield "|---|---|---|---|"
     for row, switch in zip(rows, switches, strict=True):
-        settings = "<br>".join(f"`{setting}`" for setting in row.shown)
+        cells = (setting.replace("|", "\\|") for setting in shown(row))
+        settings = "<br>".join(f"`{cell}`" for cell in cells)
         yield f"| `{row.name}` | {settings} | {row.reason} | {switch} |"
     yield ""

@@ -8,12 +8,15 @@ from cpuplan.backends.openshift.merged import Pool, Source
 from cpuplan.base.text import joined
 from cpuplan.components import chosen, cmdline
 from cpuplan.components.host import rps
+from cpuplan.components.isolation import switch
 from cpuplan.components.openshift import machineconfig, ovsdpdk, pinning, pool, tuned
 from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import WORKER
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RECONCILE_PERIOD, SYSTEM_RESERVED
+from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan
 from cpuplan.upstream.crio.traps import is_left_over
 from cpuplan.upstream.mco.common import RenderError
@@ -62,7 +65,7 @@ def _of_others(pool: Pool, own: Sequence[Source]) -> Iterator[Inherited]:
         yield from _contradicting_arguments(source, arguments)
         kernel_type = source.config.kernel_type
         if kernel_type not in ("", DEFAULT_KERNEL, *kernel_types):
-            yield _inherited(source, f"kernelType {kernel_type}", "kernelType")
+            yield _inherited(source, f"{KERNEL_TYPE.key} {kernel_type}", KERNEL_TYPE.key)
         for field, name, entry in source.entries():
             if last[name] is source and _differs(source, entry, written.get(name)):
                 yield _inherited(source, name, field)
@@ -172,8 +175,8 @@ def _profile(plan: ConfiguredPlan) -> str:
 
 #: What a foreign pool has to say so that it does not select the MachineConfig of workers.
 _LEAVE_OUT = (
-    "add {key: cpuplan.io/pool, operator: NotIn, values: [worker]} to machineConfigSelector of the "
-    "pool, if its nodes are not the same hardware"
+    "add {key: cpuplan.io/pool, operator: NotIn, values: [worker]} to "
+    f"{POOL_SELECTOR.key} of the pool, if its nodes are not the same hardware"
 )
 
 
@@ -207,7 +210,7 @@ def _field(node_class: NodeClass, locate: Locate, field: str) -> Position | None
 def _check_machine_config(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP255: labels that the pool of the class does not select, or one of every cluster does."""
     node_class, labels = plan.node_class, _labels(plan, machineconfig.NAME)
-    selector = merged.pool_object(plan)["spec"]["machineConfigSelector"]
+    selector = merged.pool_object(plan)["spec"][POOL_SELECTOR.key]
     selecting = set(pool.BUILT_IN) & {labels.get(machineconfig.ROLE)} - {_name(plan)}
     problems = [f"pool {name} selects" for name in selecting]
     if not read_selector(selector).matches(labels):
@@ -281,7 +284,7 @@ def _check_foreign_pools(
         place = locate(node_class.cluster_place(f"machineConfigPools.{index}.name"))
         problems = []
         if foreign.machine_config_selector.selects(labels):
-            hint = _LEAVE_OUT if is_marked else "change machineConfigSelector of the pool"
+            hint = _LEAVE_OUT if is_marked else f"change {POOL_SELECTOR.key} of the pool"
             problems.append(("also selects the MachineConfig", hint))
         if wanted <= foreign.labels.items():
             problems.append(("also gets the KubeletConfig", "change the labels of the pool"))
@@ -297,6 +300,10 @@ def _check_foreign_pools(
             )
 
 
+#: Switches of `isolation` that every profile has on.
+_SWITCHES = ("managedIrq", "nohzFull", "rcuNocbs")
+
+
 def check_profile(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP548: fields of the intent that no profile has."""
     if not plan.node_class.target.is_profile:
@@ -309,13 +316,11 @@ def check_profile(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     rows = (
         *_steering(plan),
         ("isolation.interrupts", spec.isolation.interrupts or "reserved", "reserved"),
-        ("isolation.managedIrq", spec.isolation.managed_irq, True),
-        ("isolation.nohzFull", spec.isolation.nohz_full, True),
-        ("isolation.rcuNocbs", spec.isolation.rcu_nocbs, True),
-        ("kubelet.cpuManagerPolicy", spec.kubelet.cpu_manager_policy, "static"),
-        ("kubelet.cpuManagerReconcilePeriod", chosen.reconcile_period(plan), "5s"),
+        *((f"isolation.{key}", switch(spec.isolation, key), True) for key in _SWITCHES),
+        (CPU_MANAGER_POLICY.field, spec.kubelet.cpu_manager_policy, "static"),
+        (RECONCILE_PERIOD.field, chosen.reconcile_period(plan), "5s"),
         ("runtime.handler", spec.runtime.handler, "high-performance"),
-        ("runtime.containersLimit", spec.runtime.containers_limit, 256),
+        ("runtime.containersLimit", chosen.sharing_limit(plan), 256),
         ("pools.isolcpus", str(plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)), ""),
     )
     for field, value, only in (*rows, *_of_partitions(plan), *_profile_labels(plan)):
@@ -363,7 +368,7 @@ _PINNING = pinning.CRIO_PATH.rpartition("/")[2]
 
 def check_runtime_files(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP588: files that CRI-O reads after cpuplan's, or although they are no configuration."""
-    selector = read_selector(merged.pool_object(plan)["spec"]["machineConfigSelector"])
+    selector = read_selector(merged.pool_object(plan)["spec"][POOL_SELECTOR.key])
     node_class = plan.node_class
     for number, config in enumerate(node_class.cluster_facts.machine_configs):
         if not selector.matches(config.labels):
@@ -391,7 +396,7 @@ def _problem(name: str) -> str:
 #: Of what a pool inherits, so much is shown.
 _SHOWN = 3
 _SIZING_HINT = (
-    "set kubelet.systemReserved in the intent: the memory of the workers counts otherwise"
+    f"set kubelet.{SYSTEM_RESERVED.head} in the intent: the memory of the workers counts otherwise"
 )
 _NAME_HINT = (
     "give the pool a name that comes after `worker-generated`, such as `x-workers`, or target 4.15"

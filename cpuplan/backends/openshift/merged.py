@@ -12,10 +12,12 @@ from cpuplan.components import kubelet
 from cpuplan.components.derived import RENDERED
 from cpuplan.components.openshift import pinning, pool
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
+from cpuplan.facts import versions
+from cpuplan.facts.settings.kubelet import SYSTEM_RESERVED
+from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
 from cpuplan.language.model.base import Model
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Value
-from cpuplan.platforms import versions
 from cpuplan.upstream.mco.common import RenderError
 from cpuplan.upstream.mco.controller_helpers import Generated
 from cpuplan.upstream.mco.kubelet_config_controller import KUBELET_CONF, NODE_SIZING
@@ -141,7 +143,7 @@ def pool_object(plan: ConfiguredPlan) -> dict[str, Any]:
         made = kept_objects(plan, "MachineConfigPool")
         return made[0] if made else objects.machine_config_pool(plan)
     selector = {"matchLabels": {ROLE: name}}
-    return {"metadata": {"name": name}, "spec": {"machineConfigSelector": selector}}
+    return {"metadata": {"name": name}, "spec": {POOL_SELECTOR.key: selector}}
 
 
 def _sources(plans: Sequence[ConfiguredPlan]) -> Iterator[Source]:
@@ -176,7 +178,7 @@ def _foreign_sources(plans: Sequence[ConfiguredPlan]) -> Iterator[Source]:
 def _kubelet_object(pool_name: str, fields: Collection[str] = ()) -> dict[str, Any]:
     """What the machine config operator writes of a KubeletConfig with these fields."""
     paths = [KUBELET_CONF]
-    if any(field.startswith("systemReserved.") for field in fields):
+    if any(field.startswith(f"{SYSTEM_RESERVED.head}.") for field in fields):
         paths.append(NODE_SIZING)
     name = f"99-{pool_name}-generated-kubelet"
     return Generated(name, pool_name, {}).as_object() | {"spec": _kubelet_spec(tuple(paths))}
@@ -219,7 +221,7 @@ def foreign_object(foreign: Model) -> dict[str, Any]:
         "spec": {
             "config": config,
             "kernelArguments": list(facts.kernel_arguments),
-            "kernelType": facts.kernel_type,
+            KERNEL_TYPE.key: facts.kernel_type,
             "extensions": list(facts.extensions),
         },
     }
@@ -235,7 +237,7 @@ def expected(pool: Pool) -> dict[str, Any]:
         "pool": pool.plan.node_class.target.pool,
         "machineConfigs": list(pool.rendered.order),
         "kernelArguments": list(pool.rendered.kernel_arguments),
-        "kernelType": pool.rendered.kernel_type,
+        KERNEL_TYPE.key: pool.rendered.kernel_type,
         "files": dict(sorted(made_by["files"].items())),
         "units": dict(sorted(made_by["units"].items())),
     }
@@ -286,7 +288,7 @@ def rendered_fact(pool: Pool) -> Value:
         "pool": pool.plan.node_class.target.pool or "",
         "machineConfigs": tuple(source.config.name for source in own),
         "kernelArguments": pool.rendered.kernel_arguments,
-        "kernelType": pool.rendered.kernel_type,
+        KERNEL_TYPE.key: pool.rendered.kernel_type,
         "files": {
             file["path"]: int(file["mode"]) for file in files if _is_of(last[file["path"]], own)
         },

@@ -22,6 +22,7 @@ from cpuplan.components.openshift import (
 )
 from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE
 from cpuplan.components.units import BIN, UNIT_FOLDER
+from cpuplan.facts.settings.openshift import KERNEL_TYPE
 from cpuplan.fleet import cluster_facts
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.kubelet.config import codec
@@ -307,7 +308,7 @@ def _machine_configs(plan: ConfiguredPlan) -> tuple[dict[str, Any], dict[str, An
     second = {"ignition": config["ignition"]}
     name = f"50-nto-{plan.node_class.target.pool}"
     return (
-        {**made, "spec": {"config": first, "kernelType": spec["kernelType"]}},
+        {**made, "spec": {"config": first, KERNEL_TYPE.key: spec[KERNEL_TYPE.key]}},
         {
             **made,
             "metadata": {**made["metadata"], "name": name},

@@ -5,10 +5,10 @@ from typing import Any
 
 from cpuplan.backends.verify import objects
 from cpuplan.components import admission, mixedcpus
+from cpuplan.facts import versions
 from cpuplan.fleet.class_names import AGENT
 from cpuplan.language.model.rollout import Verify
 from cpuplan.plan import NodePlan
-from cpuplan.platforms import versions
 
 RBAC = "rbac.authorization.k8s.io"
 SCC = "cpuplan-agent"

@@ -7,9 +7,9 @@ from cpuplan.backends.verify import access, daemonset, job, objects
 from cpuplan.components import admission
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.facts import versions
 from cpuplan.language.model.rollout import Verify
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.platforms import versions
 
 #: Namespaces of the cluster itself.
 _OF_THE_CLUSTER = re.compile(r"default|(kube|openshift)(-.*)?")

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from cpuplan.backends.verify import access, objects
 from cpuplan.components import admission
 from cpuplan.components.host import interrupts
+from cpuplan.facts import versions
 from cpuplan.language.model.rollout import Verify
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.platforms import versions
 
 HOST, STATE = "/host", "/state"
 #: Folders of every node.

@@ -17,9 +17,9 @@ from cpuplan.change.impact.changes import (
     SettingChange,
     file_changes,
 )
-from cpuplan.change.impact.impact import Impact, Step, worst
 from cpuplan.change.impact.rules import inputs
 from cpuplan.change.impact.snapshot import Pair, Snapshot, is_object
+from cpuplan.facts.settings.costs import Impact, Step, worst
 from cpuplan.fleet.previous import CLASSES, Key
 from cpuplan.pipeline import Project
 from cpuplan.plan import ConfiguredPlan, NodePlan, Plan

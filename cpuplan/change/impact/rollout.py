@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.base.text import counted
 from cpuplan.change.impact.comparison import Change, Comparison
-from cpuplan.change.impact.impact import Impact
 from cpuplan.change.impact.snapshot import Pair, Snapshot
 from cpuplan.components import derived
 from cpuplan.components.dra import driver
 from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.facts.settings.costs import Impact
 from cpuplan.fleet.previous import Key
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.plan.expected.state import Expected

@@ -9,6 +9,7 @@ from cpuplan import pipeline
 from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.base.topology import Topology
 from cpuplan.components import cmdline, hugepages
+from cpuplan.facts.settings.kernel import DEFAULT_HUGEPAGESZ
 from cpuplan.fleet import groups
 from cpuplan.fleet.lock import Starts
 from cpuplan.importers.base import Node
@@ -114,7 +115,7 @@ def huge_pages(line: str) -> dict[int, int]:
             )
             size = 0
     default = [
-        to_bytes(value) // 1024 for name, value in values(line) if name == "default_hugepagesz"
+        to_bytes(value) // 1024 for name, value in values(line) if name == DEFAULT_HUGEPAGESZ.key
     ]
     if default and 0 in pages:
         pages[default[-1]] = pages.get(default[-1], 0) + pages.pop(0)

@@ -17,6 +17,8 @@ from cpuplan.components.openshift import pool as pools
 from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.diagnostics import Reason
 from cpuplan.diagnostics.source import Field
+from cpuplan.facts.settings.kubelet import SYSTEM_RESERVED
+from cpuplan.facts.settings.openshift import KERNEL_TYPE
 from cpuplan.language.read.pods import value_of
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.simulate.files.objects import Object
@@ -28,9 +30,9 @@ _CONFIG: Field = ("spec", "config")
 _NOTHING = "nothing"
 #: What the operator moves from the kubelet's file to another one, and the variables there.
 _MOVED = {
-    "systemReserved.memory": "SYSTEM_RESERVED_MEMORY",
-    "systemReserved.cpu": "SYSTEM_RESERVED_CPU",
-    "systemReserved.ephemeral-storage": "SYSTEM_RESERVED_ES",
+    f"{SYSTEM_RESERVED.head}.memory": "SYSTEM_RESERVED_MEMORY",
+    f"{SYSTEM_RESERVED.head}.cpu": "SYSTEM_RESERVED_CPU",
+    f"{SYSTEM_RESERVED.head}.ephemeral-storage": "SYSTEM_RESERVED_ES",
 }
 
 
@@ -92,10 +94,12 @@ class _Parts:
         yield from contents(dict(self.config)).items()
 
     def _kernel_type(self) -> Answer:
-        wanted = str(self.expected["kernelType"])
-        known = value_of(self.found.data, ("spec", "kernelType")) or "default"
+        wanted = str(self.expected[KERNEL_TYPE.key])
+        known = value_of(self.found.data, ("spec", KERNEL_TYPE.key)) or "default"
         because = self.subject.because(machineconfig.NAME, machineconfig.KERNEL_TYPE)
-        return self._compare("kernelType", ("spec", "kernelType"), str(known), wanted, because)
+        return self._compare(
+            KERNEL_TYPE.key, ("spec", KERNEL_TYPE.key), str(known), wanted, because
+        )
 
     def _arguments(self) -> Iterator[Answer]:
         listed = value_of(self.found.data, ("spec", "kernelArguments"))

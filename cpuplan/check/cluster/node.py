@@ -8,6 +8,7 @@ from cpuplan.components.openshift import mixedcpus
 from cpuplan.components.published import nrt
 from cpuplan.components.published.amounts import ALLOCATABLE, AMOUNTS, CAPACITY, KEPT, SHARED_CPUS
 from cpuplan.diagnostics import Reason
+from cpuplan.facts.settings.kubelet import RESERVED_CPUS, SYSTEM_RESERVED
 from cpuplan.language.read.pods import value_of
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.simulate.files.objects import Object
@@ -79,11 +80,11 @@ def _amount(text: str | None) -> Quantity | None:
 def _because(subject: Subject, resource: str, column: str) -> tuple[Reason, ...]:
     """The statement from which an amount follows."""
     if resource == CPU and column == ALLOCATABLE:
-        return subject.because(kubelet.NAME, kubelet.RESERVED_CPUS)
+        return subject.because(kubelet.NAME, RESERVED_CPUS.key)
     if resource == CPU:
         return subject.expected.pool("offlined").because
     if resource == MEMORY:
-        return subject.because(kubelet.NAME, "systemReserved.memory")
+        return subject.because(kubelet.NAME, f"{SYSTEM_RESERVED.head}.memory")
     if resource == SHARED_CPUS:
         return subject.because(mixedcpus.NAME)
     if resource.startswith(HUGEPAGES):

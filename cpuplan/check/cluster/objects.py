@@ -22,6 +22,8 @@ from cpuplan.base.served import (
 from cpuplan.check.subject import Statements, name, origin
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.diagnostics.source import Field, Locate, Position
+from cpuplan.facts.settings.objects import NRT_POLICIES
+from cpuplan.facts.settings.openshift import KERNEL_TYPE
 from cpuplan.language.read.pods import value_of
 from cpuplan.plan.expected.evidence import Answer, Heals, Verdict
 from cpuplan.plan.expected.state import Expected
@@ -97,7 +99,7 @@ _SHAPES: Mapping[str, Mapping[str, Shape]] = {
     "Node": {"status": {"capacity": Entries(AMOUNT), "allocatable": Entries(AMOUNT)}},
     "Pod": {"spec": {"nodeName": TEXT}, "status": {"phase": TEXT}},
     "MachineConfig": {
-        "spec": {"config": _IGNITION, "kernelArguments": Items(TEXT), "kernelType": TEXT}
+        "spec": {"config": _IGNITION, "kernelArguments": Items(TEXT), KERNEL_TYPE.key: TEXT}
     },
     "MachineConfigPool": {
         "spec": {"paused": FLAG, "configuration": _CONFIGURATION},
@@ -114,7 +116,7 @@ _SHAPES: Mapping[str, Mapping[str, Shape]] = {
     "NodeResourceTopology": {
         "zones": Items({"name": TEXT}),
         "attributes": Items({"name": TEXT}),
-        "topologyPolicies": Items(TEXT),
+        NRT_POLICIES.key: Items(TEXT),
     },
     "ResourceSlice": {
         "spec": {

@@ -16,10 +16,12 @@ from cpuplan.check.subject import Subject
 from cpuplan.components import derived, kernel
 from cpuplan.components.cmdline import lists
 from cpuplan.components.derived import ISOLATED
-from cpuplan.components.host import interrupts, rps, sysctl, tuned
+from cpuplan.components.host import interrupts, rps, tuned
+from cpuplan.facts.settings.host import shown_in
+from cpuplan.facts.settings.row import Form
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.expected.state import Expected
-from cpuplan.plan.setting import Form, Setting, cpu_sets
+from cpuplan.plan.setting import Setting, cpu_sets
 
 _BY_UNIT = "run `systemctl start {unit}` and look at its log"
 _BY_TUNED = (
@@ -297,7 +299,7 @@ def steering(subject: Subject) -> Iterator[Answer]:
 
 
 def _default_mask(subject: Subject, setting: Setting) -> Answer:
-    path = sysctl.shown_in(setting.key)
+    path = shown_in(setting.key)
     text = subject.root.read(path)
     if text is None and not subject.root.is_file(_BESIDE):
         return subject.unverifiable(setting, path, "there is no such file here")

@@ -11,8 +11,10 @@ from cpuplan.check.kernel.tunables import kernel_release, read_value
 from cpuplan.check.subject import Subject, shown
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.derived import CALLBACKS
+from cpuplan.facts.settings.kernel import CPU_AFFINITY, DEFAULT_HUGEPAGESZ, NOHZ_FULL, RCU_NOCBS
+from cpuplan.facts.settings.row import Form
 from cpuplan.plan.expected.evidence import Answer, Heals
-from cpuplan.plan.setting import Evidence, Form, Setting
+from cpuplan.plan.setting import Evidence, Setting
 
 _UNITS = "sys/class/iommu"
 _GROUPS = "sys/kernel/iommu_groups"
@@ -56,13 +58,13 @@ def _direct(subject: Subject, setting: Setting) -> Observed:
 
 
 _SYSTEM = "sys/devices/system/cpu"
-_ISOLATED, _NOHZ_FULL = f"{_SYSTEM}/isolated", f"{_SYSTEM}/nohz_full"
+_ISOLATED, _NOHZ_FULL = f"{_SYSTEM}/isolated", f"{_SYSTEM}/{NOHZ_FULL.key}"
 #: A file that every kernel has beside another: without it, a copy lacks its folder.
 _BESIDE = {_NOHZ_FULL: f"{_SYSTEM}/isolated", _ISOLATED: f"{_SYSTEM}/online"}
 #: Parameters of modules; a copy may have one alone, and not the others.
 _MODULES, _FEW = "sys/module/", 4
 #: Other steps say what these do: huge pages, and the affinity of services.
-_ELSEWHERE = ("hugepagesz", "default_hugepagesz", "systemd.cpu_affinity")
+_ELSEWHERE = ("hugepagesz", DEFAULT_HUGEPAGESZ.key, CPU_AFFINITY.key)
 _NO_VALUE = {
     Form.CPUS: "it holds no list of CPUs",
     Form.MASK: "it holds no mask of CPUs",
@@ -243,7 +245,7 @@ def _unplanned_lists(subject: Subject) -> Iterator[Answer]:
     """
     planned = subject.expected.settings.values(kernel.NAME)
     given = arguments.running_arguments(subject) or {}
-    for path, key in ((_ISOLATED, "isolcpus"), (_NOHZ_FULL, "nohz_full")):
+    for path, key in ((_ISOLATED, "isolcpus"), (_NOHZ_FULL, NOHZ_FULL.key)):
         of_others = key in given and key not in planned
         if of_others or _shows(subject, path):
             continue
@@ -292,7 +294,7 @@ def _iommu(subject: Subject, setting: Setting) -> Iterator[Answer]:
 
 
 _OWN: dict[str, Step] = {
-    "rcu_nocbs": _callbacks,
+    RCU_NOCBS.key: _callbacks,
     "intel_iommu": _iommu,
     "amd_iommu": _iommu,
     "iommu": _iommu,

@@ -13,6 +13,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.components import kernel, units
 from cpuplan.components.derived import ANYWHERE, HUGE_PAGES
 from cpuplan.components.hugepages import to_kib
+from cpuplan.facts.settings.kernel import DEFAULT_HUGEPAGESZ
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting
 
@@ -301,7 +302,7 @@ def _spare(planned: dict[int, Sizes], anywhere: dict[int, int], kib: int) -> int
 def _default(subject: Subject) -> Iterator[Answer]:
     """The size that a program gets when it asks for none."""
     planned = {setting.key: setting for setting in subject.expected.settings.of(kernel.NAME)}
-    setting = planned.get("default_hugepagesz")
+    setting = planned.get(DEFAULT_HUGEPAGESZ.key)
     if setting is None or not arguments.as_planned(subject, setting):
         return
     about, wanted = f"effect of {setting.key}", to_kib(str(setting.value))

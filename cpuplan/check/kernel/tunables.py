@@ -16,10 +16,13 @@ from cpuplan.components import kernel
 from cpuplan.components.derived import ISOLATED, ONLINE, UNBOUND
 from cpuplan.components.host import rps, sysctl, tuned, workqueue
 from cpuplan.diagnostics.source import Position
+from cpuplan.facts.settings.host import SYSCTLS_BELOW, shown_in
+from cpuplan.facts.settings.kernel import NOHZ_FULL
+from cpuplan.facts.settings.row import Form
 from cpuplan.plan.expected.evidence import Answer, Heals
-from cpuplan.plan.setting import Evidence, Form, Setting, Value
+from cpuplan.plan.setting import Evidence, Setting, Value
 
-#: `(null)`: what `nohz_full` has where no CPU is.
+#: `(null)`: what a list of sysfs has where no CPU is.
 _NO_CPUS = ("", "(null)")
 _BRACKETS = re.compile(r"\[([^]]+)\]")
 #: A boot argument that was not given has no effect, which is no second finding
@@ -49,7 +52,7 @@ def _shown(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
     if found == evidence.value:
         return subject.held(setting, path)
     observed, expected = shown(found) or "empty", shown(evidence.value) or "empty"
-    code = "CP8200" if path.startswith(sysctl.SHOWN_BELOW) else "CP8201"
+    code = "CP8200" if path.startswith(SYSCTLS_BELOW) else "CP8201"
     return subject.differs(
         setting, code, path, observed=observed, expected=expected, key=setting.key
     )
@@ -134,13 +137,13 @@ class Line(NamedTuple):
 def sysctls(subject: Subject) -> Iterator[Answer]:
     """Values in force, which a later file or another program may have changed."""
     for setting in subject.expected.settings.of(sysctl.NAME):
-        yield _in_force(subject, setting, sysctl.shown_in(setting.key))
+        yield _in_force(subject, setting, shown_in(setting.key))
     yield from _files(subject)
 
 
 def sysctl_paths(subject: Subject) -> set[str]:
     """The files that settings of the plan write after the boot."""
-    given = {sysctl.shown_in(each.key) for each in subject.expected.settings.of(sysctl.NAME)}
+    given = {shown_in(each.key) for each in subject.expected.settings.of(sysctl.NAME)}
     for setting in subject.expected.settings.of(tuned.NAME):
         given.update(each.path for each in (setting.effect.evidence if setting.effect else ()))
     return given
@@ -249,7 +252,7 @@ def workqueue_masks(subject: Subject) -> Iterator[Answer]:
         yield _mask_answer(subject, setting, path, wanted)
     if not planned and subject.expected.cpus(ISOLATED):
         answer = _mask_answer(subject, _FACT, _MASK, subject.expected.cpus(UNBOUND))
-        reason = arguments.unbooted(subject, "nohz_full", "isolcpus") if answer.finding else ""
+        reason = arguments.unbooted(subject, NOHZ_FULL.key, "isolcpus") if answer.finding else ""
         yield subject.unverifiable(_FACT, CMDLINE, reason) if reason else answer
     yield from _single(subject)
 

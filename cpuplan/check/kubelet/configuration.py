@@ -12,9 +12,14 @@ from cpuplan.check.subject import LINK_TO_NOTHING, Subject, line_of, scrubbed, s
 from cpuplan.components import derived, kubelet, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_OPTIONS,
+    RESERVED_CPUS,
+    TOPOLOGY_MANAGER_OPTIONS,
+)
+from cpuplan.facts.versions import Version
 from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting, from_plain
-from cpuplan.platforms.versions import Version
 from cpuplan.simulate.files import kubelet_configuration
 from cpuplan.simulate.files.kubelet_configuration import NO_FILE, Command, File, Finding
 from cpuplan.upstream.kubelet import server
@@ -165,7 +170,7 @@ def _diagnostic(
     return diagnose("CP821", place, path=path, problem=problem)
 
 
-_CPUS = "reservedSystemCPUs"
+_CPUS = RESERVED_CPUS.key
 #: Of thresholds of eviction.
 _PERCENTAGE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,9})?%")
 
@@ -231,7 +236,7 @@ def entry_at(config: Mapping[str, Any], path: Iterable[str]) -> Any:
 
 _PERIOD = "cpuCFSQuotaPeriod"
 #: Fields whose entries all come from the plan: another one changes what pods get.
-_WHOLE = ("cpuManagerPolicyOptions", "topologyManagerPolicyOptions")
+_WHOLE = (CPU_MANAGER_OPTIONS.head, TOPOLOGY_MANAGER_OPTIONS.head)
 _FACT = "kubelet configuration"
 _STOPPED = "the kubelet does not start with its files"
 

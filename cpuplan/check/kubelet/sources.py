@@ -14,6 +14,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.components.host import kubelet_unit
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
+from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting
 from cpuplan.simulate.files.kubelet_configuration import is_kubelet_configuration
@@ -128,7 +129,7 @@ def _embedded(subject: Subject) -> Command | None:
     given = rancher_arguments(subject)
     if not given:
         return None
-    folder = f"--config-dir={subject.expected.platform.kubelet_folder}"
+    folder = f"{CONFIG_DIR.key}={subject.expected.platform.kubelet_folder}"
     words, paths = (folder, *(flag for flag, _ in given)), (path for _, path in given)
     return Command(words, given[-1][1], files=tuple(dict.fromkeys(paths)))
 

@@ -14,8 +14,9 @@ from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.components import derived, kubelet
 from cpuplan.diagnostics import Severity, diagnose
+from cpuplan.facts.settings.kubelet import FEATURE_GATES, MEMORY_MANAGER_POLICY
+from cpuplan.facts.versions import Version
 from cpuplan.plan.expected.evidence import Answer, Heals
-from cpuplan.platforms.versions import Version
 from cpuplan.upstream.kubelet.config.codec import encode, merge
 from cpuplan.upstream.kubelet.cpumanager import state as cpu_state
 from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
@@ -119,12 +120,12 @@ def starter(subject: Subject) -> Starter:
     version = release(subject)
     config = in_force(subject).config
     # Without the memory of the machine nothing can be said of the memory manager.
-    unknown = {} if has_memory else {"memoryManagerPolicy": "None"}
+    unknown = {} if has_memory else {MEMORY_MANAGER_POLICY.key: "None"}
     configs: dict[str, Mapping[str, Any] | Configuration] = {
         PLANNED: {**_planned(subject, config or {}, version), **unknown}
     }
     if config is not None:
-        gates = Gates(config.get("featureGates") or {}, version)
+        gates = Gates(config.get(FEATURE_GATES.head) or {}, version)
         configs[IN_FORCE] = Configuration({**config, **unknown}, gates)
     return Starter(configs, found, version, fork, has_memory)
 

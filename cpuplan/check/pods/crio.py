@@ -7,20 +7,19 @@ from cpuplan.base.cpuset import CpuSet, cpus_text, union
 from cpuplan.check.pods.view import View, cpuset, view
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads.tasks import threads
-from cpuplan.components import crio
+from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, SHARED_CPUSET
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting
 
-_INFRA, _SHARED = "infra_ctr_cpuset", "shared_cpuset"
 _MONITOR = "conmon"
 
 
 def infrastructure(subject: Subject) -> Iterator[Answer]:
     """CP864: sandboxes of pods, and the monitors of containers, stay on CPUs of their own."""
-    setting = _setting(subject, _INFRA)
+    setting = subject.expected.settings.find(INFRA_CTR_CPUSET)
     if setting is None:
         return
-    seen, wanted = view(subject), cpuset(subject, crio.NAME, _INFRA)
+    seen, wanted = view(subject), cpuset(subject, INFRA_CTR_CPUSET)
     places = [*_sandboxes(seen), *_monitors(subject)]
     if not places:
         yield subject.unverifiable(setting, "proc", "no sandbox and no conmon runs here")
@@ -63,7 +62,8 @@ def _monitors(subject: Subject) -> Iterator[_Place]:
 def mixed(subject: Subject) -> Iterator[Answer]:
     """CP864: containers were told the exclusive and the shared CPUs that they have now."""
     seen = view(subject)
-    setting, shared = _setting(subject, _SHARED), cpuset(subject, crio.NAME, _SHARED)
+    setting = subject.expected.settings.find(SHARED_CPUSET)
+    shared = cpuset(subject, SHARED_CPUSET)
     answers: list[Answer] = []
     for pair in seen.pairs:
         told = seen.mixed.get(pair.running.container.path)
@@ -91,11 +91,6 @@ def _once(answers: Iterable[Answer]) -> Iterator[Answer]:
     found = list(answers)
     findings = [answer for answer in found if answer.finding]
     yield from findings or found[:1]
-
-
-def _setting(subject: Subject, key: str) -> Setting | None:
-    settings = subject.expected.settings.of(crio.NAME)
-    return next((one for one in settings if one.key == key), None)
 
 
 def _differs(

@@ -18,15 +18,22 @@ from cpuplan.check.pods.view import View, cpuset, view
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads.tasks import cpu_list
-from cpuplan.components import crio, derived, kubelet
+from cpuplan.components import derived, kubelet
 from cpuplan.components.host import partitions as component
 from cpuplan.components.koordinator import node
-from cpuplan.components.openshift import pinning
+from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_OPTIONS,
+    CPU_MANAGER_POLICY,
+    TOPOLOGY_MANAGER_POLICY,
+    TOPOLOGY_MANAGER_SCOPE,
+)
+from cpuplan.facts.settings.openshift import PLATFORM_CPUS
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting, Value
 
 SINGLE, RESTRICTED, BY_POD = "single-numa-node", "restricted", "pod"
-_OPTIONS = "cpuManagerPolicyOptions"
+_OPTIONS = CPU_MANAGER_OPTIONS.head
 
 
 class Promise(NamedTuple):
@@ -43,9 +50,9 @@ def promise(values: Mapping[str, Value]) -> Promise:
 
     With align-by-socket more masks are preferred, and nothing is promised of NUMA nodes.
     """
-    policy = str(values.get("topologyManagerPolicy", ""))
+    policy = str(values.get(TOPOLOGY_MANAGER_POLICY.key, ""))
     is_strict = policy in (SINGLE, RESTRICTED) and not _is_on(values, "align-by-socket")
-    scope = values.get("topologyManagerScope", "")
+    scope = values.get(TOPOLOGY_MANAGER_SCOPE.key, "")
     return Promise(_is_on(values, "full-pcpus-only"), policy if is_strict else "", scope == BY_POD)
 
 
@@ -247,7 +254,7 @@ def _throttled(tree: Tree, pair: Pair) -> Throttled | None:
 EXCLUSIVE, POOLED = "containers with exclusive CPUs", "containers of the shared pool"
 QUOTAS, ALIGNMENT = "quotas of exclusive CPUs", "alignment of exclusive CPUs"
 #: Seconds within which the kubelet gives containers of the shared pool a changed set (its
-#: cpuManagerReconcilePeriod), and some more.
+#: period of reconciliation), and some more.
 _SETTLING = 15
 
 
@@ -278,7 +285,7 @@ def _unknown(seen: View) -> str:
 
 
 def _is_static(subject: Subject) -> bool:
-    return subject.expected.settings.values(kubelet.NAME).get("cpuManagerPolicy") == "static"
+    return subject.expected.settings.values(kubelet.NAME).get(CPU_MANAGER_POLICY.key) == "static"
 
 
 def _pooled(subject: Subject, seen: View, lost: Lost) -> Iterator[Answer]:
@@ -296,9 +303,9 @@ def _pooled(subject: Subject, seen: View, lost: Lost) -> Iterator[Answer]:
         if one.container.path not in own
         and one.container.pod not in seen.state.pods
         and not one.is_pause
-        and one.cpus != cpuset(subject, crio.NAME, "infra_ctr_cpuset")
+        and one.cpus != cpuset(subject, INFRA_CTR_CPUSET)
     ]
-    pinned = cpuset(subject, pinning.NAME, "management.cpuset")
+    pinned = cpuset(subject, PLATFORM_CPUS)
     found = container_cpus.pooled(seen.tree, others, seen.state.default, pinned, lost)
     yield from _answers(subject, POOLED, list(found))
 

@@ -19,7 +19,8 @@ from cpuplan.check.pods.container_cpus import (
 )
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads.tasks import cpu_list, online, threads
-from cpuplan.components import crio
+from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, SHARED_CPUSET
+from cpuplan.facts.settings.row import Row
 
 _KEY = "pods"
 
@@ -51,9 +52,7 @@ def _view(subject: Subject) -> View:
     containers = tuple(running(subject.root, tree, threads(subject)))
     told = {}
     paired: list[Pair] = []
-    planned = Planned(
-        cpuset(subject, crio.NAME, "shared_cpuset"), cpuset(subject, crio.NAME, "infra_ctr_cpuset")
-    )
+    planned = Planned(cpuset(subject, SHARED_CPUSET), cpuset(subject, INFRA_CTR_CPUSET))
     for pod, ones in by_pod(containers).items():
         entries = state.entries.get(pod, {})
         for one in ones if entries else ():
@@ -71,9 +70,9 @@ def _view(subject: Subject) -> View:
     )
 
 
-def cpuset(subject: Subject, component: str, key: str) -> CpuSet:
-    """The CPUs of a setting; empty without one."""
-    value = subject.expected.settings.values(component).get(key)
+def cpuset(subject: Subject, row: Row) -> CpuSet:
+    """The CPUs of a row's setting; empty without one."""
+    value = subject.expected.settings.value(row)
     if isinstance(value, str):
         return cpu_list(value)
     return value if isinstance(value, CpuSet) else EMPTY

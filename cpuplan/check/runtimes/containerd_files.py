@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cpuplan.check.subject import line_with
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.platforms.versions import Version, to_text
+from cpuplan.facts.versions import Version, to_text
 from cpuplan.upstream.containerd import cri, traps
 from cpuplan.upstream.containerd.config import Loaded, RefusedError, load
 from cpuplan.upstream.containerd.cri_config import unknown

@@ -13,9 +13,9 @@ from cpuplan.components import crio, derived
 from cpuplan.components.host import irqbalance
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
+from cpuplan.facts import versions
 from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting, Value
-from cpuplan.platforms import versions
 from cpuplan.upstream.crio import config, criocli
 from cpuplan.upstream.crio.config import (
     DROP_INS,

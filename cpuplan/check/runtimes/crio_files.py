@@ -8,7 +8,8 @@ from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject, line_with
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.platforms.versions import Version, to_text
+from cpuplan.facts.settings.crio import ALLOWED_ANNOTATIONS, IRQBALANCE_CONFIG_FILE
+from cpuplan.facts.versions import Version, to_text
 from cpuplan.upstream.crio import high_performance_hooks, traps
 from cpuplan.upstream.crio.config import (
     DROP_INS,
@@ -94,12 +95,12 @@ def irqbalance(root: Root, given: Files) -> Iterator[Diagnostic]:
         loaded = load(decoded(given, LATEST))
     except RefusedError:
         return  # CP847 says so
-    usual = RUNTIME["irqbalance_config_file"]
-    is_usual = loaded.runtime["irqbalance_config_file"] == usual
+    usual = RUNTIME[IRQBALANCE_CONFIG_FILE.key]
+    is_usual = loaded.runtime[IRQBALANCE_CONFIG_FILE.key] == usual
     is_read = root.is_file(usual.lstrip("/")) or not root.is_file(_DEBIAN)
     if is_usual and not is_read and _allow_irqs(loaded):
         problem = f"CRI-O bans interrupts in {usual}, and irqbalance reads /{_DEBIAN}"
-        remedy = f'write irqbalance_config_file = "/{_DEBIAN}" in [crio.runtime]'
+        remedy = f'write {IRQBALANCE_CONFIG_FILE.key} = "/{_DEBIAN}" in [crio.runtime]'
         yield diagnose("CP850", Position(root.shown(_DEBIAN), 1, 1), problem=problem, remedy=remedy)
 
 
@@ -117,7 +118,7 @@ def _allow_irqs(loaded: Loaded) -> bool:
     """Whether pods of a handler or workload may ask for CPUs without interrupts."""
     tables = (*loaded.handlers.values(), *loaded.workloads.values())
     return any(
-        high_performance_hooks.IRQ in table.get("allowed_annotations", ()) for table in tables
+        high_performance_hooks.IRQ in table.get(ALLOWED_ANNOTATIONS.last, ()) for table in tables
     )
 
 

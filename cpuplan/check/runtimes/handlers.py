@@ -9,8 +9,8 @@ from cpuplan.check.runtimes.crio import find_sources
 from cpuplan.check.subject import Subject, line_with
 from cpuplan.components import crio
 from cpuplan.diagnostics.source import Position
+from cpuplan.facts.versions import Version
 from cpuplan.plan.expected.evidence import Answer
-from cpuplan.platforms.versions import Version
 from cpuplan.upstream.containerd.config import Loaded
 from cpuplan.upstream.containerd.cri import handlers as containerd_handlers
 from cpuplan.upstream.crio.config import Machine, RefusedError, Table, load

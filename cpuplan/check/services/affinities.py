@@ -24,9 +24,11 @@ from cpuplan.check.threads.tasks import is_pod
 from cpuplan.components import derived, kernel
 from cpuplan.components.host import systemd
 from cpuplan.diagnostics.source import Position
+from cpuplan.facts.settings.host import SERVICE_AFFINITY
+from cpuplan.facts.settings.kernel import CPU_AFFINITY
 from cpuplan.plan.expected.evidence import Answer, Heals
 
-_AFFINITY, _QUOTA, _POLICY, _MASK = "CPUAffinity", "CPUQuota", "NUMAPolicy", "NUMAMask"
+_AFFINITY, _QUOTA, _POLICY, _MASK = SERVICE_AFFINITY.key, "CPUQuota", "NUMAPolicy", "NUMAMask"
 _ALLOWED, _MEMORY = "AllowedCPUs", "AllowedMemoryNodes"
 _KEYS = (_AFFINITY, _ALLOWED, _MEMORY, _QUOTA, _POLICY, _MASK)
 #: Where the plan has CPUs of these, their drop-ins are compared with it elsewhere.
@@ -56,7 +58,7 @@ _MANAGER_FOLDERS = (
     "usr/local/lib/systemd/system.conf.d",
     "usr/lib/systemd/system.conf.d",
 )
-_ARGUMENT = "systemd.cpu_affinity"
+_ARGUMENT = CPU_AFFINITY.key
 
 
 class _Found(NamedTuple):

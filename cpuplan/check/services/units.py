@@ -16,6 +16,8 @@ from cpuplan.check.subject import Subject
 from cpuplan.components.host import tuned
 from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.diagnostics.source import Position
+from cpuplan.facts.settings.host import SERVICE_AFFINITY
+from cpuplan.facts.settings.tuned import STALLD
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.expected.state import Expected
 
@@ -95,7 +97,7 @@ _CHANGING = (
     ("Timer", ("On", "Unit")),
 )
 #: Keys whose lines add up.
-_LISTS = ("Exec", "Environment", "UnsetEnvironment", "CPUAffinity", "AllowedCPUs")
+_LISTS = ("Exec", "Environment", "UnsetEnvironment", SERVICE_AFFINITY.key, "AllowedCPUs")
 _CACHE = "unit files"
 
 
@@ -221,7 +223,7 @@ def _wanted_by_tuned(
     """TuneD where there is no operator to run it, and the programs that its profile starts."""
     options = subject.expected.settings.values(tuned.NAME)
     wanted = [_TUNED] if options and not subject.expected.platform.has_pools else []
-    wanted += [_STALLD] if str(options.get(tuned.STALLD, "")).startswith("start") else []
+    wanted += [_STALLD] if str(options.get(STALLD.key, "")).startswith("start") else []
     for name in wanted:
         problem = _masked(subject, name, files, masked)
         if problem:

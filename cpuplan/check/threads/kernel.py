@@ -11,6 +11,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.check.threads import programs
 from cpuplan.check.threads.tasks import Task, Threads, cpu_list, is_pod, online, path_of, threads
 from cpuplan.components.host import partitions
+from cpuplan.facts.settings.kernel import KTHREAD_PRIO, NOHZ_FULL, RCU_NOCBS
 from cpuplan.plan.expected.evidence import Answer, Heals
 
 #: Of a NUMA node, or of an interrupt.
@@ -32,7 +33,7 @@ _SCHED_FIFO = 1
 
 
 def moved(threads: Threads) -> Iterator[Task]:
-    """The kernel threads that a boot with `nohz_full=` keeps off its CPUs."""
+    """The kernel threads that a boot without ticks keeps off its CPUs."""
     return (task for task in threads.kernel() if _is_moved(task))
 
 
@@ -75,15 +76,15 @@ KERNEL, CALLBACKS, PRIORITY = "kernel threads", "RCU callback threads", "RCU thr
 _PROC = "proc"
 _FEW = 3
 _WORKQUEUES = "sys/devices/virtual/workqueue/cpumask"
-_NOHZ_FULL = "sys/devices/system/cpu/nohz_full"
+_NOHZ_FULL = f"sys/devices/system/cpu/{NOHZ_FULL.key}"
 #: The CPUs that the root of the control groups has, without those of partitions.
 _LEFT = "sys/fs/cgroup/cpuset.cpus.effective"
 _NONE = "there are no kernel threads here"
 
 
 def movable(subject: Subject) -> Iterator[Answer]:
-    """CP837: threads of the kernel that may run on CPUs which `nohz_full=` keeps them off."""
-    planned = programs.planned_argument(subject.expected, "nohz_full")
+    """CP837: threads of the kernel that may run on CPUs that a boot argument keeps them off."""
+    planned = programs.planned_argument(subject.expected, NOHZ_FULL.key)
     if planned is None:
         return
     cpus = _kept_off(subject, programs.cpus_of_value(planned.value) & online(subject))
@@ -99,10 +100,12 @@ def movable(subject: Subject) -> Iterator[Answer]:
     in_force = subject.root.read(_NOHZ_FULL)
     if not strays:
         yield subject.held(KERNEL, _PROC)
-    elif reason := arguments.unbooted(subject, "nohz_full"):
+    elif reason := arguments.unbooted(subject, NOHZ_FULL.key):
         yield subject.unverifiable(KERNEL, CMDLINE, reason)
     elif in_force is not None and not cpus <= cpu_list(in_force):
-        yield subject.unverifiable(KERNEL, _NOHZ_FULL, "nohz_full= is not in force as planned")
+        yield subject.unverifiable(
+            KERNEL, _NOHZ_FULL, f"{NOHZ_FULL.key}= is not in force as planned"
+        )
     else:
         yield subject.differs(
             KERNEL,
@@ -120,7 +123,7 @@ def _kept_off(subject: Subject, cpus: CpuSet) -> CpuSet:
     """What remains forbidden where control groups keep CPUs for themselves.
 
     When the kernel makes a partition, it gives all its threads the CPUs that no partition has,
-    whatever `nohz_full=` says (kernel/cgroup/cpuset.c, update_tasks_cpumask of the top cpuset).
+    whatever boot arguments say (kernel/cgroup/cpuset.c, update_tasks_cpumask of the top cpuset).
     """
     left = cpu_list(subject.root.read(_LEFT) or "")
     taken = online(subject) - left if left else CpuSet()
@@ -150,30 +153,30 @@ def _named(tasks: Sequence[Task]) -> str:
 def callbacks(subject: Subject) -> Iterator[Answer]:
     """CP838: RCU callbacks that no thread takes off their CPUs, or threads of another priority."""
     found = threads(subject)
-    for key, fact in (("rcu_nocbs", CALLBACKS), ("rcutree.kthread_prio", PRIORITY)):
+    for key, fact in ((RCU_NOCBS.key, CALLBACKS), (KTHREAD_PRIO.key, PRIORITY)):
         if programs.planned_argument(subject.expected, key) and not any(found.kernel()):
             yield subject.unverifiable(fact, _PROC, found.problem or _NONE)
             return
-    planned = programs.planned_argument(subject.expected, "rcu_nocbs")
+    planned = programs.planned_argument(subject.expected, RCU_NOCBS.key)
     if planned:
         cpus = programs.cpus_of_value(planned.value) & online(subject)
         if not cpus:
             yield subject.unverifiable(CALLBACKS, _PROC, "none of these CPUs runs")
             return
         missing = without_callback_threads(found, cpus)
-        reason = arguments.unbooted(subject, "rcu_nocbs")
+        reason = arguments.unbooted(subject, RCU_NOCBS.key)
         if missing and reason:
             yield subject.unverifiable(CALLBACKS, CMDLINE, reason)
         elif missing:
             what = f"no thread runs the RCU callbacks of {cpus_text(missing)}"
-            yield _differs(subject, CALLBACKS, "rcu_nocbs", what)
+            yield _differs(subject, CALLBACKS, RCU_NOCBS.key, what)
         else:
             yield subject.held(CALLBACKS, _PROC)
     yield from _priorities(subject)
 
 
 def _priorities(subject: Subject) -> Iterator[Answer]:
-    planned = programs.planned_argument(subject.expected, "rcutree.kthread_prio")
+    planned = programs.planned_argument(subject.expected, KTHREAD_PRIO.key)
     text = str(planned.value) if planned else ""
     if not text.isdigit():
         return
@@ -181,11 +184,11 @@ def _priorities(subject: Subject) -> Iterator[Answer]:
     others = [task for task in tasks if not has_priority(task, int(text))]
     if not tasks:
         yield subject.unverifiable(PRIORITY, _PROC, "no thread of RCU shows its priority here")
-    elif others and (reason := arguments.unbooted(subject, "rcutree.kthread_prio")):
+    elif others and (reason := arguments.unbooted(subject, KTHREAD_PRIO.key)):
         yield subject.unverifiable(PRIORITY, CMDLINE, reason)
     elif others:
         what = f"{_named(others)}: real-time priority {others[0].priority} instead of {text}"
-        yield _differs(subject, PRIORITY, "rcutree.kthread_prio", what)
+        yield _differs(subject, PRIORITY, KTHREAD_PRIO.key, what)
     else:
         yield subject.held(PRIORITY, _PROC)
 

@@ -7,8 +7,10 @@ from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.base.text import at_most, counted
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads.tasks import Threads, cpu_list, is_pod, online, path_of, threads, unit_of
-from cpuplan.components import crio, kernel, units
+from cpuplan.components import kernel, units
 from cpuplan.components.host import partitions, systemd
+from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET
+from cpuplan.facts.settings.kernel import CPU_AFFINITY
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting, Value, cpu_sets
@@ -82,7 +84,7 @@ def _outside(threads: Threads, promise: Promise) -> Iterator[tuple[int, CpuSet]]
 #: (component, key) of what keeps programs off CPUs, the strongest first.
 _KEEPING = (
     (systemd.NAME, systemd.AFFINITY),
-    (kernel.NAME, "systemd.cpu_affinity"),
+    (kernel.NAME, CPU_AFFINITY.key),
     (kernel.NAME, "isolcpus"),
     (partitions.NAME, partitions.THREADS),
 )
@@ -126,7 +128,7 @@ def spared(expected: Expected) -> frozenset[str]:
     names: frozenset[str] = frozenset()
     if any("ovs" in one.key for one in expected.settings.of(units.NAME)):
         names |= _OPEN_VSWITCH
-    if "infra_ctr_cpuset" in expected.settings.values(crio.NAME):
+    if expected.settings.find(INFRA_CTR_CPUSET):
         names |= _MONITOR
     return names
 

@@ -69,8 +69,8 @@ def _explain_code(code: str) -> int:
 
 
 def _explain_rule(name: str) -> int:
+    from cpuplan.facts.settings.table import DEFAULTS
     from cpuplan.language.model.vocabulary import EXPERT_RULES, FIXED_RULES, GOALS
-    from cpuplan.plan.defaults import DEFAULTS
 
     defaults_by_name = dict.fromkeys(row.name for row in DEFAULTS)
     known = (*EXPERT_RULES, *FIXED_RULES, *GOALS, *defaults_by_name)
@@ -168,27 +168,22 @@ def _named(
 
 
 def _is_meant(what: str, key: str) -> bool:
-    """A setting, or a mapping that it is in: `systemReserved` has `systemReserved.memory`."""
+    """A setting, or a mapping that it is in: `field` has `field.key`."""
     return key == what or key.startswith(f"{what}.")
 
 
 def _not_set(plan: "ConfiguredPlan", what: str) -> str:
     """How to have a setting that is a default elsewhere; empty for what is none."""
-    from cpuplan.plan.defaults import DEFAULTS
+    from cpuplan.facts.settings.table import ROWS
     from cpuplan.render.explain.reasons import on_switch
 
     platform = plan.node_class.platform
-    for row in DEFAULTS:
-        keys = (
-            key.removesuffix(".*")
-            for setting in row.settings
-            for key in (setting, setting.partition(" ")[2])
-        )
-        if what in keys and row.is_off_but_possible(platform):
-            name = platform.name
-            return (
-                f"it is not set, because it is not a default of {name}; to set it: {on_switch(row)}"
-            )
+    named = (row for row in ROWS if row.is_named(what))
+    defaults = (default for row in named for default in row.defaults)
+    for default in defaults:
+        if default.is_off_but_possible(platform):
+            problem = f"it is not set, because it is not a default of {platform.name}"
+            return f"{problem}; to set it: {on_switch(default)}"
     return ""
 
 
@@ -223,6 +218,7 @@ def _contains(setting: "Setting", cpus: "CpuSet") -> bool:
 def _setting(
     plan: "ConfiguredPlan", node: str, setting: "Setting", locate: "Locate", *, only_why: bool
 ) -> str:
+    from cpuplan.change.impact.rules.applied import rule_on
     from cpuplan.plan.setting import cpu_sets
     from cpuplan.render.explain.reasons import explain_setting
     from cpuplan.solve import alternatives
@@ -230,4 +226,4 @@ def _setting(
     sets = list(cpu_sets(setting.value))
     names = alternatives.sets_with(plan, sets[0]) if len(sets) == 1 else ()
     others = [alternatives.other_cpus(plan, names)] if names and not only_why else []
-    return explain_setting(setting, node, locate, names, others)
+    return explain_setting(setting, node, locate, names, others, rule_on(plan, setting))

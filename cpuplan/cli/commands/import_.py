@@ -90,8 +90,8 @@ def _tell_of_memory(profile: "Document") -> None:
 
 
 def _check_release(release: str) -> None:
-    from cpuplan import platforms
     from cpuplan.components.checks import releases
+    from cpuplan.facts import platforms
 
     if release and release not in platforms.OPENSHIFT.releases:
         raise CpuplanError([releases.unknown(platforms.OPENSHIFT, release)])
@@ -107,7 +107,7 @@ def _release() -> str:
         )
         return names[0]
     if sys.stdin.isatty():
-        from cpuplan import platforms
+        from cpuplan.facts import platforms
 
         answer: str = click.prompt(
             "Release of OpenShift", type=click.Choice(list(platforms.OPENSHIFT.releases)), err=True
@@ -125,7 +125,7 @@ def _release() -> str:
 
 def _releases() -> Iterator[str]:
     """Of the targets in the project's intents; what is wrong with these is not said here."""
-    from cpuplan import platforms
+    from cpuplan.facts import platforms
     from cpuplan.language.read import files
     from cpuplan.profiles import loading
 

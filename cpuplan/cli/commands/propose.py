@@ -145,8 +145,8 @@ def request_of(**options: Any) -> asked.Request:
             f"--release is {wanted.release!r}, which is not a valid release; use one such as 4.20"
         )
     if wanted.release:
-        from cpuplan import platforms
         from cpuplan.components.checks import releases
+        from cpuplan.facts import platforms
 
         if wanted.release not in platforms.OPENSHIFT.releases:
             raise CpuplanError([releases.unknown(platforms.OPENSHIFT, wanted.release)])

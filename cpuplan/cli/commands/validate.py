@@ -19,6 +19,7 @@ from cpuplan.cli.output import (
     work_options,
 )
 from cpuplan.cli.workers import making, uses_cache
+from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.language.read import files as inputs
 from cpuplan.write import record
 
@@ -46,10 +47,10 @@ if TYPE_CHECKING:
     "targets if they have only one, otherwise the newest]",
 )
 @click.option(
-    "--config-dir",
+    CONFIG_DIR.key,
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The kubelet's --config-dir: its drop-ins (*.conf) are merged over the "
+    help=f"The kubelet's {CONFIG_DIR.key}: its drop-ins (*.conf) are merged over the "
     "KubeletConfiguration in FILES, and the result is checked.",
 )
 @click.option(

@@ -15,8 +15,8 @@ from cpuplan.components.admission.cel import (
     RESOURCE,
     SETS_VARIABLE,
 )
-from cpuplan.platforms import versions
-from cpuplan.platforms.versions import Version
+from cpuplan.facts import versions
+from cpuplan.facts.versions import Version
 
 
 class Rule(NamedTuple):

@@ -6,9 +6,11 @@ from cpuplan.components import cgroups, kubelet, mixedcpus
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts import versions
+from cpuplan.facts.settings.crio import SHARED_CPUSET
+from cpuplan.facts.settings.kubelet import FEATURE_GATES
+from cpuplan.facts.versions import Version
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.platforms import versions
-from cpuplan.platforms.versions import Version
 from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
 
 #: The gate by which containers with exclusive CPUs have no quota.
@@ -24,7 +26,7 @@ def keeps_quota(plan: ConfiguredPlan) -> bool:
     """
     config = kubelet.configuration(list(plan.settings.of(kubelet.NAME)))
     version = versions.kubernetes_version(plan.node_class.target) or LATEST
-    gates = Gates(config.get("featureGates") or {}, version)
+    gates = Gates(config.get(FEATURE_GATES.head) or {}, version)
     has_quota = config.get("cpuCFSQuota", True) and not gates.enabled(_NO_QUOTA)
     return has_quota and not cgroups.is_v1(plan)
 
@@ -68,7 +70,7 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             yield diagnose("CP550", locate(place("runtime.sharedNamespaces")), names=names)
         return
     annotated = plan.node_class.platform.annotates_sharing_pods
-    if annotated or not versions.has(target, "crio.shared_cpuset"):
+    if annotated or not SHARED_CPUSET.is_known(target):
         return
     server = api_server(plan)
     version, api = versions.to_text(server or (0, 0)), mutating_api(plan)

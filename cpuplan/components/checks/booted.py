@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from cpuplan.components import booted, cmdline, kernel
+from cpuplan.components import booted, cmdline, isolation, kernel
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.settings.kernel import NOHZ_FULL
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Setting
 from cpuplan.upstream.linux.isolation import REDUNDANT, Remark
@@ -39,7 +40,7 @@ def _is_new(plan: ConfiguredPlan, remark: Remark, *, own: bool) -> bool:
     if own:
         return remark.key not in cmdline.CPU_LISTS
     has_rule = all(rule.disable != "cpu0-reserved" for rule in plan.spec.rules)
-    return remark.key == "nohz_full" and not has_rule
+    return remark.key == NOHZ_FULL.key and not has_rule
 
 
 def _given(plan: ConfiguredPlan) -> dict[str, str]:
@@ -62,8 +63,9 @@ def _argument(plan: ConfiguredPlan, remark: Remark) -> str:
 def _check_managed(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """managed_irq that is asked for by name, with nothing else that isolates a CPU."""
     values = plan.settings.values(kernel.NAME)
-    isolation = plan.spec.isolation
-    is_alone = isolation.managed_irq and not isolation.domain and not isolation.nohz_full
+    switches = plan.spec.isolation
+    others = (isolation.switch(switches, key) for key in ("domain", "nohzFull"))
+    is_alone = switches.managed_irq and not any(others)
     asked = is_written(plan, "isolation.managedIrq")
     if "isolcpus" in values and is_alone and asked:
         position = locate(plan.node_class.place("isolation.managedIrq"))
@@ -71,11 +73,11 @@ def _check_managed(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]
 
 
 def _check_old_kernels(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
-    """Lists that differ from the first one of nohz_full= and isolcpus=, where kernels may be old.
+    """Lists that differ from the first one of the ticks and isolcpus=, where kernels may be old.
 
     Before Linux 5.18 there was one list for all (kernel/sched/isolation.c, housekeeping_setup).
     """
-    keys = {"nohz_full", "isolcpus"}
+    keys = {NOHZ_FULL.key, "isolcpus"}
     # CP520 judges lists among extra arguments.
     if plan.node_class.platform.ships_kernel or keys & _given(plan).keys():
         return
@@ -89,7 +91,7 @@ def _check_old_kernels(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnos
 
 def _lists(plan: ConfiguredPlan) -> Iterator[tuple[Setting, str]]:
     for setting in plan.settings.of(kernel.NAME):
-        if setting.key in ("nohz_full", "isolcpus"):
+        if setting.key in (NOHZ_FULL.key, "isolcpus"):
             yield from ((setting, word) for word in cmdline.words(setting.key, setting.value))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cpuplan.components import containerd, mixedcpus
+from cpuplan.components import chosen, containerd, mixedcpus
 from cpuplan.components.crio import PLUGINS
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
@@ -40,13 +40,13 @@ def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
 
 def _contradictions(plan: ConfiguredPlan) -> Iterator[tuple[str, str, str]]:
     """(field of the intent, what is wrong with it, what to do)."""
-    runtime, target = plan.spec.runtime, plan.node_class.target
+    target = plan.node_class.target
     release = containerd.release(target)
     if mixedcpus.are_wanted(plan):
         text = "it gives no container shared CPUs beside exclusive ones"
         hint = f"give their CPUs to another pool, set runtime.mixedCpus to false, or {_CRIO}"
         yield "pools.shared", text, hint
-    if runtime.exec_cpu_affinity == "first":
+    if chosen.exec_affinity(plan) == "first":
         text = "exec probes run on all CPUs of their container"
         yield "runtime.execCpuAffinity", text, f"use none, or {_CRIO}"
     if target.mechanism in PLUGINS and not containerd.has_nri(target):

@@ -2,16 +2,23 @@
 
 from collections.abc import Iterator
 
-from cpuplan import platforms
 from cpuplan.base.text import joined, quantity_text
 from cpuplan.components import memory
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.plan import NodePlan, defaults
+from cpuplan.facts import platforms
+from cpuplan.facts.settings.kubelet import (
+    EVICTION_HARD,
+    KUBE_RESERVED,
+    MEMORY_MANAGER_POLICY,
+    SYSTEM_RESERVED,
+)
+from cpuplan.facts.settings.table import SWITCHES
+from cpuplan.plan import NodePlan
 
 #: What the memory manager's reservation is the sum of.
-_AMOUNTS = ("kubeReserved", "systemReserved", "evictionHard")
+_AMOUNTS = (KUBE_RESERVED.head, SYSTEM_RESERVED.head, EVICTION_HARD.head)
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -30,7 +37,7 @@ def _check_switches(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         if name in seen:
             yield diagnose("CP563", position, name=name)
         seen.add(name)
-        possible = defaults.SWITCHES[name].possible
+        possible = SWITCHES[name].possible
         if not any(possible.includes(platform) for platform in platforms_of_intent):
             yield diagnose("CP560", position, name=name, platform=target.platform)
         if target.is_profile:
@@ -44,6 +51,6 @@ def _check_amounts(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         return
     unsaid = [field for field in _AMOUNTS if not is_written(plan, f"kubelet.{field}")]
     if unsaid:
-        position = locate(plan.node_class.place("kubelet.memoryManagerPolicy"))
+        position = locate(plan.node_class.place(MEMORY_MANAGER_POLICY.field))
         total = quantity_text(memory.reservation(plan))
         yield diagnose("CP562", position, fields=joined(unsaid), total=total)

@@ -7,6 +7,7 @@ from cpuplan.base.text import did_you_mean
 from cpuplan.components import chosen
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import At
+from cpuplan.facts.settings.kubelet import EVICTION_HARD
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.kubelet import eviction
 from cpuplan.upstream.kubelet.eviction import Cause
@@ -19,7 +20,7 @@ def check(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     """Signals, amounts and grace periods of hard and soft thresholds."""
     configuration = plan.spec.kubelet.configuration
     fields = {name: _texts(configuration.get(name)) for name in _FURTHER}
-    fields = {eviction.HARD: chosen.eviction_hard(plan), **fields}
+    fields = {eviction.HARD: chosen.amounts(plan, EVICTION_HARD), **fields}
     for field, signal, cause in eviction.problems(fields):
         prefix = "" if field == eviction.HARD else "configuration."
         place = f"{prefix}{field}.{signal}"

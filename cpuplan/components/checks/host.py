@@ -6,8 +6,9 @@ from cpuplan.components import cgroups, chosen, crio
 from cpuplan.components.host import irqbalance
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts import versions
+from cpuplan.facts.settings.openshift import IRQBALANCE_UNIT
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.platforms import versions
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -30,7 +31,7 @@ def _check_mask(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     by_list = plan.spec.isolation.globally_disable_irq_load_balancing and versions.ships(
         target, "tuned.bans_by_list"
     )
-    if by_list and (target.is_profile or chosen.is_on(plan, "irqbalance-start")):
+    if by_list and (target.is_profile or chosen.is_on(plan, IRQBALANCE_UNIT.default)):
         field = "isolation.globallyDisableIrqLoadBalancing"
         remedy = "switch off the default irqbalance-start (`defaults`)"
         if target.is_profile:

@@ -6,6 +6,7 @@ from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.components import cmdline, kernel
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.settings.kernel import DEFAULT_HUGEPAGESZ
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.plan.setting import Value
 
@@ -38,7 +39,7 @@ def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             if own.get(name) != value:
                 planned = " ".join(words[name]) if name in words else f"no {name}="
                 yield diagnose("CP520", position, argument=argument, planned=planned)
-        elif name.partition("=")[0] in ("hugepagesz", "hugepages", "default_hugepagesz"):
+        elif name.partition("=")[0] in ("hugepagesz", "hugepages", DEFAULT_HUGEPAGESZ.key):
             if plan.spec.huge_pages.pages or plan.spec.huge_pages.default_size:
                 yield diagnose("CP522", position, argument=argument)
         elif cpus := _switched_off(plan, name, value):

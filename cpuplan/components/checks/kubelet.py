@@ -7,11 +7,21 @@ from cpuplan.components import chosen, hugepages, kubelet, memory
 from cpuplan.components.checks import eviction, kubelet_config
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import At, Locate, Position
+from cpuplan.facts import versions
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_OPTIONS,
+    KUBE_RESERVED,
+    MEMORY_MANAGER_POLICY,
+    RESERVED_CPUS,
+    RESERVED_MEMORY,
+    SYSTEM_RESERVED,
+    TOPOLOGY_MANAGER_OPTIONS,
+    TOPOLOGY_MANAGER_POLICY,
+)
 from cpuplan.language.model.base import attributes
 from cpuplan.language.model.tuning import Kubelet
 from cpuplan.language.read.keys import remedy
 from cpuplan.plan import NodePlan
-from cpuplan.platforms import versions
 from cpuplan.upstream.kubelet import policy_options
 from cpuplan.upstream.kubelet.config import types
 from cpuplan.upstream.kubelet.eviction import HARD, MEMORY_AVAILABLE
@@ -38,8 +48,8 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         *_check_drop_in(plan, locate),
         *_check_further(plan, at),
         *kubelet_config.check(plan, at),
-        *_check_options(plan, at, "cpuManagerPolicyOptions"),
-        *_check_options(plan, at, "topologyManagerPolicyOptions"),
+        *_check_options(plan, at, CPU_MANAGER_OPTIONS.head),
+        *_check_options(plan, at, TOPOLOGY_MANAGER_OPTIONS.head),
         *_check_static(plan, at),
         *_check_topology(plan, at),
         *_check_sets(plan, at),
@@ -59,7 +69,7 @@ def _check_drop_in(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 
 
 #: Fields that follow from something else than the field of the same name in an intent.
-_FROM_ELSEWHERE = {kubelet.RESERVED_CPUS: "pools", "apiVersion": "the target", "kind": "the target"}
+_FROM_ELSEWHERE = {RESERVED_CPUS.key: "pools", "apiVersion": "the target", "kind": "the target"}
 
 
 def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
@@ -69,7 +79,7 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     version = versions.kubernetes_version(plan.node_class.target) or LATEST
     for name, value in sorted(spec.configuration.items()):
         position = at(f"configuration.{name}:")
-        drivers = spec.dynamic_resource_allocation and name == kubelet.RESERVED_CPUS
+        drivers = spec.dynamic_resource_allocation and name == RESERVED_CPUS.key
         if (name in own or name in _FROM_ELSEWHERE) and not drivers:
             yield diagnose(
                 "CP544", position, field=name, place=_FROM_ELSEWHERE.get(name, f"kubelet.{name}")
@@ -90,7 +100,7 @@ def _check_further(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
 
 def _given(plan: NodePlan, field: str) -> dict[str, str]:
     spec = plan.spec.kubelet
-    cpu = field == "cpuManagerPolicyOptions"
+    cpu = field == CPU_MANAGER_OPTIONS.head
     return spec.cpu_manager_policy_options if cpu else spec.topology_manager_policy_options
 
 
@@ -125,7 +135,7 @@ def _wanted(option: str) -> str:
 
 def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     """Rules of the CPU manager's policies; beside DRA drivers it has none."""
-    spec, field = plan.spec.kubelet, "cpuManagerPolicyOptions"
+    spec, field = plan.spec.kubelet, CPU_MANAGER_OPTIONS.head
     if spec.dynamic_resource_allocation or plan.node_class.cpu_manager_policy == "none":
         if given := spec.cpu_manager_policy_options:
             has_other = plan.node_class.target.has_other_mechanism
@@ -163,14 +173,14 @@ def _check_topology(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     nodes = list(plan.topology.numa_facts)
     limit = _limit(plan)
     if len(nodes) > limit:
-        position, count, remedy = at("topologyManagerPolicy"), len(nodes), _fewer_sets(plan)
+        position, count, remedy = at(TOPOLOGY_MANAGER_POLICY.key), len(nodes), _fewer_sets(plan)
         yield diagnose(
             "CP512", position, count=count, limit=limit, hardware=hardware, remedy=remedy
         )
     is_closest = PREFER_CLOSEST in policy_options.switched_on(options)
     if is_closest and not has_distances(nodes):
         position, listed = (
-            at(f"topologyManagerPolicyOptions.{PREFER_CLOSEST}"),
+            at(f"{TOPOLOGY_MANAGER_OPTIONS.head}.{PREFER_CLOSEST}"),
             ", ".join(map(str, nodes)),
         )
         yield diagnose("CP513", position, nodes=listed, hardware=hardware)
@@ -183,15 +193,17 @@ def _limit(plan: NodePlan) -> int:
 def _fewer_sets(plan: NodePlan) -> str:
     """What to set so that the topology manager starts, and pods are admitted in time."""
     count, with_cpus = len(plan.topology.numa_facts), len(plan.topology.numa_nodes)
-    higher = f"topologyManagerPolicyOptions max-allowable-numa-nodes to {count} or more"
-    none = "topologyManagerPolicy to none"
+    higher = f"{TOPOLOGY_MANAGER_OPTIONS.head} max-allowable-numa-nodes to {count} or more"
+    none = f"{TOPOLOGY_MANAGER_POLICY.key} to none"
     if count <= MOST_NODES:
         return f"{higher}, or {none}"
     if plan.spec.kubelet.memory_manager_policy:
-        none += " and memoryManagerPolicy to None"
+        none += f" and {MEMORY_MANAGER_POLICY.key} to None"
     if with_cpus > MOST_NODES:
         return none
-    without_memory = " and memoryManagerPolicy to None" if memory.uses_memory_manager(plan) else ""
+    without_memory = (
+        f" and {MEMORY_MANAGER_POLICY.key} to None" if memory.uses_memory_manager(plan) else ""
+    )
     return f"{higher}{without_memory}, or {none}"
 
 
@@ -206,13 +218,13 @@ def _check_sets(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     managers = []
     if memory.uses_memory_manager(plan):
         asks = "has memory guaranteed"
-        none = "memoryManagerPolicy to None"
+        none = f"{MEMORY_MANAGER_POLICY.key} to None"
         count = len(topology.numa_facts)
-        managers.append(("memoryManagerPolicy", "memory manager", count, asks, none))
+        managers.append((MEMORY_MANAGER_POLICY.key, "memory manager", count, asks, none))
     if chosen.topology_policy(plan) != NONE and kubelet.is_static(plan):
-        asks, none = "has exclusive CPUs", "topologyManagerPolicy to none"
+        asks, none = "has exclusive CPUs", f"{TOPOLOGY_MANAGER_POLICY.key} to none"
         count = len(topology.numa_nodes)
-        managers.append(("topologyManagerPolicy", "CPU manager", count, asks, none))
+        managers.append((TOPOLOGY_MANAGER_POLICY.key, "CPU manager", count, asks, none))
     for field, manager, nodes, asks, instead in managers:
         if nodes > MOST_NODES:
             is_endless = 1 << nodes >= ENDLESS
@@ -229,8 +241,8 @@ def _check_sets(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
 
 def _check_quantities(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     reserved = {
-        "kubeReserved": chosen.kube_reserved(plan),
-        "systemReserved": chosen.system_reserved(plan),
+        KUBE_RESERVED.head: chosen.amounts(plan, KUBE_RESERVED),
+        SYSTEM_RESERVED.head: chosen.amounts(plan, SYSTEM_RESERVED),
     }
     for field, amounts in reserved.items():
         for resource, value in amounts.items():
@@ -246,7 +258,7 @@ def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     spec = plan.spec.kubelet
     if not memory.uses_memory_manager(plan):
         if spec.reserved_memory:
-            yield diagnose("CP519", at("reservedMemory"))
+            yield diagnose("CP519", at(RESERVED_MEMORY.key))
         return
     threshold = memory.threshold(plan)
     if threshold.endswith("%"):
@@ -259,7 +271,7 @@ def _check_memory(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
         hardware = plan.node_class.hardware
         yield diagnose(
             "CP518",
-            at("systemReserved"),
+            at(SYSTEM_RESERVED.head),
             missing=quantity_text(missing),
             wanted=quantity_text(wanted),
             hardware=hardware,
@@ -274,7 +286,7 @@ def _check_moved(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     if plan.spec.kubelet.reserved_memory or not is_profile or reserved.keys() <= {0}:
         return
     amounts = [f"{quantity_text(size)} on NUMA node {node}" for node, size in reserved.items()]
-    yield diagnose("CP573", at("topologyManagerPolicy"), amounts=joined(amounts))
+    yield diagnose("CP573", at(TOPOLOGY_MANAGER_POLICY.key), amounts=joined(amounts))
 
 
 def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:
@@ -282,14 +294,14 @@ def _check_given(plan: NodePlan, at: At, wanted: int) -> Iterator[Diagnostic]:
     if sum(given.values()) != wanted:
         yield diagnose(
             "CP517",
-            at("reservedMemory"),
+            at(RESERVED_MEMORY.key),
             found=quantity_text(sum(given.values())),
             wanted=quantity_text(wanted),
         )
     nodes = hugepages.memory_nodes(plan.topology)
     for index, entry in enumerate(plan.spec.kubelet.reserved_memory):
         if entry.numa_node not in nodes:
-            position = at(f"reservedMemory.{index}.numaNode")
+            position = at(f"{RESERVED_MEMORY.key}.{index}.numaNode")
             yield hugepages.unknown_node(plan, entry.numa_node, position)
     yield from _check_room(plan, at, given)
 
@@ -303,7 +315,7 @@ def _check_room(plan: NodePlan, at: At, given: Mapping[int, int]) -> Iterator[Di
         if room is not None and 0 <= room < asked:
             yield diagnose(
                 "CP559",
-                at(f"reservedMemory.{listed.index(node)}.memory"),
+                at(f"{RESERVED_MEMORY.key}.{listed.index(node)}.memory"),
                 asked=quantity_text(asked),
                 node=node,
                 room=quantity_text(room // hugepages.MIB * hugepages.MIB),

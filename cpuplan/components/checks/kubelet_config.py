@@ -6,9 +6,10 @@ from typing import Any
 from cpuplan.components import kubelet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import At
+from cpuplan.facts import versions
+from cpuplan.facts.settings.kubelet import FEATURE_GATES
 from cpuplan.language.model.vocabulary import node_selector
 from cpuplan.plan import NodePlan
-from cpuplan.platforms import versions
 from cpuplan.upstream.kubelet.config import types
 from cpuplan.upstream.mco.common import McoError
 from cpuplan.upstream.mco.kubelet_config_controller import KubeletConfigs
@@ -25,7 +26,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     },
 }
 _HINTS = {
-    "featureGates": "remove the field; feature gates are set by the FeatureGate object of the "
+    FEATURE_GATES.head: "remove the field; feature gates are set by the FeatureGate object of the "
     "cluster",
     "systemReservedCgroup": "write the same cgroup in both, or remove the fields",
 }

@@ -19,6 +19,11 @@ from cpuplan.components.published.exporters import (
 )
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_POLICY,
+    MEMORY_MANAGER_POLICY,
+    TOPOLOGY_MANAGER_POLICY,
+)
 from cpuplan.language.model.base import has_key
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.nrt.crd import DEFINITIONS
@@ -104,13 +109,13 @@ def _without_amounts(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnosti
     """CP651: the filter refuses requests of what no zone has."""
     lacking = {}
     if not kubelet.is_static(plan):
-        lacking["CPUs"] = "cpuManagerPolicy none"
+        lacking["CPUs"] = f"{CPU_MANAGER_POLICY.key} none"
     if not memory.uses_memory_manager(plan):
-        lacking["memory"] = "memoryManagerPolicy None"
+        lacking["memory"] = f"{MEMORY_MANAGER_POLICY.key} None"
     if chosen.topology_policy(plan) == SINGLE and lacking:
         yield diagnose(
             "CP651",
-            locate(plan.node_class.place("kubelet.topologyManagerPolicy")),
+            locate(plan.node_class.place(TOPOLOGY_MANAGER_POLICY.field)),
             name=plan.node_class.name,
             exporter=exporter_of(plan),
             settings=" and ".join(lacking.values()),

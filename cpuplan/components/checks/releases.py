@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from cpuplan.components import mixedcpus
+from cpuplan.components import chosen, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.facts.platforms import Platform
+from cpuplan.facts.platforms.features import Feature
+from cpuplan.facts.versions import ships
 from cpuplan.plan import NodePlan
-from cpuplan.platforms import Platform
-from cpuplan.platforms.features import Feature
-from cpuplan.platforms.versions import ships
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
@@ -62,8 +62,8 @@ def lacking(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         ),
         (
             "runtime.execCpuAffinity",
-            by_profile and spec.runtime.exec_cpu_affinity == "first",
-            "profile.exec_cpu_affinity",
+            by_profile and chosen.exec_affinity(plan) == "first",
+            "profile.exec_affinity",
         ),
         (
             plan.node_class.target_field("controlPlaneTopology"),

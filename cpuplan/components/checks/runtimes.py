@@ -7,9 +7,9 @@ from typing import Any
 from cpuplan.components import containerd, crio
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts import versions
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Setting, plain
-from cpuplan.platforms import versions
 from cpuplan.upstream.containerd import config as port
 from cpuplan.upstream.containerd.cri_config import highest
 from cpuplan.upstream.crio.config import (

@@ -7,6 +7,7 @@ from cpuplan.components import cgroups, kubelet, slices
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS
 from cpuplan.plan import NodePlan
 
 #: The pods of each QoS set that have a slice.
@@ -44,7 +45,7 @@ def _check_hidden(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     isolcpus = plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)
     exposed = isolcpus & slices.used_by_guaranteed(plan)
     if exposed:
-        field = "kubelet.cpuManagerPolicyOptions"
+        field = f"kubelet.{CPU_MANAGER_OPTIONS.head}"
         are = "is" if len(exposed) == 1 else "are"
         position = locate(plan.node_class.place(field))
         yield diagnose("CP526", position, cpus=cpus_text(exposed), are=are)

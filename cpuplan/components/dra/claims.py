@@ -7,10 +7,12 @@ from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import classes, driver, names
+from cpuplan.components.emission import emit
+from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.pools import Workload
 from cpuplan.language.read.pods import template_of
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Setting, Value, from_plain, plain
 from cpuplan.upstream.dra.api import (
     CACHE_L3_ID,
     CAPACITY,
@@ -24,8 +26,7 @@ from cpuplan.upstream.dra.api import (
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.pod import CPU, Container, read_pod
 
-NAME = "resource-claims"
-EFFECT: Effect | None = Effect("kubectl get resourceclaims -A -o yaml", Cost.NOTHING)
+NAME = rows.RESOURCE_CLAIMS
 KIND = "ResourceClaimTemplate"
 #: Grouped devices alone: of a device without the capacity, as nodes of mode individual have, the
 #: scheduler makes an error that ends its attempt (consumable_capacity.go, KEP-5075).
@@ -50,7 +51,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         because = (plan.node_class.reason(f"pods of {workload.name}", f"workloads.{index}"),)
         for demand in demands_of(workload):
             for name, spec in templates(plan, workload, demand):
-                yield Setting(NAME, name, from_plain(spec), because)
+                yield from emit(plan, rows.RESOURCE_CLAIM, from_plain(spec), because, name=name)
 
 
 def demands_of(workload: Workload) -> list[Demand]:

@@ -12,14 +12,15 @@ from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import names
+from cpuplan.components.emission import emit
 from cpuplan.components.reasons import of_mechanism
+from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan, Pool
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 from cpuplan.upstream.dra.api import DRIVER, INDIVIDUAL
 
-NAME = "device-classes"
-EFFECT: Effect | None = Effect("kubectl get deviceclasses -o yaml", Cost.NOTHING)
+NAME = rows.DEVICE_CLASSES
 KIND = "DeviceClass"
 ISOLATED = "isolated"
 _NUMBERS = re.compile(r"\.cpuID in \[([0-9, ]+)\]")
@@ -29,7 +30,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     """The CPUs of each DeviceClass, by its name."""
     for pool in pools(plan):
         because = (*pool.because, of_mechanism(plan, "claims name its CPUs by a DeviceClass"))
-        yield Setting(NAME, name(plan, pool.name), pool.cpus, because)
+        yield from emit(plan, rows.DEVICE_CLASS, pool.cpus, because, name=name(plan, pool.name))
 
 
 def pools(plan: NodePlan) -> list[Pool]:

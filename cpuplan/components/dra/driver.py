@@ -7,19 +7,18 @@ from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import names
+from cpuplan.components.emission import emit
 from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or
 from cpuplan.diagnostics import Reason
+from cpuplan.facts import versions
+from cpuplan.facts.settings import objects as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
-from cpuplan.platforms import versions
+from cpuplan.plan.setting import Setting, Value, from_plain, plain
 from cpuplan.upstream.dra.api import GROUPED, INDIVIDUAL
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.nri.api import TOLERATION
 
-NAME = "dra-driver"
-EFFECT: Effect | None = Effect("kubectl get resourceslices -o yaml", Cost.NOTHING)
-MODE, GROUP_BY, RESERVED = "cpuDeviceMode", "groupBy", "reservedCPUs"
-MAPPING = "publishNodeAllocatableResourceMapping"
+NAME = rows.DRA_DRIVER
 #: The first release that reads a file; the charts before have no nodeSelector either.
 FILE_SINCE = "0.3"
 CONSUMABLE, ALLOCATABLE = "DRAConsumableCapacity", "DRANodeAllocatableResources"
@@ -31,20 +30,20 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     if not target.has_dra:
         return
     mode = names.mode(plan)
-    yield Setting(NAME, MODE, mode, (_why_mode(plan, mode),))
+    yield from emit(plan, rows.DRA_MODE, mode, (_why_mode(plan, mode),))
     if mode == GROUPED:
         default = of_mechanism(plan, "the driver's default")
         place = target_field(plan, "groupBy")
         because = stated_or(plan, "what is one device", place, default)
-        yield Setting(NAME, GROUP_BY, target.dra.group_by, (because,))
+        yield from emit(plan, rows.DRA_GROUP_BY, target.dra.group_by, (because,))
     if cpus := reserved(plan):
         kept = of_mechanism(plan, "what the driver reserves, the kubelet reserves too")
         because_all = (*plan.pool("reserved").because, *plan.pool("isolcpus").because, kept)
-        yield Setting(NAME, RESERVED, cpus, because_all)
+        yield from emit(plan, rows.DRA_RESERVED, cpus, because_all)
     if target.dra.accounting == "mapping":
         place = target_field(plan, "accounting")
         counted = stated(plan, "the scheduler and the kubelet count claims", place)
-        yield Setting(NAME, MAPPING, True, (counted,))
+        yield from emit(plan, rows.DRA_MAPPING, True, (counted,))
 
 
 def target_field(plan: NodePlan, name: str) -> str:
@@ -62,7 +61,7 @@ def _why_mode(plan: NodePlan, mode: str) -> Reason:
 
 
 def reserved(plan: NodePlan) -> CpuSet:
-    """CPUs that no container gets: as `reservedSystemCPUs` of the kubelet, isolcpus included.
+    """CPUs that no container gets: as reserved for the kubelet, isolcpus included.
 
     The driver never reads which CPUs the kernel isolates: it would give them to shared containers.
     """
@@ -126,4 +125,8 @@ def parse(text: str) -> dict[str, Value]:
 
 
 def _value(key: str, value: Any) -> Value:
-    return CpuSet.parse(value) if key == RESERVED and isinstance(value, str) else from_plain(value)
+    return (
+        CpuSet.parse(value)
+        if key == rows.DRA_RESERVED.key and isinstance(value, str)
+        else from_plain(value)
+    )

@@ -12,18 +12,19 @@ from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.topology import Topology
 from cpuplan.components.dra import driver
+from cpuplan.components.emission import emit
 from cpuplan.components.reasons import of_hardware, of_mechanism
+from cpuplan.facts.settings import objects as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Setting, Value, from_plain, plain
 from cpuplan.upstream.dra.api import CACHE_L3_ID, STANDARD_NUMA_NODE
 
 if TYPE_CHECKING:
     from cpuplan.upstream.dra.builder import Device
     from cpuplan.upstream.dra.cpuinfo import Topology as Machine
 
-NAME = "resource-slices"
-EFFECT: Effect | None = Effect("kubectl get resourceslices -o yaml", Cost.NOTHING)
-CPUS, COUNT, ATTRIBUTES = "cpus", "devices", "attributes"
+NAME = rows.RESOURCE_SLICES
+CPUS, ATTRIBUTES = rows.SLICE_CPUS.key, rows.SLICE_ATTRIBUTES.key
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -34,10 +35,10 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     hardware = of_hardware(plan, f"the inventory's {plan.node_class.hardware}")
     because = (hardware, of_mechanism(plan, "the driver publishes what is not reserved"))
     cpus = CpuSet.from_bits(sum(device.cpus for device in made))
-    yield Setting(NAME, CPUS, cpus, (*plan.pool("reserved").because, *because))
-    yield Setting(NAME, COUNT, len(made), because)
+    yield from emit(plan, rows.SLICE_CPUS, cpus, (*plan.pool("reserved").because, *because))
+    yield from emit(plan, rows.SLICE_DEVICES, len(made), because)
     known = sorted({key for device in made for key in device.attributes})
-    yield Setting(NAME, ATTRIBUTES, tuple(known), because)
+    yield from emit(plan, rows.SLICE_ATTRIBUTES, tuple(known), because)
 
 
 def of_plan(plan: NodePlan) -> list["Device"]:
@@ -68,10 +69,10 @@ def devices(topology: Topology, offlined: CpuSet, settings: Mapping[str, Value])
     from cpuplan.upstream.dra.driverconfig import Config
 
     config = Config(
-        reserved_cpus=str(settings.get(driver.RESERVED, "")),
-        cpu_device_mode=str(settings[driver.MODE]),
-        group_by=str(settings.get(driver.GROUP_BY, "numanode")),
-        publish_node_allocatable_resource_mapping=bool(settings.get(driver.MAPPING)),
+        reserved_cpus=str(settings.get(rows.DRA_RESERVED.key, "")),
+        cpu_device_mode=str(settings[rows.DRA_MODE.key]),
+        group_by=str(settings.get(rows.DRA_GROUP_BY.key, "numanode")),
+        publish_node_allocatable_resource_mapping=bool(settings.get(rows.DRA_MAPPING.key)),
     )
     return [_known(topology, device) for device in build(machine(topology, offlined), config)]
 

@@ -6,12 +6,11 @@ from functools import lru_cache
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Topology
 from cpuplan.components import cmdline
-from cpuplan.plan.setting import Cost, Effect, Evidence, Form, Setting
+from cpuplan.facts.settings.row import Form
+from cpuplan.plan.setting import Evidence, Setting
 from cpuplan.upstream.linux import evidence
 from cpuplan.upstream.linux.evidence import Shown
 from cpuplan.upstream.linux.isolation import Booted, Hardware, Line, boot
-
-_CMDLINE = "/proc/cmdline"
 
 
 @lru_cache(maxsize=64)
@@ -42,7 +41,8 @@ def with_evidence(settings: list[Setting], topology: Topology) -> Iterator[Setti
     after = booted(settings, topology)
     for setting in settings:
         shown = tuple(map(_evidence, _shown(setting, after)))
-        yield setting._replace(effect=Effect(_CMDLINE, Cost.REBOOT, shown))
+        if setting.effect:
+            yield setting._replace(effect=setting.effect._replace(evidence=shown))
 
 
 def _shown(setting: Setting, after: Booted) -> tuple[Shown, ...]:

@@ -9,15 +9,16 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import isolation, units
+from cpuplan.components.emission import emit
 from cpuplan.components.texts import template
 from cpuplan.diagnostics import Reason
+from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
-NAME = "interrupts"
-EFFECT: Effect | None = Effect("/proc/irq/*/effective_affinity_list", Cost.NOTHING)
+NAME = rows.INTERRUPTS
 UNIT = "cpuplan-interrupts.service"
-CPUS = "CPUS"
+CPUS = rows.INTERRUPT_CPUS.key
 SCRIPT_PATH = "/usr/local/bin/place-interrupts.sh"
 RULES_PATH = "/etc/udev/rules.d/99-cpuplan-interrupts.rules"
 #: Where the script leaves the numbers of interrupts that the kernel places, below the root.
@@ -26,14 +27,14 @@ UNMOVABLE = "run/cpuplan-unmovable-interrupts"
 
 def reason(plan: NodePlan) -> Reason | None:
     """Why interrupts go to certain CPUs; None where they do not."""
-    return isolation.why_interrupts(plan, NAME, CPUS)
+    return isolation.why_interrupts(plan, rows.IRQ_PLACING)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The CPUs that interrupts are moved to."""
     why, pool = reason(plan), isolation.interrupts(plan)
     if why:
-        yield Setting(NAME, CPUS, pool.cpus, (*pool.because, why))
+        yield from emit(plan, rows.INTERRUPT_CPUS, pool.cpus, (*pool.because, why))
 
 
 def files(settings: Sequence[Setting]) -> dict[str, str]:

@@ -10,16 +10,17 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import isolation
+from cpuplan.components.emission import emit
 from cpuplan.components.host import interrupts
 from cpuplan.components.reasons import stated
+from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
-NAME = "irqbalance"
-EFFECT: Effect | None = Effect("systemctl show irqbalance", Cost.IRQBALANCE_RESTART)
+NAME = rows.IRQBALANCE
 ENVIRONMENT_PATH = "/etc/cpuplan/irqbalance"
 DROP_IN = "/etc/systemd/system/irqbalance.service.d/99-cpuplan.conf"
-LIST, MASK = "IRQBALANCE_BANNED_CPULIST", "IRQBALANCE_BANNED_CPUS"
+LIST, MASK = rows.BANNED_CPULIST.key, "IRQBALANCE_BANNED_CPUS"
 #: Of the vendors, which may set other variables.
 VENDOR_FILES = ("etc/default/irqbalance", "etc/sysconfig/irqbalance")
 #: irqbalance is restarted for each pod that CRI-O takes interrupts from (cri-o/cri-o#9405); systemd
@@ -40,11 +41,13 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     used, isolated = isolation.interrupts(plan), plan.pool("isolated")
     everything = plan.topology.online | plan.topology.offline
     if placed := interrupts.reason(plan):
-        yield Setting(NAME, LIST, everything - used.cpus, (*used.because, placed))
+        others = everything - used.cpus
+        yield from emit(plan, rows.BANNED_CPULIST, others, (*used.because, placed))
     elif plan.spec.isolation.globally_disable_irq_load_balancing and isolated.cpus:
         field = "isolation.globallyDisableIrqLoadBalancing"
         because = (*isolated.because, stated(plan, "irqbalance never uses them", field))
-        yield Setting(NAME, LIST, isolated.cpus | plan.pool("isolcpus").cpus, because)
+        cpus = isolated.cpus | plan.pool("isolcpus").cpus
+        yield from emit(plan, rows.BANNED_CPULIST, cpus, because)
 
 
 def files(settings: Sequence[Setting]) -> dict[str, str]:

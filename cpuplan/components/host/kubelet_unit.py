@@ -12,50 +12,50 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cpuplan import platforms
 from cpuplan.components import chosen, units
+from cpuplan.components.emission import by_default, emit
 from cpuplan.components.host import interrupts
-from cpuplan.components.reasons import unasked
+from cpuplan.facts import platforms, versions
+from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
-from cpuplan.platforms import versions
+from cpuplan.plan.setting import Setting, Value
 
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target
 
-NAME = "kubeletunit"
-EFFECT: Effect | None = Effect("systemctl cat kubelet", Cost.KUBELET_RESTART)
+NAME = rows.KUBELET_UNIT
 #: kubeadm's own file.
 CONFIGURATION = "/var/lib/kubelet/config.yaml"
-CONFIG_DIR, ALPHA = "--config-dir", "KUBELET_CONFIG_DROPIN_DIR_ALPHA"
+CONFIG_DIR, ALPHA = rows.CONFIG_DIR.key, rows.CONFIG_DIR_ALPHA.key
+_WANTS, _REQUIRES, _AFTER = rows.WANTS.key, rows.REQUIRES.key, rows.AFTER.key
 _ARGUMENTS = f"KUBELET_CONFIG_ARGS=--config={CONFIGURATION} {CONFIG_DIR}="
 _DIRECTORY = re.compile(rf'^Environment="{re.escape(_ARGUMENTS)}(\S+)"$', re.MULTILINE)
 _GATE = re.compile(rf"^Environment={ALPHA}=(.*)$", re.MULTILINE)
-_UNITS = re.compile(r"^(Requires|Wants|After)=(.*)$", re.MULTILINE)
+_UNITS = re.compile(rf"^({_REQUIRES}|{_WANTS}|{_AFTER})=(.*)$", re.MULTILINE)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The folder, and the units that come first or at the same time."""
     is_read = plan.node_class.platform.reads_kubelet_folder
-    if not is_read and chosen.is_on(plan, "kubelet-drop-ins"):
+    if not is_read and chosen.is_on(plan, rows.CONFIG_DIR.default):
         yield from _folder(plan)
     for setting in interrupts.settings(plan):
-        yield Setting(NAME, "Wants", (interrupts.UNIT,), setting.reasons)
+        yield from emit(plan, rows.WANTS, (interrupts.UNIT,), setting.reasons)
     if awaited := list(units.awaited(plan)):
         names = tuple(unit.key for unit in awaited)
         reasons = tuple(dict.fromkeys(reason for unit in awaited for reason in unit.reasons))
-        yield Setting(NAME, "Requires", names, reasons)
-        yield Setting(NAME, "After", names, reasons)
+        yield from emit(plan, rows.REQUIRES, names, reasons)
+        yield from emit(plan, rows.AFTER, names, reasons)
 
 
 def _folder(plan: NodePlan) -> Iterator[Setting]:
     target = plan.node_class.target
-    reason = unasked(plan, "kubelet-drop-ins", NAME, CONFIG_DIR)
-    yield Setting(NAME, CONFIG_DIR, platforms.of(target).kubelet_folder, (reason,))
+    yield from by_default(plan, rows.CONFIG_DIR, platforms.of(target).kubelet_folder)
     if not versions.has(target, "kubelet.config_dir_by_flag"):
         field = plan.node_class.target_field("version")
         text = f"the kubelet of {target.version} reads the folder only with it"
-        yield Setting(NAME, ALPHA, "1", (plan.node_class.reason(text, field),))
+        because = (plan.node_class.reason(text, field),)
+        yield from emit(plan, rows.CONFIG_DIR_ALPHA, "1", because)
 
 
 def path(target: Target) -> str:
@@ -66,7 +66,7 @@ def path(target: Target) -> str:
 def render(settings: Sequence[Setting]) -> str:
     """The drop-in."""
     values = {setting.key: setting.value for setting in settings}
-    names = {key: values[key] for key in ("Wants", "Requires", "After") if key in values}
+    names = {key: values[key] for key in (_WANTS, _REQUIRES, _AFTER) if key in values}
     unit = [f"{key}={_joined(value)}" for key, value in names.items()]
     service = []
     if CONFIG_DIR in values:

@@ -10,18 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.components import cgroups, isolation
+from cpuplan.components.emission import emit
 from cpuplan.components.reasons import stated
 from cpuplan.components.texts import template
+from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
-NAME = "partitions"
-THREADS = "isolcpus-threads.slice"
-CGROUP = f"sys/fs/cgroup/isolcpus.slice/{THREADS}"
-EFFECT: Effect | None = Effect(f"/{CGROUP}/cpuset.cpus.partition", Cost.SYSTEMD_RELOAD)
-UNIT_FOLDER = "/etc/systemd/system"
-_SLICE_FILE = f"{UNIT_FOLDER}/{THREADS}"
-_DROP_IN = "50-isolate-cpus.conf"
+NAME = rows.PARTITIONS
+THREADS = rows.PARTITION_THREADS.key
+CGROUP = rows.PARTITION_GROUP
+_SLICE_FILE = f"{rows.UNIT_FOLDER}/{THREADS}"
+_DROP_IN = rows.PARTITION_DROP_IN.key.rpartition("/")[2]
 _PATH = re.compile(rf"^# (/\S+/{re.escape(_DROP_IN)})$", re.MULTILINE)
 _ALLOWED = re.compile(r"^AllowedCPUs=(.+)$", re.MULTILINE)
 
@@ -37,9 +37,10 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     isolated = cpus(plan)
     if isolated:
         reason = stated(plan, "a cgroup isolates them", "isolation.by")
-        yield Setting(NAME, THREADS, isolated, (*plan.pool("isolcpus").because, reason))
+        because = (*plan.pool("isolcpus").because, reason)
+        yield from emit(plan, rows.PARTITION_THREADS, isolated, because)
         service = plan.node_class.target.kubelet_service
-        yield Setting(NAME, f"{UNIT_FOLDER}/{service}.d/{_DROP_IN}", True, (reason,))
+        yield from emit(plan, rows.PARTITION_DROP_IN, True, (reason,), service=service)
 
 
 def files(settings: Sequence[Setting]) -> dict[str, str]:
@@ -56,11 +57,11 @@ def files(settings: Sequence[Setting]) -> dict[str, str]:
 def _units(isolated: Value) -> dict[str, str]:
     return {
         _SLICE_FILE: template(f"units/{THREADS}.j2", cpus=isolated),
-        f"{UNIT_FOLDER}/isolcpus.slice": template("units/isolcpus.slice"),
-        f"{UNIT_FOLDER}/isolate-cpus.service": template(
+        f"{rows.UNIT_FOLDER}/isolcpus.slice": template("units/isolcpus.slice"),
+        f"{rows.UNIT_FOLDER}/isolate-cpus.service": template(
             "units/isolate-cpus.service.j2", cpus=isolated
         ),
-        f"{UNIT_FOLDER}/isolate-cpus.timer": template("units/isolate-cpus.timer"),
+        f"{rows.UNIT_FOLDER}/isolate-cpus.timer": template("units/isolate-cpus.timer"),
         "/usr/local/bin/isolate-cpus.sh": template("bin/isolate-cpus.sh"),
     }
 

@@ -10,19 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import chosen
-from cpuplan.components.reasons import of_release, stated_or, unasked
+from cpuplan.components.emission import emit, given_or
+from cpuplan.components.reasons import of_release, stated_or
 from cpuplan.components.texts import template
+from cpuplan.facts import versions
+from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
-from cpuplan.platforms import versions
+from cpuplan.plan.setting import Setting, Value
 
-NAME = "rps"
-EFFECT: Effect | None = Effect("/proc/sys/net/core/rps_default_mask", Cost.REBOOT)
+NAME = rows.RPS
 SYSCTL_PATH = "/etc/sysctl.d/99-default-rps-mask.conf"
 SCRIPT_PATH = "/usr/local/bin/set-rps-mask.sh"
 RULES_PATH = "/etc/udev/rules.d/99-netdev-physical-rps.rules"
-UNIT = "update-rps@.service"
-MASK = "net.core.rps_default_mask"
+UNIT, MASK = rows.RPS_UNIT.key, rows.RPS_MASK.key
 _LINE = re.compile(rf"^\s*-?{re.escape(MASK)}\s*=\s*(\S+)\s*$", re.MULTILINE)
 
 
@@ -46,13 +46,10 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     reason = stated_or(plan, text, "net.receivePacketSteering", of_release(plan))
     is_short = versions.ships(plan.node_class.target, "rps.short_masks")
     mask = _short_mask(reserved.cpus) if is_short else reserved.cpus
-    yield Setting(NAME, MASK, mask, (*reserved.because, reason))
+    yield from emit(plan, rows.RPS_MASK, mask, (*reserved.because, reason))
     if not net.physical_device_rps:
-        default = unasked(plan, "physical-rps", NAME, UNIT)
-        own = stated_or(
-            plan, "physical devices have queues of their own", "net.physicalDeviceRps", default
-        )
-        yield Setting(NAME, UNIT, True, (reason, own))
+        own = given_or(plan, rows.RPS_UNIT, "physical devices have queues of their own")
+        yield from emit(plan, rows.RPS_UNIT, True, (reason, own))
 
 
 def _short_mask(cpus: CpuSet) -> Value:

@@ -8,53 +8,34 @@ import re
 from collections.abc import Iterator, Sequence
 
 from cpuplan.components import chosen
-from cpuplan.components.reasons import stated, unasked
-from cpuplan.diagnostics import Reason
+from cpuplan.components.emission import by_default, emit
+from cpuplan.components.reasons import stated
+from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
-NAME = "sysctl"
-EFFECT: Effect | None = Effect("/proc/sys", Cost.NOTHING)
+NAME = rows.SYSCTL
 #: Files count in the order of their names, whatever folder they are in.
 PATH = "/etc/sysctl.d/99-zz-cpuplan.conf"
-#: Where the kernel shows the values in force, below the root.
-SHOWN_BELOW = "proc/sys/"
-#: (default, key, value): those of TuneD's profiles network-latency and cpu-partitioning, corrected
-#: as the node tuning operator does.
-DEFAULTS: tuple[tuple[str, str, str], ...] = (
-    ("tcp-fastopen", "net.ipv4.tcp_fastopen", "3"),
-    ("dirty-pages", "vm.dirty_ratio", "10"),
-    ("dirty-pages", "vm.dirty_background_ratio", "3"),
-    ("swappiness", "vm.swappiness", "10"),
-    ("timer-migration", "kernel.timer_migration", "1"),
+DEFAULTS = (
+    rows.TCP_FASTOPEN,
+    rows.DIRTY_RATIO,
+    rows.DIRTY_BACKGROUND_RATIO,
+    rows.SWAPPINESS,
+    rows.TIMER_MIGRATION,
 )
-REAL_TIME: tuple[tuple[str, str], ...] = (
-    ("kernel.hung_task_timeout_secs", "600"),
-    ("kernel.nmi_watchdog", "0"),
-    ("kernel.sched_rt_runtime_us", "-1"),
-    ("vm.stat_interval", "10"),
-)
+REAL_TIME = (rows.HUNG_TASK_TIMEOUT, rows.NMI_WATCHDOG, rows.RT_RUNTIME, rows.STAT_INTERVAL)
 _LINE = re.compile(r"^\s*-?([^\s#;=]+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Values by key."""
-    for name, key, value in DEFAULTS:
-        if chosen.is_on(plan, name):
-            yield _setting(key, value, unasked(plan, name, NAME, key))
+    for row in DEFAULTS:
+        yield from by_default(plan, row, row.usually)
     if chosen.real_time(plan):
-        for key, value in REAL_TIME:
-            reason = stated(plan, "the workloads are real-time", "workloadHints.realTime")
-            yield _setting(key, value, reason)
-
-
-def _setting(key: str, value: str, reason: Reason) -> Setting:
-    return Setting(NAME, key, value, (reason,), Effect(f"/{shown_in(key)}", Cost.NOTHING))
-
-
-def shown_in(key: str) -> str:
-    """The file that has the value in force, below the root."""
-    return SHOWN_BELOW + key.replace(".", "/")
+        reason = stated(plan, "the workloads are real-time", "workloadHints.realTime")
+        for row in REAL_TIME:
+            yield from emit(plan, row, row.usually, (reason,))
 
 
 def files(settings: Sequence[Setting]) -> dict[str, str]:

@@ -9,19 +9,20 @@ import re
 from collections.abc import Iterator, Sequence
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
-from cpuplan.components import chosen, isolation
-from cpuplan.components.reasons import stated, unasked
+from cpuplan.components import isolation
+from cpuplan.components.emission import by_default, emit
+from cpuplan.components.reasons import stated
+from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
-NAME = "systemd"
-EFFECT: Effect | None = Effect("/proc/1/status", Cost.SYSTEMD_RELOAD)
-AFFINITY = "CPUAffinity"
+NAME = rows.SYSTEMD
+AFFINITY = rows.SERVICE_AFFINITY.key
 #: Of the control groups that are not of pods, each with its section.
 SLICES = {"init.scope": "Scope", "system.slice": "Slice", "user.slice": "Slice"}
 MANAGER_PATH = "/etc/systemd/system.conf.d/99-cpuplan.conf"
 _SECTION = re.compile(r"^# (\S+)\n", re.MULTILINE)
-_VALUE = re.compile(r"^(?:CPUAffinity|AllowedCPUs)=(.+)$", re.MULTILINE)
+_VALUE = re.compile(rf"^(?:{AFFINITY}|AllowedCPUs)=(.+)$", re.MULTILINE)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -29,14 +30,12 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     isolated, offlined = isolation.isolated(plan), plan.pool("offlined")
     others = isolation.system_cpus(plan)
     because = (*isolated.because, *offlined.because, *isolation.because_alone(plan))
-    if isolated.cpus and chosen.is_on(plan, "system-services"):
-        reason = unasked(plan, "system-services", NAME, AFFINITY)
-        yield Setting(NAME, AFFINITY, others, (*because, reason))
+    if isolated.cpus:
+        yield from by_default(plan, rows.SERVICE_AFFINITY, others, because)
     if plan.spec.isolation.system_services == "slices":
         reason = stated(plan, "services can use no other CPUs", "isolation.systemServices")
         for name in SLICES:
-            effect = Effect(f"/sys/fs/cgroup/{name}/cpuset.cpus.effective", Cost.SYSTEMD_RELOAD)
-            yield Setting(NAME, name, others, (*because, reason), effect)
+            yield from emit(plan, rows.SERVICE_SLICE, others, (*because, reason), slice=name)
 
 
 def files(settings: Sequence[Setting]) -> dict[str, str]:

@@ -12,54 +12,31 @@ from typing import TYPE_CHECKING
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import chosen
-from cpuplan.components.host import sysctl
-from cpuplan.components.reasons import stated, stated_or, unasked
+from cpuplan.components.emission import by_default, emit, given_or
+from cpuplan.components.reasons import stated
 from cpuplan.diagnostics import Reason
+from cpuplan.facts.settings import tuned as rows
+from cpuplan.facts.settings.row import Row
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Evidence, Form, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
 if TYPE_CHECKING:
     from cpuplan.language.model.tuning import NetDevice
 
-NAME = "tuned"
-EFFECT: Effect | None = Effect("tuned-adm verify", Cost.TUNED_RESTART)
+NAME = rows.NAME
 PROFILE = "cpuplan"
 #: TuneD before 2.23 looks for profiles in /etc/tuned, later ones in /etc/tuned/profiles only.
 PATHS = (f"/etc/tuned/{PROFILE}/tuned.conf", f"/etc/tuned/profiles/{PROFILE}/tuned.conf")
 #: Without a profile that somebody chose, TuneD takes the first that a file here recommends.
 RECOMMEND_PATH = "/etc/tuned/recommend.d/00-cpuplan.conf"
-ISOLATED_CORES = "variables.isolated_cores"
-
-#: (default, option, value)
-Row = tuple[str, str, str]
-FREQUENCIES: tuple[Row, ...] = (
-    ("cpu-frequencies", "cpu.force_latency", "cstate.id:1|3"),
-    ("cpu-frequencies", "cpu.governor", "performance"),
-    ("cpu-frequencies", "cpu.energy_perf_bias", "performance"),
-    ("cpu-frequencies", "cpu.min_perf_pct", "100"),
+ISOLATED_CORES = rows.ISOLATED_CORES.key
+FREQUENCIES = (
+    rows.FORCE_LATENCY,
+    rows.GOVERNOR,
+    rows.ENERGY_PERF_BIAS,
+    rows.MIN_PERF_PCT,
 )
-FIRMWARE: tuple[Row, ...] = (
-    ("firmware-updates", "service.service.fwupd-refresh.timer", "stop,disable"),
-)
-HUGE_PAGES: tuple[Row, ...] = (("transparent-hugepages", "vm.transparent_hugepages", "never"),)
-AVC_CACHE: tuple[Row, ...] = (("avc-cache", "selinux.avc_cache_threshold", "8192"),)
-THREADS: tuple[Row, ...] = (
-    ("tuned-scheduler", "scheduler.runtime", "0"),
-    ("kernel-threads", "scheduler.group.ksoftirqd", "0:f:11:*:ksoftirqd.*"),
-    ("kernel-threads", "scheduler.group.rcuc", "0:f:11:*:rcuc.*"),
-    ("kernel-threads", "scheduler.group.ktimers", "0:f:11:*:ktimers.*"),
-)
-TIME_STAMPS: tuple[Row, ...] = (("time-stamps", "rtentsk.enabled", "true"),)
-STALLD = "service.service.stalld"
-#: Options that one file of the kernel shows.
-_SHOWN: dict[str, tuple[str, Form]] = {
-    "cpu.min_perf_pct": ("sys/devices/system/cpu/intel_pstate/min_perf_pct", Form.NUMBER),
-    "vm.transparent_hugepages": ("sys/kernel/mm/transparent_hugepage/enabled", Form.WORD),
-    "selinux.avc_cache_threshold": ("sys/fs/selinux/avc/cache_threshold", Form.NUMBER),
-}
-_CONNTRACK = ("sys/module/nf_conntrack/parameters/hashsize", Form.NUMBER)
-_SYSCTL, _DROPPED = "sysctl.", "sysctl.drop"
-_POLICY = "/sys/devices/system/cpu/cpufreq/policy{}/scaling_max_freq"
+THREADS = (rows.SCHEDULER_RUNTIME, rows.KSOFTIRQD, rows.RCUC, rows.KTIMERS)
 
 
 def of_operator(profile: str) -> str:
@@ -69,49 +46,28 @@ def of_operator(profile: str) -> str:
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Options by `section.option`; none, and so no profile, where nothing needs TuneD."""
-    return map(with_evidence, _options(plan))
-
-
-def with_evidence(setting: Setting, cost: Cost = Cost.TUNED_RESTART) -> Setting:
-    """An option with the file that shows it, where that is one.
-
-    An operator that runs TuneD applies a changed profile without a restart.
-    """
-    key = setting.key
-    found = _CONNTRACK if key.endswith(".nf_conntrack_hashsize") else _SHOWN.get(key)
-    if key.startswith(_SYSCTL) and key != _DROPPED:
-        found = (sysctl.shown_in(key.removeprefix(_SYSCTL)), Form.TEXT)
-    if found is None:
-        return setting
-    path, form = found
-    value = int(str(setting.value)) if form is Form.NUMBER else setting.value
-    evidence = (Evidence(path, form, value),)
-    return setting._replace(effect=Effect(f"/{path}", cost, evidence))
-
-
-def _options(plan: NodePlan) -> Iterator[Setting]:
     if not plan.spec.workload_hints.per_pod_power_management:
         yield from given(plan, FREQUENCIES)
-    yield from given(plan, (*FIRMWARE, *HUGE_PAGES, *AVC_CACHE, *THREADS))
+    yield from given(plan, (rows.FWUPD_TIMER, rows.TRANSPARENT_HUGEPAGES))
+    yield from given(plan, (rows.AVC_CACHE_THRESHOLD, *THREADS))
     if chosen.real_time(plan):
-        yield Setting(NAME, STALLD, "start,enable", (real_time(plan),))
+        yield from emit(plan, rows.STALLD, rows.STALLD.usually, (real_time(plan),))
     yield from queues(plan)
     yield from max_frequencies(plan)
-    yield from given(plan, TIME_STAMPS)
+    yield from given(plan, (rows.TIME_STAMPS,))
 
 
-def given(plan: NodePlan, rows: Iterable[Row]) -> Iterator[Setting]:
-    """Options by the names of their defaults, where these hold."""
-    for name, key, value in rows:
-        if chosen.is_on(plan, name):
-            yield Setting(NAME, key, value, (unasked(plan, name, NAME, key),))
+def given(plan: NodePlan, options: Iterable[Row]) -> Iterator[Setting]:
+    """Options with their usual values, where their defaults hold."""
+    for row in options:
+        yield from by_default(plan, row, row.usually)
 
 
 def real_time(plan: NodePlan) -> Reason:
     """Why stalld runs, or not."""
     wanted = chosen.real_time(plan)
     text = "the workloads are real-time" if wanted else "the workloads are not real-time"
-    return stated_or(plan, text, "workloadHints.realTime", unasked(plan, "real-time", NAME, STALLD))
+    return given_or(plan, rows.STALLD, text)
 
 
 def queues(plan: NodePlan) -> Iterator[Setting]:
@@ -123,14 +79,16 @@ def queues(plan: NodePlan) -> Iterator[Setting]:
         plan, "user-level networking: one queue for each reserved CPU", "net.userLevelNetworking"
     )
     channels = f"combined {len(reserved.cpus)}"
+    because = (*reserved.because, reason)
     if not net.devices:
-        yield Setting(NAME, "net.channels", channels, (*reserved.because, reason))
+        yield from emit(plan, rows.NET_CHANNELS, channels, because, section=net_section(0))
     for index, device in enumerate(net.devices):
         section = net_section(index)
         chosen = plan.node_class.reason("these devices", f"net.devices.{index}")
-        yield Setting(NAME, f"{section}.type", "net", (chosen,))
-        yield Setting(NAME, f"{section}.devices_udev_regex", _udev_regex(device), (chosen,))
-        yield Setting(NAME, f"{section}.channels", channels, (*reserved.because, reason, chosen))
+        yield from emit(plan, rows.NET_TYPE, "net", (chosen,), section=section)
+        pattern = _udev_regex(device)
+        yield from emit(plan, rows.NET_DEVICES, pattern, (chosen,), section=section)
+        yield from emit(plan, rows.NET_CHANNELS, channels, (*because, chosen), section=section)
 
 
 def net_section(index: int) -> str:
@@ -165,9 +123,8 @@ def max_frequencies(plan: NodePlan) -> Iterator[Setting]:
     ):
         reason = stated(plan, f"at most {frequency} kHz", f"hardwareTuning.{field}")
         for cpu in pool.cpus:
-            yield Setting(
-                NAME, f"sysfs.{_POLICY.format(cpu)}", str(frequency), (*pool.because, reason)
-            )
+            because = (*pool.because, reason)
+            yield from emit(plan, rows.MAX_FREQUENCY, str(frequency), because, cpu=str(cpu))
 
 
 def files(settings: Sequence[Setting]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Kernel work that is bound to no CPU, where no boot argument keeps it off the isolated ones.
 
-With nohz_full= or isolcpus=domain, the kernel does so itself (kernel/workqueue.c:
+With isolation by boot arguments, the kernel does so itself (kernel/workqueue.c:
 workqueue_init_early, wq_unbound_cpumask).
 """
 
@@ -9,24 +9,25 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError, union
 from cpuplan.components import isolation
+from cpuplan.components.emission import emit
 from cpuplan.components.reasons import unasked
+from cpuplan.facts.settings import kernel as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
-NAME = "workqueue"
-KEY = "/sys/devices/virtual/workqueue/cpumask"
-EFFECT: Effect | None = Effect(KEY, Cost.NOTHING)
+NAME = rows.WORKQUEUE
+KEY = rows.WORKQUEUE_MASK.key
 PATH = "/etc/tmpfiles.d/cpuplan-workqueue.conf"
 _LINE = re.compile(r"^w (\S+) - - - - (\S+)$", re.MULTILINE)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The mask, as a set of CPUs."""
-    isolated, reason = isolation.isolated(plan), unasked(plan, "workqueues", NAME, KEY)
+    isolated, reason = isolation.isolated(plan), unasked(plan, rows.WORKQUEUE_MASK.default)
     by_kernel = [isolation.kept_off(plan, key, reason) for key in ("nohzFull", "domain")]
     if not isolated.cpus <= union(pool.cpus for pool in by_kernel):
         because = (*isolated.because, *isolation.because_alone(plan), reason)
-        yield Setting(NAME, KEY, isolation.system_cpus(plan), because)
+        yield from emit(plan, rows.WORKQUEUE_MASK, isolation.system_cpus(plan), because)
 
 
 def files(settings: Sequence[Setting]) -> dict[str, str]:

@@ -5,16 +5,15 @@ boots get the same line. What TuneD computes on the node changes once CPUs were 
 costs a second reboot.
 """
 
-from cpuplan.components.kernel.given import NAME
-from cpuplan.components.kernel.settings import EFFECT, computed, settings, unbalanced
+from cpuplan.components.kernel.settings import computed, settings, unbalanced
 from cpuplan.components.kernel.text import argument, arguments, occurrences, parse, render
 from cpuplan.components.kernel.vendors import AMD, ARM, BEFORE_ICE_LAKE, INTEL, is_tunable
+from cpuplan.facts.settings.kernel import NAME
 
 __all__ = [
     "AMD",
     "ARM",
     "BEFORE_ICE_LAKE",
-    "EFFECT",
     "INTEL",
     "NAME",
     "argument",

@@ -3,26 +3,28 @@
 from collections.abc import Iterator
 
 from cpuplan.components import hugepages
-from cpuplan.components.kernel.given import Argument
+from cpuplan.components.emission import emit
 from cpuplan.components.reasons import stated
+from cpuplan.facts.settings import kernel as rows
 from cpuplan.plan import NodePlan
+from cpuplan.plan.setting import Setting
 
 
-def of_pages(plan: NodePlan) -> Iterator[Argument]:
+def of_pages(plan: NodePlan) -> Iterator[Setting]:
     """Those of the machine, and the sizes that units set aside later by NUMA node."""
     spec = plan.spec.huge_pages
     if spec.default_size:
         because = (
             stated(plan, f"huge pages are {spec.default_size} by default", "hugePages.defaultSize"),
         )
-        yield "default_hugepagesz", spec.default_size, because
+        yield from emit(plan, rows.DEFAULT_HUGEPAGESZ, spec.default_size, because)
     pages = list(enumerate(spec.pages))
     for index, page in pages:
         if page.numa_node is None:
             because = (
                 stated(plan, f"{page.count} pages of {page.size}", f"hugePages.pages.{index}"),
             )
-            yield f"hugepagesz={page.size}", page.count, because
+            yield from emit(plan, rows.HUGEPAGESZ, page.count, because, size=page.size)
     small = [
         index
         for index, page in pages
@@ -40,4 +42,4 @@ def of_pages(plan: NodePlan) -> Iterator[Argument]:
         reason = stated(
             plan, "2M pages are set aside later, by NUMA node", f"hugePages.pages.{small[0]}"
         )
-        yield "hugepagesz=2M", 0, (reason,)
+        yield from emit(plan, rows.HUGEPAGESZ, 0, (reason,), size="2M")

@@ -7,7 +7,8 @@ all of it (koordinator-sh/charts, versions/<release>/templates/koord-scheduler-c
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.platforms.versions import Version
+from cpuplan.facts.settings.objects import SCORING
+from cpuplan.facts.versions import Version
 
 NAMESPACE = "koordinator-system"
 _GROUP = "kubescheduler.config.k8s.io"
@@ -54,7 +55,7 @@ _PLUGINS: Mapping[str, Mapping[Version, tuple[str, ...]]] = {
     "postBind": {(1, 2): (_GANG,)},
 }
 _FIT: dict[str, Any] = {
-    "scoringStrategy": {
+    SCORING.key: {
         "type": "LeastAllocated",
         "resources": [
             {"name": name, "weight": 1}

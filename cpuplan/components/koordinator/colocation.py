@@ -10,15 +10,16 @@ from typing import Any
 
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
+from cpuplan.components.emission import emit
 from cpuplan.components.koordinator import names
+from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.allocators import KoordinatorWorkload
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Setting, Value, from_plain, plain
 from cpuplan.upstream.koordinator.extension import constants, qos, releases
 
-NAME = "colocation"
+NAME = rows.COLOCATION
 API_VERSION, KIND = "config.koordinator.sh/v1alpha1", "ClusterColocationProfile"
-EFFECT: Effect | None = Effect("kubectl get clustercolocationprofiles -o yaml", Cost.NOTHING)
 SCHEDULER = "koord-scheduler"
 
 
@@ -29,7 +30,8 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     for index, workload in enumerate(plan.spec.koordinator.workloads):
         field = f"koordinator.workloads.{index}"
         because = (plan.node_class.reason(f"pods of {workload.name}", field),)
-        yield Setting(NAME, workload.name, _spec(plan, workload), because)
+        spec = _spec(plan, workload)
+        yield from emit(plan, rows.COLOCATION_PROFILE, spec, because, workload=workload.name)
 
 
 def _spec(plan: NodePlan, workload: KoordinatorWorkload) -> Value:

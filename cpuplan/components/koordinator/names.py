@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuplan.platforms import versions
-from cpuplan.platforms.versions import Version
+from cpuplan.facts import versions
+from cpuplan.facts.versions import Version
 from cpuplan.upstream.koordinator.extension import constants, releases
 from cpuplan.upstream.koordinator.extension.releases import Span
 

@@ -9,14 +9,15 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.components import kubelet
+from cpuplan.components.emission import emit
 from cpuplan.components.koordinator import names, slo
 from cpuplan.components.reasons import of_mechanism
+from cpuplan.facts.settings import objects as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Setting, Value, from_plain, plain
 from cpuplan.upstream.koordinator.extension import constants, releases
 
-NAME = "koordinator"
-EFFECT: Effect | None = Effect("kubectl get nodes -o yaml", Cost.NOTHING)
+NAME = rows.KOORDINATOR
 HEAD = {"apiVersion": "v1", "kind": "Node"}
 #: cpuplan's own label, by which slo-controller-config knows the nodes of an intent.
 INTENT_LABEL = "cpuplan.io/intent"
@@ -39,7 +40,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 def _labels(plan: NodePlan) -> Iterator[Setting]:
     given, target = plan.spec.koordinator, plan.node_class.target
-    rows: tuple[tuple[str, str, str | None, str], ...] = (
+    asked: tuple[tuple[str, str, str | None, str], ...] = (
         (
             constants.CPU_BIND_POLICY,
             "cpuBindPolicy",
@@ -65,14 +66,16 @@ def _labels(plan: NodePlan) -> Iterator[Setting]:
             "NUMA nodes have less by what the kubelet reserves",
         ),
     )
-    for key, field, value, text in rows:
+    for key, field, value, text in asked:
         if value not in (None, "None") and names.knows(target, key):
             because = (plan.node_class.reason(text, f"koordinator.{field}"),)
-            yield Setting(NAME, names.name(target, key), str(value), because)
+            label = names.name(target, key)
+            yield from emit(plan, rows.KOORDINATOR_NODE, str(value), because, name=label)
     if any(slo.settings(plan)):
         text = f"{slo.CONFIG_MAP} knows the nodes of the intent by it"
         because = (of_mechanism(plan, text),)
-        yield Setting(NAME, INTENT_LABEL, plan.node_class.intent, because)
+        intent = plan.node_class.intent
+        yield from emit(plan, rows.KOORDINATOR_NODE, intent, because, name=INTENT_LABEL)
 
 
 def _reservation(plan: NodePlan) -> Iterator[Setting]:
@@ -91,7 +94,7 @@ def _reservation(plan: NodePlan) -> Iterator[Setting]:
         value["applyPolicy"] = _ONLY_CPUS
         text = "the kubelet subtracts them from allocatable already"
         because = (*because, of_mechanism(plan, text))
-    yield Setting(NAME, constants.RESERVATION, value, because)
+    yield from emit(plan, rows.KOORDINATOR_NODE, value, because, name=constants.RESERVATION)
 
 
 def has_apply_policy(plan: NodePlan) -> bool:
@@ -106,7 +109,8 @@ def _system_qos(plan: NodePlan) -> Iterator[Setting]:
         value: Value = {"cpuset": pool.cpus, "cpusetExclusive": True}
         reason = plan.node_class.reason("pods of the class SYSTEM", "koordinator.systemQos")
         because = (*pool.because, reason)
-        yield Setting(NAME, constants.SYSTEM_QOS_RESOURCE, value, because)
+        name = constants.SYSTEM_QOS_RESOURCE
+        yield from emit(plan, rows.KOORDINATOR_NODE, value, because, name=name)
 
 
 def pods_text(plan: NodePlan, name: str) -> str:

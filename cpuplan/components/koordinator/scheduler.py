@@ -5,15 +5,14 @@ from typing import Any
 
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
+from cpuplan.components.emission import emit
+from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.allocators import Scoring
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Setting, Value, from_plain, plain
 
-NAME = "koord-scheduler"
+NAME = rows.KOORD_SCHEDULER
 CONFIG_MAP = "koord-scheduler-config"
-EFFECT: Effect | None = Effect(
-    "kubectl -n koordinator-system get configmap koord-scheduler-config -o yaml", Cost.NOTHING
-)
 
 #: The default of a scheduler without any strategy.
 _ALIKE = {"cpu": 1, "memory": 1}
@@ -26,15 +25,15 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     given, reason = plan.spec.koordinator.scheduler, plan.node_class.reason
     if given.default_cpu_bind_policy:
         text = "for LSE and LSR pods that name no policy"
-        because = (reason(text, "koordinator.scheduler.defaultCPUBindPolicy"),)
-        yield Setting(NAME, "defaultCPUBindPolicy", given.default_cpu_bind_policy, because)
+        because = (reason(text, rows.BIND_POLICY.field),)
+        yield from emit(plan, rows.BIND_POLICY, given.default_cpu_bind_policy, because)
     if given.scoring_strategy:
-        because = (reason("which node is better", "koordinator.scheduler.scoringStrategy"),)
-        yield Setting(NAME, "scoringStrategy", _scoring(given.scoring_strategy), because)
+        because = (reason("which node is better", rows.SCORING.field),)
+        yield from emit(plan, rows.SCORING, _scoring(given.scoring_strategy), because)
     if given.numa_scoring_strategy:
         text = "which NUMA node is better, and the allocate strategy of nodes without a label"
-        because = (reason(text, "koordinator.scheduler.numaScoringStrategy"),)
-        yield Setting(NAME, "numaScoringStrategy", _scoring(given.numa_scoring_strategy), because)
+        because = (reason(text, rows.NUMA_SCORING.field),)
+        yield from emit(plan, rows.NUMA_SCORING, _scoring(given.numa_scoring_strategy), because)
 
 
 def _scoring(given: Scoring) -> Value:

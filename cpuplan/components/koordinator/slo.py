@@ -4,17 +4,16 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
+from cpuplan.components.emission import emit
 from cpuplan.components.koordinator import names
+from cpuplan.facts.settings import objects as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Setting, Value, from_plain, plain
 from cpuplan.upstream.koordinator.extension import releases
 
-NAME = "slo-controller"
+NAME = rows.SLO_CONTROLLER
 CONFIG_MAP = "slo-controller-config"
-EFFECT: Effect | None = Effect(
-    "kubectl -n koordinator-system get configmap slo-controller-config -o yaml", Cost.NOTHING
-)
-THRESHOLD, AMPLIFICATION = "resource-threshold-config", "resource-amplification-config"
+THRESHOLD, AMPLIFICATION = rows.SUPPRESS_ENABLE.head, rows.AMPLIFICATION_ENABLE.head
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -24,25 +23,23 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     given, reason = plan.spec.koordinator, plan.node_class.reason
     percent, policy = given.cpu_suppress_threshold_percent, given.cpu_suppress_policy
     if percent or policy:
-        field = "cpuSuppressThresholdPercent" if percent else "cpuSuppressPolicy"
-        on = (
-            reason("koordlet suppresses BE pods only where it is enabled", f"koordinator.{field}"),
-        )
-        yield Setting(NAME, f"{THRESHOLD}.enable", True, on)
+        field = (rows.SUPPRESS_PERCENT if percent else rows.SUPPRESS_POLICY).field
+        on = (reason("koordlet suppresses BE pods only where it is enabled", field),)
+        yield from emit(plan, rows.SUPPRESS_ENABLE, True, on)
     if percent:
         text = "BE pods get what is left of this share of the node's CPUs"
-        because = (reason(text, "koordinator.cpuSuppressThresholdPercent"),)
-        yield Setting(NAME, f"{THRESHOLD}.cpuSuppressThresholdPercent", percent, because)
+        because = (reason(text, rows.SUPPRESS_PERCENT.field),)
+        yield from emit(plan, rows.SUPPRESS_PERCENT, percent, because)
     if policy:
-        because = (reason("how BE pods are kept to it", "koordinator.cpuSuppressPolicy"),)
-        yield Setting(NAME, f"{THRESHOLD}.cpuSuppressPolicy", policy, because)
+        because = (reason("how BE pods are kept to it", rows.SUPPRESS_POLICY.field),)
+        yield from emit(plan, rows.SUPPRESS_POLICY, policy, because)
     ratio = given.cpu_amplification_ratio
     if ratio and names.reads(plan.node_class.target, releases.CONFIG_KEYS[AMPLIFICATION]):
         text = "koord-manager writes the ratio to nodes, and removes one written by hand"
-        because = (reason(text, "koordinator.cpuAmplificationRatio"),)
-        yield Setting(NAME, f"{AMPLIFICATION}.enable", True, because)
+        because = (reason(text, rows.AMPLIFICATION_RATIO.field),)
+        yield from emit(plan, rows.AMPLIFICATION_ENABLE, True, because)
         value: Value = {"cpu": float(ratio)}
-        yield Setting(NAME, f"{AMPLIFICATION}.resourceAmplificationRatio", value, because)
+        yield from emit(plan, rows.AMPLIFICATION_RATIO, value, because)
 
 
 def strategies(settings: Sequence[Setting]) -> dict[str, dict[str, object]]:

@@ -2,7 +2,6 @@
 
 from cpuplan.components.kubelet.settings import (
     DROP_IN,
-    EFFECT,
     NAME,
     cpu_options,
     default_cpus,
@@ -13,14 +12,12 @@ from cpuplan.components.kubelet.settings import (
     settings,
     true_cpu_options,
 )
-from cpuplan.components.kubelet.text import HEAD, RESERVED_CPUS, configuration, parse, render
+from cpuplan.components.kubelet.text import HEAD, configuration, parse, render
 
 __all__ = [
     "DROP_IN",
-    "EFFECT",
     "HEAD",
     "NAME",
-    "RESERVED_CPUS",
     "configuration",
     "cpu_options",
     "default_cpus",

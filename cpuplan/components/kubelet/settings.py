@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cpuplan import platforms
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.text import quantity_text
 from cpuplan.components import chosen, memory, mixedcpus
 from cpuplan.components.dra import driver
-from cpuplan.components.kubelet.text import RESERVED_CPUS
-from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or, unasked
+from cpuplan.components.emission import emit, given_or
+from cpuplan.components.reasons import (
+    asked_or,
+    is_written,
+    of_mechanism,
+    stated,
+    stated_or,
+    unasked,
+)
 from cpuplan.diagnostics import Reason
+from cpuplan.facts import platforms
+from cpuplan.facts.settings import kubelet as rows
+from cpuplan.facts.settings.crio import MIXED_CPUS
+from cpuplan.facts.settings.row import Row
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value, from_plain
+from cpuplan.plan.setting import Setting, Value, from_plain
 from cpuplan.upstream.kubelet.config.types import fits, is_fraction
 from cpuplan.upstream.kubelet.policy_options import (
     DISTRIBUTE_ACROSS_CORES,
@@ -26,11 +36,8 @@ from cpuplan.upstream.kubelet.policy_options import (
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target
 
-NAME = "kubelet"
-EFFECT: Effect | None = Effect(
-    "kubectl get --raw /api/v1/nodes/NODE/proxy/configz", Cost.KUBELET_RESTART
-)
-#: A file for `--config-dir`; the kubelet reads `*.conf` in the order of their names (KEP-3983).
+NAME = rows.NAME
+#: A file of the folder; the kubelet reads `*.conf` in the order of their names (KEP-3983).
 DROP_IN = "90-cpuplan.conf"
 
 
@@ -59,11 +66,13 @@ def _further(plan: NodePlan) -> Iterator[Setting]:
         because = (plan.node_class.reason("asked for", f"kubelet.configuration.{field}"),)
         if isinstance(value, dict):
             for key, item in sorted(value.items()):
-                yield Setting(NAME, f"{field}.{key}", from_plain(item), because)
+                yield from emit(
+                    plan, rows.FURTHER, from_plain(item), because, field=f"{field}.{key}"
+                )
         elif isinstance(value, str) and is_fraction(field) and fits(field, value):
-            yield Setting(NAME, field, float(value), because)
+            yield from emit(plan, rows.FURTHER, float(value), because, field=field)
         else:
-            yield Setting(NAME, field, from_plain(value), because)
+            yield from emit(plan, rows.FURTHER, from_plain(value), because, field=field)
 
 
 def _left_to_drivers(plan: NodePlan) -> Iterator[Setting]:
@@ -71,9 +80,9 @@ def _left_to_drivers(plan: NodePlan) -> Iterator[Setting]:
     because = (
         stated(plan, "a DRA driver gives out CPUs and memory", "kubelet.dynamicResourceAllocation"),
     )
-    yield Setting(NAME, "cpuManagerPolicy", "none", because)
-    yield Setting(NAME, "memoryManagerPolicy", "None", because)
-    yield Setting(NAME, "topologyManagerPolicy", "none", because)
+    yield from emit(plan, rows.CPU_MANAGER_POLICY, "none", because)
+    yield from emit(plan, rows.MEMORY_MANAGER_POLICY, "None", because)
+    yield from emit(plan, rows.TOPOLOGY_MANAGER_POLICY, "none", because)
 
 
 def _beside_drivers(plan: NodePlan) -> Iterator[Setting]:
@@ -90,7 +99,7 @@ def _beside_drivers(plan: NodePlan) -> Iterator[Setting]:
     yield from (
         setting
         for setting in further
-        if setting.key not in ("topologyManagerPolicy", RESERVED_CPUS)
+        if setting.key not in (rows.TOPOLOGY_MANAGER_POLICY.key, rows.RESERVED_CPUS.key)
         and is_written(plan, f"kubelet.{setting.key.partition('.')[0]}")
     )
 
@@ -98,38 +107,41 @@ def _beside_drivers(plan: NodePlan) -> Iterator[Setting]:
 def _gates_of_driver(plan: NodePlan) -> Iterator[Setting]:
     """What the DRA CPU driver needs of this release; the API server and the scheduler need it too.
 
-    The intent's own `featureGates` stand above it.
+    Gates of the intent itself stand above it.
     """
-    given = plan.spec.kubelet.configuration.get("featureGates") or {}
+    given = plan.spec.kubelet.configuration.get(rows.FEATURE_GATES.head) or {}
     for gate, why in driver.gates(plan).items():
         if gate not in given:
-            yield Setting(NAME, f"featureGates.{gate}", True, (of_mechanism(plan, why),))
+            because = (of_mechanism(plan, why),)
+            yield from emit(plan, rows.FEATURE_GATES, True, because, gate=gate)
 
 
 def _cpu_manager(plan: NodePlan) -> Iterator[Setting]:
     policy = plan.node_class.cpu_manager_policy
-    text = "pods get exclusive CPUs" if policy == "static" else "no pod gets exclusive CPUs"
+    yield from emit(plan, rows.CPU_MANAGER_POLICY, policy, (_why_policy(plan, policy),))
+    for option, (value, reason) in sorted(cpu_options(plan).items()):
+        yield from emit(plan, rows.CPU_MANAGER_OPTIONS, value, (reason,), option=option)
+    yield from _reconcile_period(plan)
+
+
+def _why_policy(plan: NodePlan, policy: str) -> Reason:
+    """Why the CPU manager has its policy: by a mechanism, by the intent, or by default."""
     target = plan.node_class.target
     if target.has_nri_policy:
-        yield Setting(NAME, "cpuManagerPolicy", policy, (of_mechanism(plan),))
-    elif target.has_dra:
-        because = of_mechanism(plan, "the DRA CPU driver gives CPUs to containers")
-        yield Setting(NAME, "cpuManagerPolicy", policy, (because,))
-    elif target.has_koordinator and policy == "none":
+        return of_mechanism(plan)
+    if target.has_dra:
+        return of_mechanism(plan, "the DRA CPU driver gives CPUs to containers")
+    if target.has_koordinator and policy == "none":
         text = "koord-scheduler chooses the CPUs of pods, and koordlet sets them"
-        because = stated_or(plan, text, "kubelet.cpuManagerPolicy", of_mechanism(plan, text))
-        yield Setting(NAME, "cpuManagerPolicy", policy, (because,))
-    else:
-        yield _given(plan, "cpuManagerPolicy", policy, text, "static-policy")
-    for option, (value, reason) in sorted(cpu_options(plan).items()):
-        yield Setting(NAME, f"cpuManagerPolicyOptions.{option}", value, (reason,))
-    yield from _reconcile_period(plan)
+        return stated_or(plan, text, rows.CPU_MANAGER_POLICY.field, of_mechanism(plan, text))
+    text = "pods get exclusive CPUs" if policy == "static" else "no pod gets exclusive CPUs"
+    return given_or(plan, rows.CPU_MANAGER_POLICY, text)
 
 
 def _reconcile_period(plan: NodePlan) -> Iterator[Setting]:
     if period := chosen.reconcile_period(plan):
-        text = "how often cpusets are compared"
-        yield _given(plan, "cpuManagerReconcilePeriod", period, text, "reconcile-period")
+        why = given_or(plan, rows.RECONCILE_PERIOD, "how often cpusets are compared")
+        yield from emit(plan, rows.RECONCILE_PERIOD, period, (why,))
 
 
 def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
@@ -140,11 +152,9 @@ def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
     """
     spec = plan.spec.kubelet
     given = spec.cpu_manager_policy_options
+    field = rows.CPU_MANAGER_OPTIONS.field
     options = {
-        option: (
-            value,
-            plan.node_class.reason("asked for", f"kubelet.cpuManagerPolicyOptions.{option}"),
-        )
+        option: (value, plan.node_class.reason("asked for", field.format(option=option)))
         for option, value in given.items()
     }
     excluded = {FULL_PCPUS_ONLY, DISTRIBUTE_ACROSS_CORES} & given.keys()
@@ -152,9 +162,9 @@ def cpu_options(plan: NodePlan) -> dict[str, tuple[str, Reason]]:
         plan.node_class.cpu_manager_policy == "static"
         and spec.topology_manager_policy == "single-numa-node"
     )
-    if strict and not excluded and chosen.is_on(plan, "whole-cores"):
-        reason = unasked(plan, "whole-cores", NAME, f"cpuManagerPolicyOptions.{FULL_PCPUS_ONLY}")
-        options[FULL_PCPUS_ONLY] = ("true", reason)
+    whole_cores = rows.CPU_MANAGER_OPTIONS.default
+    if strict and not excluded and chosen.is_on(plan, whole_cores):
+        options[FULL_PCPUS_ONLY] = ("true", unasked(plan, whole_cores))
     return options
 
 
@@ -164,47 +174,36 @@ def true_cpu_options(plan: NodePlan) -> set[str]:
 
 
 def _topology_manager(plan: NodePlan) -> Iterator[Setting]:
-    spec = plan.spec.kubelet
-    if spec.topology_manager_policy or chosen.is_on(plan, "topology-policy"):
-        policy = chosen.topology_policy(plan)
-        yield _given(
-            plan, "topologyManagerPolicy", policy, "how resources are aligned", "topology-policy"
-        )
-    if spec.topology_manager_scope:
-        together = stated(plan, "what is aligned together", "kubelet.topologyManagerScope")
-        yield Setting(NAME, "topologyManagerScope", spec.topology_manager_scope, (together,))
+    spec, policy = plan.spec.kubelet, rows.TOPOLOGY_MANAGER_POLICY
+    if spec.topology_manager_policy or chosen.is_on(plan, policy.default):
+        why = given_or(plan, policy, "how resources are aligned")
+        yield from emit(plan, policy, chosen.topology_policy(plan), (why,))
+    if scope := spec.topology_manager_scope:
+        why = stated(plan, "what is aligned together", rows.TOPOLOGY_MANAGER_SCOPE.field)
+        yield from emit(plan, rows.TOPOLOGY_MANAGER_SCOPE, scope, (why,))
+    options = rows.TOPOLOGY_MANAGER_OPTIONS
     for option, value in sorted(spec.topology_manager_policy_options.items()):
-        reason = stated(plan, "asked for", f"kubelet.topologyManagerPolicyOptions.{option}")
-        yield Setting(NAME, f"topologyManagerPolicyOptions.{option}", value, (reason,))
+        why = stated(plan, "asked for", options.field.format(option=option))
+        yield from emit(plan, options, value, (why,), option=option)
 
 
 def _reservations(plan: NodePlan) -> Iterator[Setting]:
-    amounts: tuple[tuple[str, Mapping[str, str], str, str], ...] = (
-        (
-            "kubeReserved",
-            chosen.kube_reserved(plan),
-            "kept for the kubelet and the runtime",
-            "kube-reserved",
-        ),
-        (
-            "systemReserved",
-            chosen.system_reserved(plan),
-            "kept for system services",
-            "system-reserved",
-        ),
-        ("evictionHard", chosen.eviction_hard(plan), "pods are evicted below this", "eviction"),
-    )
-    for field, given, text, name in amounts:
-        for key, value in sorted(given.items()):
-            yield _given(plan, f"{field}.{key}", value, text, name)
-    cpus = reserved_cpus(plan)
-    if cpus:
+    yield from _amounts(plan, rows.KUBE_RESERVED, "kept for the kubelet and the runtime")
+    yield from _amounts(plan, rows.SYSTEM_RESERVED, "kept for system services")
+    yield from _amounts(plan, rows.EVICTION_HARD, "pods are evicted below this")
+    if cpus := reserved_cpus(plan):
         because = plan.pool("reserved").because
         if mixedcpus.are_used(plan):
-            because = (*because, *plan.pool("shared").because, mixedcpus.reason(plan))
+            because = (*because, *plan.pool("shared").because, asked_or(plan, MIXED_CPUS))
         for name, hidden in hidden_cpus(plan).items():
             because = (*because, *plan.pool(name).because) if hidden else because
-        yield Setting(NAME, RESERVED_CPUS, cpus, because)
+        yield from emit(plan, rows.RESERVED_CPUS, cpus, because)
+
+
+def _amounts(plan: NodePlan, row: Row, text: str) -> Iterator[Setting]:
+    for name, amount in sorted(chosen.amounts(plan, row).items()):
+        why = given_or(plan, row, text, resource=name, signal=name)
+        yield from emit(plan, row, amount, (why,), resource=name, signal=name)
 
 
 def reserved_cpus(plan: NodePlan) -> CpuSet:
@@ -248,42 +247,31 @@ def hidden_cpus(plan: NodePlan) -> dict[str, CpuSet]:
 
 
 def _memory_manager(plan: NodePlan) -> Iterator[Setting]:
-    spec = plan.spec.kubelet
+    spec, policy = plan.spec.kubelet, rows.MEMORY_MANAGER_POLICY
     if not memory.uses_memory_manager(plan):
         if spec.memory_manager_policy:
-            reason = stated(plan, "memory is not aligned", "kubelet.memoryManagerPolicy")
-            yield Setting(NAME, "memoryManagerPolicy", spec.memory_manager_policy, (reason,))
+            reason = stated(plan, "memory is not aligned", policy.field)
+            yield from emit(plan, policy, spec.memory_manager_policy, (reason,))
         yield from _given_reservation(plan)
         return
-    default = unasked(plan, "memory-manager", NAME, "memoryManagerPolicy")
-    because = (
-        stated_or(plan, "memory is aligned with CPUs", "kubelet.memoryManagerPolicy", default),
-    )
-    yield Setting(NAME, "memoryManagerPolicy", "Static", because)
+    because = (asked_or(plan, policy.default),)
+    yield from emit(plan, policy, "Static", because)
     if spec.reserved_memory:
         yield from _given_reservation(plan)
     elif reserved := memory.reserved(plan):
-        needed = (*because, unasked(plan, "reserved-memory", NAME, "reservedMemory"))
-        yield Setting(NAME, "reservedMemory", tuple(map(_reserved_entry, reserved.items())), needed)
+        entries = tuple(map(_reserved_entry, reserved.items()))
+        needed = (*because, unasked(plan, rows.RESERVATION))
+        yield from emit(plan, rows.RESERVED_MEMORY, entries, needed)
 
 
 def _given_reservation(plan: NodePlan) -> Iterator[Setting]:
     """What the intent says to reserve, with or without a memory manager that reads it."""
     if given := memory.given(plan):
-        because = (plan.node_class.reason("asked for", "kubelet.reservedMemory"),)
-        yield Setting(NAME, "reservedMemory", tuple(map(_reserved_entry, given.items())), because)
+        because = (plan.node_class.reason("asked for", rows.RESERVED_MEMORY.field),)
+        entries = tuple(map(_reserved_entry, given.items()))
+        yield from emit(plan, rows.RESERVED_MEMORY, entries, because)
 
 
 def _reserved_entry(item: tuple[int, int]) -> Value:
     node, size = item
     return {"numaNode": node, "limits": {"memory": quantity_text(size)}}
-
-
-def _given(plan: NodePlan, key: str, value: str, text: str, default: str) -> Setting:
-    """A setting of the field of the same name in the intent, or of a default."""
-    return Setting(
-        NAME,
-        key,
-        value,
-        (stated_or(plan, text, f"kubelet.{key}", unasked(plan, default, NAME, key)),),
-    )

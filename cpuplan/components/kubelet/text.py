@@ -8,11 +8,11 @@ import yaml
 from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.emit import to_yaml
+from cpuplan.facts.settings.kubelet import RESERVED_CPUS
 from cpuplan.plan.setting import Setting, Value, from_plain, plain
 from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND
 
 HEAD = {"apiVersion": API_VERSION, "kind": KIND}
-RESERVED_CPUS = "reservedSystemCPUs"
 
 
 def configuration(settings: Sequence[Setting]) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def parse(text: str) -> dict[str, Value]:
                 if item is not None
             }
         else:
-            values[field] = _cpus(value) if field == RESERVED_CPUS else from_plain(value)
+            values[field] = _cpus(value) if field == RESERVED_CPUS.key else from_plain(value)
     return values
 
 

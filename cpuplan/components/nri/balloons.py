@@ -5,20 +5,21 @@ of a class.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cpuplan.components.emission import emit
 from cpuplan.components.nri import policies, types
 from cpuplan.components.nri.policies import PolicyInputs
 from cpuplan.components.reasons import of_mechanism
+from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting
+from cpuplan.plan.setting import Setting
 from cpuplan.upstream.nri.api import BALLOON, RESERVED
 
 if TYPE_CHECKING:
     from cpuplan.upstream.nri.balloons.balloons_policy import Policy
     from cpuplan.upstream.nri.balloons.config import Config
 
-NAME = "balloons"
-EFFECT: Effect | None = Effect("kubectl get balloonspolicies -A -o yaml", Cost.NOTHING)
+NAME = rows.BALLOONS
 KIND = "BalloonsPolicy"
 #: The annotation of pods by which they come to a balloon, for all of their containers.
 ANNOTATION = BALLOON
@@ -28,14 +29,14 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     """Fields of the object; those of a type together."""
     if not plan.node_class.target.has_balloons:
         return
-    yield from policies.settings(plan, NAME)
+    yield from policies.settings(plan, rows.BALLOONS_POLICY)
     only_cpus = of_mechanism(plan, "it gives out CPUs only: memory stays the kernel's")
-    yield Setting(NAME, "pinMemory", False, (only_cpus,))
-    yield policies.agent(plan, NAME)
+    yield from emit(plan, rows.BALLOONS_POLICY.pin_memory, False, (only_cpus,))
+    yield from policies.agent(plan, rows.BALLOONS_POLICY)
     because = of_mechanism(plan)
     for known in types.of_plan(plan):
-        key = f"balloonTypes.{known.name}"
-        yield Setting(NAME, key, known.fields, (*known.because, because))
+        why = (*known.because, because)
+        yield from emit(plan, rows.BALLOON_TYPE, known.fields, why, type=known.name)
 
 
 def pods_text(plan: NodePlan, name: str) -> str:

@@ -14,7 +14,9 @@ from cpuplan.base.emit import to_yaml
 from cpuplan.base.text import joined
 from cpuplan.base.topology import Topology
 from cpuplan.components import isolation
+from cpuplan.components.emission import emit
 from cpuplan.components.reasons import of_mechanism
+from cpuplan.facts.settings import objects as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value, from_plain, plain
 from cpuplan.upstream.nri.api import SYSTEM_NAMESPACE
@@ -64,19 +66,19 @@ def isolated(plan: NodePlan) -> CpuSet:
     return apart.cpus | plan.pool("isolcpus").cpus
 
 
-def settings(plan: NodePlan, component: str) -> Iterator[Setting]:
+def settings(plan: NodePlan, policy: rows.Policy) -> Iterator[Setting]:
     """The object's name, what it may use, what is reserved, and that it pins CPUs."""
     because = (of_mechanism(plan),)
-    yield Setting(component, "metadata.name", f"group.{plan.node_class.name}", because)
-    yield Setting(component, "availableResources.cpu", available(plan), because)
+    yield from emit(plan, policy.name, f"group.{plan.node_class.name}", because)
+    yield from emit(plan, policy.available, available(plan), because)
     reserved = plan.pool("reserved")
     amount: Value = reserved.cpus or "0"
-    yield Setting(component, "reservedResources.cpu", amount, (*reserved.because, *because))
+    yield from emit(plan, policy.reserved, amount, (*reserved.because, *because))
     if namespaces := plan.node_class.target.reserved_namespaces:
         field = plan.node_class.target_field("reservedNamespaces")
         stated = plan.node_class.reason("their pods run on the reserved CPUs", field)
-        yield Setting(component, "reservedPoolNamespaces", namespaces, (stated,))
-    yield Setting(component, "pinCPU", True, because)
+        yield from emit(plan, policy.namespaces, namespaces, (stated,))
+    yield from emit(plan, policy.pin_cpu, True, because)
 
 
 def reserved_namespaces_text(plan: NodePlan) -> str:
@@ -86,7 +88,7 @@ def reserved_namespaces_text(plan: NodePlan) -> str:
     return f"the namespaces {names}" if further else f"the namespace {names}"
 
 
-def agent(plan: NodePlan, component: str) -> Setting:
+def agent(plan: NodePlan, policy: rows.Policy) -> Iterator[Setting]:
     """Whether the plugin writes NodeResourceTopology: two exporters would fight over an object."""
     stated = plan.node_class.cluster_facts.node_resource_topology.exporter
     is_exporter = stated == NRI_POLICY
@@ -94,7 +96,7 @@ def agent(plan: NodePlan, component: str) -> Setting:
     if is_exporter:
         text = "the cluster says that NRI policies write NodeResourceTopology"
     because = (of_mechanism(plan, text),)
-    return Setting(component, "agent.nodeResourceTopology", is_exporter, because)
+    yield from emit(plan, policy.exporter, is_exporter, because)
 
 
 def document(settings: Sequence[Setting], kind: str) -> dict[str, Any]:

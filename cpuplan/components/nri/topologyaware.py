@@ -6,20 +6,21 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cpuplan.components import memory
+from cpuplan.components.emission import emit
 from cpuplan.components.nri import policies
 from cpuplan.components.nri.policies import PolicyInputs
 from cpuplan.components.reasons import of_mechanism
+from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting
+from cpuplan.plan.setting import Setting
 from cpuplan.upstream.nri.api import RESERVED
 
 if TYPE_CHECKING:
     from cpuplan.upstream.nri.topologyaware.config import Config
     from cpuplan.upstream.nri.topologyaware.topology_aware_policy import Policy
 
-NAME = "topology-aware"
-EFFECT: Effect | None = Effect("kubectl get topologyawarepolicies -A -o yaml", Cost.NOTHING)
+NAME = rows.TOPOLOGY_AWARE
 KIND = "TopologyAwarePolicy"
 _ISOLATED = "isolated"
 
@@ -28,26 +29,27 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     """Fields of the object, with those that the API server would add."""
     if not plan.node_class.target.has_topology_aware:
         return
-    yield from policies.settings(plan, NAME)
-    yield _pin_memory(plan)
+    yield from policies.settings(plan, rows.TOPOLOGY_AWARE_POLICY)
+    yield from _pin_memory(plan)
     apart = policies.isolated(plan) & policies.available(plan)
     text = "one CPU of a Guaranteed container is isolated by the kernel, where there are such CPUs"
     isolated = of_mechanism(plan, text)
-    yield Setting(NAME, "preferIsolatedCPUs", bool(apart), (isolated,))
-    by_default = of_mechanism(plan, "the default of the CRD")
-    yield Setting(NAME, "defaultCPUPriority", "none", (by_default,))
-    yield Setting(NAME, "unlimitedBurstable", "package", (by_default,))
-    yield Setting(NAME, "controllableInterrupts", ("*",), (by_default,))
-    yield policies.agent(plan, NAME)
+    yield from emit(plan, rows.PREFER_ISOLATED, bool(apart), (isolated,))
+    because = (of_mechanism(plan, "the default of the CRD"),)
+    yield from emit(plan, rows.CPU_PRIORITY, "none", because)
+    yield from emit(plan, rows.UNLIMITED_BURSTABLE, "package", because)
+    yield from emit(plan, rows.CONTROLLABLE_INTERRUPTS, ("*",), because)
+    yield from policies.agent(plan, rows.TOPOLOGY_AWARE_POLICY)
 
 
-def _pin_memory(plan: NodePlan) -> Setting:
+def _pin_memory(plan: NodePlan) -> Iterator[Setting]:
     """Two programs would write the memory nodes of containers."""
     is_kubelets = memory.uses_memory_manager(plan)
     text = "memory comes from the nodes of the container's pool"
     if is_kubelets:
         text = "the kubelet's memory manager chooses the memory nodes of containers"
-    return Setting(NAME, "pinMemory", not is_kubelets, (of_mechanism(plan, text),))
+    because = (of_mechanism(plan, text),)
+    yield from emit(plan, rows.TOPOLOGY_AWARE_POLICY.pin_memory, not is_kubelets, because)
 
 
 def pods_text(plan: NodePlan, name: str) -> str:

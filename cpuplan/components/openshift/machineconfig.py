@@ -5,25 +5,27 @@ from typing import Any
 
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
-from cpuplan.components.reasons import stated, stated_or, unasked
+from cpuplan.components.emission import emit, given_or
+from cpuplan.components.reasons import stated
 from cpuplan.diagnostics import Reason
+from cpuplan.facts.settings import openshift as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
-NAME = "machineconfig"
-EFFECT: Effect | None = Effect("uname -v", Cost.REBOOT)
+NAME = rows.MACHINE_CONFIG
 API_VERSION = "machineconfiguration.openshift.io/v1"
 ROLE = "machineconfiguration.openshift.io/role"
 WORKER = "worker"
 #: Marks the MachineConfig of the pool worker, which custom pools of cpuplan do not select then.
 OWNER = "cpuplan.io/pool"
-LABELS, KERNEL_TYPE = "metadata.labels", "kernelType"
+LABELS, KERNEL_TYPE = rows.MACHINE_CONFIG_LABELS.key, rows.KERNEL_TYPE.key
 REAL_TIME = "realtime"
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The kernel that nodes boot; the labels, except where a hosted cluster's NodePool has none."""
-    yield kernel_type(plan)
+    kernel, because = kernel_type(plan)
+    yield from emit(plan, rows.KERNEL_TYPE, kernel, because)
     node_class, target = plan.node_class, plan.node_class.target
     if target.is_hosted:
         return
@@ -37,28 +39,27 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         text = "custom pools must not take the MachineConfig of the workers"
         given = {**given, OWNER: WORKER}
         reasons = (*reasons, node_class.reason(text, node_class.target_field("pool")))
-    yield Setting(NAME, LABELS, {**given}, reasons)
+    yield from emit(plan, rows.MACHINE_CONFIG_LABELS, {**given}, reasons)
 
 
-def kernel_type(plan: NodePlan) -> Setting:
-    """The kernel that nodes boot."""
+def kernel_type(plan: NodePlan) -> tuple[str, tuple[Reason, ...]]:
+    """The kernel that nodes boot, and why."""
     kernel = plan.spec.kernel
     if kernel.real_time:
         reason = stated(plan, "the kernel is the real-time one", "kernel.realTime")
-        return Setting(NAME, KERNEL_TYPE, REAL_TIME, (reason,))
+        return REAL_TIME, (reason,)
     if kernel.page_size == "64k":
         reason = stated(plan, "the kernel has pages of 64 KiB", "kernel.pageSize")
-        return Setting(NAME, KERNEL_TYPE, "64k-pages", (reason,))
-    default = unasked(plan, "kernel-type", NAME, KERNEL_TYPE)
-    reason = stated_or(plan, "the kernel is not the real-time one", "kernel.realTime", default)
-    return Setting(NAME, KERNEL_TYPE, "default", (reason,))
+        return "64k-pages", (reason,)
+    reason = given_or(plan, rows.KERNEL_TYPE, "the kernel is not the real-time one")
+    return rows.KERNEL_TYPE.usually, (reason,)
 
 
 def document(settings: Sequence[Setting]) -> dict[str, Any]:
     """The fields as they stand in the object."""
     values = {setting.key: setting.value for setting in settings}
     metadata = {"labels": values[LABELS]} if LABELS in values else {}
-    return {"metadata": metadata, "spec": {"kernelType": values[KERNEL_TYPE]}}
+    return {"metadata": metadata, "spec": {KERNEL_TYPE: values[KERNEL_TYPE]}}
 
 
 def labels(settings: Sequence[Setting]) -> Mapping[str, str]:
@@ -75,7 +76,7 @@ def render(settings: Sequence[Setting]) -> str:
 def parse(text: str) -> dict[str, Value]:
     """The same fields of an object's YAML."""
     data = next(yaml_values.load_yaml11(text))
-    values: dict[str, Value] = {KERNEL_TYPE: data["spec"].get("kernelType", "default")}
+    values: dict[str, Value] = {KERNEL_TYPE: data["spec"].get(KERNEL_TYPE, "default")}
     if labels := data["metadata"].get("labels"):
         values[LABELS] = labels
     return values

@@ -8,26 +8,25 @@ import json
 from collections.abc import Iterator, Sequence
 
 from cpuplan.base.emit import to_json
-from cpuplan.components import mixedcpus
-from cpuplan.components.reasons import stated_or, unasked
+from cpuplan.components import chosen, mixedcpus
+from cpuplan.components.emission import emit
+from cpuplan.components.reasons import asked_or, stated_or, unasked
+from cpuplan.facts.settings import openshift as rows
+from cpuplan.facts.settings.crio import MIXED_CPUS
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
-NAME = "mixedcpus"
-EFFECT: Effect | None = Effect("kubectl get node -o yaml", Cost.KUBELET_RESTART)
+NAME = rows.MIXED
 PATH = "/etc/kubernetes/openshift-workload-mixed-cpus"
-_LIMIT = "shared_cpus.containers_limit"
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """How many containers of the node may share."""
     if mixedcpus.are_used(plan):
-        limit = plan.spec.runtime.containers_limit
-        default = unasked(plan, "containers-limit", NAME, _LIMIT)
-        because = stated_or(
-            plan, f"up to {limit} containers may share", "runtime.containersLimit", default
-        )
-        yield Setting(NAME, _LIMIT, limit, (mixedcpus.reason(plan), because))
+        limit = chosen.sharing_limit(plan)
+        row, text = rows.CONTAINERS_LIMIT, f"up to {limit} containers may share"
+        why = stated_or(plan, text, row.field, unasked(plan, rows.LIMIT))
+        yield from emit(plan, row, limit, (asked_or(plan, MIXED_CPUS), why))
 
 
 def render(settings: Sequence[Setting]) -> str:

@@ -9,20 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.components import kubelet
-from cpuplan.components.reasons import stated, stated_or, unasked
+from cpuplan.components.emission import emit, given_or
+from cpuplan.components.reasons import stated
 from cpuplan.components.texts import template
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.settings import openshift as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 from cpuplan.upstream.kubelet.policy_options import STRICT_RESERVATION
 
-NAME = "ovsdpdk"
-EFFECT: Effect | None = Effect("", Cost.REBOOT)
-CPUS_KEY = "OVS_DPDK_CPUS"
+NAME = rows.OVS_DPDK
+CPUS_KEY = rows.OVS_DPDK_CPUS.key
 UNIT = "ovs-dpdk-cpus-configure.service"
 SCRIPT_PATH = "/usr/local/bin/ovs-dpdk-cpus-configure.sh"
-_PARTITION = "partition"
+_PARTITION = rows.OVS_DPDK_PARTITION.key
 _COMMAND = re.compile(rf"^ExecStart={re.escape(SCRIPT_PATH)} (\S+) (\S+)$", re.MULTILINE)
 
 
@@ -45,14 +46,13 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     if not thread_cpus:
         return
     because = plan.pool("isolcpus").because
-    yield Setting(NAME, CPUS_KEY, thread_cpus, (*because, reason(plan)))
+    yield from emit(plan, rows.OVS_DPDK_CPUS, thread_cpus, (*because, reason(plan)))
     if plan.spec.open_v_switch.load_balancing:
         kind, text = "member", "the scheduler may move the threads"
     else:
         kind, text = "isolated", "the scheduler does not move the threads"
-    default = unasked(plan, "dpdk-balancing", NAME, _PARTITION)
-    why = stated_or(plan, text, "openVSwitch.loadBalancing", default)
-    yield Setting(NAME, _PARTITION, kind, (why,))
+    why = given_or(plan, rows.OVS_DPDK_PARTITION, text)
+    yield from emit(plan, rows.OVS_DPDK_PARTITION, kind, (why,))
 
 
 def render(settings: Sequence[Setting]) -> str:

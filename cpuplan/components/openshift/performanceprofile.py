@@ -12,16 +12,19 @@ from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_json, to_yaml
 from cpuplan.components import chosen, cmdline, isolation, mixedcpus
+from cpuplan.components.emission import emit
 from cpuplan.components.openshift import machineconfig, ovsdpdk, pool, profile_annotations
 from cpuplan.components.openshift.profile_annotations import SNIPPET
 from cpuplan.components.reasons import is_written, of_mode, stated, stated_or
+from cpuplan.diagnostics import Reason
+from cpuplan.facts import versions
+from cpuplan.facts.settings import openshift as rows
+from cpuplan.facts.settings.kernel import IRQAFFINITY
+from cpuplan.facts.settings.kubelet import TOPOLOGY_MANAGER_POLICY
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Effect, Setting, Value, from_plain, plain
-from cpuplan.platforms import versions
+from cpuplan.plan.setting import Setting, Value, from_plain, plain
 
-NAME = "performanceprofile"
-#: The settings of the objects that the operator makes of it show what a change costs.
-EFFECT: Effect | None = None
+NAME = rows.PROFILE
 API_VERSION = "performance.openshift.io/v2"
 KIND = "PerformanceProfile"
 _ANNOTATIONS = "annotations"
@@ -37,7 +40,7 @@ _SECTIONS = (
 )
 _POOLS = ("reserved", "isolated", "shared", "offlined")
 _CPU_SETS = (*_POOLS, "ovsDpdk")
-_AFFINITY = "irqaffinity"
+_AFFINITY = IRQAFFINITY.key
 _DEFAULT = "the operator's default, which cpuplan states"
 
 
@@ -49,35 +52,43 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     yield from _frequencies(plan)
     yield from _huge_pages(plan)
     yield from _kernel(plan)
-    yield _topology_policy(plan)
+    yield from _topology_policy(plan)
     yield from _net(plan)
     if plan.spec.isolation.globally_disable_irq_load_balancing:
         text = "irqbalance never uses the isolated CPUs"
         field = "isolation.globallyDisableIrqLoadBalancing"
-        yield _stated(plan, "globallyDisableIrqLoadBalancing", True, text, field)
+        yield from _stated(plan, "globallyDisableIrqLoadBalancing", True, text, field)
     yield from _hints(plan)
     yield from _labels(plan)
     for annotation in profile_annotations.annotations(plan):
         key = f"{_ANNOTATIONS}.{annotation.name}"
-        yield Setting(NAME, key, annotation.value, annotation.reasons)
+        yield from _field(plan, key, annotation.value, annotation.reasons)
 
 
-def _stated(plan: NodePlan, key: str, value: Value, text: str, field: str) -> Setting:
+def _stated(plan: NodePlan, key: str, value: Value, text: str, field: str) -> Iterator[Setting]:
     """A setting of the field of the intent that states it."""
-    return Setting(NAME, key, value, (stated(plan, text, field),))
+    yield from _field(plan, key, value, (stated(plan, text, field),))
+
+
+def _field(
+    plan: NodePlan, key: str, value: Value, because: tuple[Reason, ...]
+) -> Iterator[Setting]:
+    yield from emit(plan, rows.PROFILE_FIELD, value, because, field=key)
 
 
 def _cpus(plan: NodePlan) -> Iterator[Setting]:
     for name in _POOLS:
         members = plan.pool(name)
         if members.cpus:
-            yield Setting(NAME, f"cpu.{name}", members.cpus, members.because)
+            yield from _field(plan, f"cpu.{name}", members.cpus, members.because)
     dpdk = ovsdpdk.cpus(plan)
     if dpdk:
         because = (*plan.pool("isolcpus").because, ovsdpdk.reason(plan))
-        yield Setting(NAME, "cpu.ovsDpdk", dpdk, because)
+        yield from _field(plan, "cpu.ovsDpdk", dpdk, because)
     if plan.spec.isolation.domain:
-        yield _stated(plan, "cpu.balanceIsolated", False, "no load balancing", "isolation.domain")
+        yield from _stated(
+            plan, "cpu.balanceIsolated", False, "no load balancing", "isolation.domain"
+        )
 
 
 def _frequencies(plan: NodePlan) -> Iterator[Setting]:
@@ -86,7 +97,7 @@ def _frequencies(plan: NodePlan) -> Iterator[Setting]:
         return
     for name, frequency in tuning.model_dump(by_alias=True).items():
         key = f"hardwareTuning.{name}"
-        yield _stated(plan, key, frequency, f"at most {frequency} kHz", key)
+        yield from _stated(plan, key, frequency, f"at most {frequency} kHz", key)
 
 
 def _huge_pages(plan: NodePlan) -> Iterator[Setting]:
@@ -106,18 +117,18 @@ def _huge_pages(plan: NodePlan) -> Iterator[Setting]:
         pages.append(page)
         text = f"{entry.count} pages of {entry.size}"
         reasons.append(stated(plan, text, f"hugePages.pages.{index}"))
-    yield Setting(NAME, "hugepages.defaultHugepagesSize", default, (reason,))
-    yield Setting(NAME, "hugepages.pages", tuple(pages), tuple(reasons) or (reason,))
+    yield from _field(plan, "hugepages.defaultHugepagesSize", default, (reason,))
+    yield from _field(plan, "hugepages.pages", tuple(pages), tuple(reasons) or (reason,))
 
 
 def _kernel(plan: NodePlan) -> Iterator[Setting]:
     """The kernel and its further arguments; releases without page sizes have 4k only."""
-    kernel_type = machineconfig.kernel_type(plan)
-    if kernel_type.value == machineconfig.REAL_TIME:
-        yield Setting(NAME, "realTimeKernel.enabled", True, kernel_type.reasons)
+    kernel_type, because = machineconfig.kernel_type(plan)
+    if kernel_type == machineconfig.REAL_TIME:
+        yield from _field(plan, "realTimeKernel.enabled", True, because)
     size = plan.spec.kernel.page_size
     if size and versions.ships(plan.node_class.target, "profile.kernel_page_size"):
-        yield _stated(plan, "kernelPageSize", size, f"pages have {size}", "kernel.pageSize")
+        yield from _stated(plan, "kernelPageSize", size, f"pages have {size}", "kernel.pageSize")
     yield from _arguments(plan)
 
 
@@ -128,20 +139,20 @@ def _arguments(plan: NodePlan) -> Iterator[Setting]:
         stated(plan, "asked for", f"kernel.extraArguments.{index}") for index in range(len(words))
     ]
     pool = isolation.interrupts(plan)
-    reason = isolation.why_interrupts(plan, "kernel", _AFFINITY)
+    reason = isolation.why_interrupts(plan, IRQAFFINITY.default)
     # With DPDK, the operator sets it.
     is_wanted = reason is not None and not ovsdpdk.cpus(plan)
     if reason and is_wanted and _AFFINITY not in cmdline.keyed(" ".join(words)):
         words.append(f"{_AFFINITY}={pool.cpus}")
         reasons += [*pool.because, reason]
     if words:
-        yield Setting(NAME, "additionalKernelArgs", tuple(words), tuple(reasons))
+        yield from _field(plan, "additionalKernelArgs", tuple(words), tuple(reasons))
 
 
-def _topology_policy(plan: NodePlan) -> Setting:
-    text, field = "how resources are aligned", "kubelet.topologyManagerPolicy"
+def _topology_policy(plan: NodePlan) -> Iterator[Setting]:
+    text, field = "how resources are aligned", TOPOLOGY_MANAGER_POLICY.field
     reason = stated_or(plan, text, field, of_mode(plan, _DEFAULT))
-    return Setting(NAME, "numa.topologyPolicy", chosen.topology_policy(plan), (reason,))
+    yield from _field(plan, "numa.topologyPolicy", chosen.topology_policy(plan), (reason,))
 
 
 def _net(plan: NodePlan) -> Iterator[Setting]:
@@ -149,31 +160,31 @@ def _net(plan: NodePlan) -> Iterator[Setting]:
     if not net.user_level_networking:
         return
     text, field = "one queue for each reserved CPU", "net.userLevelNetworking"
-    yield _stated(plan, "net.userLevelNetworking", True, text, field)
+    yield from _stated(plan, "net.userLevelNetworking", True, text, field)
     if net.devices:
         devices = tuple(
             device.model_dump(by_alias=True, exclude_none=True) for device in net.devices
         )
-        yield _stated(plan, "net.devices", devices, "these devices", "net.devices")
+        yield from _stated(plan, "net.devices", devices, "these devices", "net.devices")
 
 
 def _hints(plan: NodePlan) -> Iterator[Setting]:
     """All of them, true or false."""
     hints = plan.spec.workload_hints
-    rows: tuple[tuple[str, bool], ...] = (
+    hinted: tuple[tuple[str, bool], ...] = (
         ("realTime", chosen.real_time(plan)),
         ("highPowerConsumption", hints.high_power_consumption),
         ("perPodPowerManagement", hints.per_pod_power_management),
     )
     default = of_mode(plan, _DEFAULT)
-    for name, value in rows:
+    for name, value in hinted:
         key = f"workloadHints.{name}"
-        yield Setting(NAME, key, value, (stated_or(plan, "asked for", key, default),))
+        yield from _field(plan, key, value, (stated_or(plan, "asked for", key, default),))
     are_shared = mixedcpus.are_wanted(plan)
     because = plan.pool("shared").because if are_shared else (default,)
     if is_written(plan, "runtime.mixedCpus"):
         because = (*because, stated(plan, "asked for", "runtime.mixedCpus"))
-    yield Setting(NAME, "workloadHints.mixedCpus", are_shared, because)
+    yield from _field(plan, "workloadHints.mixedCpus", are_shared, because)
 
 
 def _labels(plan: NodePlan) -> Iterator[Setting]:
@@ -182,13 +193,14 @@ def _labels(plan: NodePlan) -> Iterator[Setting]:
     if target.machine_config_label:
         field = node_class.target_field("machineConfigLabel")
         reason = node_class.reason("the pool takes MachineConfigs with this label", field)
-        yield Setting(NAME, "machineConfigLabel", {**target.machine_config_label}, (reason,))
+        yield from _field(plan, "machineConfigLabel", {**target.machine_config_label}, (reason,))
     if len(target.machine_config_pool_selector) == 1:
         field = node_class.target_field("machineConfigPoolSelector")
         reason = node_class.reason("a KubeletConfig finds the pool by it", field)
         labels: Value = {**target.machine_config_pool_selector}
-        yield Setting(NAME, "machineConfigPoolSelector", labels, (reason,))
-    yield pool.node_selector(plan)._replace(component=NAME)
+        yield from _field(plan, "machineConfigPoolSelector", labels, (reason,))
+    selector, because = pool.node_selector(plan)
+    yield from _field(plan, pool.NODE_SELECTOR, selector, because)
 
 
 def document(settings: Sequence[Setting]) -> dict[str, Any]:

@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_json, to_toml
+from cpuplan.components.emission import emit
+from cpuplan.facts.settings import openshift as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target
 
-NAME = "pinning"
-EFFECT: Effect | None = Effect("", Cost.RESTARTS)
+NAME = rows.PINNING
 PATH = "/etc/kubernetes/openshift-workload-pinning"
 CRIO_PATH = "/etc/crio/crio.conf.d/99-workload-pinning.conf"
 #: The file of pools without their own CPU lists, from installation on; the one above replaces
 #: its workload.
 DEFAULT_CRIO_PATH = "/etc/crio/crio.conf.d/01-workload-pinning-default.conf"
-_CPUS = "management.cpuset"
-#: A setting for MachineConfigs of other pools; no file of the node has it.
-_POOLS = "pools"
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -40,12 +38,12 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     field = node_class.target_field("cpuPartitioning")
     reason = node_class.reason("the platform's own pods are pinned", field)
     if reserved.cpus:
-        yield Setting(NAME, _CPUS, reserved.cpus, (*reserved.because, reason))
+        yield from emit(plan, rows.PLATFORM_CPUS, reserved.cpus, (*reserved.because, reason))
     if target.pinned_pools:
         further = node_class.reason("further pools", node_class.target_field("pinnedPools"))
-        yield Setting(NAME, _POOLS, _pools(target), (reason, further))
+        yield from emit(plan, rows.PINNED_POOLS, _pools(target), (reason, further))
     else:
-        yield Setting(NAME, _POOLS, _pools(target), (reason,))
+        yield from emit(plan, rows.PINNED_POOLS, _pools(target), (reason,))
 
 
 def _pools(target: Target) -> tuple[str, ...]:
@@ -57,7 +55,7 @@ def _pools(target: Target) -> tuple[str, ...]:
 
 def render(settings: Sequence[Setting]) -> str:
     """The kubelet's JSON."""
-    cpus = {setting.key: setting.value for setting in settings}.get(_CPUS, "")
+    cpus = {setting.key: setting.value for setting in settings}.get(rows.PLATFORM_CPUS.key, "")
     return to_json({"management": {"cpuset": str(cpus)}})
 
 
@@ -66,7 +64,7 @@ def parse(text: str) -> Mapping[str, Value]:
     data = json.loads(text)
     workload = data.get("management") if isinstance(data, dict) else None
     cpus = workload.get("cpuset") if isinstance(workload, dict) else None
-    return {_CPUS: CpuSet.parse(cpus)} if isinstance(cpus, str) and cpus else {}
+    return {rows.PLATFORM_CPUS.key: CpuSet.parse(cpus)} if isinstance(cpus, str) and cpus else {}
 
 
 def render_crio(cpus: str) -> str:
@@ -81,7 +79,7 @@ def render_crio(cpus: str) -> str:
 
 def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
     """(mode, text) of both files, by absolute path; none without CPUs."""
-    cpus = [setting.value for setting in settings if setting.key == _CPUS]
+    cpus = [setting.value for setting in settings if setting.key == rows.PLATFORM_CPUS.key]
     if not cpus:
         return {}
     return {
@@ -92,7 +90,7 @@ def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
 
 def pools(settings: Sequence[Setting]) -> tuple[str, ...]:
     """The pools that get `default_files`."""
-    values = [setting.value for setting in settings if setting.key == _POOLS]
+    values = [setting.value for setting in settings if setting.key == rows.PINNED_POOLS.key]
     return tuple(
         map(str, chain.from_iterable(value for value in values if isinstance(value, tuple)))
     )

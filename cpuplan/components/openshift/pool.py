@@ -7,26 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
+from cpuplan.components.emission import emit
 from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE, WORKER
+from cpuplan.diagnostics import Reason
+from cpuplan.facts.settings import openshift as rows
+from cpuplan.facts.settings.openshift import POOL_SELECTOR
 from cpuplan.language.model import vocabulary
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target
 
-NAME = "pool"
-#: Another pool may mean another configuration, or the same.
-EFFECT: Effect | None = None
+NAME = rows.POOL
 #: Pools that every cluster has; cpuplan does not write them.
 BUILT_IN = ("master", "worker", "arbiter")
-LABELS, NODE_SELECTOR = "metadata.labels", "nodeSelector"
+LABELS, NODE_SELECTOR = rows.POOL_LABELS.key, rows.POOL_NODES.key
 #: Labels of the pools that every cluster has (manifests of the machine config operator).
 _OWN_LABEL = "pools.operator.machineconfiguration.openshift.io/{}"
 _BUILT_IN_LABEL = "machineconfiguration.openshift.io/mco-built-in"
 _REQUIRED_LABEL = "operator.machineconfiguration.openshift.io/required-for-upgrade"
 #: The roles whose MachineConfigs it takes, and the pools whose marked ones it does not.
-SELECTOR, WITHOUT = "machineConfigSelector", f"machineConfigSelector.{OWNER}"
+SELECTOR, WITHOUT = rows.POOL_SELECTOR.key, rows.POOL_WITHOUT.key
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -37,24 +39,27 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         given = target.machine_config_pool_selector
         field = node_class.target_field("machineConfigPoolSelector")
         reason = node_class.reason("a KubeletConfig finds the pool by them", field)
-        yield Setting(NAME, LABELS, dict(labels(target)), (reason if given else pool,))
+        why = (reason if given else pool,)
+        yield from emit(plan, rows.POOL_LABELS, dict(labels(target)), why)
         if target.pool not in BUILT_IN:
-            yield Setting(NAME, SELECTOR, _roles(target), (pool,))
+            yield from emit(plan, rows.POOL_SELECTOR, _roles(target), (pool,))
             text = "the boot arguments and files of the workers are not for the pool"
             field = node_class.target_field("pool")
-            yield Setting(NAME, WITHOUT, (WORKER,), (node_class.reason(text, field),))
-    yield node_selector(plan)
+            why = (node_class.reason(text, field),)
+            yield from emit(plan, rows.POOL_WITHOUT, (WORKER,), why)
+    selector, because = node_selector(plan)
+    yield from emit(plan, rows.POOL_NODES, selector, because)
 
 
-def node_selector(plan: NodePlan) -> Setting:
-    """The labels of the pool's nodes."""
+def node_selector(plan: NodePlan) -> tuple[Value, tuple[Reason, ...]]:
+    """The labels of the pool's nodes, and why."""
     node_class, target = plan.node_class, plan.node_class.target
     if target.node_selector:
         text, field = "the nodes of the pool have them", "nodeSelector"
     else:
         text, field = f"the pool is {target.pool}", "pool"
     reason = node_class.reason(text, node_class.target_field(field))
-    return Setting(NAME, NODE_SELECTOR, {**vocabulary.node_selector(target)}, (reason,))
+    return {**vocabulary.node_selector(target)}, (reason,)
 
 
 def labels(target: Target) -> Mapping[str, str]:
@@ -96,7 +101,7 @@ def document(settings: Sequence[Setting]) -> dict[str, Any]:
         expressions = [{"key": ROLE, "operator": "In", "values": _plain(roles)}]
         if others := values.get(WITHOUT):
             expressions.append({"key": OWNER, "operator": "NotIn", "values": _plain(others)})
-        spec["machineConfigSelector"] = {"matchExpressions": expressions}
+        spec[POOL_SELECTOR.key] = {"matchExpressions": expressions}
     if labels := values.get(NODE_SELECTOR):
         spec["nodeSelector"] = {"matchLabels": labels}
     metadata = {"labels": values[LABELS]} if LABELS in values else {}
@@ -124,7 +129,7 @@ def parse(text: str) -> dict[str, Value]:
     values: dict[str, Value] = {}
     if labels := data["metadata"].get("labels"):
         values[LABELS] = labels
-    for expression in spec.get("machineConfigSelector", {}).get("matchExpressions", ()):
+    for expression in spec.get(POOL_SELECTOR.key, {}).get("matchExpressions", ()):
         if expression["key"] == ROLE:
             values[SELECTOR] = tuple(expression["values"])
         if expression["key"] == OWNER:

@@ -8,11 +8,18 @@ from cpuplan.components import chosen, kubelet, memory
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import DEFAULT, of_mode, stated, stated_or
 from cpuplan.diagnostics import Reason
+from cpuplan.facts import versions
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_POLICY,
+    RECONCILE_PERIOD,
+    RESERVED_CPUS,
+    RESERVED_MEMORY,
+    TOPOLOGY_MANAGER_POLICY,
+)
 from cpuplan.language.model.tuning import Kubelet
 from cpuplan.language.model.vocabulary import ALIGNING
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
-from cpuplan.platforms import versions
 
 #: Prefix of the operator's annotations.
 PREFIX = "performance.openshift.io/"
@@ -20,8 +27,8 @@ PREFIX = "performance.openshift.io/"
 SNIPPET = "kubeletconfig.experimental"
 #: Fields of the kubelet that the operator sets, even if the snippet has them; with DRA drivers,
 #: only the policies.
-_POLICIES = ("cpuManagerPolicy", "topologyManagerPolicy")
-_OPERATORS = (*_POLICIES, "cpuManagerReconcilePeriod", kubelet.RESERVED_CPUS)
+_POLICIES = (CPU_MANAGER_POLICY.key, TOPOLOGY_MANAGER_POLICY.key)
+_OPERATORS = (*_POLICIES, RECONCILE_PERIOD.key, RESERVED_CPUS.key)
 
 
 class Annotation(NamedTuple):
@@ -36,7 +43,7 @@ def annotations(plan: NodePlan) -> Iterator[Annotation]:
     """The annotations that the plan needs, in the order in which they are written."""
     yield from _switches(plan)
     yield from _without_steering(plan)
-    if plan.spec.runtime.exec_cpu_affinity == "none":
+    if chosen.exec_affinity(plan) == "none":
         reason = stated(plan, "exec probes run on all CPUs", "runtime.execCpuAffinity")
         yield Annotation(f"{PREFIX}exec-cpu-affinity", "disable", (reason,))
     node_class = plan.node_class
@@ -115,5 +122,5 @@ def _by_operator(plan: NodePlan) -> dict[str, Any]:
     # The operator reserves memory on NUMA node 0 only, where it reserves any.
     if chosen.topology_policy(plan) in ALIGNING:
         reservation = {"memory": quantity_text(memory.reservation(plan))}
-        fields["reservedMemory"] = [{"numaNode": 0, "limits": reservation}]
+        fields[RESERVED_MEMORY.key] = [{"numaNode": 0, "limits": reservation}]
     return fields

@@ -10,66 +10,59 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.components import chosen
 from cpuplan.components import units as common
+from cpuplan.components.emission import emit
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.components.reasons import unasked
 from cpuplan.components.texts import template
-from cpuplan.components.units import BIN, UNIT_FOLDER
+from cpuplan.diagnostics import Reason
+from cpuplan.facts import versions
+from cpuplan.facts.platforms.features import Feature
+from cpuplan.facts.settings import openshift as rows
+from cpuplan.facts.settings.host import ALLOCATION_SCRIPT, OFFLINE_SCRIPT
+from cpuplan.facts.settings.row import Row
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
-from cpuplan.platforms import versions
-from cpuplan.platforms.features import Feature
 
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target
 
 NAME = common.NAME
-EFFECT = common.EFFECT
-IRQBALANCE_UNIT = "clear-irqbalance-banned-cpus.service"
-ONE_SHOT = "ocp-tuned-one-shot.service"
-OVS_VSWITCHD = f"{UNIT_FOLDER}/ovs-vswitchd.service.d/01-use-ovs-slice.conf"
+IRQBALANCE_UNIT = rows.IRQBALANCE_UNIT.key
+ONE_SHOT = rows.TUNED_ONE_SHOT.key
+OVS_VSWITCHD = rows.USE_OVS_SLICE.of(service="ovs-vswitchd")
 
 
 class _File(NamedTuple):
-    """A shipped file: its template, mode, and the default that it belongs to."""
+    """A shipped file: its row, template and mode."""
 
+    row: Row
     template: str
-    mode: int
-    default: str
+    mode: int = 0o644
 
 
 FILES: dict[str, _File] = {
-    f"{BIN}/clear-irqbalance-banned-cpus.sh": _File(
-        "bin/clear-irqbalance-banned-cpus.sh", 0o700, "irqbalance-start"
+    rows.IRQBALANCE_SCRIPT.key: _File(
+        rows.IRQBALANCE_SCRIPT, "bin/clear-irqbalance-banned-cpus.sh", 0o700
     ),
-    f"{BIN}/cpuset-configure.sh": _File("bin/cpuset-configure.sh", 0o700, "cgroup-v1"),
-    f"{BIN}/hugepages-allocation.sh": _File("bin/hugepages-allocation.sh", 0o700, "scripts"),
-    f"{BIN}/set-cpus-offline.sh": _File("bin/set-cpus-offline.sh", 0o700, "scripts"),
-    f"{UNIT_FOLDER}/ovs.slice": _File("units/ovs.slice", 0o644, "ovs-slice"),
+    rows.CPUSET_SCRIPT.key: _File(rows.CPUSET_SCRIPT, "bin/cpuset-configure.sh", 0o700),
+    ALLOCATION_SCRIPT.key: _File(ALLOCATION_SCRIPT, "bin/hugepages-allocation.sh", 0o700),
+    OFFLINE_SCRIPT.key: _File(OFFLINE_SCRIPT, "bin/set-cpus-offline.sh", 0o700),
+    rows.OVS_SLICE.key: _File(rows.OVS_SLICE, "units/ovs.slice"),
     **{
-        f"{UNIT_FOLDER}/{name}.service.d/01-use-ovs-slice.conf": _File(
-            "units/use-ovs-slice.conf", 0o644, "ovs-slice"
-        )
+        rows.USE_OVS_SLICE.of(service=name): _File(rows.USE_OVS_SLICE, "units/use-ovs-slice.conf")
         for name in ("openvswitch", "ovs-vswitchd", "ovsdb-server")
     },
-    "/var/lib/ovn-ic/etc/enable_dynamic_cpu_affinity": _File(
-        "files/enable_dynamic_cpu_affinity", 0o644, "ovs-slice"
-    ),
-    "/etc/sysconfig/stalld-backend": _File("files/stalld-backend", 0o644, "stalld-backend"),
-    f"{UNIT_FOLDER}/stalld.service.d/stalld-backend.conf": _File(
-        "units/stalld-backend.conf", 0o644, "stalld-backend"
-    ),
+    rows.DYNAMIC_AFFINITY.key: _File(rows.DYNAMIC_AFFINITY, "files/enable_dynamic_cpu_affinity"),
+    rows.STALLD_BACKEND.key: _File(rows.STALLD_BACKEND, "files/stalld-backend"),
+    rows.STALLD_DROP_IN.key: _File(rows.STALLD_DROP_IN, "units/stalld-backend.conf"),
 }
-#: The default that each unit belongs to.
-UNITS: dict[str, str] = {
-    IRQBALANCE_UNIT: "irqbalance-start",
-    "cpuset-configure.service": "cgroup-v1",
-    ONE_SHOT: "tuned-first",
-}
-_DEFAULTS = {path: file.default for path, file in FILES.items()} | UNITS
+#: Units that are enabled, in their order.
+UNITS = (rows.IRQBALANCE_UNIT, rows.CPUSET_UNIT, rows.TUNED_ONE_SHOT)
+_SHIPPED = {path: file.row for path, file in FILES.items()} | {row.key: row for row in UNITS}
 #: Files and units of later releases, and the feature that a release must have.
 _SINCE: dict[str, Feature] = {
-    "/etc/sysconfig/stalld-backend": "units.stalld_backend",
-    f"{UNIT_FOLDER}/stalld.service.d/stalld-backend.conf": "units.stalld_backend",
+    rows.STALLD_BACKEND.key: "units.stalld_backend",
+    rows.STALLD_DROP_IN.key: "units.stalld_backend",
 }
 #: Lines of the one-shot unit, and what is written there without a feature.
 _BEFORE: dict[Feature, tuple[tuple[str, str], ...]] = {
@@ -92,22 +85,30 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     yield from prepared
     yield from shipped
     paths = {setting.key for setting in shipped}
-    yield from (script for script in common.scripts(prepared) if script.key not in paths)
+    yield from (script for script in common.scripts(plan, prepared) if script.key not in paths)
 
 
 def _shipped(plan: NodePlan) -> Iterator[Setting]:
     target, environments = plan.node_class.target, _environments(plan)
-    for key, name in _DEFAULTS.items():
-        default = unasked(plan, name, NAME, key)
+    for key, row in _SHIPPED.items():
+        default = unasked(plan, row.default)
         if key in environments:
             because = (*plan.pool("isolcpus").because, ovsdpdk.reason(plan), default)
-            yield Setting(NAME, key, environments[key], because)
-        elif not chosen.is_on(plan, name):
+            yield from _emit(plan, row, key, environments[key], because)
+        elif not chosen.is_on(plan, row.default):
             continue
         elif key == ONE_SHOT:
-            yield Setting(NAME, key, _one_shot(target), (default,))
+            yield from _emit(plan, row, key, _one_shot(target), (default,))
         elif key not in _SINCE or versions.ships(target, _SINCE[key]):
-            yield Setting(NAME, key, True, (default,))
+            yield from _emit(plan, row, key, True, (default,))
+
+
+def _emit(
+    plan: NodePlan, row: Row, key: str, value: Value, because: tuple[Reason, ...]
+) -> Iterator[Setting]:
+    """The setting of a row, which may be that of several drop-ins."""
+    for setting in emit(plan, row, value, because, service=""):
+        yield setting._replace(key=key)
 
 
 def _one_shot(target: Target) -> Value:
@@ -150,7 +151,7 @@ def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:
 
 
 def _text(key: str, value: Value) -> str:
-    if key not in _DEFAULTS:
+    if key not in _SHIPPED:
         return common.text_of(key, value, shell="")
     if isinstance(value, str):
         return value
@@ -179,7 +180,7 @@ def parse(text: str) -> dict[str, Value]:
 
 
 def _value(key: str, text: str) -> Value:
-    if key not in _DEFAULTS:
+    if key not in _SHIPPED:
         return common.value_of(key, text)
     environment: dict[str, Value] = {**common.environment(text)}
     forms: tuple[Value, ...] = (True, environment)

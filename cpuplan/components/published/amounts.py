@@ -6,6 +6,7 @@ pkg/kubelet/managed.
 """
 
 from cpuplan.components import chosen, hugepages, kubelet, memory, mixedcpus
+from cpuplan.facts.settings.kubelet import EVICTION_HARD, KUBE_RESERVED, SYSTEM_RESERVED
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Value
 from cpuplan.upstream.kubelet.eviction import MEMORY_AVAILABLE
@@ -36,7 +37,7 @@ def amounts(plan: NodePlan) -> dict[str, Value]:
         found[MEMORY] = {KEPT: str(of(kept + sum(pages.values()), BINARY))}
     if plan.node_class.platform.forks_kubelet:
         if mixedcpus.are_used(plan):
-            count = str(plan.spec.runtime.containers_limit)
+            count = str(chosen.sharing_limit(plan))
             found[SHARED_CPUS] = {CAPACITY: count, ALLOCATABLE: count}
         if plan.node_class.target.cpu_partitioning and plan.pool("reserved").cpus:
             found[MANAGED_CPUS] = {CAPACITY: str(of(len(online) * 1000))}
@@ -44,7 +45,7 @@ def amounts(plan: NodePlan) -> dict[str, Value]:
 
 
 def _allocatable_cpus(plan: NodePlan) -> dict[str, Value]:
-    """reservedSystemCPUs replaces all amounts of CPU that are reserved otherwise."""
+    """The list of reserved CPUs replaces all amounts of CPU that are reserved otherwise."""
     reserved = kubelet.reserved_cpus(plan)
     if not reserved:
         return {}
@@ -70,11 +71,11 @@ def _whole(size: int) -> Value:
 def _reserved_memory(plan: NodePlan) -> int | None:
     """Bytes that Node Allocatable takes off, None where files of others have a say.
 
-    A kubelet with the memory manager does not start unless it is the sum of reservedMemory.
+    A kubelet with the memory manager does not start unless NUMA nodes reserve just that.
     """
     if memory.uses_memory_manager(plan):
         return sum(memory.reserved(plan).values()) or None
-    stated = (chosen.kube_reserved(plan), chosen.system_reserved(plan))
-    threshold = chosen.eviction_hard(plan).get(MEMORY_AVAILABLE, "%")
+    stated = (chosen.amounts(plan, KUBE_RESERVED), chosen.amounts(plan, SYSTEM_RESERVED))
+    threshold = chosen.amounts(plan, EVICTION_HARD).get(MEMORY_AVAILABLE, "%")
     is_known = all(MEMORY in amounts for amounts in stated) and "%" not in threshold
     return memory.reservation(plan) if is_known else None

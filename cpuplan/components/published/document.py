@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cpuplan.facts.settings.objects import NRT_POLICIES
 from cpuplan.plan.setting import Setting, Value
 from cpuplan.upstream.nrt.api import KIND, NODE
 
 LABELS, ANNOTATIONS, ATTRIBUTES = "labels.", "annotations.", "attributes."
-VERSION, POLICIES, ZONES = "apiVersion", "topologyPolicies", "zones."
+VERSION, POLICIES, ZONES = "apiVersion", NRT_POLICIES.key, "zones."
 _RESOURCES = "resources."
 #: Of a zone that is no NUMA node: its type and parent, and its attributes.
 PLACE, OF_ZONE = "place", "attributes"
@@ -27,7 +28,7 @@ def document(settings: Sequence[Setting]) -> dict[str, Any]:
     attributes = _below(values, ATTRIBUTES)
     policies = values.get(POLICIES)
     made = {
-        "topologyPolicies": list(policies) if isinstance(policies, tuple) else [],
+        NRT_POLICIES.key: list(policies) if isinstance(policies, tuple) else [],
         "attributes": [{"name": name, "value": attributes[name]} for name in sorted(attributes)],
     }
     return {
@@ -82,7 +83,7 @@ def settings_of(data: Mapping[str, Any]) -> dict[str, Value]:
     annotations = metadata.get("annotations") or {}
     found |= {f"{ANNOTATIONS}{key}": text for key, text in annotations.items()}
     found |= {f"{ATTRIBUTES}{item['name']}": item["value"] for item in data.get("attributes") or ()}
-    if policies := data.get("topologyPolicies"):
+    if policies := data.get(NRT_POLICIES.key):
         found[POLICIES] = tuple(policies)
     for zone in data.get("zones") or ():
         found |= _of_zone(f"{ZONES}{zone['name']}", zone)

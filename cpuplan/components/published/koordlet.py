@@ -10,6 +10,7 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Topology
 from cpuplan.components import chosen, kubelet, memory
 from cpuplan.components.koordinator import names, node
+from cpuplan.facts.settings.kubelet import KUBE_RESERVED, SYSTEM_RESERVED
 from cpuplan.plan import NodePlan
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Value
@@ -135,8 +136,8 @@ def _kubelet(plan: NodePlan) -> Kubelet:
         "static" if kubelet.is_static(plan) else "none",
         {option: value for option, (value, _) in options.items()},
         str(kubelet.reserved_cpus(plan)),
-        chosen.system_reserved(plan),
-        chosen.kube_reserved(plan),
+        chosen.amounts(plan, SYSTEM_RESERVED),
+        chosen.amounts(plan, KUBE_RESERVED),
         chosen.topology_policy(plan),
         spec.topology_manager_scope or "container",
     )

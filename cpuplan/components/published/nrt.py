@@ -10,6 +10,7 @@ from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import EMPTY
 from cpuplan.base.emit import to_yaml
 from cpuplan.components import chosen
+from cpuplan.components.emission import emit
 from cpuplan.components.published import exporters, koordlet
 from cpuplan.components.published.document import (
     ANNOTATIONS,
@@ -17,8 +18,6 @@ from cpuplan.components.published.document import (
     LABELS,
     OF_ZONE,
     PLACE,
-    POLICIES,
-    VERSION,
     ZONES,
     document,
     settings_of,
@@ -26,22 +25,23 @@ from cpuplan.components.published.document import (
 from cpuplan.components.published.exporters import EXPORTERS, exporter_of
 from cpuplan.components.reasons import of_hardware, stated_or, unasked
 from cpuplan.diagnostics import Reason
+from cpuplan.facts.settings import objects as rows
+from cpuplan.facts.settings.kubelet import TOPOLOGY_MANAGER_POLICY, TOPOLOGY_MANAGER_SCOPE
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.plan.setting import Cost, Effect, Setting, Value
+from cpuplan.plan.setting import Setting, Value
 from cpuplan.upstream.kubernetes.pod import CPU, HUGEPAGES, MEMORY
-from cpuplan.upstream.nrt.api import GROUP, POLICY, SCOPE, zone_id
+from cpuplan.upstream.nrt.api import GROUP, zone_id
 from cpuplan.upstream.nrt.pluginhelpers import LEGACY
 from cpuplan.upstream.nrt.resourcemonitor import Zone
 
-NAME = "nrt"
-EFFECT: Effect | None = Effect("kubectl get noderesourcetopologies -o yaml", Cost.NOTHING)
+NAME = rows.NRT
 _OLD_NAMES = {found: name for name, found in LEGACY.items()}
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """Zones and attributes, without the node's name: a class has one layout for all its nodes."""
     exporter = EXPORTERS[exporter_of(plan)]
-    yield Setting(NAME, VERSION, f"{GROUP}/{exporter.version}", (_because(plan),))
+    yield from emit(plan, rows.NRT_VERSION, f"{GROUP}/{exporter.version}", (_because(plan),))
     yield from _topology_manager(plan, exporter)
     if exporter_of(plan) == exporters.KOORDLET:
         yield from _of_koordlet(plan)
@@ -56,14 +56,21 @@ def _of_nri_policy(plan: NodePlan) -> Iterator[Setting]:
     from cpuplan.components.published import nripolicy  # for few plans
 
     because = (_because(plan),)
-    yield Setting(NAME, f"{ATTRIBUTES}TopologyPolicy", plan.node_class.target.mechanism, because)
+    mechanism = plan.node_class.target.mechanism
+    yield from _further(plan, f"{ATTRIBUTES}TopologyPolicy", mechanism, because)
     for zone in nripolicy.zones(plan):
         key = f"{ZONES}{zone.name}"
-        yield Setting(NAME, f"{key}.{PLACE}", zone.place, because)
+        yield from _further(plan, f"{key}.{PLACE}", zone.place, because)
         if zone.attributes:
-            yield Setting(NAME, f"{key}.{OF_ZONE}", zone.attributes, because)
+            yield from _further(plan, f"{key}.{OF_ZONE}", zone.attributes, because)
         for name, amounts in zone.resources.items():
-            yield Setting(NAME, f"{key}.resources.{name}", amounts, because)
+            yield from _further(plan, f"{key}.resources.{name}", amounts, because)
+
+
+def _further(
+    plan: NodePlan, field: str, value: Value, because: tuple[Reason, ...]
+) -> Iterator[Setting]:
+    yield from emit(plan, rows.NRT_FURTHER, value, because, field=field)
 
 
 def _because(plan: NodePlan) -> Reason:
@@ -73,22 +80,22 @@ def _because(plan: NodePlan) -> Reason:
         return Reason(text, node_class.cluster_place("nodeResourceTopology.exporter"))
     if node_class.target.has_koordinator:
         return node_class.reason(text, node_class.target_field("mechanism"))
-    return unasked(plan, "expected-policy", NAME, VERSION)
+    return unasked(plan, rows.NRT_POLICY.default)
 
 
 def _topology_manager(plan: NodePlan, exporter: exporters.Exporter) -> Iterator[Setting]:
     policy = chosen.topology_policy(plan)
     scope = plan.spec.kubelet.topology_manager_scope or "container"
-    default = unasked(plan, "expected-policy", NAME, POLICIES)
+    default = unasked(plan, rows.NRT_POLICY.default)
     text = "the kubelet aligns by it"
-    because = stated_or(plan, text, "kubelet.topologyManagerPolicy", default)
-    scoped = stated_or(plan, text, "kubelet.topologyManagerScope", default)
+    because = stated_or(plan, text, TOPOLOGY_MANAGER_POLICY.field, default)
+    scoped = stated_or(plan, text, TOPOLOGY_MANAGER_SCOPE.field, default)
     if exporter.has_attributes:
-        yield Setting(NAME, ATTRIBUTES + POLICY, policy, (because,))
-        yield Setting(NAME, ATTRIBUTES + SCOPE, scope, (scoped,))
+        yield from emit(plan, rows.NRT_POLICY, policy, (because,))
+        yield from emit(plan, rows.NRT_SCOPE, scope, (scoped,))
     if exporter.has_policies:
         old = _OLD_NAMES.get((policy, scope), "None")
-        yield Setting(NAME, POLICIES, (old,), (because, scoped))
+        yield from emit(plan, rows.NRT_POLICIES, (old,), (because, scoped))
 
 
 def _of_koordlet(plan: NodePlan) -> Iterator[Setting]:
@@ -97,9 +104,9 @@ def _of_koordlet(plan: NodePlan) -> Iterator[Setting]:
         return
     because = (_because(plan), *plan.pool("reserved").because)
     for key, text in koordlet.labels(plan).items():
-        yield Setting(NAME, LABELS + key, text, because)
+        yield from _further(plan, LABELS + key, text, because)
     for key, text in koordlet.annotations(plan).items():
-        yield Setting(NAME, ANNOTATIONS + key, text, because)
+        yield from _further(plan, ANNOTATIONS + key, text, because)
 
 
 def _zone(plan: NodePlan, zone: Zone) -> Iterator[Setting]:
@@ -107,17 +114,17 @@ def _zone(plan: NodePlan, zone: Zone) -> Iterator[Setting]:
     inventory = (of_hardware(plan, f"the inventory's {plan.node_class.hardware}"),)
     if zone["costs"]:
         costs: dict[str, Value] = {cost["name"]: cost["value"] for cost in zone["costs"]}
-        yield Setting(NAME, f"{key}.costs", costs, inventory)
+        yield from _further(plan, f"{key}.costs", costs, inventory)
     for resource in zone["resources"]:
         name = resource["name"]
         amounts: dict[str, Value] = {
             column: text for column, text in resource.items() if column != "name"
         }
-        because = _because_of(plan, zone_id(zone["name"]), name, f"{key}.resources.{name}")
-        yield Setting(NAME, f"{key}.resources.{name}", amounts, because or inventory)
+        because = _because_of(plan, zone_id(zone["name"]), name) or inventory
+        yield from _further(plan, f"{key}.resources.{name}", amounts, because)
 
 
-def _because_of(plan: NodePlan, node: int, resource: str, key: str) -> tuple[Reason, ...]:
+def _because_of(plan: NodePlan, node: int, resource: str) -> tuple[Reason, ...]:
     """Why there is as much of a resource; empty where the machine alone says so."""
     if resource == CPU:
         cpus = plan.topology.numa_nodes.get(node, EMPTY)
@@ -128,7 +135,7 @@ def _because_of(plan: NodePlan, node: int, resource: str, key: str) -> tuple[Rea
         asked = plan.node_class.reason("huge pages set aside at boot", "hugePages.pages")
         return (asked,)
     inventory = of_hardware(plan, f"the inventory's {plan.node_class.hardware}")
-    return (inventory, unasked(plan, "expected-memory", NAME, key)) if resource == MEMORY else ()
+    return (inventory, unasked(plan, rows.NRT_MEMORY.default)) if resource == MEMORY else ()
 
 
 def node_resource_topology(plan: ConfiguredPlan) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """The node differs from its plan: the CP8xx."""
 
 from cpuplan.diagnostics.codes.code import Code
+from cpuplan.facts.settings.host import CONFIG_DIR
+from cpuplan.facts.settings.kernel import NOHZ_FULL
 
 CODES = {
     "CP800": Code(
@@ -46,7 +48,7 @@ CODES = {
         "kernel without the file",
         "{path} does not exist; it should contain {wanted}",
         "give the root of a node, or a copy with all of /sys/devices/system/cpu; if it is complete, the kernel was built without this file",
-        "A kernel without CONFIG_NO_HZ_FULL silently accepts nohz_full= and has no such file, so the effect of the "
+        f"A kernel without CONFIG_NO_HZ_FULL silently accepts {NOHZ_FULL.key}= and has no such file, so the effect of the "
         "argument cannot be verified.",
     ),
     "CP807": Code(
@@ -103,7 +105,7 @@ CODES = {
         "look for the argument in the kernel log (dmesg): one CPU that does not exist makes the kernel ignore a whole "
         "list; then for a program that changed the value after the boot",
         "The argument is on the command line, but the kernel did not do what it says. /sys/devices/system/cpu/isolated and "
-        "nohz_full show what it accepted from isolcpus= and nohz_full=, and other files of /proc and /sys what it made of "
+        f"{NOHZ_FULL.key} show what it accepted from isolcpus= and {NOHZ_FULL.key}=, and other files of /proc and /sys what it made of "
         "other arguments. A kernel that was built without an option ignores its arguments in silence.",
     ),
     "CP815": Code(
@@ -307,8 +309,8 @@ CODES = {
     "CP876": Code(
         "kubelet without its drop-ins",
         "the kubelet does not read {folder}",
-        "run `systemctl daemon-reload` and restart the kubelet; a unit without $KUBELET_CONFIG_ARGS needs --config-dir={folder} itself",
-        "The folder is read only with --config-dir, which the compiled drop-in of the unit gives as kubeadm's unit "
+        f"run `systemctl daemon-reload` and restart the kubelet; a unit without $KUBELET_CONFIG_ARGS needs {CONFIG_DIR.key}={{folder}} itself",
+        f"The folder is read only with {CONFIG_DIR.key}, which the compiled drop-in of the unit gives as kubeadm's unit "
         "expects it. Without it, the kubelet runs with no reserved CPUs and no CPU manager.",
     ),
     "CP877": Code(

@@ -1,6 +1,10 @@
 """Settings and targets: the CP5xx but those of mechanisms and of isolation."""
 
 from cpuplan.diagnostics.codes.code import Code
+from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, SHARED_CPUSET
+from cpuplan.facts.settings.host import CONFIG_DIR
+from cpuplan.facts.settings.kernel import NOHZ_FULL
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RESERVED_CPUS, RESERVED_MEMORY
 
 CODES = {
     # Settings and targets: the CP5xx except those of the kubelet.
@@ -36,7 +40,7 @@ CODES = {
         "boot argument that switches off planned CPUs",
         "the argument {argument} prevents {cpus}, which the plan uses, from coming up",
         "remove the argument, or take the CPUs out of the lists of pools and, unless the argument is nosmt, list them as `offline` in the inventory",
-        "If isolcpus= or nohz_full= names a CPU that did not come up, the kernel ignores the whole list, and the "
+        f"If isolcpus= or {NOHZ_FULL.key}= names a CPU that did not come up, the kernel ignores the whole list, and the "
         "kubelet and CRI-O refuse lists that contain it.",
     ),
     "CP524": Code(
@@ -64,7 +68,7 @@ CODES = {
         "mixed CPUs on an old CRI-O",
         "mixed CPUs need CRI-O {since}, which {version} does not have",
         "use a later version, or set runtime.mixedCpus to false",
-        "CRI-O ignores keys that it does not know, so `shared_cpuset` would have no effect. An allowed annotation that "
+        f"CRI-O ignores keys that it does not know, so `{SHARED_CPUSET.key}` would have no effect. An allowed annotation that "
         "it does not know makes it drop the runtime handler.",
     ),
     "CP532": Code(
@@ -192,7 +196,7 @@ CODES = {
         "reservation that the nodes may contradict",
         "the memory manager's reservation is {total}, but kubelet.{fields} may be different on the nodes",
         "set these fields to the values on the nodes, or to `{{}}` for nothing",
-        "With the policy Static, a kubelet starts only if reservedMemory is exactly the sum of kubeReserved, "
+        f"With the policy Static, a kubelet starts only if {RESERVED_MEMORY.key} is exactly the sum of kubeReserved, "
         "systemReserved and evictionHard. The drop-in is merged into the nodes' own configuration, whose amounts "
         "cpuplan does not know: it assumes the kubelet's defaults for what is not written. This is a warning because the assumption may be right.",
         "warning",
@@ -227,7 +231,7 @@ CODES = {
     "CP573": Code(
         "memory reserved elsewhere than by the operator",
         "memory is reserved by NUMA node ({amounts}); the node tuning operator reserves all of it on NUMA node 0",
-        "nothing is needed; for the operator's entry, write kubelet.reservedMemory",
+        f"nothing is needed; for the operator's entry, write kubelet.{RESERVED_MEMORY.key}",
         "System services run on the reserved CPUs and use the memory of their NUMA nodes. The operator reserves on NUMA "
         "node 0, even if that node has no memory. A compiled PerformanceProfile states the reservation in its annotation "
         "`kubeletconfig.experimental`.",
@@ -271,8 +275,8 @@ CODES = {
         "mixed CPUs behind a gate",
         "the node tuning operator ignores pools.shared: the feature set {feature_set} is without its gate MixedCPUsAllocation, and the kubelet gives {cpus} to all pods",
         "set featureSet in the Cluster document if the cluster has {sets}; otherwise remove pools.shared, or use mode mco",
-        "The gate is in no default feature set of any release. Without it, the operator writes neither shared_cpuset "
-        "nor reservedSystemCPUs with the shared CPUs, so that they are part of the kubelet's default CPU set. The "
+        f"The gate is in no default feature set of any release. Without it, the operator writes neither {SHARED_CPUSET.key} "
+        f"nor {RESERVED_CPUS.key} with the shared CPUs, so that they are part of the kubelet's default CPU set. The "
         "feature set is spec.featureSet of the FeatureGate object `cluster`. The predicted objects show it. This is a "
         "warning.",
         "warning",
@@ -347,7 +351,7 @@ CODES = {
         "kubelet without a drop-in folder",
         "the kubelet of Kubernetes {version} does not read {path}",
         "use 1.28 or later, or merge the file into the main configuration",
-        "The folder of `--config-dir` was added in 1.28 as alpha, behind an environment variable, and in 1.30 as beta "
+        f"The folder of `{CONFIG_DIR.key}` was added in 1.28 as alpha, behind an environment variable, and in 1.30 as beta "
         "(KEP-3983); the drop-in of the kubelet's unit has both. This is a warning because the file can also be merged "
         "into the main configuration in another way.",
         "warning",
@@ -381,7 +385,7 @@ CODES = {
     ),
     "CP507": Code(
         "policy options without the static policy",
-        "cpuManagerPolicy none accepts no options, but the configuration has {options}",
+        f"{CPU_MANAGER_POLICY.key} none accepts no options, but the configuration has {{options}}",
         "remove cpuManagerPolicyOptions, or use {instead}",
         "The kubelet's none policy refuses every option: `None policy: received unsupported options`. It is also the "
         "policy if DRA drivers are used (kubelet.dynamicResourceAllocation).",
@@ -456,13 +460,13 @@ CODES = {
         "percentage with the memory manager",
         "evictionHard memory.available is {value}, but the memory manager needs an amount",
         "write an amount such as 100Mi",
-        "reservedMemory must equal the sum of the reservations and this threshold, to the byte. A percentage depends "
+        f"{RESERVED_MEMORY.key} must equal the sum of the reservations and this threshold, to the byte. A percentage depends "
         "on the memory that the kernel reports, so the sum cannot be known in advance.",
     ),
     "CP517": Code(
-        "reservedMemory does not add up",
-        "reservedMemory is {found} in total, but kubeReserved, systemReserved and evictionHard are {wanted} in total",
-        "make the sums equal, or omit reservedMemory to have it computed",
+        f"{RESERVED_MEMORY.key} does not add up",
+        f"{RESERVED_MEMORY.key} is {{found}} in total, but kubeReserved, systemReserved and evictionHard are {{wanted}} in total",
+        f"make the sums equal, or omit {RESERVED_MEMORY.key} to have it computed",
         "The kubelet does not start unless both are equal to the byte.",
     ),
     "CP518": Code(
@@ -473,10 +477,10 @@ CODES = {
         "the reserved CPUs first and then the others.",
     ),
     "CP519": Code(
-        "reservedMemory without the memory manager",
-        "reservedMemory has no effect without the memory manager",
-        "remove reservedMemory, or set memoryManagerPolicy to Static",
-        "Only the Static memory manager reads reservedMemory. It is used with the topology policies restricted and "
+        f"{RESERVED_MEMORY.key} without the memory manager",
+        f"{RESERVED_MEMORY.key} has no effect without the memory manager",
+        f"remove {RESERVED_MEMORY.key}, or set memoryManagerPolicy to Static",
+        f"Only the Static memory manager reads {RESERVED_MEMORY.key}. It is used with the topology policies restricted and "
         "single-numa-node unless memoryManagerPolicy is set. This is a warning: the kubelet ignores the field.",
         "warning",
     ),
@@ -484,7 +488,7 @@ CODES = {
         "hidden CPUs that pods still use",
         "{cpus} {are} kept from pods, but pods without exclusive CPUs still run there",
         'use the static policy with strict-cpu-reservation: "true" in kubelet.cpuManagerPolicyOptions',
-        "The kubelet does not give CPUs of reservedSystemCPUs exclusively to a container, but they stay in the default "
+        f"The kubelet does not give CPUs of {RESERVED_CPUS.key} exclusively to a container, but they stay in the default "
         "cpuset of all other containers. The policy option strict-cpu-reservation excludes them (KEP-4540). Without it, "
         "cpuplan limits kubepods.slice with control groups version 2. This does not hold with the policy none, which sets "
         "all CPUs on that slice at each start of the kubelet (kubernetes/kubernetes#125923), nor if pods may disable load "
@@ -524,7 +528,7 @@ CODES = {
     ),
     "CP559": Code(
         "reserved memory that exceeds the memory without huge pages",
-        "reservedMemory takes {asked} on NUMA node {node} of hardware {hardware}, which has {room} next to its huge pages",
+        f"{RESERVED_MEMORY.key} takes {{asked}} on NUMA node {{node}} of hardware {{hardware}}, which has {{room}} next to its huge pages",
         "reserve at most {room} there, and the rest on other nodes",
         "The memory manager subtracts both from the node's memory without a check. The result is negative and is "
         "treated as a very large number, so the kubelet promises memory that does not exist.",
@@ -542,7 +546,7 @@ CODES = {
         "what containerd does not do",
         "containerd {version}: {what}",
         "nothing has to be done, as long as nobody relies on it",
-        "CRI-O keeps pause containers and its own monitors on the CPUs of `infra_ctr_cpuset`, and its hooks keep "
+        f"CRI-O keeps pause containers and its own monitors on the CPUs of `{INFRA_CTR_CPUSET.key}`, and its hooks keep "
         "interrupts, load balancing and quotas off containers that ask for it by annotations. containerd passes over "
         "such annotations (containerd/containerd#7653).",
         "note",

@@ -1,6 +1,8 @@
 """Intents, inventories, what a command names, and the lock: the CP2xx but those of profiles."""
 
 from cpuplan.diagnostics.codes.code import Code
+from cpuplan.facts.settings.kernel import NOHZ_FULL
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RESERVED_CPUS
 
 CODES = {
     # Intents, inventories and what a command names: the CP2xx.
@@ -15,7 +17,7 @@ CODES = {
         "unknown key",
         "{where} has no key {key!r}",
         "{hint}",
-        "A key that no program reads is a setting without effect: `reservedCpus` instead of `reservedSystemCPUs` has "
+        f"A key that no program reads is a setting without effect: `reservedCpus` instead of `{RESERVED_CPUS.key}` has "
         "left kubelets without reserved CPUs (kubernetes/kubernetes#92585). Every key must be known.",
     ),
     "CP202": Code(
@@ -87,8 +89,8 @@ CODES = {
     ),
     "CP212": Code(
         "empty reserved pool",
-        "pool reserved has no CPU, but cpuManagerPolicy is static",
-        "give it at least one core, or set kubelet.cpuManagerPolicy to none",
+        f"pool reserved has no CPU, but {CPU_MANAGER_POLICY.key} is static",
+        f"give it at least one core, or set kubelet.{CPU_MANAGER_POLICY.key} to none",
         "Without a reserved CPU, the kubelet does not start with the static policy: pods with exclusive CPUs could "
         "take every CPU from the operating system (pkg/kubelet/cm/cpumanager/cpu_manager.go, NewManager).",
     ),
@@ -103,7 +105,7 @@ CODES = {
         "CPU 0 is not reserved",
         "CPU {cpu} is not in reserved",
         "put CPU {cpu} and its siblings into reserved",
-        "The boot CPU keeps the system's time (it stays a housekeeping CPU under nohz_full), takes interrupts that "
+        f"The boot CPU keeps the system's time (it stays a housekeeping CPU under {NOHZ_FULL.key}), takes interrupts that "
         "have no other place, and cannot be switched off on most machines. A workload on it is disturbed in every "
         "configuration.",
         "warning",
@@ -263,7 +265,7 @@ CODES = {
         "{hint}",
         "A custom MachineConfigPool has the MachineConfigs of the role worker too. The machine config operator adds "
         "their boot arguments and never takes back a kernel; the Linux kernel uses the first of two `isolcpus=` or "
-        "`nohz_full=` lists. The node tuning operator labels its MachineConfigs with the role only, so no selector "
+        f"`{NOHZ_FULL.key}=` lists. The node tuning operator labels its MachineConfigs with the role only, so no selector "
         "can leave them out. It gives the profiles of TuneD for workers and for custom pools the same priority, so "
         "that the nodes of a custom pool can get either.",
     ),
@@ -358,7 +360,7 @@ CODES = {
         "node {node} has no CPU, pool or setting {name!r}",
         "{hint}",
         "`explain` accepts the number of a CPU, the name of a pool, partition (isolated.dpdk) or QoS set of the node's "
-        "intent, or the key of one of its settings, such as reservedSystemCPUs.",
+        f"intent, or the key of one of its settings, such as {RESERVED_CPUS.key}.",
     ),
     "CP254": Code(
         "unknown catalogue entry",

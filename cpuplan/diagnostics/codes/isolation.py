@@ -1,6 +1,8 @@
 """QoS sets and CPUs that the kernel isolates: what nothing on a node can keep, and traps."""
 
 from cpuplan.diagnostics.codes.code import Code
+from cpuplan.facts.settings.kernel import NOHZ_FULL
+from cpuplan.facts.settings.kubelet import RESERVED_CPUS
 
 CODES = {
     "CP536": Code(
@@ -54,7 +56,7 @@ CODES = {
         "a PerformanceProfile cannot express QoS sets",
         "use mode mco",
         "A profile has no field for the CPUs of a QoS class. A MachineConfig beside it could limit the slices of pods, but "
-        "the node tuning operator writes `reservedSystemCPUs` from its reserved and shared sets alone, over every "
+        f"the node tuning operator writes `{RESERVED_CPUS.key}` from its reserved and shared sets alone, over every "
         "annotation, so that Guaranteed pods could have the CPUs of the set exclusively.",
     ),
     "CP583": Code(
@@ -87,7 +89,7 @@ CODES = {
         "list that older kernels drop",
         "Linux before 5.18 ignores {argument}, since its CPUs are not those of {first}",
         "use Linux 5.18 or later, or the same switches of isolation for all isolated CPUs, with no pool isolcpus",
-        "There was one list for nohz_full= and isolcpus= before, and the kernel logged that a later one must match it. "
+        f"There was one list for {NOHZ_FULL.key}= and isolcpus= before, and the kernel logged that a later one must match it. "
         "`check` says of a node whether its kernel has the lists (CP814).",
         "note",
     ),

@@ -1,6 +1,7 @@
 """Koordinator: targets, objects of users, and clusters."""
 
 from cpuplan.diagnostics.codes.code import Code
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
 
 CODES = {
     # What a target with mechanism koordinator cannot be: CP630 to CP639, CP660 to CP669,
@@ -33,7 +34,7 @@ CODES = {
         "two that give CPUs to pods",
         "the kubelet's static policy gives CPUs to Guaranteed pods without a QoS class of Koordinator, and "
         "koord-scheduler to LSE and LSR pods",
-        "use kubelet.cpuManagerPolicy: none, and give pods a class; or keep LSE, LSR and unlabelled Guaranteed pods on "
+        f"use kubelet.{CPU_MANAGER_POLICY.key}: none, and give pods a class; or keep LSE, LSR and unlabelled Guaranteed pods on "
         "different nodes",
         "koordlet and the kubelet write cpusets of the same containers in turn (koordinator#1214, #546, #1266). Beside the "
         "static policy only pods labelled LS or SYSTEM are kept in pools. Changing the policy needs the removal of the "

@@ -1,6 +1,7 @@
 """What gives CPUs to containers beside the kubelet, and NodeResourceTopology, in every stage."""
 
 from cpuplan.diagnostics.codes.code import Code
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
 
 CODES = {
     # What gives CPUs to containers beside the kubelet: CP590 to CP594.
@@ -264,7 +265,7 @@ CODES = {
         "zones without CPUs or memory",
         "NodeResourceTopologyMatch refuses pods that request {what} on nodes of class {name}: with {settings}, {exporter} "
         "publishes none",
-        "use cpuManagerPolicy static and memoryManagerPolicy Static, or a topologyManagerPolicy other than single-numa-node",
+        f"use {CPU_MANAGER_POLICY.key} static and memoryManagerPolicy Static, or a topologyManagerPolicy other than single-numa-node",
         "Exporters ask the kubelet's pod-resources API what can be allocated: it names CPUs with the static CPU manager "
         "only, and memory with the Static memory manager only. Of what no zone has, the plugin lets pods request devices "
         "and storage, but neither CPUs nor memory. It looks into nodes with single-numa-node only. Pods that are not "

@@ -1,6 +1,9 @@
 """A running node: its kubelet and runtimes, threads, control groups, and values in force."""
 
 from cpuplan.diagnostics.codes.code import Code
+from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, SHARED_CPUSET
+from cpuplan.facts.settings.host import CONFIG_DIR
+from cpuplan.facts.settings.kernel import NOHZ_FULL
 
 _BACK = "if it comes back, find the file or program that sets it"
 _STATE = "take the cause back, and reboot the node; or state in the intent what the node has"
@@ -63,7 +66,7 @@ CODES = {
         "runtime that reads other files",
         "CRI-O does not read {path}: {problem}",
         "take the flag out of CRI-O's command line (/etc/sysconfig/crio, drop-ins of crio.service), and restart it",
-        "`--config` and `--config-dir`, or the variables CONTAINER_CONFIG and CONTAINER_CONFIG_DIR, name other files than "
+        f"`--config` and `{CONFIG_DIR.key}`, or the variables CONTAINER_CONFIG and CONTAINER_CONFIG_DIR, name other files than "
         "/etc/crio/crio.conf and /etc/crio/crio.conf.d, for which the settings are compiled.",
     ),
     "CP830": Code(
@@ -122,7 +125,7 @@ CODES = {
         "CRI-O does not start: {problem}",
         "correct it and restart CRI-O",
         "CRI-O checks the types of all keys that it knows in each file, and then the merged configuration: "
-        "`infra_ctr_cpuset`, the default handler, annotations and resources of workloads.",
+        f"`{INFRA_CTR_CPUSET.key}`, the default handler, annotations and resources of workloads.",
     ),
     "CP848": Code(
         "runtime handler that CRI-O leaves out",
@@ -145,7 +148,7 @@ CODES = {
         "{problem}",
         "{remedy}",
         "What CRI-O takes without a word: files with any name in crio.conf.d; tables of handlers and workloads that "
-        "replace those of earlier files; a `shared_cpuset` that is read only when a container asks for it; workloads "
+        f"replace those of earlier files; a `{SHARED_CPUSET.key}` that is read only when a container asks for it; workloads "
         "without resources, without a prefix, or with one annotation for two; handlers whose name contains "
         "high-performance; an irqbalance file that the system does not read.",
         "warning",
@@ -205,7 +208,7 @@ CODES = {
         "kernel threads on isolated CPUs",
         "{threads} may run on {found}; the kernel keeps them on {wanted}",
         "move them back with taskset, and look for the program that moved them; a reboot does it too",
-        "nohz_full= keeps the kernel's own threads off its CPUs, but for those that belong to one CPU, to a NUMA node "
+        f"{NOHZ_FULL.key}= keeps the kernel's own threads off its CPUs, but for those that belong to one CPU, to a NUMA node "
         "(kswapd, kcompactd), to a workqueue or to an interrupt.",
     ),
     "CP838": Code(
@@ -250,7 +253,7 @@ CODES = {
         "containers with CPUs of an earlier configuration",
         "{who}: {found}; CRI-O's configuration has {wanted}",
         "restart CRI-O if it is older than its files, then restart the pod",
-        "CRI-O reads infra_ctr_cpuset and shared_cpuset when it starts, and gives them to sandboxes, monitors and containers "
+        f"CRI-O reads {INFRA_CTR_CPUSET.key} and {SHARED_CPUSET.key} when it starts, and gives them to sandboxes, monitors and containers "
         "when it starts those.",
     ),
     # What of a node's files is read at all.

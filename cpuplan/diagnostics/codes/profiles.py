@@ -5,6 +5,7 @@ only when it reaches a cluster.
 """
 
 from cpuplan.diagnostics.codes.code import Code
+from cpuplan.facts.settings.kubelet import RESERVED_MEMORY
 
 _PROFILE = "The node tuning operator's webhook has the same rule, but reports it only when the profile reaches a cluster. "
 
@@ -134,10 +135,10 @@ CODES = {
     "CP278": Code(
         "static memory manager without a reservation",
         "{field} requires the Static memory manager, but nothing is reserved for it",
-        "set numa.topologyPolicy to restricted or single-numa-node in the profile, or add reservedMemory to the snippet",
-        "The kubelet's Static memory manager does not start unless reservedMemory equals what Node Allocatable "
+        f"set numa.topologyPolicy to restricted or single-numa-node in the profile, or add {RESERVED_MEMORY.key} to the snippet",
+        f"The kubelet's Static memory manager does not start unless {RESERVED_MEMORY.key} equals what Node Allocatable "
         "subtracts (pkg/kubelet/cm/memorymanager, validateReservedMemory). The node tuning operator writes "
-        "reservedMemory only with its topology policies restricted and single-numa-node, and only if the snippet has "
+        f"{RESERVED_MEMORY.key} only with its topology policies restricted and single-numa-node, and only if the snippet has "
         "none, not even an empty one. An Intent may omit it: cpuplan computes it.",
     ),
     "CP279": Code(

@@ -1,6 +1,7 @@
 """What a kubelet does with the plan, and with pods on it: the CP7xx."""
 
 from cpuplan.diagnostics.codes.code import Code
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RESERVED_CPUS, RESERVED_MEMORY
 
 CODES = {
     "CP701": Code(
@@ -28,7 +29,7 @@ CODES = {
     "CP704": Code(
         "overlapping exclusive CPUs",
         "the static policy gives out CPUs twice on hardware {hardware}: {example}",
-        "make cores and sockets equal (switch SMT off, or use the same cores of every socket), or use cpuManagerPolicy none there",
+        f"make cores and sockets equal (switch SMT off, or use the same cores of every socket), or use {CPU_MANAGER_POLICY.key} none there",
         "The kubelet treats a core or socket as free if as many of its CPUs are free as cores or sockets have on "
         "average, and then takes all of it (pkg/kubelet/cm/cpumanager/cpu_assignment.go, isCoreFree and isSocketFree). "
         "This is wrong if cores have different numbers of threads (hybrid processors, threads that are offline), or "
@@ -85,14 +86,14 @@ CODES = {
         "kubelet configuration that cannot be read",
         "the kubelet of {where} does not start: {problem}",
         "correct the file; quote numbers and booleans that stand for text",
-        "A value of the wrong type stops the kubelet, such as a bare number for reservedSystemCPUs or a bare true for a policy option.",
+        f"A value of the wrong type stops the kubelet, such as a bare number for {RESERVED_CPUS.key} or a bare true for a policy option.",
     ),
     "CP711": Code(
         "reserved huge pages",
-        "the kubelet of {where} does not start: reservedMemory has {problem}, but huge pages cannot be reserved",
+        f"the kubelet of {{where}} does not start: {RESERVED_MEMORY.key} has {{problem}}, but huge pages cannot be reserved",
         "remove the entry",
-        "For each resource, the sum of reservedMemory must equal that of kubeReserved, systemReserved and "
-        "evictionHard. Huge pages pass the validation of reservedMemory but cannot be in the others, so the sums never "
+        f"For each resource, the sum of {RESERVED_MEMORY.key} must equal that of kubeReserved, systemReserved and "
+        f"evictionHard. Huge pages pass the validation of {RESERVED_MEMORY.key} but cannot be in the others, so the sums never "
         "match (pkg/kubelet/cm/memorymanager, validateReservedMemory).",
     ),
     "CP712": Code(
@@ -144,7 +145,7 @@ CODES = {
     "CP730": Code(
         "CPUs that Koordinator and the kubelet both give away",
         "koord-scheduler and the static policy of class {name} give out CPUs twice: {example}",
-        "use cpuManagerPolicy none: Koordinator gives CPUs to pods of the classes LSE and LSR",
+        f"use {CPU_MANAGER_POLICY.key} none: Koordinator gives CPUs to pods of the classes LSE and LSR",
         "The kubelet's static policy does not know which CPUs koord-scheduler gave to pods, and binds Guaranteed pods to "
         "the same ones; koordlet only reports the kubelet's choice for what is scheduled later "
         "(koordinator-sh/koordinator#1214). The example comes from the simulation.",

@@ -12,6 +12,7 @@ from typing import Any, get_args
 from cpuplan.base.naming import is_label, is_subdomain
 from cpuplan.base.text import printable
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
 from cpuplan.fleet.openshift import CUSTOM, feature_gates
 from cpuplan.importers import data, objects
 from cpuplan.importers.base import NodeObject
@@ -198,10 +199,10 @@ def _pool(item: dict[str, Any]) -> dict[str, Any]:
         {
             "name": _name(item),
             "labels": _labels(item),
-            "machineConfigSelector": _selector(spec.get("machineConfigSelector")),
+            POOL_SELECTOR.key: _selector(spec.get(POOL_SELECTOR.key)),
             "nodeSelector": _selector(spec.get("nodeSelector")),
         },
-        keep=("machineConfigSelector", "nodeSelector"),
+        keep=(POOL_SELECTOR.key, "nodeSelector"),
     )
 
 
@@ -236,13 +237,13 @@ def _machine_config(item: dict[str, Any]) -> dict[str, Any]:
     # Ignition gives each path to one of them: a later link takes an earlier file away.
     nodes = [data.items(storage.get(kind)) for kind in ("directories", "files", "links")]
     units = data.items(data.mapping(config.get("systemd")).get("units"))
-    kernel_type = spec.get("kernelType")
+    kernel_type = spec.get(KERNEL_TYPE.key)
     return _without_empty(
         {
             "name": _name(item),
             "labels": _labels(item),
             "kernelArguments": _texts(spec.get("kernelArguments")),
-            "kernelType": kernel_type if kernel_type in _KERNELS else "",
+            KERNEL_TYPE.key: kernel_type if kernel_type in _KERNELS else "",
             "extensions": _texts(spec.get("extensions")),
             # Ignition 2 takes a path or name twice.
             "files": sorted(set(_texts([node.get("path") for node in chain(*nodes)]))),

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from cpuplan import platforms
+from cpuplan.facts import platforms
 from cpuplan.language.model.allocators import Dra, Koordinator, KoordinatorRelease
 from cpuplan.language.model.base import (
     FeatureSet,
@@ -34,7 +34,7 @@ from cpuplan.language.model.tuning import (
     WorkloadHints,
 )
 
-#: The names of `defaults.SWITCHES`.
+#: The names of `settings.table.SWITCHES`.
 DefaultName = Literal[
     "infra-containers",
     "gomaxprocs",

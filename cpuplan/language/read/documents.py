@@ -31,7 +31,7 @@ def statement_position(source: Source, path: str) -> Position:
 
 
 def _field(data: Any, path: str) -> Iterator[str | int]:
-    """The path to a value; a key with dots (`evictionHard.memory.available`) is found whole."""
+    """The path to a value; a key with dots (`memory.available`) is found whole."""
     while path:
         if isinstance(data, dict) and path in data:
             yield path

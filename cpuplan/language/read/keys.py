@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 
 from cpuplan.base.text import did_you_mean, nearest
 from cpuplan.diagnostics.source import Field
+from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, SHARED_CPUSET
+from cpuplan.facts.settings.kernel import IRQAFFINITY, ISOLCPUS, NOHZ_FULL, RCU_NOCBS
+from cpuplan.facts.settings.kubelet import RESERVED_CPUS
 from cpuplan.language.model import base
 from cpuplan.language.model.base import Model
 
@@ -43,16 +46,20 @@ def resolve(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
             return schema
 
 
-#: Keys that people know from the targets, and the fields of an intent that they follow from.
+#: Settings that people know from the targets, and that no field of an intent has the name of.
+_COMPUTED = (
+    RESERVED_CPUS,
+    ISOLCPUS,
+    NOHZ_FULL,
+    RCU_NOCBS,
+    IRQAFFINITY,
+    SHARED_CPUSET,
+    INFRA_CTR_CPUSET,
+)
+#: The fields of an intent that they follow from, and a PerformanceProfile's own word.
 FOLLOWS_FROM = {
-    "reservedcpus": "pools.reserved and pools.shared",
-    "reservedsystemcpus": "pools.reserved and pools.shared",
-    "isolcpus": "pools.isolated and isolation",
-    "nohz_full": "pools.isolated and isolation.nohzFull",
-    "rcu_nocbs": "pools.isolated and isolation.rcuNocbs",
-    "irqaffinity": "isolation.irqAffinity",
-    "shared_cpuset": "pools.shared",
-    "infra_ctr_cpuset": "pools.reserved",
+    **{row.key.lower(): row.field for row in _COMPUTED},
+    "reservedcpus": RESERVED_CPUS.field,
 }
 
 

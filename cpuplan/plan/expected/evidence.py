@@ -12,7 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from cpuplan.diagnostics import Diagnostic
-from cpuplan.plan.setting import Cost
+from cpuplan.facts.settings.costs import Cost
 
 
 class Verdict(Enum):
@@ -33,6 +33,7 @@ _HEALS = {
     Cost.NOTHING: Heals.LIVE,
     Cost.SYSTEMD_RELOAD: Heals.LIVE,
     Cost.REBOOT: Heals.REBOOT,
+    Cost.REINSTALL: Heals.REBOOT,
 }
 
 

@@ -9,7 +9,6 @@ from hashlib import sha256
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from cpuplan import platforms
 from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.base.emit import Encoded, to_json
 from cpuplan.base.fits import Form as FileForm
@@ -17,11 +16,14 @@ from cpuplan.base.fits import Schema
 from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError, Reason, diagnose
+from cpuplan.facts import platforms
+from cpuplan.facts.platforms import Platform
+from cpuplan.facts.settings.costs import Cost
+from cpuplan.facts.settings.row import Form
+from cpuplan.facts.versions import Version
 from cpuplan.plan import Pool
 from cpuplan.plan.expected import machine
-from cpuplan.plan.setting import Cost, Effect, Evidence, Form, Setting, Settings, Value, plain
-from cpuplan.platforms import Platform
-from cpuplan.platforms.versions import Version
+from cpuplan.plan.setting import Effect, Evidence, Setting, Settings, Value, plain
 
 #: The only key of a map that stands for a set of CPUs. No program's setting has such a key.
 _CPUS = "cpuset()"

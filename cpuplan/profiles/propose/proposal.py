@@ -11,6 +11,7 @@ from cpuplan import API_VERSION
 from cpuplan.base.naming import fold_names
 from cpuplan.base.text import counted, nearest
 from cpuplan.diagnostics import Diagnostic, diagnose, errors
+from cpuplan.facts.settings.kubelet import TOPOLOGY_MANAGER_OPTIONS, TOPOLOGY_MANAGER_POLICY
 from cpuplan.fleet.openshift import ClusterNode, MachineConfigPool
 from cpuplan.importers.base import Machine
 from cpuplan.importers.objects import kept_labels
@@ -117,11 +118,11 @@ def _pools(choice: Choice) -> dict[str, Any]:
 
 
 def _kubelet(request: Request, machine: Machine) -> dict[str, Any]:
-    kubelet: dict[str, Any] = {"topologyManagerPolicy": request.topology_policy}
+    kubelet: dict[str, Any] = {TOPOLOGY_MANAGER_POLICY.key: request.topology_policy}
     # the kubelet does not start without the option
     count = len(machine.numa_nodes)
     if count > DEFAULT_MAX_NUMA_NODES:
-        kubelet["topologyManagerPolicyOptions"] = {MAX_NUMA_NODES: str(count)}
+        kubelet[TOPOLOGY_MANAGER_OPTIONS.head] = {MAX_NUMA_NODES: str(count)}
     return kubelet
 
 

@@ -3,6 +3,7 @@
 from cpuplan.backends.openshift.merged import Pool, Source
 from cpuplan.base.text import counted, joined
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.settings.openshift import KERNEL_TYPE
 from cpuplan.render.explain.reasons import table
 
 
@@ -16,7 +17,7 @@ def explain_machine_configs(pool: Pool, node: str, locate: Locate) -> str:
     lines += ["", "together"]
     lines += table(
         [
-            ("kernelType", pool.rendered.kernel_type),
+            (KERNEL_TYPE.key, pool.rendered.kernel_type),
             ("kernelArguments", " ".join(pool.rendered.kernel_arguments)),
         ]
     )
@@ -39,7 +40,7 @@ def _contents(source: Source) -> list[str]:
     config = source.config
     files = [name for field, name in source.writes() if field.startswith("files")]
     units = [name for field, name in source.writes() if field.startswith("units")]
-    parts = [f"kernelType {config.kernel_type}"] if config.kernel_type else []
+    parts = [f"{KERNEL_TYPE.key} {config.kernel_type}"] if config.kernel_type else []
     if source.plan:
         numbers = (
             (len(config.kernel_arguments), "boot argument"),

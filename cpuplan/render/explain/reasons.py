@@ -12,11 +12,14 @@ from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.reasons import DEFAULT
 from cpuplan.diagnostics import Reason
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.platforms import PLATFORMS
+from cpuplan.facts.settings.costs import Rule
+from cpuplan.facts.settings.kernel import NOHZ_FULL
+from cpuplan.facts.settings.row import Default
+from cpuplan.facts.settings.table import DEFAULTS, defaults_of, shown
 from cpuplan.language.model.vocabulary import EXPERT_RULES, FIXED_RULES, GOALS
-from cpuplan.plan import ConfiguredPlan, NodePlan, Pool, defaults
-from cpuplan.plan.defaults import DEFAULTS, Default
+from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
 from cpuplan.plan.setting import Effect, Setting, Value
-from cpuplan.platforms import PLATFORMS
 from cpuplan.render.explain.codes import page
 from cpuplan.render.map.boxes import numa_title, type_words
 from cpuplan.solve.alternatives import Alternative, Moves
@@ -29,7 +32,7 @@ HEADING = "to change it (docs/defaults.md)"
 def rows_of(setting: Setting) -> list[Default]:
     """The defaults that a setting comes from."""
     texts = {reason.text for reason in setting.reasons if reason.origin == DEFAULT}
-    candidates = defaults.candidates(setting.component, setting.key)
+    candidates = defaults_of(setting.component, setting.key)
     return [row for row in candidates if row.reason in texts]
 
 
@@ -133,7 +136,7 @@ def explain_default(name: str) -> str:
     platforms = sorted(
         platform.name for platform in PLATFORMS.values() if rows[0].on.includes(platform)
     )
-    settings = [(setting, row.reason) for row in rows for setting in row.settings]
+    settings = [(setting, row.reason) for row in rows for setting in shown(row)]
     lines = [
         f"default {name}, set on {joined(platforms)} unless an intent changes it",
         "",
@@ -159,7 +162,10 @@ def explain_kernel(plan: ConfiguredPlan, node: str) -> str:
 def _files(state: Booted) -> Iterator[tuple[str, str]]:
     system = "/sys/devices/system/cpu"
     yield f"{system}/isolated", _list(state.isolated)
-    yield f"{system}/nohz_full", "(null)" if state.nohz_full is None else _list(state.nohz_full)
+    yield (
+        f"{system}/{NOHZ_FULL.key}",
+        "(null)" if state.nohz_full is None else _list(state.nohz_full),
+    )
     yield "/proc/irq/default_smp_affinity", _list(state.default_smp_affinity)
     yield "/sys/devices/virtual/workqueue/cpumask", _list(state.workqueue)
     yield "/proc/sys/kernel/watchdog_cpumask", _list(state.watchdog)
@@ -239,8 +245,9 @@ def explain_setting(
     locate: Locate,
     names: Sequence[str] = (),
     alternatives: Sequence[Alternative] = (),
+    rule: Rule | None = None,
 ) -> str:
-    """A setting, the pools `names` that its CPUs are, and why."""
+    """A setting, the pools `names` that its CPUs are, why, and by `rule` what a change costs."""
     meaning = f" That is {joined(names)}." if names else ""
     value = " is set" if setting.value is True else f" is {_value(setting.value)}"
     lines = [f"{setting.key} of {setting.component} on {node}{value}.{meaning}"]
@@ -248,18 +255,18 @@ def explain_setting(
     if rows := switches(rows_of(setting)):
         lines += ["", HEADING, *table(rows)]
     if setting.effect:
-        lines += ["", "on the node", *table(list(_shown(setting.effect)))]
+        lines += ["", "on the node", *table(list(_shown(setting.effect, rule)))]
     return _text([*lines, *alternative_lines(alternatives, locate)])
 
 
-def _shown(effect: Effect) -> Iterator[tuple[str, str]]:
+def _shown(effect: Effect, rule: Rule | None) -> Iterator[tuple[str, str]]:
     """Where a value shows, as `check` reads it, and what a change costs."""
     if effect.shown_by:
         yield "shown by", effect.shown_by
     for evidence in effect.evidence:
         since = f", from Linux {evidence.since} on" if evidence.since else ""
         yield "in force", f"/{evidence.path} = {_value(evidence.value) or 'empty'}{since}"
-    yield "a change costs", effect.change_costs.value
+    yield "a change costs", (rule.cost if rule else effect.change_costs).value
 
 
 def _text(lines: Sequence[str]) -> str:

@@ -7,10 +7,10 @@ from cpuplan.base.emit import to_json
 from cpuplan.base.text import printable_values
 from cpuplan.change.impact.changes import Cause, FileChange, ObjectChange, SettingChange
 from cpuplan.change.impact.comparison import Capacity, Change, Room
-from cpuplan.change.impact.impact import Impact, Step
 from cpuplan.change.impact.rollout import Rounds
 from cpuplan.change.impact.snapshot import Node
 from cpuplan.diagnostics import Diagnostic
+from cpuplan.facts.settings.costs import Impact, Step
 from cpuplan.render.plan.report import Kind, PlanReport, kind, minutes
 
 #: Keys are only ever added while it is this.

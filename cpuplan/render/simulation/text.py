@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.text import counted
+from cpuplan.facts.settings.kubelet import TOPOLOGY_MANAGER_POLICY
 from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.plan import Pool
 from cpuplan.render.map.boxes import Map
@@ -234,7 +235,7 @@ def _left(left: Left) -> Iterator[str]:
     for node, (cpus, largest) in left.by_numa_node.items():
         free = f"{counted(cpus.bit_count(), 'CPU')} ({to_text(cpus)})" if cpus else "no CPU"
         text = (
-            "not aligned (topologyManagerPolicy none)"
+            f"not aligned ({TOPOLOGY_MANAGER_POLICY.key} none)"
             if largest is None
             else f"largest request {largest}"
         )

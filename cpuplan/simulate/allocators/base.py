@@ -7,6 +7,7 @@ how much work an admission is.
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from cpuplan.facts.settings.kubelet import TOPOLOGY_MANAGER_POLICY
 from cpuplan.simulate.runtimes import Started
 from cpuplan.solve import budget
 from cpuplan.upstream.kubelet.kubelet import Kubelet
@@ -261,10 +262,11 @@ def _reason(kubelet: Kubelet, refused: Refusal, count: int) -> str:
     if refused.message.startswith(_PART_OF_CORE):
         return f"full-pcpus-only admits whole cores only, not {count} CPUs"
     if refused.reason == AFFINITY_ERROR and policy == SINGLE:
-        return f"no NUMA node has {count} free CPUs, which topologyManagerPolicy {SINGLE} requires"
+        required = f"{TOPOLOGY_MANAGER_POLICY.key} {SINGLE} requires"
+        return f"no NUMA node has {count} free CPUs, which {required}"
     if refused.reason == AFFINITY_ERROR:
         nodes = "as few NUMA nodes as on an empty machine"
-        return f"topologyManagerPolicy {policy} requires {count} free CPUs on {nodes}"
+        return f"{TOPOLOGY_MANAGER_POLICY.key} {policy} requires {count} free CPUs on {nodes}"
     if refused.reason == f"OutOf{CPU}":
         return f"the requests of all pods leave fewer CPUs: {refused.message}"
     return f"{refused.reason}: {refused.message}"

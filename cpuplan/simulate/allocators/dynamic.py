@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
 from cpuplan.simulate import runtimes
 from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import (
@@ -46,7 +47,7 @@ class DynamicAllocator:
         static = self.kubelet.cpus.policy
         if static is None:
             raise UnfitError(
-                "the dynamic one replaces the static one, and cpuManagerPolicy is none"
+                f"the dynamic one replaces the static one, and {CPU_MANAGER_POLICY.key} is none"
             )
         manager = self.kubelet.topology_manager
         self.kubelet.cpus.state = _without_reuse(self.kubelet.cpus.state)

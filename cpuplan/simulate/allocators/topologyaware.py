@@ -9,6 +9,8 @@ from typing import Any
 
 from cpuplan.components.published.exporters import EXPORTERS
 from cpuplan.components.published.koordlet import written
+from cpuplan.facts.settings.kubelet import TOPOLOGY_MANAGER_POLICY, TOPOLOGY_MANAGER_SCOPE
+from cpuplan.facts.settings.objects import NRT_POLICIES
 from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import PANIC, UNSCHEDULABLE, Admission, Refusal, UnfitError
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
@@ -73,14 +75,12 @@ class TopologyAwareAllocator(KubeletAllocator):
     def published(self) -> dict[str, Any]:
         """What of the object the scheduler reads."""
         config = self.kubelet.config
-        policy, scope = config["topologyManagerPolicy"], config["topologyManagerScope"]
+        policy, scope = config[TOPOLOGY_MANAGER_POLICY.key], config[TOPOLOGY_MANAGER_SCOPE.key]
         told: dict[str, Any] = {
             "attributes": [{"name": POLICY, "value": policy}, {"name": SCOPE, "value": scope}]
         }
         if not EXPORTERS[self.facts.exporter].has_attributes:
-            told = {
-                "topologyPolicies": [states_noderesourcetopology.topology_policy(policy, scope)]
-            }
+            told = {NRT_POLICIES.key: [states_noderesourcetopology.topology_policy(policy, scope)]}
         return {**told, "zones": self.zones()}
 
     def zones(self) -> list[Zone]:

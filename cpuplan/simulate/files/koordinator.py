@@ -11,9 +11,10 @@ from cpuplan.base.text import did_you_mean, joined
 from cpuplan.components.koordinator import names
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Field, Source
+from cpuplan.facts.settings.objects import BIND_POLICY, NUMA_SCORING, SCORING
+from cpuplan.facts.versions import Version
 from cpuplan.language.model.intent import Target
 from cpuplan.plan import NodePlan
-from cpuplan.platforms.versions import Version
 from cpuplan.simulate.files import koordinator_pods
 from cpuplan.simulate.files.koordinator_pods import (
     NUMA_POLICIES,
@@ -178,13 +179,13 @@ def _check_arguments(found: Object, field: Field, given: Mapping[str, Any]) -> I
     if not arguments.default_bind_policy:
         problem = "LSE and LSR pods without a policy of their own get no CPUs"
         hint = "use FullPCPUs or SpreadByPCPUs"
-        yield _argument(found, field, "defaultCPUBindPolicy", '""', problem, hint)
-    scoring = given.get("numaScoringStrategy") or {}
+        yield _argument(found, field, BIND_POLICY.key, '""', problem, hint)
+    scoring = given.get(NUMA_SCORING.key) or {}
     if scoring.get("resources") and arguments.numa_scoring.resources != arguments.scoring.resources:
         weights = ", ".join(f"{name} {weight}" for name, weight in arguments.numa_scoring.resources)
-        problem = "the weights of scoringStrategy are used instead"
-        hint = "set the weights in scoringStrategy.resources"
-        yield _argument(found, field, "numaScoringStrategy.resources", weights, problem, hint)
+        problem = f"the weights of {SCORING.key} are used instead"
+        hint = f"set the weights in {SCORING.key}.resources"
+        yield _argument(found, field, f"{NUMA_SCORING.key}.resources", weights, problem, hint)
 
 
 def _argument(

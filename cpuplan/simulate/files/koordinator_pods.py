@@ -12,8 +12,8 @@ from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.base.text import did_you_mean, nearest
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field
+from cpuplan.facts.versions import Version
 from cpuplan.language.read.pods import problems_of
-from cpuplan.platforms.versions import Version
 from cpuplan.simulate.files.objects import Object
 from cpuplan.upstream.koordinator.extension import constants, qos
 from cpuplan.upstream.koordinator.extension import numa_aware as annotations

@@ -11,7 +11,19 @@ from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
-from cpuplan.platforms.versions import Version
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_OPTIONS,
+    CPU_MANAGER_POLICY,
+    FEATURE_GATES,
+    KUBE_RESERVED,
+    MEMORY_MANAGER_POLICY,
+    RESERVED_CPUS,
+    RESERVED_MEMORY,
+    SYSTEM_RESERVED,
+    TOPOLOGY_MANAGER_OPTIONS,
+    TOPOLOGY_MANAGER_POLICY,
+)
+from cpuplan.facts.versions import Version
 from cpuplan.upstream.kubelet import server
 from cpuplan.upstream.kubelet.allowlist import check_allowlist
 from cpuplan.upstream.kubelet.config.codec import (
@@ -33,8 +45,8 @@ from cpuplan.upstream.kubernetes.strconv import quote
 _WORD = re.compile("[A-Za-z][A-Za-z0-9-]*")
 #: Fields that have other names in the kubelet's texts.
 _CALLED = {
-    "the limit type": "reservedMemory",
-    "reserved memory": "reservedMemory",
+    "the limit type": RESERVED_MEMORY.key,
+    "reserved memory": RESERVED_MEMORY.key,
     "pod logs path": "podLogsDir",
     "taint": "registerWithTaints",
     "CrashLoopBackOff.": "crashLoopBackOff",
@@ -63,41 +75,45 @@ class Finding(NamedTuple):
 
 def check_managers(config: dict[str, Any], version: Version) -> Iterator[Finding]:
     """Policies and options of an effective configuration that no kubelet of the version takes."""
-    gates = Gates(config.get("featureGates") or {}, version)
-    policy, options = config["cpuManagerPolicy"], config.get("cpuManagerPolicyOptions") or {}
+    gates = Gates(config.get(FEATURE_GATES.head) or {}, version)
+    policy, options = config[CPU_MANAGER_POLICY.key], config.get(CPU_MANAGER_OPTIONS.head) or {}
     if policy not in ("none", "static"):
-        yield Finding("CP703", f"unknown policy: {quote(policy)}", ("cpuManagerPolicy",))
+        yield Finding("CP703", f"unknown policy: {quote(policy)}", (CPU_MANAGER_POLICY.key,))
     elif policy == "none" and options:
         shown = " ".join(f"{key}:{options[key]}" for key in sorted(options))
         text = f"new none policy error: None policy: received unsupported options=map[{shown}]"
-        yield Finding("CP703", text, ("cpuManagerPolicyOptions",), is_key=True)
+        yield Finding("CP703", text, (CPU_MANAGER_OPTIONS.head,), is_key=True)
     elif policy == "static":
         yield from _options(
-            "cpuManagerPolicyOptions", options, lambda: static_policy_options(options, gates)
+            CPU_MANAGER_OPTIONS.head, options, lambda: static_policy_options(options, gates)
         )
         amounts = [
             (config.get(field) or {}).get("cpu", "0")
-            for field in ("systemReserved", "kubeReserved")
+            for field in (SYSTEM_RESERVED.head, KUBE_RESERVED.head)
         ]
-        if not config.get("reservedSystemCPUs") and not any(map(_is_more_than_nothing, amounts)):
+        if not config.get(RESERVED_CPUS.key) and not any(map(_is_more_than_nothing, amounts)):
             text = "[cpumanager] unable to determine reserved CPU resources for static policy"
-            yield Finding("CP703", text, ("cpuManagerPolicy",))
-    if config["topologyManagerPolicy"] != "none":
-        given = config.get("topologyManagerPolicyOptions") or {}
+            yield Finding("CP703", text, (CPU_MANAGER_POLICY.key,))
+    if config[TOPOLOGY_MANAGER_POLICY.key] != "none":
+        given = config.get(TOPOLOGY_MANAGER_OPTIONS.head) or {}
         yield from _options(
-            "topologyManagerPolicyOptions", given, lambda: topology_options(given, gates)
+            TOPOLOGY_MANAGER_OPTIONS.head, given, lambda: topology_options(given, gates)
         )
     try:
         check_allowlist(config.get("allowedUnsafeSysctls") or ())
     except KubeletError as error:
         yield Finding("CP703", str(error), ("allowedUnsafeSysctls",))
-    memory = config["memoryManagerPolicy"]
+    memory = config[MEMORY_MANAGER_POLICY.key]
     if memory not in ("None", "Static"):
-        yield Finding("CP703", f"unknown policy: {quote(memory)}", ("memoryManagerPolicy",))
-    for index, entry in enumerate(config.get("reservedMemory") or () if memory == "Static" else ()):
+        yield Finding("CP703", f"unknown policy: {quote(memory)}", (MEMORY_MANAGER_POLICY.key,))
+    for index, entry in enumerate(
+        config.get(RESERVED_MEMORY.key) or () if memory == "Static" else ()
+    ):
         for kind in entry.get("limits") or {}:
             if kind.startswith(HUGEPAGES):
-                yield Finding("CP711", kind, ("reservedMemory", index, "limits", kind), is_key=True)
+                yield Finding(
+                    "CP711", kind, (RESERVED_MEMORY.key, index, "limits", kind), is_key=True
+                )
 
 
 def _is_more_than_nothing(amount: str) -> bool:
@@ -126,9 +142,9 @@ def field_of(text: str, config: dict[str, Any]) -> tuple[str, ...]:
                 (other for other in words if isinstance(inside, dict) and other in inside), None
             )
             return (word,) if entry is None else (word, entry)
-    gates = config.get("featureGates")
+    gates = config.get(FEATURE_GATES.head)
     if gate := next((word for word in words if isinstance(gates, dict) and word in gates), None):
-        return ("featureGates", gate)
+        return (FEATURE_GATES.head, gate)
     return next(
         ((field,) for called, field in _CALLED.items() if called in text and field in config), ()
     )
@@ -182,7 +198,7 @@ def check(
 ) -> list[Diagnostic]:
     """Everything that a kubelet of the version refuses, or drops with only a line in its log.
 
-    `drop_ins` are those of its `--config-dir`, in the order in which it merges them.
+    `drop_ins` are those of its folder, in the order in which it merges them.
     """
     where = "these files" if drop_ins else "this file"
     found = located(main, version, drop_ins, openshift=openshift, cgroup_v1=cgroup_v1)
@@ -238,7 +254,7 @@ def findings(
         yield from _unreadable(error)
         return
     except PanicError as error:
-        field = field_of(str(error), {"featureGates": raw.get("featureGates")})
+        field = field_of(str(error), {FEATURE_GATES.head: raw.get(FEATURE_GATES.head)})
         yield Finding("CP702", str(error), field, is_key=True)
         return
     yield from _dropped(loaded.strict_errors, 0)
@@ -273,7 +289,7 @@ def _dropped(strict_errors: Iterable[str], number: int) -> Iterator[Finding]:
 
 
 def _parts(path: str) -> Field:
-    """`reservedMemory[0].numaNode` as the way to a value."""
+    """`field[0].numaNode` as the way to a value."""
     return tuple(int(part) if part.isdecimal() else part for part in _PART.findall(path))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from cpuplan.base.text import joined
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Source
+from cpuplan.facts.settings.objects import NRT_POLICIES
 from cpuplan.simulate.files.objects import Object, objects
 from cpuplan.upstream.kubernetes.errors import PanicError
 from cpuplan.upstream.kubernetes.quantity import parse
@@ -38,9 +39,9 @@ def check_unread(found: Object) -> Iterator[Diagnostic]:
 
 
 def _policies(found: Object) -> Iterator[tuple[Field, str, str]]:
-    given = found.data.get("topologyPolicies") or ()
+    given = found.data.get(NRT_POLICIES.key) or ()
     for index, policy in enumerate(given):
-        field = ("topologyPolicies", index)
+        field = (NRT_POLICIES.key, index)
         if index:
             yield field, policy, "leave one policy: the first one counts"
         elif policy != _NONE and policy not in LEGACY:

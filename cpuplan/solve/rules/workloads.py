@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from cpuplan.base.text import counted, joined
+from cpuplan.facts import versions
+from cpuplan.facts.settings.kubelet import FEATURE_GATES
 from cpuplan.language.model.pools import Workload
 from cpuplan.language.read.pods import template_of
 from cpuplan.plan import NodeClass
-from cpuplan.platforms import versions
 from cpuplan.solve.constraints import Amount, bounded
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.rules.placement import allowed_scopes
@@ -30,7 +31,7 @@ def exclusive_cpus(node_class: NodeClass, workload: Workload) -> int:
     pod = pod_of_workload(workload)
     if pod is None:
         return workload.cpus or 0
-    given = node_class.spec.kubelet.configuration.get("featureGates") or {}
+    given = node_class.spec.kubelet.configuration.get(FEATURE_GATES.head) or {}
     gates = Gates(given, versions.kubernetes_version(node_class.target) or LATEST)
     return pod_guaranteed_cpus(apply_defaults(pod, gates), gates)
 

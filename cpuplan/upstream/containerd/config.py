@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from cpuplan.base import foreign
-from cpuplan.platforms import Version
+from cpuplan.facts.platforms import Version
 from cpuplan.upstream.containerd.cri_config import (
     CRI,
     MIGRATES_EACH_FILE,

@@ -9,7 +9,7 @@ Upstream: containerd/containerd plugins/cri/cri.go plugins/cri/runtime/plugin.go
 
 from collections.abc import Iterator, Mapping
 
-from cpuplan.platforms import Version
+from cpuplan.facts.platforms import Version
 from cpuplan.upstream.containerd.config import Loaded
 from cpuplan.upstream.containerd.cri_config import (
     CRI,

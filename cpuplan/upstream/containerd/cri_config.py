@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.base import foreign
-from cpuplan.platforms import Version
+from cpuplan.facts.platforms import Version
 
 #: Names of keys, in lower case: the type of TOML.
 Keys = Mapping[str, str]

@@ -9,7 +9,7 @@ Upstream: containerd/containerd cmd/containerd/server/config/config.go plugins/c
 
 from collections.abc import Callable, Iterator
 
-from cpuplan.platforms import Version
+from cpuplan.facts.platforms import Version
 from cpuplan.upstream.containerd.config import Loaded
 from cpuplan.upstream.containerd.cri import LINUX_V1, cri, handlers, naming, nri
 from cpuplan.upstream.containerd.cri_config import (

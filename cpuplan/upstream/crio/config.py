@@ -12,7 +12,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from cpuplan.base import foreign
-from cpuplan.platforms import Version
+from cpuplan.facts.platforms import Version
 from cpuplan.upstream.crio.config_keys import ENTRIES, LATEST, TABLES, is_new, was_known
 from cpuplan.upstream.kubernetes.bits import parse_cpus
 from cpuplan.upstream.kubernetes.durations import is_duration

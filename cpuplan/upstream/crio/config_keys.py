@@ -9,7 +9,7 @@ Upstream: cri-o/cri-o pkg/config/config.go pkg/config/workloads.go internal/conf
 
 from collections.abc import Mapping
 
-from cpuplan.platforms import Version
+from cpuplan.facts.platforms import Version
 
 #: The newest release whose keys are known.
 LATEST: Version = (1, 37)

@@ -7,7 +7,7 @@ Upstream: kubernetes/kubernetes pkg/kubelet/kubelet.go cmd/kubelet/app/server.go
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from cpuplan.platforms.versions import Version
+from cpuplan.facts.versions import Version
 from cpuplan.upstream.kubelet import node_container_manager
 from cpuplan.upstream.kubelet.allowlist import check_allowlist
 from cpuplan.upstream.kubelet.config.codec import convert

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from cpuplan.platforms.versions import Version, maturity
+from cpuplan.facts.versions import Version, maturity
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.kubernetes.strconv import atoi, parse_bool, quote

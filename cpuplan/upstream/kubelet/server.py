@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from cpuplan.platforms.versions import Version
+from cpuplan.facts.versions import Version
 from cpuplan.upstream.kubelet.config.codec import convert, decode, decode_drop_in, encode, merge
 from cpuplan.upstream.kubelet.config.defaults import set_defaults, set_eviction_defaults
 from cpuplan.upstream.kubelet.config.options import override

@@ -8,7 +8,7 @@ Upstream: kubernetes/kubernetes pkg/features/kube_features.go
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from cpuplan.platforms.versions import Version
+from cpuplan.facts.versions import Version
 from cpuplan.upstream.kubernetes.errors import AggregateError, KubeletError
 
 #: First versions, with the pull request to kubernetes/kubernetes. Backports to patch releases do

@@ -1,6 +1,6 @@
 """Ops without a state: sets, masks, topologies, the allocators, hints."""
 
-from cpuplan.platforms.versions import to_text
+from cpuplan.facts.versions import to_text
 from cpuplan.upstream.kubelet import policy_options
 from cpuplan.upstream.kubelet.cpumanager.cpu_assignment import (
     take_by_topology_numa_distributed,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components.host import sysctl
+from cpuplan.facts.settings.host import shown_in
 from tests.mutation.image import Content
 from tests.mutation.mutation import Case, Mutation, named
 from tests.mutation.values import other_cpus, other_word
@@ -18,7 +19,7 @@ WORKQUEUE = "sys/devices/virtual/workqueue/cpumask"
 def mutations(case: Case) -> Iterator[Mutation]:
     """Of each that the plan says."""
     for setting in case.expected.settings.of(sysctl.NAME):
-        path = sysctl.shown_in(setting.key)
+        path = shown_in(setting.key)
         text = case.image.text(path)
         if text is not None:
             about = f"{named(setting.key)}|{path}"

@@ -11,8 +11,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from cpuplan import platforms
 from cpuplan.backends import admission
+from cpuplan.facts import platforms
 from tests.machines.plans import plan
 
 _NAME = {"type": "string", "pattern": r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", "maxLength": 253}

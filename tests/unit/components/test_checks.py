@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from cpuplan import platforms
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Cpu, KubeletFacts, NumaNodeFacts, SharedCache, Topology
 from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, Severity
 from cpuplan.diagnostics.source import Position
+from cpuplan.facts import platforms
 from tests.machines.plans import GIB, no_position, plan, regular
 
 

@@ -6,8 +6,10 @@ from cpuplan import backends
 from cpuplan.backends import configure
 from cpuplan.components import checks, kubelet, reasons
 from cpuplan.components.base import Component
+from cpuplan.facts.settings import host, tuned
+from cpuplan.facts.settings.costs import Cost
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.setting import Cost, Effect
+from cpuplan.plan.setting import Effect
 from tests.machines.plans import no_position, plan, regular
 
 TWO_SOCKETS = regular(sockets=2, cores=8, threads=2)
@@ -279,7 +281,7 @@ def test_a_default_that_the_intent_enables_points_there() -> None:
     """Only the default of that name: others keep theirs."""
     enabled = {"enable": "tcp-fastopen", "because": "we want it"}
     node = plan(spec={"defaults": [enabled]})
-    own = reasons.unasked(node, "tcp-fastopen", "tuned", "sysctl.net.ipv4.tcp_fastopen")
-    other = reasons.unasked(node, "cpu-frequencies", "tuned", "cpu.governor")
+    own = reasons.unasked(node, host.TCP_FASTOPEN.default)
+    other = reasons.unasked(node, tuned.GOVERNOR.default)
     assert own.origin == "Intent/ran:spec.defaults.0"
     assert other.origin == "default"

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from cpuplan import platforms
 from cpuplan.backends import kubernetes
 from cpuplan.backends.openshift import objects
 from cpuplan.components.openshift import pinning
+from cpuplan.facts import platforms
 from tests.machines.plans import plan
 
 #: Keys below [crio.runtime], `*` for a name: the type, and the first version with it (None: before

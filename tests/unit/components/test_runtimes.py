@@ -8,8 +8,8 @@ import pytest
 from cpuplan.components import containerd, crio
 from cpuplan.components.checks import runtimes
 from cpuplan.diagnostics import Reason
+from cpuplan.facts.versions import Version, from_text
 from cpuplan.plan.setting import Setting, Value
-from cpuplan.platforms.versions import Version, from_text
 from cpuplan.upstream.crio.config_keys import LATEST
 from tests.machines.plans import plan
 

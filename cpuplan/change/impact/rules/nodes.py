@@ -1,86 +1,22 @@
 """Nodes that no operator configures: the rule of each changed setting and file."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cpuplan.change.impact.impact import Step
 from cpuplan.change.impact.rules.inputs import Changed, Half, listed, origin_of, told, unequal
 from cpuplan.change.impact.rules.table import RULES
-from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, slices, units
-from cpuplan.components.dra import claims, classes, driver
-from cpuplan.components.dra import slices as device_slices
-from cpuplan.components.host import (
-    interrupts,
-    irqbalance,
-    kubelet_unit,
-    partitions,
-    rps,
-    sysctl,
-    systemd,
-    tuned,
-    workqueue,
-)
-from cpuplan.components.koordinator import colocation, node, scheduler, slo
-from cpuplan.components.nri import balloons, topologyaware
-from cpuplan.components.published import nrt
+from cpuplan.facts.settings import objects
+from cpuplan.facts.settings.costs import UNREAD, Step
+from cpuplan.facts.settings.table import ROWS, row_of, rows_in
 
-#: The rule of each component; of those with several the one of most of their settings. None where
-#: nothing reads what is compiled.
-BY_COMPONENT: Mapping[str, str | None] = {
-    kubelet.NAME: "kubelet-config",
-    kubelet_unit.NAME: "kubelet-unit",
-    crio.NAME: "crio-config",
-    containerd.NAME: "containerd-config",
-    kernel.NAME: "boot-arguments",
-    sysctl.NAME: "sysctl",
-    tuned.NAME: "tuned-profile",
-    systemd.NAME: "slice-cpus",
-    workqueue.NAME: "workqueue-mask",
-    interrupts.NAME: "interrupts",
-    irqbalance.NAME: "irqbalance",
-    rps.NAME: "packet-steering",
-    units.NAME: "boot-units",
-    slices.NAME: "slice-cpus",
-    partitions.NAME: "partition",
-    runtimeclass.NAME: "runtime-class",
-    balloons.NAME: "balloons-policy",
-    topologyaware.NAME: "topology-aware-policy",
-    driver.NAME: "dra-driver",
-    classes.NAME: "device-classes",
-    claims.NAME: None,
-    device_slices.NAME: None,
-    node.NAME: "koordinator-node",
-    scheduler.NAME: "koordinator-scheduler",
-    slo.NAME: "koordinator-slo",
-    colocation.NAME: "koordinator-profile",
-    nrt.NAME: None,
-}
 #: Components whose settings are in objects of the API, and in no file of a node.
-OF_API = frozenset(
-    {
-        runtimeclass.NAME,
-        balloons.NAME,
-        topologyaware.NAME,
-        driver.NAME,
-        classes.NAME,
-        claims.NAME,
-        device_slices.NAME,
-        node.NAME,
-        scheduler.NAME,
-        slo.NAME,
-        colocation.NAME,
-        nrt.NAME,
-    }
-)
-#: Rules of programs that come or go as a whole, which a setting tells that is always there.
-_PROGRAMS: Mapping[tuple[str, str], str] = {
-    (balloons.NAME, "metadata.name"): "nri-policy",
-    (topologyaware.NAME, "metadata.name"): "nri-policy",
-    (driver.NAME, driver.MODE): "dra-driver",
-}
-_REMOVALS = frozenset(f"{program}-removed" for program in _PROGRAMS.values())
-_ALLOCATION = "hugepages-allocation"
+OF_API = frozenset(row.component for row in rows_in(objects))
+#: Rules of programs that come or go as a whole, by a setting that is always there.
+_PROGRAMS = {(row.component, row.key): row.program for row in rows_in(objects) if row.program}
+_REMOVALS = frozenset(gone.id for _, gone in _PROGRAMS.values())
+
+
 _KUBELET_DROP_IN = re.compile(r"^/etc/systemd/system/(.+\.service)\.d/50-cpuplan\.conf\Z")
 
 
@@ -127,7 +63,8 @@ def _program(change: Changed) -> str:
     program = _PROGRAMS.get((change.component, change.key))
     if not program or None not in (change.before, change.after):
         return ""
-    return f"{program}-removed" if change.is_removed else f"{program}-installed"
+    comes, goes = program
+    return (goes if change.is_removed else comes).id
 
 
 def _step(parts: Parts, kubelet_service: str) -> Step:
@@ -142,13 +79,12 @@ def _step(parts: Parts, kubelet_service: str) -> Step:
 
 def rule_of(change: Changed) -> str | None:
     """The rule of a changed setting; None where nothing notices it."""
-    if change.component == systemd.NAME and change.key == systemd.AFFINITY:
-        return "systemd-affinity"
-    if change.component in (systemd.NAME, slices.NAME) and change.is_removed:
-        return "slice-cpus-removed"
-    if change.component == units.NAME and change.key.startswith(_ALLOCATION):
-        return "huge-pages-at-run-time"
-    return BY_COMPONENT.get(change.component, "unknown-file")
+    own = (row for row in ROWS if row.component == change.component)
+    row = row_of(change.component, change.key) or next(own, None)
+    if row is None:
+        return "unknown-file"
+    rule = row.when_gone if change.is_removed and row.when_gone else row.cost
+    return None if rule in (None, UNREAD) else rule.id
 
 
 def _files(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[tuple[str, str]]:

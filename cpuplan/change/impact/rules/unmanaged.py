@@ -7,7 +7,6 @@ some state files after a change.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from cpuplan.backends.deliveries import script
-from cpuplan.change.impact.impact import Impact, Step
 from cpuplan.change.impact.rules import nodes
 from cpuplan.change.impact.rules.inputs import (
     Changed,
@@ -21,6 +20,8 @@ from cpuplan.change.impact.rules.inputs import (
 from cpuplan.change.impact.rules.table import RULES
 from cpuplan.components import kernel, kubelet
 from cpuplan.components.host import sysctl
+from cpuplan.facts.settings.costs import Impact, Step
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
 from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate import statefiles
 from cpuplan.simulate.compiled import kubelet_alone
@@ -160,7 +161,7 @@ def _file(half: Half, end: str) -> bytes | None:
     return half.side.files.get(f"nodes/{cluster}/{name}{end}")
 
 
-_CPU, _POLICY = "cpu_manager_state", "cpuManagerPolicy"
+_CPU, _POLICY = "cpu_manager_state", CPU_MANAGER_POLICY.key
 #: Platforms that remove the file of the CPU manager where its policy changes, and no other
 #: (docs.siderolabs.com).
 _REMOVES_OF_OTHER_POLICY = frozenset({"talos"})

@@ -8,9 +8,15 @@ from cpuplan.components.dra import driver, names
 from cpuplan.components.reasons import is_written, stated
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts import versions
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_POLICY,
+    FEATURE_GATES,
+    MEMORY_MANAGER_POLICY,
+    TOPOLOGY_MANAGER_POLICY,
+)
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.platforms import versions
 from cpuplan.upstream.dra.api import GROUPED, INDIVIDUAL
 
 #: (field of the intent, what is wrong with it, what to do).
@@ -93,24 +99,24 @@ def _partitions(plan: NodePlan) -> set[str]:
 
 def _of_kubelet(plan: NodePlan) -> Iterator[Problem]:
     kubelet = plan.spec.kubelet
-    if is_written(plan, "kubelet.cpuManagerPolicy") and kubelet.cpu_manager_policy == "static":
+    if is_written(plan, CPU_MANAGER_POLICY.field) and kubelet.cpu_manager_policy == "static":
         text = "both would give CPUs to containers"
-        yield "kubelet.cpuManagerPolicy", text, f"use none, {_KUBELET}"
+        yield CPU_MANAGER_POLICY.field, text, f"use none, {_KUBELET}"
     if kubelet.dynamic_resource_allocation:
         text = "it is for drivers that cpuplan knows nothing of"
         yield "kubelet.dynamicResourceAllocation", text, "leave it out"
-    gates = kubelet.configuration.get("featureGates") or {}
+    gates = kubelet.configuration.get(FEATURE_GATES.head) or {}
     for gate in driver.needed(plan):
         if gates.get(gate) is False:
-            field = f"kubelet.configuration.featureGates.{gate}"
+            field = f"kubelet.configuration.{FEATURE_GATES.head}.{gate}"
             yield field, f"the driver needs {gate}", "use true, or leave it out"
     if kubelet.memory_manager_policy == "Static":
         text = "memory would be pinned to NUMA nodes that the CPUs of claims do not follow"
-        yield "kubelet.memoryManagerPolicy", text, f"use None, {_KUBELET}"
+        yield MEMORY_MANAGER_POLICY.field, text, f"use None, {_KUBELET}"
     if (kubelet.topology_manager_policy or "none") != "none":
         text = "the kubelet's topology manager gets no hints of claims"
         hint = "leave it out, and use align: numaNode of the target's dra"
-        yield "kubelet.topologyManagerPolicy", text, hint
+        yield TOPOLOGY_MANAGER_POLICY.field, text, hint
 
 
 def _of_pools(plan: NodePlan) -> Iterator[Problem]:

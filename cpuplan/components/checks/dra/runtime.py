@@ -6,8 +6,8 @@ from cpuplan.components.checks.nri.shared import validator
 from cpuplan.components.dra import driver
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts import versions
 from cpuplan.plan import NodePlan
-from cpuplan.platforms import versions
 
 _EFFECTS = {
     driver.CONSUMABLE: "without it one claim takes a whole device, and its containers do not start",

@@ -5,6 +5,12 @@ from collections.abc import Iterator
 from cpuplan.components.koordinator import names
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_OPTIONS,
+    CPU_MANAGER_POLICY,
+    TOPOLOGY_MANAGER_POLICY,
+)
+from cpuplan.facts.settings.objects import NUMA_SCORING, SCORING
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.kubelet.policy_options import DISTRIBUTE_ACROSS_NUMA
 
@@ -22,7 +28,7 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         position = locate(plan.node_class.place(field))
         yield diagnose("CP631", position, field=field, value=value, problem=problem, hint=hint)
     if plan.node_class.cpu_manager_policy == "static":
-        yield diagnose("CP633", locate(plan.node_class.place("kubelet.cpuManagerPolicy")))
+        yield diagnose("CP633", locate(plan.node_class.place(CPU_MANAGER_POLICY.field)))
     yield from _bound_by_node(plan, locate)
 
 
@@ -47,7 +53,7 @@ def _of_node(plan: NodePlan) -> Iterator[Idle]:
     is_unread = is_unread or (policy == "single-numa-node" and scope != "pod")
     if policy and is_unread and not given.numa_topology_policy:
         hint = "use koordinator.numaTopologyPolicy, and none for the kubelet"
-        yield "kubelet.topologyManagerPolicy", policy, _UNREAD, hint
+        yield TOPOLOGY_MANAGER_POLICY.field, policy, _UNREAD, hint
 
 
 def _strategies(plan: NodePlan) -> Iterator[Idle]:
@@ -60,7 +66,7 @@ def _strategies(plan: NodePlan) -> Iterator[Idle]:
         yield "koordinator.numaAllocateStrategy", given, text, "use LeastAllocated"
     options = kubelet.cpu_manager_policy_options
     if options.get(DISTRIBUTE_ACROSS_NUMA) == "true" and not given:
-        field = f"kubelet.cpuManagerPolicyOptions.{DISTRIBUTE_ACROSS_NUMA}"
+        field = f"kubelet.{CPU_MANAGER_OPTIONS.head}.{DISTRIBUTE_ACROSS_NUMA}"
         text = "koord-scheduler does not read the option"
         yield field, "true", text, "use koordinator.numaAllocateStrategy"
 
@@ -68,17 +74,17 @@ def _strategies(plan: NodePlan) -> Iterator[Idle]:
 def _of_scheduler(plan: NodePlan) -> Iterator[Idle]:
     given = plan.spec.koordinator.scheduler
     for field, strategy in (
-        ("scoringStrategy", given.scoring_strategy),
-        ("numaScoringStrategy", given.numa_scoring_strategy),
+        (SCORING.key, given.scoring_strategy),
+        (NUMA_SCORING.key, given.numa_scoring_strategy),
     ):
         if strategy and strategy.type == "BalancedAllocation":
             place = f"koordinator.scheduler.{field}.type"
             text = "it passes validation, and koord-scheduler does not start"
             yield place, strategy.type, text, "use LeastAllocated or MostAllocated"
     if given.numa_scoring_strategy and given.numa_scoring_strategy.resources:
-        place = "koordinator.scheduler.numaScoringStrategy.resources"
-        hint = "put the weights into scoringStrategy"
-        yield place, "a list of weights", "koord-scheduler takes those of scoringStrategy", hint
+        place = f"koordinator.scheduler.{NUMA_SCORING.key}.resources"
+        hint = f"put the weights into {SCORING.key}"
+        yield place, "a list of weights", f"koord-scheduler takes those of {SCORING.key}", hint
 
 
 def _of_pods(plan: NodePlan) -> Iterator[Idle]:

@@ -6,6 +6,7 @@ from cpuplan.base.cpuset import cpus_text
 from cpuplan.components.published.exporters import can_have_zones
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.settings.objects import BIND_POLICY
 from cpuplan.plan import NodePlan
 
 #: (field, its value, why it means nothing).
@@ -36,7 +37,7 @@ def _of_node(plan: NodePlan) -> Iterator[Meaningless]:
     given = plan.spec.koordinator
     for field, value in (
         ("koordinator.cpuBindPolicy", given.cpu_bind_policy),
-        ("koordinator.scheduler.defaultCPUBindPolicy", given.scheduler.default_cpu_bind_policy),
+        (f"koordinator.scheduler.{BIND_POLICY.key}", given.scheduler.default_cpu_bind_policy),
     ):
         if value == "SpreadByPCPUs" and (why := _why(plan, "FullPCPUs")):
             yield field, value, why

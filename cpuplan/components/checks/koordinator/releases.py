@@ -6,6 +6,7 @@ from cpuplan.components import kubelet
 from cpuplan.components.koordinator import names, node, slo
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.settings.objects import BIND_POLICY, NUMA_SCORING, SCORING
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.koordinator.extension import constants, releases
 from cpuplan.upstream.koordinator.extension.releases import Span
@@ -64,9 +65,9 @@ def _asked_of_config(plan: NodePlan) -> Iterator[tuple[str, Span]]:
         ),
         ("cpuSuppressThresholdPercent", given.cpu_suppress_threshold_percent, threshold),
         ("cpuSuppressPolicy", given.cpu_suppress_policy, threshold),
-        ("scheduler.defaultCPUBindPolicy", given.scheduler.default_cpu_bind_policy, Span()),
-        ("scheduler.scoringStrategy", given.scheduler.scoring_strategy, Span()),
-        ("scheduler.numaScoringStrategy", given.scheduler.numa_scoring_strategy, _NUMA_SCORING),
+        (f"scheduler.{BIND_POLICY.key}", given.scheduler.default_cpu_bind_policy, Span()),
+        (f"scheduler.{SCORING.key}", given.scheduler.scoring_strategy, Span()),
+        (f"scheduler.{NUMA_SCORING.key}", given.scheduler.numa_scoring_strategy, _NUMA_SCORING),
     )
     for field, value, span in rows:
         if value:

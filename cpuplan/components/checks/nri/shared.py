@@ -6,9 +6,11 @@ from cpuplan.components import containerd
 from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts import versions
+from cpuplan.facts.settings.crio import VALIDATOR
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
 from cpuplan.language.model.intent import Target
 from cpuplan.plan import NodePlan
-from cpuplan.platforms import versions
 from cpuplan.upstream.nrt.api import NRI_POLICY
 
 #: Characters of a label's value (apimachinery, pkg/util/validation).
@@ -42,9 +44,9 @@ def contradictions(plan: NodePlan, without_shared: str) -> Iterator[Problem]:
         field = node_class.target_field("platform")
         text = f"cpuplan does not configure NRI in the container runtime of {platform.title}"
         yield field, text, "use mechanism: kubelet, or the platform kubernetes for these nodes"
-    if is_written(plan, "kubelet.cpuManagerPolicy") and spec.kubelet.cpu_manager_policy == "static":
+    if is_written(plan, CPU_MANAGER_POLICY.field) and spec.kubelet.cpu_manager_policy == "static":
         text = "both would give CPUs to containers"
-        yield "kubelet.cpuManagerPolicy", text, f"use none, {KUBELET}"
+        yield CPU_MANAGER_POLICY.field, text, f"use none, {KUBELET}"
     if spec.kubelet.dynamic_resource_allocation:
         text = "a DRA driver gives out CPUs too"
         yield "kubelet.dynamicResourceAllocation", text, f"use false, {KUBELET}"
@@ -93,9 +95,8 @@ def validator(target: Target) -> tuple[bool, str, str, versions.Version]:
     if target.runtime == containerd.NAME:
         name = f"containerd {target.containerd}"
         return containerd.requires_plugins(target), "containerd", name, containerd.HAS_VALIDATOR
-    feature = "crio.nri_validator"
     name = f"CRI-O {target.version}"
-    return versions.has(target, feature), "version", name, versions.FEATURES[feature]
+    return VALIDATOR.is_known(target), "version", name, VALIDATOR.since
 
 
 def check_fields(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

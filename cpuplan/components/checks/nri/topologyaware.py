@@ -8,6 +8,7 @@ from cpuplan.components.checks.nri.shared import KUBELET, Problem
 from cpuplan.components.nri import policies, topologyaware
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.kubelet.policy_options import FULL_PCPUS_ONLY
@@ -39,7 +40,7 @@ def _contradictions(plan: NodePlan) -> Iterator[Problem]:
     options = plan.spec.kubelet.cpu_manager_policy_options
     if options.get(FULL_PCPUS_ONLY) == "true":
         text = "it prefers whole cores, but promises none"
-        yield "kubelet.cpuManagerPolicyOptions", text, f"leave the option out, {KUBELET}"
+        yield f"kubelet.{CPU_MANAGER_OPTIONS.head}", text, f"leave the option out, {KUBELET}"
 
 
 def _check_policy(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ Upstream: koordinator-sh/koordinator apis/extension/constants.go
 
 from typing import NamedTuple
 
-from cpuplan.platforms.versions import Version
+from cpuplan.facts.versions import Version
 from cpuplan.upstream.koordinator.extension import constants
 
 #: The releases that cpuplan tells apart.

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.platforms.versions import Version
+from cpuplan.facts.versions import Version
 from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND, STRUCTS, of_version, unknown
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.durations import duration_text, is_duration, parse_duration

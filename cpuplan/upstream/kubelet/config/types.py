@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan.platforms.versions import Version
+from cpuplan.facts.versions import Version
 
 #: A Go type by name: a scalar, `[]` or `map[string]` of one, `*` for one that can be absent, or a
 #: struct.

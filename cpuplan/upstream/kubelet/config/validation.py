@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from cpuplan.platforms.versions import Version
+from cpuplan.facts.versions import Version
 from cpuplan.upstream.kubelet.allowlist import is_of_a_pod
 from cpuplan.upstream.kubelet.config import rules
 from cpuplan.upstream.kubelet.config.rules import Check, Given, alternatives

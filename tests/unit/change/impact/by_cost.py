@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from cpuplan.change.impact.impact import Impact, Step
 from cpuplan.change.impact.snapshot import Pair, Snapshot
-from cpuplan.plan.setting import Cost
+from cpuplan.facts.settings.costs import Cost, Impact, Step
 
 _IMPACTS = {
     Cost.NOTHING: Impact.LIVE,

@@ -7,9 +7,9 @@ import pytest
 from cpuplan.base.emit import to_json
 from cpuplan.change.impact import rollout
 from cpuplan.change.impact.comparison import Change, Comparison, Fleet
-from cpuplan.change.impact.impact import Impact, Step
 from cpuplan.change.impact.rollout import Limit, Wave, Waves, is_limit, rounds
 from cpuplan.change.impact.snapshot import Pair, Snapshot
+from cpuplan.facts.settings.costs import Impact, Step
 from cpuplan.language.model.rollout import Rollout
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.plan import Wave as Found

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from cpuplan.change.impact.impact import Impact
+from cpuplan.facts.settings.costs import Impact
 from cpuplan.language.model.rollout import MaxImpact, Rollout, Window
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Field
+from cpuplan.facts.settings.table import SWITCHES
 from cpuplan.language.model.base import PATTERNS, Model
 from cpuplan.language.read import mistakes
 from cpuplan.language.read import yaml as reader
 from cpuplan.language.read.documents import KINDS, from_sources, schema, validate
-from cpuplan.plan.defaults import SWITCHES
 from cpuplan.profiles.model import PerformanceProfileSpec
 
 WRONG: list[Any] = [

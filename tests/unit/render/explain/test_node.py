@@ -5,7 +5,9 @@ import pytest
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.setting import Cost, Effect, Evidence, Form, Setting, names_cpu
+from cpuplan.facts.settings.costs import Cost
+from cpuplan.facts.settings.row import Form
+from cpuplan.plan.setting import Effect, Evidence, Setting, names_cpu
 from cpuplan.render.explain.reasons import explain_cpu, explain_pool, explain_setting
 from cpuplan.solve.alternatives import Alternative, Difference, Moves
 from tests.unit.render.plans import bare, hybrid, make_plan, regular

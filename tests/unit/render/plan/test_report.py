@@ -2,8 +2,8 @@
 
 from cpuplan.change.impact.changes import FileChange, How
 from cpuplan.change.impact.comparison import Change
-from cpuplan.change.impact.impact import Impact, Step
 from cpuplan.change.impact.snapshot import Pair
+from cpuplan.facts.settings.costs import Impact, Step
 from cpuplan.render.plan.report import counts, duration, fate, groups
 
 A, B = ("lab", "a"), ("lab", "b")

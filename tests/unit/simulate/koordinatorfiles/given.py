@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from cpuplan.base.emit import to_yaml
+from cpuplan.facts.versions import Version
 from cpuplan.language.read import yaml
-from cpuplan.platforms.versions import Version
 from cpuplan.simulate.files.koordinator import check
 from cpuplan.upstream.koordinator.extension.releases import LATEST
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.platforms.versions import Version
+from cpuplan.facts.versions import Version
 from cpuplan.upstream.koordinator.extension import constants
 from tests.unit.simulate.koordinatorfiles.given import found, node
 

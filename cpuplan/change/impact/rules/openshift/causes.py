@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 from cpuplan.change.impact.rules.inputs import Changed, listed, origin_of, unequal
 from cpuplan.change.impact.rules.table import RULES
-from cpuplan.change.impact.rules.table.rule import Rule
 from cpuplan.components import kernel, kubelet
 from cpuplan.components.openshift import machineconfig
 from cpuplan.components.units import UNIT_FOLDER
+from cpuplan.facts.settings.costs import Rule
+from cpuplan.facts.settings.kubelet import FEATURE_GATES, SYSTEM_RESERVED
+from cpuplan.facts.settings.openshift import KERNEL_TYPE
 from cpuplan.plan.expected.state import Expected
 from cpuplan.upstream.mco.apihelpers import REBOOT, Policies
 from cpuplan.upstream.mco.common import McoError
@@ -29,7 +31,7 @@ _DEFAULTED = frozenset(
         "enableSystemLogQuery",
         "enforceNodeAllocatable",
         "failSwapOn",
-        "featureGates",
+        FEATURE_GATES.head,
         "kubeAPIBurst",
         "kubeAPIQPS",
         "maxPods",
@@ -43,7 +45,7 @@ _DEFAULTED = frozenset(
         "serverTLSBootstrap",
         "staticPodPath",
         "systemCgroups",
-        "systemReserved",
+        SYSTEM_RESERVED.head,
         "systemReservedCgroup",
         "tlsCipherSuites",
         "tlsMinVersion",
@@ -87,8 +89,8 @@ def reasons(
     if "kernelArguments" in impact.sections:
         text = arguments(change.before.kernel_arguments, change.after.kernel_arguments)
         yield Cause(RULES["mco-kernel-arguments"], text, _origin(settings, kernel.NAME))
-    if "kernelType" in impact.sections:
-        text = f"kernelType: {change.before.kernel_type} -> {change.after.kernel_type}"
+    if KERNEL_TYPE.key in impact.sections:
+        text = f"{KERNEL_TYPE.key}: {change.before.kernel_type} -> {change.after.kernel_type}"
         yield Cause(RULES["mco-kernel-type"], text, _origin(settings, machineconfig.NAME))
     for section in ("osUpdate", "extensions"):
         if section in impact.sections:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from cpuplan.change.impact.impact import Impact, Step, worst
 from cpuplan.change.impact.rules import nodes
 from cpuplan.change.impact.rules.inputs import (
     Changed,
@@ -25,8 +24,10 @@ from cpuplan.components.openshift import performanceprofile, pool, tuned
 from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
 from cpuplan.components.published import nrt
+from cpuplan.facts import versions
+from cpuplan.facts.settings.costs import Impact, Step, worst
+from cpuplan.facts.settings.openshift import POOL_SELECTOR
 from cpuplan.plan.expected.state import Expected
-from cpuplan.platforms import versions
 from cpuplan.upstream.mco.apihelpers import (
     DRAIN,
     NONE,
@@ -199,7 +200,7 @@ def _plain_pool(name: str, labels: Mapping[str, str]) -> Object:
     return {
         "kind": "MachineConfigPool",
         "metadata": {"name": name, "labels": labels},
-        "spec": {"machineConfigSelector": {"matchLabels": {ROLE: name}}},
+        "spec": {POOL_SELECTOR.key: {"matchLabels": {ROLE: name}}},
     }
 
 
@@ -363,7 +364,7 @@ def _same_selector(both: Pools, pool: Object) -> bool:
 
 
 def _selector(pool: Object) -> Mapping[str, object]:
-    return mapping(mapping(pool, "spec"), "machineConfigSelector")
+    return mapping(mapping(pool, "spec"), POOL_SELECTOR.key)
 
 
 def _pool_object(both: Pools, pool: Object) -> Iterator[Step]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import chain
 
 from cpuplan.change.impact.rules.table import nodes, openshift, others
-from cpuplan.change.impact.rules.table.rule import Rule
+from cpuplan.facts.settings.costs import Rule
 
 #: By title, in the order of the page.
 SECTIONS: Mapping[str, tuple[Rule, ...]] = {

@@ -3,41 +3,31 @@
 Paths without a repository are those of openshift/machine-config-operator.
 """
 
-from cpuplan.change.impact.impact import Impact
-from cpuplan.change.impact.rules.table.rule import Rule
-
-_DRAIN = "drain and reboot by the machine config operator"
-_UPDATE = "pkg/daemon/update.go"
-_POLICIES = "docs/NodeDisruptionPolicy.md; pkg/apihelpers/apihelpers.go"
+from cpuplan.facts.settings import openshift, tuned
+from cpuplan.facts.settings.costs import Impact, Rule
+from cpuplan.facts.settings.openshift import DRAIN, POLICIES, UPDATE
 
 RULES = (
     Rule(
         "mco-kernel-arguments",
         Impact.REBOOT,
-        _DRAIN,
+        DRAIN,
         "Any difference of the rendered kernel arguments reboots the nodes of a pool: also another "
         "order, a repetition, or the same arguments written as one string. No policy avoids it.",
-        f"{_UPDATE} (newMachineConfigDiff); openshift/api#1764",
+        f"{UPDATE} (newMachineConfigDiff); openshift/api#1764",
     ),
-    Rule(
-        "mco-kernel-type",
-        Impact.REBOOT,
-        f"{_DRAIN}, into another kernel",
-        "Another kernel is installed by a reboot. Of several objects the last one that names a "
-        "kernel other than the default wins.",
-        f"{_UPDATE} (newMachineConfigDiff); pkg/controller/common/helpers.go (MergeMachineConfigs)",
-    ),
+    openshift.KERNEL,
     Rule(
         "mco-os",
         Impact.REBOOT,
-        f"{_DRAIN}, into another image of the operating system",
+        f"{DRAIN}, into another image of the operating system",
         "Another image of the operating system, or other extensions of it, reboot the nodes.",
-        f"{_UPDATE} (newMachineConfigDiff)",
+        f"{UPDATE} (newMachineConfigDiff)",
     ),
     Rule(
         "mco-kubelet-config",
         Impact.REBOOT,
-        _DRAIN,
+        DRAIN,
         "A changed KubeletConfig changes the file kubelet.conf in the MachineConfig that a "
         "controller generates from it. No policy of the operator covers this file.",
         "docs/KubeletConfigDesign.md; docs/MachineConfigController.md",
@@ -45,7 +35,7 @@ RULES = (
     Rule(
         "mco-kubelet-default",
         Impact.REBOOT,
-        _DRAIN,
+        DRAIN,
         "A field of a KubeletConfig that is added or removed changes nothing if its value is the "
         "operator's default. The defaults differ between releases, so it counts as a change.",
         "templates/worker/01-worker-kubelet; pkg/controller/kubelet-config/helpers.go",
@@ -54,18 +44,12 @@ RULES = (
     Rule(
         "mco-file",
         Impact.REBOOT,
-        _DRAIN,
+        DRAIN,
         "A file without a node disruption policy reboots the nodes. Files are compared as Ignition "
         "objects: another encoding, mode or explicit default of the same bytes is a change.",
-        f"{_UPDATE} (calculatePostConfigChangeNodeDisruptionAction); {_POLICIES}",
+        f"{UPDATE} (calculatePostConfigChangeNodeDisruptionAction); {POLICIES}",
     ),
-    Rule(
-        "mco-unit",
-        Impact.REBOOT,
-        _DRAIN,
-        "A systemd unit without a node disruption policy of exactly its name reboots the nodes.",
-        f"{_UPDATE} (calculatePostConfigChangeNodeDisruptionAction); {_POLICIES}",
-    ),
+    openshift.UNIT,
     Rule(
         "mco-policy",
         None,
@@ -73,7 +57,7 @@ RULES = (
         "From 4.17 on, a file costs what the policy with the longest path that covers it says, a "
         "unit what the policy of its name says. A policy of the cluster replaces one of the "
         "operator with the same path. Before, the operator has fixed paths.",
-        _POLICIES,
+        POLICIES,
     ),
     Rule(
         "mco-irreconcilable",
@@ -103,7 +87,7 @@ RULES = (
     Rule(
         "mco-renamed",
         Impact.REBOOT,
-        f"{_DRAIN}, because the pool has the objects of both names for a while",
+        f"{DRAIN}, because the pool has the objects of both names for a while",
         "A renamed MachineConfig is one that is added and one that is removed later. Until then "
         "the pool is rendered with both, so that kernel arguments are there twice.",
         "pkg/controller/common/helpers.go (MergeMachineConfigs)",
@@ -111,7 +95,7 @@ RULES = (
     Rule(
         "mco-pruned",
         Impact.REBOOT,
-        f"{_DRAIN}, when the removal of {{name}} is confirmed",
+        f"{DRAIN}, when the removal of {{name}} is confirmed",
         "An object that is removed from Git stays until its removal is confirmed (Prune=confirm). "
         "Its removal is rendered as a change of its own.",
         "argoproj/argo-cd docs/user-guide/sync-options.md",
@@ -127,7 +111,7 @@ RULES = (
     Rule(
         "mco-pool-left",
         Impact.REBOOT,
-        f"{_DRAIN}, unless the node leaves pool {{pool}} before the objects are synced",
+        f"{DRAIN}, unless the node leaves pool {{pool}} before the objects are synced",
         "Until the labels of a node change it is in its old pool, which loses the objects that are "
         "for the new one. People set these labels, before or after the sync.",
         "pkg/helpers/helpers.go (GetPoolsForNode)",
@@ -144,7 +128,7 @@ RULES = (
     Rule(
         "mco-pool-resumed",
         Impact.REBOOT,
-        f"{_DRAIN}, if changes have accumulated while pool {{pool}} was paused",
+        f"{DRAIN}, if changes have accumulated while pool {{pool}} was paused",
         "What a paused pool has not applied cannot be seen in the compiled files.",
         "pkg/controller/node/node_controller.go",
         is_certain=False,
@@ -152,7 +136,7 @@ RULES = (
     Rule(
         "mco-node-selector",
         Impact.REBOOT,
-        f"{_DRAIN}, if the node has other labels than the pool selects from now on",
+        f"{DRAIN}, if the node has other labels than the pool selects from now on",
         "A node that a pool no longer selects leaves it, and falls back to worker. People set the "
         "labels of nodes.",
         "pkg/helpers/helpers.go (GetPoolsForNode)",
@@ -168,19 +152,11 @@ RULES = (
     Rule(
         "mco-cgroup-mode",
         Impact.REBOOT,
-        f"{_DRAIN}, into another version of control groups",
+        f"{DRAIN}, into another version of control groups",
         "The Node object `cluster` (config.openshift.io) sets kernel arguments of all pools.",
         "pkg/controller/kubelet-config/kubelet_config_nodes.go",
     ),
-    Rule(
-        "nto-tuned",
-        Impact.LIVE,
-        "TuneD of the node tuning operator applies the changed profile",
-        "A changed Tuned object is applied while the node runs. The kernel "
-        "arguments that TuneD computes become the MachineConfig 50-nto-POOL, which is compared as "
-        "any other.",
-        "openshift/cluster-node-tuning-operator pkg/tuned/controller.go",
-    ),
+    tuned.BY_OPERATOR,
     Rule(
         "nto-same",
         Impact.NOTHING,
@@ -191,7 +167,7 @@ RULES = (
     Rule(
         "nto-renamed",
         Impact.REBOOT,
-        f"{_DRAIN}, once or twice",
+        f"{DRAIN}, once or twice",
         "The node tuning operator makes new objects of a PerformanceProfile with another name and "
         "removes those of the old one when that is removed; what both are together is not known.",
         "openshift/cluster-node-tuning-operator pkg/performanceprofile/controller",

@@ -11,10 +11,12 @@ import yaml
 
 from cpuplan import pipeline
 from cpuplan.base.emit import to_json
-from cpuplan.change.impact.impact import Impact, Step, worst
 from cpuplan.change.impact.rules import inputs, steps
+from cpuplan.change.impact.rules.applied import rule_on
 from cpuplan.change.impact.rules.inputs import Context, changed, halves
 from cpuplan.change.impact.snapshot import Pair, Snapshot
+from cpuplan.facts.settings.costs import Impact, Rule, Step, worst
+from cpuplan.plan import ConfiguredPlan
 
 Json = dict[str, Any]
 
@@ -103,6 +105,20 @@ def outcome(row: Row) -> Outcome:
     return Outcome(costs(before, after, known), frozenset(each.component for each in made))
 
 
+def explained(row: Row) -> list[Rule]:
+    """The rules by which `explain` tells the cost of each setting that both sides have."""
+    before, _ = compiled(row.target, to_json(row.before))
+    after, _ = compiled(row.target, to_json(row.after))
+    plan = planned(row.target, to_json(row.after))
+    made = changed(*halves(Pair(_key(before), _key(after), "lab", ("n1",)), before, after))
+    both = {(each.component, each.key) for each in made if None not in (each.before, each.after)}
+    if plan is None:
+        return []
+    settings = (each for each in plan.settings if (each.component, each.key) in both)
+    rules = (rule_on(plan, each) for each in settings)
+    return [rule for rule in rules if rule]
+
+
 def _key(side: Snapshot) -> tuple[str, str] | None:
     return side.by_node.get(("lab", "n1"))
 
@@ -122,7 +138,18 @@ def compiled(target: str, patch: str) -> tuple[Snapshot, Context]:
         made = pipeline.compile_project(project)
         problems = [each.message for each in made.diagnostics if each.severity.value == "error"]
         assert not problems, (target, given, problems)
+        _PLANS[target, patch] = made.plan.nodes[0] if made.plan.nodes else None
         return Snapshot(made.files), inputs.context_of(project.classes)
+
+
+#: The plan of node n1 of each compilation.
+_PLANS: dict[tuple[str, str], ConfiguredPlan | None] = {}
+
+
+def planned(target: str, patch: str) -> ConfiguredPlan | None:
+    """The plan of node n1; none without an intent."""
+    compiled(target, patch)
+    return _PLANS.get((target, patch))
 
 
 def edited(side: Snapshot, end: str, change: Callable[[Json], object]) -> Snapshot:

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from cpuplan.change.impact.impact import Impact
 from cpuplan.change.impact.rules.inputs import Changed
 from cpuplan.change.impact.rules.nodes import rule_of
 from cpuplan.change.impact.snapshot import Snapshot
+from cpuplan.facts.settings.costs import Impact
 from cpuplan.plan.expected.state import NodeFile, render
 from tests.unit.change.impact.rules.projects import compiled, costs
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.platforms.versions import Version
+from cpuplan.facts.versions import Version
 from cpuplan.upstream.kubelet.config.defaults import set_defaults
 from cpuplan.upstream.kubelet.config.rules import Given
 from cpuplan.upstream.kubelet.config.validation import RULES, validate

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from cpuplan.base.emit import to_json
-from cpuplan.change.impact.impact import Impact, Step
 from cpuplan.change.impact.rules.inputs import Cluster
 from cpuplan.change.impact.snapshot import Snapshot
+from cpuplan.facts.settings.costs import Impact, Step
 from tests.unit.change.impact.rules.projects import compiled, costs, edited
 
 POOL = "machineconfigpool-worker-cnf.yaml"

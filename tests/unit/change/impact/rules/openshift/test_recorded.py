@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.change.impact.impact import Impact, worst
 from cpuplan.change.impact.rules.openshift import pools
+from cpuplan.facts.settings.costs import Impact, worst
 from cpuplan.upstream.mco.common import NEWEST, McoError
 from cpuplan.upstream.mco.update import Node, change
 from tests.projects import SHARED, needs_shared

@@ -3,24 +3,18 @@
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from cpuplan import platforms
-from cpuplan.platforms import Release, features
-from cpuplan.platforms.features import Feature
+from cpuplan.facts import platforms
+from cpuplan.facts.platforms import Release, features
+from cpuplan.facts.platforms.features import Feature, Span
 
 Version: TypeAlias = platforms.Version
 
 #: First versions. Backports to patch releases do not count: a minor version has releases without
 #: them.
 FEATURES: dict[str, Version] = {
-    "crio.shared_cpuset": (1, 29),
     "crio.crun": (1, 31),  # the default runtime; runc before
-    "crio.inherit_default_runtime": (1, 32),  # and default_annotations
-    "crio.exec_cpu_affinity": (1, 34),
-    "crio.min_injected_gomaxprocs": (1, 36),
     "kubelet.config_dir": (1, 28),  # KEP-3983
     "kubelet.config_dir_by_flag": (1, 30),  # before with KUBELET_CONFIG_DROPIN_DIR_ALPHA
-    "crio.nri_validator": (1, 34),
-    # gate DisableCPUQuotaWithExclusiveCPUs, on by default
     # admissionregistration.k8s.io/v1 (KEP-3488); OpenShift 4.17 is the first with it
     "api.validating_policy": (1, 30),
     # volumeMounts.recursiveReadOnly on by default (KEP-3857); alpha in 1.30
@@ -44,8 +38,13 @@ def kubernetes_version(target: Release) -> Version | None:
 
 def has(target: Release, feature: str) -> bool:
     """Whether the target's release has `feature`; releases that are not in the table have none."""
+    return reaches(target, FEATURES[feature])
+
+
+def reaches(target: Release, since: Version) -> bool:
+    """Whether the target's release has what came with a version of Kubernetes."""
     version = kubernetes_version(target)
-    return version is not None and version >= FEATURES[feature]
+    return version is not None and version >= since
 
 
 def ships(target: Release, feature: Feature) -> bool:
@@ -62,8 +61,12 @@ def ships(target: Release, feature: Feature) -> bool:
 
 def operator_has(release: str, feature: Feature) -> bool:
     """Whether the parts of OpenShift have `feature` in the release, whatever cpuplan writes."""
+    return includes(features.OPENSHIFT[feature], release)
+
+
+def includes(span: Span, release: str) -> bool:
+    """Whether a release of OpenShift is between the first and the last of a span."""
     releases = list(platforms.OPENSHIFT.releases)
-    span = features.OPENSHIFT[feature]
     if release not in releases:
         return False
     last = releases[-1] if span.last is None else span.last

@@ -5,9 +5,9 @@ from typing import get_args
 
 import pytest
 
-from cpuplan import platforms
 from cpuplan.backends import BACKENDS
-from cpuplan.platforms import PLATFORMS, Platform, features
+from cpuplan.facts import platforms
+from cpuplan.facts.platforms import PLATFORMS, Platform, features
 from tests.projects import REPOSITORY
 
 PACKAGE = REPOSITORY / "cpuplan"

@@ -7,8 +7,8 @@ for a platform is in its backend.
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from cpuplan.platforms import features
-from cpuplan.platforms.features import Feature, Span
+from cpuplan.facts.platforms import features
+from cpuplan.facts.platforms.features import Feature, Span
 
 #: Kubernetes versions as (major, minor). CRI-O's minor versions are those of Kubernetes.
 Version: TypeAlias = tuple[int, int]

@@ -2,15 +2,14 @@
 
 import pytest
 
-from cpuplan import platforms
 from cpuplan.backends import configure, openshift
 from cpuplan.backends.openshift import checks, objects
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import crio, kernel
 from cpuplan.components.host import rps
 from cpuplan.components.openshift import machineconfig, tuned, units
+from cpuplan.facts import platforms, versions
 from cpuplan.language.model.cluster import ClusterSpec
-from cpuplan.platforms import versions
 from tests.machines.plans import no_position, plan, regular
 
 STALLD = "/etc/sysconfig/stalld-backend"

@@ -1,0 +1,1 @@
+"""What is known of settings, platforms and releases: one row for each, that every command asks."""
