@@ -1,4 +1,4 @@
-"""Threads of the kernel: those that `nohz_full=` moves, and those that stay by design."""
+"""Threads of the kernel: those that boot arguments move, and those that stay by design."""
 
 import re
 from collections.abc import Iterator, Sequence

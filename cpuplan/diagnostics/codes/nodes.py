@@ -297,7 +297,7 @@ CODES = {
         "unbound work of the kernel on isolated CPUs",
         "{key} is {found} on the running node; it should be {wanted}",
         f"run `systemd-tmpfiles --create`, or reboot; {_BACK}",
-        "The mask of all unbound workqueues. At boot it leaves out the CPUs of nohz_full= and isolcpus=, or it is "
+        f"The mask of all unbound workqueues. At boot it leaves out the CPUs of {NOHZ_FULL.key}= and isolcpus=, or it is "
         "written by a file of tmpfiles.d; a mask that is narrower than planned is no finding.",
         was="CP872",
     ),
@@ -377,7 +377,7 @@ CODES = {
         "list of CPUs that the kernel complained about",
         "the kernel said: {found}",
         f"import the machine again if it has other CPUs; {_STATE}",
-        "The kernel drops what it does not take of isolcpus=, nohz_full= and rcu_nocbs=, and what it dropped may show "
+        f"The kernel drops what it does not take of isolcpus=, {NOHZ_FULL.key}= and rcu_nocbs=, and what it dropped may show "
         "nowhere else.",
         was="CP894",
     ),

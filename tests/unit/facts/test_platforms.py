@@ -40,4 +40,4 @@ def test_no_stage_compares_names_of_platforms() -> None:
         for path in PACKAGE.rglob("*.py")
         if compared.search(path.read_text())
     }
-    assert found == {"cli/commands/import_profiles.py"}
+    assert found == {"cli/commands/import_.py"}
