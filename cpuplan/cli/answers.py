@@ -54,11 +54,11 @@ class Statements:
 
     def locate(self, origin: str) -> Position | None:
         """Where the statement `Kind/name:field.path` stands; None where no document has it."""
-        from cpuplan.language.read import documents
+        from cpuplan.language.read import statements
 
-        document, field = documents.split_statement(origin)
+        document, field = statements.split(origin)
         source = self.sources.get(document) if document else None
-        return documents.statement_position(source, field) if source else None
+        return statements.position(source, field) if source else None
 
 
 def _name(source: Source) -> tuple[str, str] | None:

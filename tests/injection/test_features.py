@@ -36,7 +36,8 @@ def project(folder: Path, name: str) -> None:
     """The project of a case, or of one word of `combinations.yaml`."""
     shutil.rmtree(folder, ignore_errors=True)
     if name in named_cases.CASES:
-        shutil.copytree(named_cases.FOLDER / name, folder)
+        own = shutil.ignore_patterns("expected", "expected.txt")
+        shutil.copytree(named_cases.FOLDER / name, folder, ignore=own)
     else:
         combinations.write(folder, ROWS[NAMES.index(name) - len(named_cases.CASES)])
 

@@ -14,36 +14,8 @@ from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.language.model.intent import IntentSpec
 from cpuplan.language.model.inventory import HardwareSpec, NodesSpec
 from cpuplan.language.model.operations import DeliverySpec, WaiversSpec
+from cpuplan.language.read import statements
 from cpuplan.language.read.keys import remedy
-
-
-def split_statement(origin: str) -> tuple[tuple[str, str] | None, str]:
-    """Kind and name of a statement's document, and its field; no document for a built-in rule."""
-    document, colon, path = origin.partition(":")
-    kind, _, name = document.partition("/")
-    return ((kind, name) if colon else None), path
-
-
-def statement_position(source: Source, path: str) -> Position:
-    """The place of a field's value; of its key where a colon follows the path."""
-    field = tuple(_field(source.data, path.removesuffix(":")))
-    return source.key_at(field) if path.endswith(":") else source.value_at(field)
-
-
-def _field(data: Any, path: str) -> Iterator[str | int]:
-    """The path to a value; a key with dots (`memory.available`) is found whole."""
-    while path:
-        if isinstance(data, dict) and path in data:
-            yield path
-            return
-        name, _, path = path.partition(".")
-        key = int(name) if name.isdigit() else name
-        inside = isinstance(data, dict | list) and (
-            key in data if isinstance(data, dict) else key in range(len(data))
-        )
-        data = data[key] if inside else None
-        yield key
-
 
 KINDS: dict[str, type[Model]] = {
     "Hardware": HardwareSpec,
@@ -101,9 +73,9 @@ class Documents(NamedTuple):
 
         A colon after the path asks for the place of its key instead of its value.
         """
-        document, field = split_statement(origin)
+        document, field = statements.split(origin)
         known = self.by_name.get(document) if document else None
-        return statement_position(known.source, field) if known else None
+        return statements.position(known.source, field) if known else None
 
 
 def from_sources(sources: Iterable[Source]) -> tuple[Documents, list[Diagnostic]]:

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from cpuplan.diagnostics import Diagnostic, Label
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.language.read import documents as statements
+from cpuplan.language.read import statements
 
 #: Kind and name of a document.
 Name: TypeAlias = tuple[str, str]
@@ -18,7 +18,7 @@ def locate_in(documents: Container[Name]) -> Locate:
     """Names the places in `documents` without their lines; None for all others."""
 
     def locate(origin: str) -> Position | None:
-        document, _ = statements.split_statement(origin)
+        document, _ = statements.split(origin)
         return Position(origin, _LINE, 0) if document in documents else None
 
     return locate

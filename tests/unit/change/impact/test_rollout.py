@@ -73,7 +73,7 @@ def test_a_percentage_is_of_all_nodes_of_the_intent() -> None:
 
 def test_waves_go_in_their_order_and_what_is_in_none_last(monkeypatch: pytest.MonkeyPatch) -> None:
     stated = (Wave(0, "two", ("n8", "n9"), "2"), Wave(1, "canary", ("n0", "n8")))
-    monkeypatch.setattr(rollout, "of", lambda _node: Waves(stated, "4"))
+    monkeypatch.setattr(rollout, "waves_of", lambda _node: Waves(stated, "4"))
     assert told(Impact.REBOOT) == [("two", 2, 1), ("canary", 1, 1), ("", 4, 2)]
 
 
@@ -107,7 +107,7 @@ def test_nodes_that_are_gone_go_with_the_pool_that_they_had() -> None:
 
 def test_an_impact_above_what_a_rollout_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     node = configured()
-    monkeypatch.setattr(rollout, "of", lambda _node: Waves(max_impact="drain"))
+    monkeypatch.setattr(rollout, "waves_of", lambda _node: Waves(max_impact="drain"))
     plan = Plan((node,))
     found = list(rollout.check_limits(changed(node, Impact.REBOOT), plan, lambda _: None, "reboot"))
     assert [each.code for each in found] == ["CP683"]
