@@ -10,10 +10,8 @@ from cpuplan.backends import parts, state
 from cpuplan.backends.openshift import merged
 from cpuplan.base.emit import to_json, to_yaml
 from cpuplan.check.cluster.objects import Objects
-from cpuplan.components import kubelet
-from cpuplan.components.derived import RENDERED
-from cpuplan.components.published import nrt
-from cpuplan.components.published.amounts import ALLOCATABLE, AMOUNTS, CAPACITY, KEPT
+from cpuplan.components import kubelet, nrt
+from cpuplan.components.derived import ALLOCATABLE, AMOUNTS, CAPACITY, KEPT, RENDERED
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected import objects as files

@@ -9,10 +9,9 @@ from typing import Any
 
 from cpuplan.backends import kubernetes, unsupported
 from cpuplan.base.emit import to_toml
-from cpuplan.components import cmdline, kernel, kubelet
+from cpuplan.components import cmdline, kernel, kubelet, nrt
 from cpuplan.components.base import Component
 from cpuplan.components.host import kubelet_unit, sysctl
-from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts.settings.kubelet import (

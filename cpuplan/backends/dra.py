@@ -9,7 +9,7 @@ from typing import Any
 
 from cpuplan.backends.base import NODE_WAVE, POLICY_WAVE, Files, Key, Manifest, metadata, to_file
 from cpuplan.base.emit import to_yaml
-from cpuplan.components.dra import claims, classes, driver, names, pods
+from cpuplan.components.dra import claims, classes, driver
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import ConfiguredPlan, NodeClass
 from cpuplan.upstream.dra.api import GROUPED
@@ -28,7 +28,7 @@ def policy_manifests(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
     """A policy for claims and one for templates, with their bindings; none without partitions."""
     if not any(plan.settings.of(classes.NAME) for plan in plans):
         return
-    has_groups = any(names.mode(plan) == GROUPED for plan in plans)
+    has_groups = any(driver.published_mode(plan) == GROUPED for plan in plans)
     allowed = _allowed(plans)
     for resource, name, spec in _RESOURCES:
         yield from _objects(name, _policy(resource, spec, allowed, has_groups=has_groups))
@@ -77,7 +77,7 @@ def _variables(
     spec: str, allowed: Mapping[str, Sequence[str]], *, has_groups: bool
 ) -> dict[str, str]:
     """Offending requests by rule; a request has a class itself, or one in each alternative."""
-    general = f"r.deviceClassName == '{names.GENERAL}'"
+    general = f"r.deviceClassName == '{driver.CLASS}'"
     if has_groups:
         # Devices of single CPUs have no capacity: only grouped ones fit such a request.
         general += " && !has(r.capacity)"
@@ -109,9 +109,7 @@ def _offending(test: str) -> str:
 
 
 def _validations() -> Iterator[dict[str, str]]:
-    general = (
-        f"asks for the class {names.GENERAL}, which takes CPUs of partitions too: name another"
-    )
+    general = f"asks for the class {driver.CLASS}, which takes CPUs of partitions too: name another"
     foreign = "asks for the DeviceClass of a partition that this namespace may not use"
     rows = (("general", general), ("foreign", foreign))
     for variable, text in rows:
@@ -134,7 +132,7 @@ def are_in(plans: Sequence[ConfiguredPlan]) -> list[ConfiguredPlan]:
 
 def node_labels(node_class: NodeClass) -> dict[str, str]:
     """The label by which the driver and pods find the nodes of a class."""
-    return {names.CLASS_LABEL: node_class.name} if node_class.target.has_dra else {}
+    return {driver.CLASS_LABEL: node_class.name} if node_class.target.has_dra else {}
 
 
 def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
@@ -173,7 +171,7 @@ def _files(plan: ConfiguredPlan, *, is_first: bool) -> Files:
         made[f"templates/{setting.key}.yaml"] = to_file(claims.document(setting))
     for workload in plan.spec.workloads:
         if claims.demands_of(workload):
-            made[f"pods/{workload.name}.yaml"] = to_file(pods.template(plan, workload))
+            made[f"pods/{workload.name}.yaml"] = to_file(claims.pod_template(plan, workload))
     return made
 
 
@@ -186,9 +184,9 @@ def _patches(plan: ConfiguredPlan, *, is_first: bool) -> Iterator[dict[str, Any]
     if not is_first:
         removed = {
             "$patch": "delete",
-            "apiVersion": names.API_VERSION,
+            "apiVersion": driver.API_VERSION,
             "kind": classes.KIND,
-            "metadata": {"name": names.GENERAL},
+            "metadata": {"name": driver.CLASS},
         }
-        target = {"kind": classes.KIND, "name": names.GENERAL}
+        target = {"kind": classes.KIND, "name": driver.CLASS}
         yield {"target": target, "patch": to_yaml(removed)}

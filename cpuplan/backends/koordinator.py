@@ -13,7 +13,7 @@ from cpuplan.backends.base import (
     to_file,
 )
 from cpuplan.base.emit import to_json, to_yaml
-from cpuplan.components.koordinator import chart, colocation, names, node, scheduler, slo
+from cpuplan.components.koordinator import colocation, node, release_names, scheduler, slo
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.koordinator.extension import constants
 
@@ -30,10 +30,10 @@ def config_map_manifests(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
     """Those of a cluster's plans; of scheduler arguments that differ (CP637), the first."""
     asking = [plan for plan in plans if plan.settings.of(scheduler.NAME)]
     for plan in asking[:1]:
-        version = names.release(plan.node_class.target)
+        version = release_names.release(plan.node_class.target)
         if version:
             given = scheduler.arguments(plan.settings.of(scheduler.NAME))
-            text = to_yaml(chart.scheduler_configuration(version, given))
+            text = to_yaml(scheduler.scheduler_configuration(version, given))
             yield _manifest(scheduler.CONFIG_MAP, {scheduler.CONFIG_MAP: text})
     by_intent = {
         plan.node_class.intent: slo.strategies(settings)
@@ -57,7 +57,7 @@ def _slo(by_intent: dict[str, dict[str, dict[str, object]]]) -> dict[str, str]:
 
 
 def _manifest(name: str, data: dict[str, str]) -> Manifest:
-    made = chart.config_map(name, data)
+    made = scheduler.config_map(name, data)
     made["metadata"] = {**made["metadata"], **metadata(name, NODE_WAVE)}
     return Manifest(f"20-configmap-{name}.yaml", made)
 
@@ -127,7 +127,7 @@ def _exclusions() -> dict[str, Any]:
 
 def _without(name: str) -> dict[str, Any]:
     """A patch that takes a ConfigMap from what the chart renders."""
-    removed = {"$patch": "delete", **chart.config_map(name, {})}
+    removed = {"$patch": "delete", **scheduler.config_map(name, {})}
     del removed["data"]
     return {
         "target": {"kind": "ConfigMap", "name": name},

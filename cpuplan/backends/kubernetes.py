@@ -16,9 +16,9 @@ from cpuplan.backends.base import (
     to_file,
 )
 from cpuplan.backends.deliveries import script
-from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, slices, units
+from cpuplan.components import containerd, crio, kernel, kubelet, nrt, runtimeclass, slices, units
 from cpuplan.components.base import Component, once
-from cpuplan.components.checks.koordinator import cluster as koordinator_checks
+from cpuplan.components.checks import koordinator as koordinator_checks
 from cpuplan.components.dra import claims, classes, driver
 from cpuplan.components.dra import slices as device_slices
 from cpuplan.components.host import (
@@ -35,7 +35,6 @@ from cpuplan.components.host import (
 from cpuplan.components.koordinator import colocation, scheduler, slo
 from cpuplan.components.koordinator import node as koordinator_node
 from cpuplan.components.nri import balloons, topologyaware
-from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
@@ -191,7 +190,7 @@ def expected(_plan: ConfiguredPlan) -> Iterator[Manifest]:
 
 def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
     """What intents say about Koordinator, of which a cluster has one; nodes share no files."""
-    return koordinator_checks.check(plans, locate)
+    return koordinator_checks.check_cluster(plans, locate)
 
 
 def expected_of_cluster(_plans: Sequence[ConfiguredPlan]) -> Mapping[Key, Files]:

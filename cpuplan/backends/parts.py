@@ -9,13 +9,12 @@ from cpuplan.backends.base import Backend, Facts, Files, Manifest, Object, objec
 from cpuplan.backends.delivery import path_of
 from cpuplan.backends.openshift import objects
 from cpuplan.base.emit import to_json, to_yaml
-from cpuplan.components import kubelet, mixedcpus, runtimeclass
+from cpuplan.components import kubelet, mixedcpus, nrt, runtimeclass
+from cpuplan.components.chosen import asked_or
 from cpuplan.components.dra import classes, slices
 from cpuplan.components.koordinator import colocation, scheduler, slo
 from cpuplan.components.nri import balloons, policies, topologyaware
 from cpuplan.components.openshift import performanceprofile, pool, tuned
-from cpuplan.components.published import nrt
-from cpuplan.components.reasons import asked_or
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings.crio import MIXED_CPUS
 from cpuplan.fleet import class_names

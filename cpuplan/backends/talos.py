@@ -10,10 +10,9 @@ from typing import Any
 
 from cpuplan.backends import kubernetes, unsupported
 from cpuplan.backends.base import to_file
-from cpuplan.components import kernel, kubelet
+from cpuplan.components import kernel, kubelet, nrt
 from cpuplan.components.base import Component
 from cpuplan.components.host import kubelet_unit, sysctl
-from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts.platforms import TALOS

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from cpuplan.backends.base import Manifest, NodeFile
 from cpuplan.components import mixedcpus, units
 from cpuplan.components.base import Component
+from cpuplan.components.chosen import DEFAULT, is_written
 from cpuplan.components.dra import claims, classes, driver, slices
 from cpuplan.components.nri import balloons, topologyaware
-from cpuplan.components.reasons import DEFAULT, is_written
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan, NodePlan

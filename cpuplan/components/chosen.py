@@ -1,13 +1,29 @@
-"""What holds for a plan: what its intent says, else the default of its platform."""
+"""What holds for a plan, and why: its intent says so, or its platform, hardware or release."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings import kubelet
 from cpuplan.facts.settings.host import REAL_TIME
 from cpuplan.facts.settings.row import Default, Row
 from cpuplan.language.model.vocabulary import ALIGNING
 from cpuplan.plan import NodePlan
+
+#: What makes systemd set up version 1 at boot (systemd(1), up to 257).
+_CGROUPS_V1 = re.compile(
+    r"systemd\.unified_cgroup_hierarchy=(?:0|no|n|false|f|off)\Z", re.IGNORECASE
+)
+
+
+def has_cgroups_v1(plan: NodePlan) -> bool:
+    """Whether the nodes of a plan have control groups of version 1.
+
+    All nodes of a cluster have, or the intent has a boot argument for it.
+    """
+    is_asked = any(map(_CGROUPS_V1.match, plan.spec.kernel.extra_arguments))
+    return is_asked or plan.node_class.cluster_facts.cgroup_mode == "v1"
 
 
 def is_on(plan: NodePlan, default: Default) -> bool:
@@ -64,3 +80,77 @@ def amounts(plan: NodePlan, row: Row) -> Mapping[str, str]:
     own = kubelet.AMOUNTS[row] if is_on(plan, row.default) else {}
     amounts = given[row]
     return own if amounts is None else amounts
+
+
+#: The origin of a setting that nobody asked for.
+DEFAULT = "default"
+
+
+def stated(plan: NodePlan, text: str, field: str) -> Reason:
+    """The reason `text` at `field` (a path below `spec`, as in YAML), which the intent writes."""
+    return plan.node_class.reason(text, field)
+
+
+def unasked(plan: NodePlan, default: Default) -> Reason:
+    """The reason of a default; at its line where the intent enables it."""
+    for index, switch in enumerate(plan.spec.defaults):
+        if switch.enable == default.name:
+            return plan.node_class.reason(default.reason, f"defaults.{index}")
+    if default.real_time and not default.on.includes(plan.node_class.platform):
+        return plan.node_class.reason(default.reason, "workloadHints.realTime")
+    return Reason(default.reason, DEFAULT)
+
+
+def asked_or(plan: NodePlan, default: Default) -> Reason:
+    """The reason of the field that decides about a default where the intent writes it, else its."""
+    return stated_or(plan, default.asked, default.field, unasked(plan, default))
+
+
+def of_release(plan: NodePlan) -> Reason:
+    """What the node tuning operator of the target's release does, which later ones do not."""
+    version = plan.node_class.target_field("version")
+    text = f"the node tuning operator of {plan.node_class.target.version} sets it"
+    return plan.node_class.reason(text, version)
+
+
+def of_mode(plan: NodePlan, text: str) -> Reason:
+    """What the target's mode needs."""
+    return plan.node_class.reason(text, plan.node_class.target_field("mode"))
+
+
+def of_mechanism(plan: NodePlan, text: str = "") -> Reason:
+    """What follows from the target's mechanism; by default that an NRI policy gives CPUs."""
+    text = text or f"the NRI {plan.node_class.target.mechanism} policy gives CPUs to containers"
+    return plan.node_class.reason(text, plan.node_class.target_field("mechanism"))
+
+
+def stated_or(plan: NodePlan, text: str, field: str, default: Reason) -> Reason:
+    """The reason `text` at `field` where the intent writes it, else the default's."""
+    return plan.node_class.reason(text, field) if is_written(plan, field) else default
+
+
+def of_hardware(plan: NodePlan, text: str, field: str = "") -> Reason:
+    """A fact of the inventory."""
+    return Reason(text, plan.node_class.hardware_place(field))
+
+
+def is_written(plan: NodePlan, field: str) -> bool:
+    """Whether the intent itself gives `field`, and not a default.
+
+    Raises ValueError where intents have no such field: what no one can write is not a default.
+    """
+    from cpuplan.language.model import base, field_paths
+
+    if not field_paths.is_field("Intent", field):
+        raise ValueError(f"Intent has no field spec.{field}")
+    value: object = plan.spec
+    for key in field.split("."):
+        if isinstance(value, tuple) and key.isdigit():
+            value = value[int(key)]
+        elif not isinstance(value, base.Model):
+            return True
+        elif not base.has_key(value, key):
+            return False
+        else:
+            value = getattr(value, base.attributes(type(value))[key])
+    return True

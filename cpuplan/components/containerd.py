@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from cpuplan.base import foreign
 from cpuplan.base.emit import to_toml
+from cpuplan.components.chosen import is_written, of_mechanism, stated
 from cpuplan.components.crio import PLUGINS, needs_nri, of_nri
 from cpuplan.components.emission import emit
-from cpuplan.components.reasons import is_written, of_mechanism, stated
 from cpuplan.facts import versions
 from cpuplan.facts.settings import containerd as rows
 from cpuplan.plan import NodePlan

@@ -8,17 +8,10 @@ from typing import TYPE_CHECKING, Any
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.emit import to_toml
 from cpuplan.components import chosen, isolation, mixedcpus
+from cpuplan.components.chosen import asked_or, is_written, of_mechanism, stated, stated_or, unasked
 from cpuplan.components.emission import by_default, emit
-from cpuplan.components.koordinator import names
+from cpuplan.components.koordinator import release_names
 from cpuplan.components.openshift import pool
-from cpuplan.components.reasons import (
-    asked_or,
-    is_written,
-    of_mechanism,
-    stated,
-    stated_or,
-    unasked,
-)
 from cpuplan.diagnostics import Reason
 from cpuplan.facts import versions
 from cpuplan.facts.settings import crio as rows
@@ -93,7 +86,7 @@ def _nri(plan: NodePlan) -> Iterator[Setting]:
 
 def needs_nri(target: Target) -> bool:
     """Whether a program changes containers by NRI; koordlet does from 1.3 on."""
-    by_koordlet = target.has_koordinator and names.reads(target, Span((1, 3)))
+    by_koordlet = target.has_koordinator and release_names.reads(target, Span((1, 3)))
     return target.mechanism in PLUGINS or by_koordlet
 
 

@@ -1,14 +1,91 @@
-"""What follows from a plan and is no setting: facts that `check` compares nodes with."""
+"""What follows from a plan and is no setting: facts that `check` compares nodes with.
+
+Among them is what the Node object says that the node has, and that pods can have of it. Source:
+Kubernetes pkg/kubelet/cm/node_container_manager_linux.go (GetNodeAllocatableReservation),
+pkg/kubelet/nodestatus/setters.go; OpenShift's additions pkg/kubelet/sharedcpus and
+pkg/kubelet/managed.
+"""
 
 from collections.abc import Callable, Mapping
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.components import booted, cgroups, hugepages, isolation, kernel, mixedcpus
+from cpuplan.components import chosen, hugepages, isolation, kernel, kubelet, memory, mixedcpus
 from cpuplan.components.host import tuned
-from cpuplan.components.published import koordlet
-from cpuplan.components.published.amounts import AMOUNTS, amounts
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.components.koordinator import koordlet
+from cpuplan.facts.settings.kubelet import EVICTION_HARD, KUBE_RESERVED, SYSTEM_RESERVED
+from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.plan.setting import Value
+from cpuplan.upstream.kubelet.eviction import MEMORY_AVAILABLE
+from cpuplan.upstream.kubernetes.pod import CPU, MEMORY
+from cpuplan.upstream.kubernetes.quantity import BINARY, of
+
+#: The fact of an expected state.
+AMOUNTS = "amounts of the node"
+CAPACITY, ALLOCATABLE = "capacity", "allocatable"
+#: Of memory: how much less can be allocated than there is, in bytes. An inventory does not know the
+#: size that Linux leaves of it.
+KEPT = "kept back"
+SHARED_CPUS = "workload.openshift.io/enable-shared-cpus"
+#: Thousandths of a CPU, for the pods of the platform.
+MANAGED_CPUS = "management.workload.openshift.io/cores"
+
+
+def amounts(plan: NodePlan) -> dict[str, Value]:
+    """The amounts of each resource that follow from the plan alone, as Kubernetes' quantities.
+
+    What other files of the kubelet may change, a plan does not know; it is left out.
+    """
+    online = plan.topology.online - plan.pool("offlined").cpus
+    found: dict[str, Value] = {CPU: {CAPACITY: str(len(online)), **_allocatable_cpus(plan)}}
+    pages = _pages(plan)
+    found |= {name: _whole(size) for name, size in pages.items()}
+    if (kept := _reserved_memory(plan)) is not None:
+        found[MEMORY] = {KEPT: str(of(kept + sum(pages.values()), BINARY))}
+    if plan.node_class.platform.forks_kubelet:
+        if mixedcpus.are_used(plan):
+            count = str(chosen.sharing_limit(plan))
+            found[SHARED_CPUS] = {CAPACITY: count, ALLOCATABLE: count}
+        if plan.node_class.target.cpu_partitioning and plan.pool("reserved").cpus:
+            found[MANAGED_CPUS] = {CAPACITY: str(of(len(online) * 1000))}
+    return found
+
+
+def _allocatable_cpus(plan: NodePlan) -> dict[str, Value]:
+    """The list of reserved CPUs replaces all amounts of CPU that are reserved otherwise."""
+    reserved = kubelet.reserved_cpus(plan)
+    if not reserved:
+        return {}
+    online = plan.topology.online - plan.pool("offlined").cpus
+    return {ALLOCATABLE: str(len(online - reserved))}
+
+
+def _pages(plan: NodePlan) -> dict[str, int]:
+    """Bytes in huge pages of each size that is asked for."""
+    sizes: dict[str, int] = {}
+    for pages in hugepages.per_node(plan).values():
+        for kib, count in pages.items():
+            name = hugepages.resource(kib)
+            sizes[name] = sizes.get(name, 0) + kib * 1024 * count
+    return sizes
+
+
+def _whole(size: int) -> Value:
+    text = str(of(size, BINARY))
+    return {CAPACITY: text, ALLOCATABLE: text}
+
+
+def _reserved_memory(plan: NodePlan) -> int | None:
+    """Bytes that Node Allocatable takes off, None where files of others have a say.
+
+    A kubelet with the memory manager does not start unless NUMA nodes reserve just that.
+    """
+    if memory.uses_memory_manager(plan):
+        return sum(memory.reserved(plan).values()) or None
+    stated = (chosen.amounts(plan, KUBE_RESERVED), chosen.amounts(plan, SYSTEM_RESERVED))
+    threshold = chosen.amounts(plan, EVICTION_HARD).get(MEMORY_AVAILABLE, "%")
+    is_known = all(MEMORY in amounts for amounts in stated) and "%" not in threshold
+    return memory.reservation(plan) if is_known else None
+
 
 #: Names of facts.
 ISOLATED = "isolated CPUs"
@@ -76,14 +153,14 @@ _FACTS: Mapping[str, Callable[[ConfiguredPlan], Value]] = {
     ONLINE: lambda plan: plan.topology.online - plan.pool("offlined").cpus,
     SYSTEM: isolation.system_cpus,
     UNBALANCED: lambda plan: kernel.unbalanced(plan.settings.of(kernel.NAME)),
-    CGROUPS: lambda plan: "v1" if cgroups.is_v1(plan) else "v2",
+    CGROUPS: lambda plan: "v1" if chosen.has_cgroups_v1(plan) else "v2",
     CGROUP_DRIVER: _driver,
     MIXED_CPUS: mixedcpus.are_used,
     HUGE_PAGES: _huge_pages,
     TUNED_PROFILE: _profile,
     ANYWHERE: _anywhere,
-    UNBOUND: lambda plan: CpuSet.from_bits(booted.booted(plan).workqueue),
-    CALLBACKS: lambda plan: CpuSet.from_bits(booted.booted(plan).callbacks or 0),
+    UNBOUND: lambda plan: CpuSet.from_bits(kernel.booted(plan).workqueue),
+    CALLBACKS: lambda plan: CpuSet.from_bits(kernel.booted(plan).callbacks or 0),
     CPU_VENDOR: lambda plan: plan.node_class.cpu_vendor,
     CPU_MODEL: lambda plan: plan.node_class.cpu_model,
     MODEL_NUMBER: _model_number,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from cpuplan.components import chosen
-from cpuplan.components.reasons import stated_or, unasked
+from cpuplan.components.chosen import stated_or, unasked
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings.row import Form, Row
 from cpuplan.plan import NodePlan

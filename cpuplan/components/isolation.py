@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.components import chosen
-from cpuplan.components.reasons import stated, stated_or, unasked
+from cpuplan.components.chosen import stated, stated_or, unasked
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings.row import Default
 from cpuplan.language.model.vocabulary import PARTITION

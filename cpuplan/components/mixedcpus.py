@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuplan.base.cpuset import cpus_text
-from cpuplan.components import cgroups
+from cpuplan.components import chosen
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts import versions
@@ -73,7 +73,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     if are_wanted(plan) and are_dropped(plan) and versions.ships(target, "profile.mixed_cpus"):
         return [_behind_gate(plan, locate)]
     period = other_period(plan.spec.kubelet.configuration)
-    if are_used(plan) and period and not cgroups.is_v1(plan):
+    if are_used(plan) and period and not chosen.has_cgroups_v1(plan):
         at = locate(place("kubelet.configuration.cpuCFSQuotaPeriod"))
         return [diagnose("CP567", at, period=period)]
     if are_used(plan) and not target.is_profile and not SHARED_CPUSET.is_known(target):

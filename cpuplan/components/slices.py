@@ -1,25 +1,53 @@
-"""Slices of pods: drop-ins whose AllowedCPUs= keep pods on the CPUs of their QoS class.
+"""Slices of pods: drop-ins whose AllowedCPUs= keep pods on the CPUs of their QoS class, and checks.
 
 systemd applies them to slices that the kubelet makes, and the kernel gives a container what its
 cpuset and its slices have in common, or its slice where that is nothing (control groups version 2).
+The checks are about sets and partitions that nothing can keep, and CPUs kept from pods in vain.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cpuplan.base.cpuset import CpuSet
-from cpuplan.components import cgroups, crio, kubelet
+from cpuplan.base.cpuset import CpuSet, cpus_text, union
+from cpuplan.components import chosen, crio, isolation, kubelet
+from cpuplan.components.base import template
 from cpuplan.components.emission import emit
 from cpuplan.components.host import partitions
-from cpuplan.components.texts import template
-from cpuplan.diagnostics import Reason
+from cpuplan.components.openshift import ovsdpdk
+from cpuplan.diagnostics import Diagnostic, Reason, diagnose
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts.settings import host as rows
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
 from cpuplan.upstream.kubelet.qossets import ALL_PODS, SLICES
 from cpuplan.upstream.kubernetes.qos import BEST_EFFORT, BURSTABLE
 from cpuplan.upstream.linux import cpu_set_util
+
+
+def check_partitions(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP539."""
+    if isolation.by_partitions(plan):
+        position = locate(plan.node_class.place("isolation.by"))
+        for reason in _reasons(plan):
+            yield diagnose("CP539", position, reason=reason)
+
+
+def _reasons(plan: NodePlan) -> Iterator[str]:
+    """Why partitions isolate nothing."""
+    spec = plan.spec
+    if plan.node_class.target.is_profile:
+        yield "a PerformanceProfile cannot express it"
+    elif chosen.has_cgroups_v1(plan):
+        yield "the nodes have control groups version 1"
+    elif ovsdpdk.cpus(plan):
+        yield "Open vSwitch has a cgroup of its own for the pool isolcpus"
+    elif not plan.pool("isolcpus").cpus and not spec.isolation.domain:
+        yield "there is no pool isolcpus, and isolation.domain is false"
+    if spec.isolation.domain and not crio.has_hooks(plan):
+        yield "pods get partitions from CRI-O's hooks, for which runtime.handler must be named"
+
 
 NAME = rows.SLICES
 #: Later than 50-AllowedCPUs.conf, in which systemd keeps what a program has set.
@@ -82,7 +110,7 @@ def can_limit(plan: NodePlan) -> bool:
     return not (
         target.has_other_mechanism
         or target.is_profile
-        or cgroups.is_v1(plan)
+        or chosen.has_cgroups_v1(plan)
         or any(without_slices(plan))
     )
 
@@ -138,3 +166,100 @@ def allowed(texts: Sequence[str]) -> CpuSet:
     """What the drop-ins of a slice add up to, in their order."""
     lines = [line for text in texts for line in _ALLOWED.findall(text)]
     return CpuSet.from_bits(cpu_set_util.allowed_cpus(lines))
+
+
+#: The pods of each QoS set that have a slice.
+_PODS = {"bestEffort": "BestEffort", "other": "Burstable"}
+
+
+def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP526 and CP580 to CP585; nothing where balloons keep the sets (CP590), or Koordinator keeps
+    none (CP630).
+    """
+    if plan.node_class.target.has_other_mechanism:
+        return
+    yield from _check_hidden(plan, locate)
+    if not (plan.pool("bestEffort").cpus or plan.pool("other").cpus):
+        return
+    unable = list(_check_mechanism(plan, _first(plan, locate), locate))
+    yield from unable
+    if not unable:
+        yield from _check_guaranteed(plan, locate)
+        yield from _check_exclusive(plan, locate)
+        yield from _check_unused(plan, locate)
+
+
+def _first(plan: NodePlan, locate: Locate) -> Position | None:
+    name = next(name for name in _PODS if plan.pool(name).cpus)
+    return _at(plan, name, locate)
+
+
+def _at(plan: NodePlan, name: str, locate: Locate) -> Position | None:
+    return locate(plan.node_class.place(f"qos.{name}"))
+
+
+def _check_hidden(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CPUs of isolcpus that some pods still use; those of Open vSwitch are CP557."""
+    isolcpus = plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)
+    exposed = isolcpus & used_by_guaranteed(plan)
+    if exposed:
+        field = f"kubelet.{CPU_MANAGER_OPTIONS.head}"
+        are = "is" if len(exposed) == 1 else "are"
+        position = locate(plan.node_class.place(field))
+        yield diagnose("CP526", position, cpus=cpus_text(exposed), are=are)
+
+
+def _check_mechanism(
+    plan: NodePlan, position: Position | None, locate: Locate
+) -> Iterator[Diagnostic]:
+    """Targets on which slices cannot limit pods."""
+    if plan.node_class.target.is_profile:
+        yield diagnose("CP582", position)
+    elif chosen.has_cgroups_v1(plan):
+        yield diagnose("CP580", position, cluster=plan.node_class.cluster)
+    for field, value in without_slices(plan):
+        place = locate(plan.node_class.place(f"kubelet.configuration.{field}"))
+        shown = str(value).lower() if isinstance(value, bool) else value
+        yield diagnose("CP581", place, field=field, value=shown)
+
+
+def _check_guaranteed(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """Guaranteed pods without exclusive CPUs, outside of `other`."""
+    other = plan.pool("other").cpus
+    isolcpus = plan.pool("isolcpus").cpus  # CP526 is about these
+    outside = used_by_guaranteed(plan) - other - isolcpus if other else CpuSet()
+    if outside:
+        yield diagnose("CP583", _at(plan, "other", locate), cpus=cpus_text(outside))
+
+
+def _check_exclusive(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """Sets of which pods with exclusive CPUs can take every CPU."""
+    if not kubelet.is_static(plan):
+        return
+    hidden = kubelet.reserved_cpus(plan) | plan.pool("shared").cpus
+    for name, pods in _PODS.items():
+        cpus = plan.pool(name).cpus
+        if cpus and cpus.isdisjoint(hidden):
+            text = cpus_text(cpus)
+            yield diagnose("CP584", _at(plan, name, locate), name=name, cpus=text, pods=pods)
+
+
+def _check_unused(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CPUs that only one set has, off which strict-cpu-reservation keeps its pods all the same.
+
+    Where a set has no CPU of the default cpuset, the kernel gives its pods all of the set.
+    """
+    default = kubelet.default_cpus(plan)
+    of_system = union(plan.pool(name).cpus for name in ("reserved", "shared"))
+    for name, pods in _PODS.items():
+        cpus = plan.pool(name).cpus
+        unused = cpus - default - of_system
+        if unused and cpus & default:
+            yield diagnose(
+                "CP585",
+                _at(plan, name, locate),
+                name=name,
+                cpus=cpus_text(unused),
+                pods=pods,
+                used=cpus_text(cpus & default),
+            )

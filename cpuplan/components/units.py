@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import hugepages
+from cpuplan.components.base import template
+from cpuplan.components.chosen import stated
 from cpuplan.components.emission import emit
-from cpuplan.components.reasons import stated
-from cpuplan.components.texts import template
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from cpuplan import API_VERSION
 from cpuplan.base.cpuset import CpuSet, CpuSetError
-from cpuplan.components.openshift.profile_annotations import PREFIX, SNIPPET
+from cpuplan.components.openshift.performanceprofile import PREFIX, SNIPPET
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.facts.platforms import OPENSHIFT

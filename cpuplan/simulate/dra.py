@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.text import counted
 from cpuplan.base.topology import Topology
-from cpuplan.components.dra import claims, classes, driver, pods, slices
-from cpuplan.components.dra.names import GENERAL
+from cpuplan.components.dra import claims, classes, driver, slices
+from cpuplan.components.dra.driver import CLASS
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
 from cpuplan.language.model.pools import Workload
@@ -66,7 +66,7 @@ def inputs_of(topology: Topology, offlined: CpuSet, settings: Settings) -> Input
     """The machine without offlined CPUs, and what the settings make of it."""
     own = settings.of(driver.NAME)
     config = resolve(driver.render(own))
-    known: dict[str, tuple[str, ...]] = {GENERAL: (_GENERAL,)}
+    known: dict[str, tuple[str, ...]] = {CLASS: (_GENERAL,)}
     for setting in settings.of(classes.NAME):
         selectors = classes.document(setting)["spec"]["selectors"]
         known[setting.key] = tuple(each["cel"]["expression"] for each in selectors)
@@ -92,7 +92,7 @@ def with_claims(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
         known = (claim._replace(spec=_spec(given[claim.template]["devices"])) for claim in own)
         return _only(pod, tuple(known))
     pod = _only(pod, ())
-    template = pods.template(plan, workload)["spec"]
+    template = claims.pod_template(plan, workload)["spec"]
     made = tuple(_claim(reference, given) for reference in template["resourceClaims"])
     sides = {container["name"]: container["resources"] for container in template["containers"]}
     containers = tuple(
@@ -146,7 +146,7 @@ def _claims_of(plan: NodePlan, container: Container) -> tuple[tuple[str, ...], l
 
 
 def _mapped(container: Container) -> Container:
-    least = read_resources({CPU: pods.OF_CLASS})
+    least = read_resources({CPU: claims.OF_CLASS})
     requests, limits = ({**own, **least} for own in (container.requests, container.limits))
     return container._replace(requests=requests, limits=limits)
 

@@ -10,10 +10,10 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpuplan.components import cgroups, hugepages, kubelet
+from cpuplan.components import chosen, hugepages, kubelet
 from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.components.nri.policies import PolicyInputs
-from cpuplan.components.published.exporters import exporter_of
+from cpuplan.components.nrt import exporter_of
 from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import (
     CPU_MANAGER_OPTIONS,
@@ -113,7 +113,7 @@ def planned(plan: ConfiguredPlan) -> Planned:
     fork = Fork(is_fork, is_fork and target.cpu_partitioning)
     topology = without(plan.topology, plan.pool("offlined").cpus)
     host = machine_of(topology, _pages(plan))
-    machine = host._replace(cgroup_v1=cgroups.is_v1(plan))
+    machine = host._replace(cgroup_v1=chosen.has_cgroups_v1(plan))
     own = balloons.policy_inputs(plan) if target.has_balloons else None
     theirs = inputs(plan) if target.has_koordinator else None
     return Planned(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Topology
-from cpuplan.components import admission, cgroups, slices
+from cpuplan.components import admission, chosen, slices
 from cpuplan.components import crio as component
 from cpuplan.components.host import partitions
 from cpuplan.components.openshift import mixedcpus as limits
@@ -125,7 +125,7 @@ def runtime_of(plan: ConfiguredPlan) -> Runtime:
         _allowed(plan),
         _siblings(topology),
         Layout(
-            version=1 if cgroups.is_v1(plan) else 2,
+            version=1 if chosen.has_cgroups_v1(plan) else 2,
             online=(topology.online - plan.pool("offlined").cpus).bits,
         ),
     )

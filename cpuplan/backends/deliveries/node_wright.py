@@ -12,7 +12,7 @@ from cpuplan.backends import rollouts
 from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Manifest, NodeFile, NodeTree, metadata
 from cpuplan.backends.deliveries import script
 from cpuplan.base import naming
-from cpuplan.components.texts import template
+from cpuplan.components.base import template
 from cpuplan.plan import NodeClass
 
 API_VERSION = "skyhook.nvidia.com/v1alpha1"

@@ -5,7 +5,7 @@ from typing import Any
 
 from cpuplan.backends.base import NodeFile, NodeTree
 from cpuplan.components import cmdline
-from cpuplan.components.texts import template
+from cpuplan.components.base import template
 
 #: For GRUB as Debian reads it. RHEL ignores this folder: `CMDLINE` is for `grubby --args` there.
 GRUB = "etc/default/grub.d/50-cpuplan.cfg"

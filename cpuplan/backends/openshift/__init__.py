@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from cpuplan.backends import rollouts
 from cpuplan.backends.base import Facts, Files, Key, Manifest, NodeFile
 from cpuplan.backends.openshift import checks, merged, objects
-from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
+from cpuplan.components import crio, kernel, kubelet, nrt, runtimeclass, slices
 from cpuplan.components.base import Component
 from cpuplan.components.host import partitions, rps
 from cpuplan.components.openshift import (
@@ -18,7 +18,6 @@ from cpuplan.components.openshift import (
     tuned,
     units,
 )
-from cpuplan.components.published import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan, NodePlan

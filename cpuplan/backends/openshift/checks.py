@@ -7,12 +7,12 @@ from cpuplan.backends.openshift import merged, objects
 from cpuplan.backends.openshift.merged import Pool, Source
 from cpuplan.base.text import joined
 from cpuplan.components import chosen, cmdline
+from cpuplan.components.chosen import is_written
 from cpuplan.components.host import rps
 from cpuplan.components.isolation import switch
 from cpuplan.components.openshift import machineconfig, ovsdpdk, pinning, pool, tuned
 from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import WORKER
-from cpuplan.components.reasons import is_written
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RECONCILE_PERIOD, SYSTEM_RESERVED

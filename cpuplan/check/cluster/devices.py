@@ -9,7 +9,7 @@ from typing import Any
 
 from cpuplan.check.cluster.objects import Absent, Subject
 from cpuplan.components.dra import driver, slices
-from cpuplan.components.dra.names import CLASS_LABEL
+from cpuplan.components.dra.driver import CLASS_LABEL
 from cpuplan.diagnostics.source import Field
 from cpuplan.language.read.pods import value_of
 from cpuplan.plan.expected.evidence import Answer, Heals

@@ -11,10 +11,10 @@ from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.base.foreign import ForeignError, Limits, load, measure
 from cpuplan.base.text import counted, joined
 from cpuplan.check.cluster.objects import Absent, Subject
-from cpuplan.components import derived
+from cpuplan.components import derived, nrt
+from cpuplan.components.koordinator import koordlet
 from cpuplan.components.koordinator import node as metadata
-from cpuplan.components.published import koordlet, nrt
-from cpuplan.components.published.document import ANNOTATIONS
+from cpuplan.components.nrt import ANNOTATIONS
 from cpuplan.diagnostics.source import Field
 from cpuplan.language.read.pods import value_of
 from cpuplan.plan.expected.evidence import Answer, Heals, Verdict

@@ -11,10 +11,9 @@ from cpuplan.check.cluster.machineconfig import CURRENT
 from cpuplan.check.cluster.objects import KINDS, Objects
 from cpuplan.check.cluster.reading import Reader, UnreachableError, Wanted
 from cpuplan.check.cluster.steps import check_node, check_objects
-from cpuplan.components import derived
+from cpuplan.components import derived, nrt
 from cpuplan.components.dra import slices
-from cpuplan.components.published import nrt
-from cpuplan.components.published.document import VERSION
+from cpuplan.components.nrt import VERSION
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.language.read.pods import value_of

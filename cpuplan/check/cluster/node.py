@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from cpuplan.check.cluster.objects import Absent, Subject
-from cpuplan.components import kubelet
+from cpuplan.components import kubelet, nrt
+from cpuplan.components.derived import ALLOCATABLE, AMOUNTS, CAPACITY, KEPT, SHARED_CPUS
 from cpuplan.components.openshift import mixedcpus
-from cpuplan.components.published import nrt
-from cpuplan.components.published.amounts import ALLOCATABLE, AMOUNTS, CAPACITY, KEPT, SHARED_CPUS
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings.kubelet import RESERVED_CPUS, SYSTEM_RESERVED
 from cpuplan.language.read.pods import value_of

@@ -4,17 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan.check.cluster.objects import Absent, Subject
-from cpuplan.components import derived
-from cpuplan.components.published import nrt
-from cpuplan.components.published.document import (
-    ATTRIBUTES,
-    LABELS,
-    POLICIES,
-    VERSION,
-    ZONES,
-    settings_of,
-)
-from cpuplan.components.published.nripolicy import EXCESS, ISOLATED, SHARED
+from cpuplan.components import derived, nrt
+from cpuplan.components.nri.zones import EXCESS, ISOLATED, SHARED
+from cpuplan.components.nrt import ATTRIBUTES, LABELS, POLICIES, VERSION, ZONES, settings_of
 from cpuplan.diagnostics.source import Field
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting, Value, plain

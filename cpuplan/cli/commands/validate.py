@@ -129,13 +129,13 @@ def _with_project(
 ) -> "tuple[list[Diagnostic], str]":
     """What is wrong with the project and the given files, and what to say if nothing is."""
     from cpuplan import pipeline
-    from cpuplan.components import cgroups
+    from cpuplan.components import chosen
 
     project = pipeline.load(root, given.others, settings().time_limit)
     narrow_to(project)
     plan, diagnostics = _judge(project, given.refused, is_gate=is_gate)
     targets = [node_class.target for node_class in project.classes]
-    is_v1 = bool(plan.nodes) and all(map(cgroups.is_v1, plan.nodes))
+    is_v1 = bool(plan.nodes) and all(map(chosen.has_cgroups_v1, plan.nodes))
     text = _valid(plan.number_of_nodes, len(plan.nodes))
     if not (plan.nodes or project.documents.of_kind("Nodes")):
         text = "valid, as far as this can be checked without an inventory"

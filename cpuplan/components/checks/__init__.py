@@ -1,23 +1,16 @@
 """What is wrong with a plan before anything is written, by the component that would read it."""
 
-from cpuplan.components import admission, hugepages, mixedcpus
+from cpuplan.components import admission, hugepages, mixedcpus, slices
 from cpuplan.components.checks import (
-    booted,
-    caches,
-    containerd,
-    defaults,
     dra,
-    host,
     kernel,
     koordinator,
     kubelet,
-    kubelet_view,
+    machine,
     nri,
     nrt,
-    partitions,
     releases,
     runtimes,
-    slices,
 )
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.diagnostics import Diagnostic
@@ -27,25 +20,25 @@ from cpuplan.plan import ConfiguredPlan
 #: Each takes a plan and the function that finds the lines of its statements.
 CHECKS = (
     releases.lacking,
-    caches.check,
+    machine.check_caches,
     kubelet.check,
-    kubelet_view.check,
+    kubelet.check_view,
     slices.check,
-    partitions.check,
+    slices.check_partitions,
     mixedcpus.check,
     admission.check,
     hugepages.check,
     kernel.check,
-    booted.check,
+    kernel.check_effects,
     nrt.check,
     nri.check,
     dra.check,
     koordinator.check,
-    containerd.check,
-    runtimes.check,
+    runtimes.check_containerd,
+    runtimes.check_drop_ins,
     ovsdpdk.check,
-    host.check,
-    defaults.check,
+    machine.check_system,
+    releases.check_defaults,
 )
 
 

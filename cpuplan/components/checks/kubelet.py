@@ -1,15 +1,19 @@
-"""What a kubelet would refuse at its start or silently not do, at the line of the intent."""
+"""What a kubelet would refuse, silently not do, or see differently than the kernel."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
+from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.base.text import counted, did_you_mean, joined, quantity_text
+from cpuplan.base.topology import Topology
 from cpuplan.components import chosen, hugepages, kubelet, memory
-from cpuplan.components.checks import eviction, kubelet_config
+from cpuplan.components.checks import kubelet_config
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import At, Locate, Position
 from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import (
     CPU_MANAGER_OPTIONS,
+    EVICTION_HARD,
     KUBE_RESERVED,
     MEMORY_MANAGER_POLICY,
     RESERVED_CPUS,
@@ -22,20 +26,106 @@ from cpuplan.language.model.base import attributes
 from cpuplan.language.model.tuning import Kubelet
 from cpuplan.language.read.keys import remedy
 from cpuplan.plan import NodePlan
-from cpuplan.upstream.kubelet import policy_options
+from cpuplan.upstream.kubelet import eviction, policy_options
 from cpuplan.upstream.kubelet.config import types
 from cpuplan.upstream.kubelet.eviction import HARD, MEMORY_AVAILABLE
 from cpuplan.upstream.kubelet.node_container_manager import parse_reservation
 from cpuplan.upstream.kubelet.policy_options import (
     ALIGN_BY_SOCKET,
     PREFER_CLOSEST,
+    PREFER_UNCORE_CACHE,
     STRICT_RESERVATION,
     Cause,
 )
+from cpuplan.upstream.kubelet.sysinfo import Deviation, Kind, deviations, unseen_cpus
 from cpuplan.upstream.kubelet.topologymanager.policy import NONE, has_distances
 from cpuplan.upstream.kubernetes.bits import MOST_NODES
 from cpuplan.upstream.kubernetes.errors import ENDLESS, KubeletError
 from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
+
+#: Fields that an intent gives as `configuration`.
+_FURTHER = (eviction.SOFT, eviction.GRACE_PERIOD, eviction.MINIMUM_RECLAIM)
+
+
+def _check_thresholds(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
+    """Signals, amounts and grace periods of hard and soft thresholds."""
+    configuration = plan.spec.kubelet.configuration
+    fields = {name: _texts(configuration.get(name)) for name in _FURTHER}
+    fields = {eviction.HARD: chosen.amounts(plan, EVICTION_HARD), **fields}
+    for field, signal, cause in eviction.problems(fields):
+        prefix = "" if field == eviction.HARD else "configuration."
+        place = f"{prefix}{field}.{signal}"
+        if cause is eviction.Cause.SIGNAL:
+            hint = did_you_mean(signal, eviction.SIGNALS)
+            yield diagnose("CP515", at(f"{place}:"), field=field, signal=signal, hint=hint)
+        elif cause is eviction.Cause.VALUE:
+            value, name = fields[field][signal], f"{field}.{signal}"
+            yield diagnose("CP514", at(place), field=name, value=value)
+        else:
+            yield diagnose("CP558", at(place), signal=signal)
+
+
+def _texts(given: Any) -> Mapping[str, str]:
+    """The entries of a map as text; what is not a map, `checks.kubelet` refuses."""
+    if not isinstance(given, dict):
+        return {}
+    return {key: str(value) for key, value in sorted(given.items())}
+
+
+#: The code of each kind, the name that its wording has for the kernel's groups, and the field of a
+#: Hardware document.
+DEVIATION_CODES = {
+    Kind.CORE: ("CP360", "cores", "cores"),
+    Kind.NUMA_NODE: ("CP363", "nodes", "kubelet"),
+    Kind.CACHE: ("CP361", "caches", "caches"),
+}
+
+
+def check_view(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
+    """Warnings at the Hardware document; those about caches where an option goes by them."""
+    if plan.node_class.cpu_manager_policy != "static":
+        return []
+    hardware = plan.node_class.hardware
+
+    def position(field: str) -> Position | None:
+        return locate(plan.node_class.hardware_place(f"topology.{field}", of_key=True))
+
+    problems = []
+    if unseen := unseen_cpus(plan.topology):
+        cause = _cause(unseen, plan.topology)
+        cpus = cpus_text(unseen)
+        at = position("kubelet")
+        problems.append(diagnose("CP362", at, hardware=hardware, cpus=cpus, cause=cause))
+    for deviation in deviations(plan.topology):
+        code, noun, field = DEVIATION_CODES[deviation.kind]
+        if deviation.kind is Kind.CACHE and PREFER_UNCORE_CACHE not in kubelet.true_cpu_options(
+            plan
+        ):
+            continue
+        values: dict[str, Any] = {
+            noun: counted(deviation.kernel, deviation.kind.value),
+            "found": deviation.kubelet,
+            "example": deviation_text(deviation),
+        }
+        problems.append(diagnose(code, position(field), hardware=hardware, **values))
+    return problems
+
+
+def deviation_text(deviation: Deviation) -> str:
+    """The example in words."""
+    example, noun = deviation.example, deviation.kind.value
+    cpus = cpus_text(example.cpus)
+    if example.is_merged:
+        return f"it treats {cpus} as one {noun}, but there are {example.pieces}"
+    return f"it treats {cpus} as {counted(example.pieces, noun)}, but there is one"
+
+
+def _cause(unseen: CpuSet, topology: Topology) -> str:
+    if unseen <= topology.kubelet.unlabelled:
+        return "does not give the ids of their cores and sockets"
+    if unseen.isdisjoint(topology.kubelet.unlabelled):
+        return "assigns them to no NUMA node"
+    return "assigns some to no NUMA node, and does not give the ids of others"
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
@@ -54,7 +144,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         *_check_topology(plan, at),
         *_check_sets(plan, at),
         *_check_quantities(plan, at),
-        *eviction.check(plan, at),
+        *_check_thresholds(plan, at),
         *_check_memory(plan, at),
         *_check_uneven_pages(plan, locate),
     ]

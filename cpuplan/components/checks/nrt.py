@@ -7,16 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.base.cpuset import EMPTY
 from cpuplan.base.text import counted
-from cpuplan.components import chosen, kubelet, memory
+from cpuplan.components import chosen, kubelet, memory, nrt
 from cpuplan.components.base import once
-from cpuplan.components.published import exporters, koordlet
-from cpuplan.components.published.exporters import (
-    EXPORTERS,
-    KOORDLET,
-    NRI,
-    can_have_zones,
-    exporter_of,
-)
+from cpuplan.components.koordinator import koordlet
+from cpuplan.components.nrt import EXPORTERS, KOORDLET, NRI_EXPORTERS, can_have_zones, exporter_of
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts.settings.kubelet import (
@@ -78,7 +72,7 @@ def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[D
     yield from _unserved(plans, locate)
     # Koordinator's scheduler reads what koordlet writes, and has policies of its own; zones of NRI
     # policies are read by nobody.
-    read = [plan for plan in plans if exporter_of(plan) not in (KOORDLET, NRI)]
+    read = [plan for plan in plans if exporter_of(plan) not in (KOORDLET, NRI_EXPORTERS)]
     for plan in read:
         yield from _without_amounts(plan, locate)
         yield from _beyond_count(plan, locate)
@@ -159,7 +153,7 @@ def _unlike(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnos
 @once
 def _zones(plan: ConfiguredPlan) -> list[Zone]:
     """The zones of a class, which is compared with each other one of its intent."""
-    return exporters.zones(plan)
+    return nrt.zones_of_exporter(plan)
 
 
 def _difference(first: ConfiguredPlan, second: ConfiguredPlan) -> str:

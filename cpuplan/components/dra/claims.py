@@ -1,12 +1,16 @@
-"""ResourceClaimTemplates of the intent's workloads, and what templates of their pods must have."""
+"""ResourceClaimTemplates of the intent's workloads, and what templates of their pods must have.
 
-from collections.abc import Iterator, Sequence
+Without the driver's mapping (KEP-5517) neither the scheduler nor the kubelet counts the CPUs of
+claims: containers, or the pod, request and limit as many.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.emit import to_yaml
-from cpuplan.components.dra import classes, driver, names
+from cpuplan.components.dra import classes, driver
 from cpuplan.components.emission import emit
 from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.pools import Workload
@@ -19,6 +23,7 @@ from cpuplan.upstream.dra.api import (
     CORE_ID,
     DRIVER,
     GROUPED,
+    INDIVIDUAL,
     NUMA_NODE_ID,
     SOCKET_ID,
     STANDARD_NUMA_NODE,
@@ -97,7 +102,7 @@ def template_name(plan: NodePlan, workload: Workload, demand: Demand, number: in
 
 def chunks(plan: NodePlan, pool: str, cpus: int) -> list[int]:
     """The CPUs of each claim of a container."""
-    if names.mode(plan) == GROUPED:
+    if driver.published_mode(plan) == GROUPED:
         return [cpus]
     most = most_cpus(plan, pool, cpus)
     return [min(most, cpus - taken) for taken in range(0, cpus, most)]
@@ -107,10 +112,10 @@ def most_cpus(plan: NodePlan, pool: str, cpus: int) -> int:
     """The CPUs that one claim can have: the API allows 32 devices and 32 conditions."""
     threads = plan.topology.threads_per_core
     if not by_cores(plan, pool, cpus):
-        return names.MOST_DEVICES
+        return driver.MOST_DEVICES
     own = len(_of_core(plan))
     aligned = 1 if plan.node_class.target.dra.align else 0
-    cores = min(names.MOST_DEVICES // threads, (names.MOST_CONSTRAINTS - aligned) // own)
+    cores = min(driver.MOST_DEVICES // threads, (driver.MOST_CONSTRAINTS - aligned) // own)
     return cores * threads
 
 
@@ -147,7 +152,7 @@ def _of_core(plan: NodePlan) -> list[str]:
 
 def spec_of(plan: NodePlan, pool: str, cpus: int) -> dict[str, Any]:
     """What one claim for CPUs of a pool asks for; "" is any pool."""
-    if names.mode(plan) == GROUPED:
+    if driver.published_mode(plan) == GROUPED:
         return {"devices": {"requests": list(_of_groups(plan, cpus))}}
     devices: dict[str, Any] = {"requests": list(_of_cpus(plan, pool, cpus))}
     conditions = []
@@ -174,7 +179,7 @@ def _of_groups(plan: NodePlan, cpus: int) -> Iterator[dict[str, Any]]:
         share = (units // count + (number < units % count)) * unit
         capacity = {"requests": {CAPACITY: str(share)}}
         selectors = [{"cel": {"expression": _HAS_CAPACITY}}]
-        asked = {"deviceClassName": names.GENERAL, "selectors": selectors, "capacity": capacity}
+        asked = {"deviceClassName": driver.CLASS, "selectors": selectors, "capacity": capacity}
         name = _CLAIM if count == 1 else f"{_CLAIM}-{number + 1}"
         yield {"name": name, "exactly": asked}
 
@@ -213,7 +218,7 @@ def _aligned(plan: NodePlan) -> str:
 def document(setting: Setting) -> dict[str, Any]:
     """The template of a setting, for the namespace of its workload."""
     return {
-        "apiVersion": names.API_VERSION,
+        "apiVersion": driver.API_VERSION,
         "kind": KIND,
         "metadata": {"name": setting.key},
         "spec": {"spec": plain(setting.value)},
@@ -228,3 +233,64 @@ def render(settings: Sequence[Setting]) -> str:
 def parse(text: str) -> dict[str, Value]:
     """The same of that YAML."""
     return {name: from_plain(spec) for name, spec in next(yaml_values.load_yaml11(text)).items()}
+
+
+#: Only the QoS class: the claim counts as CPUs already.
+OF_CLASS = "1m"
+
+
+def pod_template(plan: NodePlan, workload: Workload) -> dict[str, Any]:
+    """The pod's side of a workload's claims, to merge into its template."""
+    demands = demands_of(workload)
+    spec: dict[str, Any] = {}
+    if driver.published_mode(plan) == INDIVIDUAL:
+        spec["nodeSelector"] = driver.selector(plan)
+    if plan.node_class.target.dra.accounting == "podResources":
+        total = _milli(workload)
+        amounts = {CPU: str(total // 1000) if total % 1000 == 0 else f"{total}m"}
+        spec["resources"] = {"requests": amounts, "limits": dict(amounts)}
+    used = _claims_by_container(plan, workload)
+    spec["containers"] = [_container(plan, demand, used[demand.container]) for demand in demands]
+    spec["resourceClaims"] = [
+        {"name": name, "resourceClaimTemplateName": template}
+        for templates in used.values()
+        for name, template in templates.items()
+    ]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": workload.name}, "spec": spec}
+
+
+def _container(plan: NodePlan, demand: Demand, used: Iterable[str]) -> dict[str, Any]:
+    accounting = plan.node_class.target.dra.accounting
+    resources: dict[str, Any] = {}
+    if accounting != "podResources":
+        amount = str(demand.cpus) if accounting == "requests" else OF_CLASS
+        resources = {"requests": {CPU: amount}, "limits": {CPU: amount}}
+    own = [{"name": name} for name in used]
+    return {"name": demand.container, "resources": {**resources, "claims": own}}
+
+
+def _claims_by_container(plan: NodePlan, workload: Workload) -> dict[str, dict[str, str]]:
+    """The templates of each container by the names that the pod has for its claims.
+
+    No claim may be used by two containers: the driver refuses the second.
+    """
+    found: dict[str, dict[str, str]] = {}
+    number = 0
+    for demand in demands_of(workload):
+        own = found.setdefault(demand.container, {})
+        for part in range(1, len(chunks(plan, workload.pool, demand.cpus)) + 1):
+            number += 1
+            name = template_name(plan, workload, demand, part)
+            own[f"{_CLAIM}-{number}"] = name
+    return found
+
+
+def _milli(workload: Workload) -> int:
+    """Thousandths of a CPU of all containers of a pod."""
+    if workload.cpus is not None:
+        return workload.cpus * 1000
+    amounts = (
+        container.requests.get(CPU) or container.limits.get(CPU)
+        for container in containers_of(workload)
+    )
+    return sum(amount.milli for amount in amounts if amount)

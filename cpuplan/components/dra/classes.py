@@ -11,9 +11,9 @@ from typing import Any
 from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.emit import to_yaml
-from cpuplan.components.dra import names
+from cpuplan.components.chosen import of_mechanism
+from cpuplan.components.dra import driver
 from cpuplan.components.emission import emit
-from cpuplan.components.reasons import of_mechanism
 from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan, Pool
@@ -38,7 +38,7 @@ def pools(plan: NodePlan) -> list[Pool]:
 
     Without partitions there is the class of the driver's chart, and other pods share the rest.
     """
-    if not plan.node_class.target.has_dra or names.mode(plan) != INDIVIDUAL:
+    if not plan.node_class.target.has_dra or driver.published_mode(plan) != INDIVIDUAL:
         return []
     partitions = [pool for pool in plan.sets if pool.name.startswith(PARTITION) and pool.cpus]
     others = plan.pool(ISOLATED).cpus - union(pool.cpus for pool in partitions)
@@ -56,7 +56,7 @@ def name(plan: NodePlan, pool: str) -> str:
 def of_workload(plan: NodePlan, pool: str) -> str:
     """The DeviceClass by which pods claim CPUs of a pool or partition."""
     known = {each.name for each in pools(plan)}
-    return name(plan, pool) if pool in known else names.GENERAL
+    return name(plan, pool) if pool in known else driver.CLASS
 
 
 def pods_text(plan: NodePlan, pool: str) -> str:
@@ -89,7 +89,7 @@ def document(setting: Setting) -> dict[str, Any]:
     assert isinstance(setting.value, CpuSet)  # noqa: S101 - `settings` makes no others
     selector = {"cel": {"expression": expression(setting.value)}}
     return {
-        "apiVersion": names.API_VERSION,
+        "apiVersion": driver.API_VERSION,
         "kind": KIND,
         "metadata": {"name": setting.key},
         "spec": {"selectors": [selector]},

@@ -1,4 +1,7 @@
-"""The driver's configuration: a file from 0.3 on, flags by the values of its chart before."""
+"""The DRA CPU driver's configuration, and names of the API that claims and classes share.
+
+It is a file from 0.3 on, and before that flags, by the values of its chart.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,17 +9,32 @@ from typing import Any
 from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_yaml
-from cpuplan.components.dra import names
+from cpuplan.components.chosen import is_written, of_mechanism, stated, stated_or
 from cpuplan.components.emission import emit
-from cpuplan.components.reasons import is_written, of_mechanism, stated, stated_or
 from cpuplan.diagnostics import Reason
 from cpuplan.facts import versions
 from cpuplan.facts.settings import objects as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value, from_plain, plain
-from cpuplan.upstream.dra.api import GROUPED, INDIVIDUAL
+from cpuplan.upstream.dra.api import DRIVER, GROUPED, INDIVIDUAL
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.nri.api import TOLERATION
+
+#: The DeviceClass of the driver's chart: any CPU of any node.
+CLASS = DRIVER
+API_VERSION = "resource.k8s.io/v1"
+#: The label of nodes that have the CPUs of a DeviceClass, with the name of their class.
+CLASS_LABEL = "cpuplan.io/class"
+#: Devices of one claim at most (AllocationResultsMaxSize), and conditions of one.
+MOST_DEVICES = MOST_CONSTRAINTS = 32
+
+
+def published_mode(plan: NodePlan) -> str:
+    """What the driver publishes: as the target says, else individual CPUs for partitions."""
+    isolated = plan.spec.pools.isolated
+    derived = INDIVIDUAL if isolated and isolated.partitions else GROUPED
+    return plan.node_class.target.dra.mode or derived
+
 
 NAME = rows.DRA_DRIVER
 #: The first release that reads a file; the charts before have no nodeSelector either.
@@ -29,7 +47,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     target = plan.node_class.target
     if not target.has_dra:
         return
-    mode = names.mode(plan)
+    mode = published_mode(plan)
     yield from emit(plan, rows.DRA_MODE, mode, (_why_mode(plan, mode),))
     if mode == GROUPED:
         default = of_mechanism(plan, "the driver's default")
@@ -77,7 +95,7 @@ def needed(plan: NodePlan) -> dict[str, str]:
     """The feature gates that the driver needs, each with what needs it."""
     target = plan.node_class.target
     found: dict[str, str] = {}
-    if target.has_dra and names.mode(plan) == GROUPED:
+    if target.has_dra and published_mode(plan) == GROUPED:
         found[CONSUMABLE] = "claims take a part of a device"
     if target.has_dra and target.dra.accounting == "mapping":
         found[ALLOCATABLE] = "claims count as CPUs of pods"
@@ -105,7 +123,7 @@ def values(plan: NodePlan, settings: Sequence[Setting]) -> dict[str, Any]:
 
 def selector(plan: NodePlan) -> dict[str, str]:
     """The labels of the nodes of a class."""
-    return {names.CLASS_LABEL: plan.node_class.name}
+    return {CLASS_LABEL: plan.node_class.name}
 
 
 def configuration(settings: Sequence[Setting]) -> dict[str, Any]:

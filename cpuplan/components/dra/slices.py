@@ -11,9 +11,9 @@ from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.topology import Topology
+from cpuplan.components.chosen import of_hardware, of_mechanism
 from cpuplan.components.dra import driver
 from cpuplan.components.emission import emit
-from cpuplan.components.reasons import of_hardware, of_mechanism
 from cpuplan.facts.settings import objects as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value, from_plain, plain

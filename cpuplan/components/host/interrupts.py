@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import isolation, units
+from cpuplan.components.base import template
 from cpuplan.components.emission import emit
-from cpuplan.components.texts import template
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
-from cpuplan.components import cgroups, isolation
+from cpuplan.components import chosen, isolation
+from cpuplan.components.base import template
+from cpuplan.components.chosen import stated
 from cpuplan.components.emission import emit
-from cpuplan.components.reasons import stated
-from cpuplan.components.texts import template
 from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
@@ -28,7 +28,7 @@ _ALLOWED = re.compile(r"^AllowedCPUs=(.+)$", re.MULTILINE)
 
 def cpus(plan: NodePlan) -> CpuSet:
     """The CPUs of the partition; none where there is none."""
-    is_possible = not plan.node_class.target.is_profile and not cgroups.is_v1(plan)
+    is_possible = not plan.node_class.target.is_profile and not chosen.has_cgroups_v1(plan)
     return plan.pool("isolcpus").cpus if isolation.by_partitions(plan) and is_possible else EMPTY
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import chosen
+from cpuplan.components.base import template
+from cpuplan.components.chosen import of_release, stated_or
 from cpuplan.components.emission import emit, given_or
-from cpuplan.components.reasons import of_release, stated_or
-from cpuplan.components.texts import template
 from cpuplan.facts import versions
 from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from cpuplan.components import chosen
+from cpuplan.components.chosen import stated
 from cpuplan.components.emission import by_default, emit
-from cpuplan.components.reasons import stated
 from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value

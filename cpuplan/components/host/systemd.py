@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import isolation
+from cpuplan.components.chosen import stated
 from cpuplan.components.emission import by_default, emit
-from cpuplan.components.reasons import stated
 from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value

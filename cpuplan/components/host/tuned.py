@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import chosen
+from cpuplan.components.chosen import stated
 from cpuplan.components.emission import by_default, emit, given_or
-from cpuplan.components.reasons import stated
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings import tuned as rows
 from cpuplan.facts.settings.row import Row

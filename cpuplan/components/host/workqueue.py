@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError, union
 from cpuplan.components import isolation
+from cpuplan.components.chosen import unasked
 from cpuplan.components.emission import emit
-from cpuplan.components.reasons import unasked
 from cpuplan.facts.settings import kernel as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value

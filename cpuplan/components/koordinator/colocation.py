@@ -11,7 +11,7 @@ from typing import Any
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.emission import emit
-from cpuplan.components.koordinator import names
+from cpuplan.components.koordinator import release_names
 from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.allocators import KoordinatorWorkload
 from cpuplan.plan import NodePlan
@@ -68,17 +68,18 @@ def annotations(plan: NodePlan, workload: KoordinatorWorkload) -> dict[str, str]
     spec = {
         field: value
         for field, value in asked.items()
-        if value and (names.reads(target, known[field]) or _is_proposed(target.koordinator, field))
+        if value
+        and (release_names.reads(target, known[field]) or _is_proposed(target.koordinator, field))
     }
     made = {constants.RESOURCE_SPEC: _json(spec)} if spec else {}
     policy = workload.numa_topology_policy
-    if policy and names.reads(target, releases.POD_NAMES[constants.NUMA_TOPOLOGY_SPEC]):
+    if policy and release_names.reads(target, releases.POD_NAMES[constants.NUMA_TOPOLOGY_SPEC]):
         made[constants.NUMA_TOPOLOGY_SPEC] = _json({"numaTopologyPolicy": policy})
     return made
 
 
 def _is_proposed(release: str, field: str) -> bool:
-    return release == names.PROPOSAL and field.startswith("preferred")
+    return release == release_names.PROPOSAL and field.startswith("preferred")
 
 
 def _json(data: Mapping[str, str]) -> str:

@@ -9,9 +9,9 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.components import kubelet
+from cpuplan.components.chosen import of_mechanism
 from cpuplan.components.emission import emit
-from cpuplan.components.koordinator import names, slo
-from cpuplan.components.reasons import of_mechanism
+from cpuplan.components.koordinator import release_names, slo
 from cpuplan.facts.settings import objects as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value, from_plain, plain
@@ -32,9 +32,11 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         return
     yield from _labels(plan)
     target = plan.node_class.target
-    if names.knows(target, constants.RESERVATION):
+    if release_names.knows(target, constants.RESERVATION):
         yield from _reservation(plan)
-    if plan.spec.koordinator.system_qos and names.knows(target, constants.SYSTEM_QOS_RESOURCE):
+    if plan.spec.koordinator.system_qos and release_names.knows(
+        target, constants.SYSTEM_QOS_RESOURCE
+    ):
         yield from _system_qos(plan)
 
 
@@ -67,9 +69,9 @@ def _labels(plan: NodePlan) -> Iterator[Setting]:
         ),
     )
     for key, field, value, text in asked:
-        if value not in (None, "None") and names.knows(target, key):
+        if value not in (None, "None") and release_names.knows(target, key):
             because = (plan.node_class.reason(text, f"koordinator.{field}"),)
-            label = names.name(target, key)
+            label = release_names.name(target, key)
             yield from emit(plan, rows.KOORDINATOR_NODE, str(value), because, name=label)
     if any(slo.settings(plan)):
         text = f"{slo.CONFIG_MAP} knows the nodes of the intent by it"
@@ -100,7 +102,7 @@ def _reservation(plan: NodePlan) -> Iterator[Setting]:
 def has_apply_policy(plan: NodePlan) -> bool:
     """Whether a reservation may leave the node's allocatable amounts alone."""
     span = releases.FIELDS[constants.RESERVATION]["applyPolicy"]
-    return names.reads(plan.node_class.target, span)
+    return release_names.reads(plan.node_class.target, span)
 
 
 def _system_qos(plan: NodePlan) -> Iterator[Setting]:

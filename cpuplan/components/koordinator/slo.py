@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.emission import emit
-from cpuplan.components.koordinator import names
+from cpuplan.components.koordinator import release_names
 from cpuplan.facts.settings import objects as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value, from_plain, plain
@@ -34,7 +34,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         because = (reason("how BE pods are kept to it", rows.SUPPRESS_POLICY.field),)
         yield from emit(plan, rows.SUPPRESS_POLICY, policy, because)
     ratio = given.cpu_amplification_ratio
-    if ratio and names.reads(plan.node_class.target, releases.CONFIG_KEYS[AMPLIFICATION]):
+    if ratio and release_names.reads(plan.node_class.target, releases.CONFIG_KEYS[AMPLIFICATION]):
         text = "koord-manager writes the ratio to nodes, and removes one written by hand"
         because = (reason(text, rows.AMPLIFICATION_RATIO.field),)
         yield from emit(plan, rows.AMPLIFICATION_ENABLE, True, because)

@@ -14,8 +14,8 @@ from cpuplan.base.emit import to_yaml
 from cpuplan.base.text import joined
 from cpuplan.base.topology import Topology
 from cpuplan.components import isolation
+from cpuplan.components.chosen import of_mechanism
 from cpuplan.components.emission import emit
-from cpuplan.components.reasons import of_mechanism
 from cpuplan.facts.settings import objects as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value, from_plain, plain

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cpuplan.components import memory
+from cpuplan.components.chosen import of_mechanism
 from cpuplan.components.emission import emit
 from cpuplan.components.nri import policies
 from cpuplan.components.nri.policies import PolicyInputs
-from cpuplan.components.reasons import of_mechanism
 from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan

@@ -5,8 +5,8 @@ from typing import Any
 
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
+from cpuplan.components.chosen import stated
 from cpuplan.components.emission import emit, given_or
-from cpuplan.components.reasons import stated
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings import openshift as rows
 from cpuplan.plan import NodePlan

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from cpuplan.base.emit import to_json
 from cpuplan.components import chosen, mixedcpus
+from cpuplan.components.chosen import asked_or, stated_or, unasked
 from cpuplan.components.emission import emit
-from cpuplan.components.reasons import asked_or, stated_or, unasked
 from cpuplan.facts.settings import openshift as rows
 from cpuplan.facts.settings.crio import MIXED_CPUS
 from cpuplan.plan import NodePlan

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.components import kubelet
+from cpuplan.components.base import template
+from cpuplan.components.chosen import stated
 from cpuplan.components.emission import emit, given_or
-from cpuplan.components.reasons import stated
-from cpuplan.components.texts import template
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts.settings import openshift as rows

@@ -8,10 +8,10 @@ parents' are dropped here.
 from collections.abc import Iterator
 
 from cpuplan.components import chosen
+from cpuplan.components.chosen import of_release, stated, stated_or, unasked
 from cpuplan.components.emission import by_default, emit
 from cpuplan.components.host import tuned as common
 from cpuplan.components.host.tuned import given
-from cpuplan.components.reasons import of_release, stated, stated_or, unasked
 from cpuplan.facts import versions
 from cpuplan.facts.settings import tuned as rows
 from cpuplan.plan import NodePlan

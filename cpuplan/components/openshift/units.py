@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.components import chosen
 from cpuplan.components import units as common
+from cpuplan.components.base import template
+from cpuplan.components.chosen import unasked
 from cpuplan.components.emission import emit
 from cpuplan.components.openshift import ovsdpdk
-from cpuplan.components.reasons import unasked
-from cpuplan.components.texts import template
 from cpuplan.diagnostics import Reason
 from cpuplan.facts import versions
 from cpuplan.facts.platforms.features import Feature

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.text import counted, joined
 from cpuplan.base.topology import UNKNOWN, Topology
-from cpuplan.components import booted
+from cpuplan.components import kernel
+from cpuplan.components.chosen import DEFAULT
 from cpuplan.components.dra import classes
 from cpuplan.components.koordinator import node as koordinator
 from cpuplan.components.nri import balloons, topologyaware
-from cpuplan.components.reasons import DEFAULT
 from cpuplan.diagnostics import Reason
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts.platforms import PLATFORMS
@@ -150,10 +150,10 @@ def explain_default(name: str) -> str:
 
 def explain_kernel(plan: ConfiguredPlan, node: str) -> str:
     """The prediction for a node, as its files and threads show it after a boot."""
-    state = booted.booted(plan)
-    lines = [f"What {booted.LINUX} makes of the boot arguments of {node}:", ""]
+    state = kernel.booted(plan)
+    lines = [f"What {kernel.LINUX} makes of the boot arguments of {node}:", ""]
     lines += ["files", *table(list(_files(state))), "", "threads", *table(list(_threads(state)))]
-    remarks = [f"{one.key} ({one.kind}): {one.text}" for one in booted.remarks_of(plan)]
+    remarks = [f"{one.key} ({one.kind}): {one.text}" for one in kernel.remarks_of(plan)]
     if remarks:
         lines += ["", "remarks", *(f"  {remark}" for remark in remarks)]
     return "\n".join(lines) + "\n"

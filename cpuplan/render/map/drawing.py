@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.base.text import counted, joined, plural, quantity_bytes
 from cpuplan.base.topology import UNKNOWN, Topology
-from cpuplan.components.checks import kubelet_view
+from cpuplan.components.checks import kubelet
 from cpuplan.fleet.hardware import UNCORE_LEVEL, cache_domains, numbers
 from cpuplan.language.model.inventory import Device, HardwareSpec
 from cpuplan.render.map.boxes import (
@@ -303,8 +303,8 @@ def kubelet_notes(topology: Topology) -> Iterator[str]:
         yield f"not seen by the kubelet: {cpus_text(unseen)} (CP362)"
     for deviation in deviations(topology):
         noun, number = f"{deviation.kind.value}s", deviation.kubelet
-        code, *_ = kubelet_view.CODES[deviation.kind]
-        sentence = kubelet_view.sentence(deviation)
+        code, *_ = kubelet.DEVIATION_CODES[deviation.kind]
+        sentence = kubelet.deviation_text(deviation)
         yield f"{noun} that the kubelet sees: {number}; {sentence} ({code})"
 
 

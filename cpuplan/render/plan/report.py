@@ -12,7 +12,7 @@ from cpuplan.base.text import counted, first_of, joined, printable
 from cpuplan.change.impact.changes import Cause, How, Move, ObjectChange, SettingChange
 from cpuplan.change.impact.comparison import Capacity, Change, Comparison, NumaNode, Room
 from cpuplan.change.impact.rollout import Rounds
-from cpuplan.components.published import nrt
+from cpuplan.components import nrt
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.facts.settings.costs import Impact, Step
 

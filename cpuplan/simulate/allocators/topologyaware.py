@@ -7,8 +7,8 @@ last pod came. The strategy is the plugin's default, LeastAllocated.
 from collections.abc import Iterator
 from typing import Any
 
-from cpuplan.components.published.exporters import EXPORTERS
-from cpuplan.components.published.koordlet import written
+from cpuplan.components.koordinator.koordlet import written
+from cpuplan.components.nrt import EXPORTERS
 from cpuplan.facts.settings.kubelet import TOPOLOGY_MANAGER_POLICY, TOPOLOGY_MANAGER_SCOPE
 from cpuplan.facts.settings.objects import NRT_POLICIES
 from cpuplan.simulate.allocators import base

@@ -8,7 +8,7 @@ import yaml
 
 from cpuplan.base import yaml_values
 from cpuplan.base.text import did_you_mean, joined
-from cpuplan.components.koordinator import names
+from cpuplan.components.koordinator import release_names
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Field, Source
 from cpuplan.facts.settings.objects import BIND_POLICY, NUMA_SCORING, SCORING
@@ -383,5 +383,5 @@ def of_pods(items: Iterable[Item], plans: Sequence[NodePlan]) -> list[Diagnostic
 
 def release_of(targets: Iterable[Target]) -> Version:
     """The one that all targets with Koordinator share, or the newest."""
-    named = {names.release(target) for target in targets if target.has_koordinator}
+    named = {release_names.release(target) for target in targets if target.has_koordinator}
     return (named.pop() if len(named) == 1 else None) or LATEST

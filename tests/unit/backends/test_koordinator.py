@@ -11,7 +11,7 @@ import yaml
 
 from cpuplan import backends
 from cpuplan.backends.koordinator import are_in
-from cpuplan.components.koordinator import chart
+from cpuplan.components.koordinator import scheduler
 from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.upstream.koordinator.nodenumaresource.scoring import read_args
@@ -112,7 +112,7 @@ def test_kustomize_takes_the_config_maps_from_the_chart(tmp_path: Path) -> None:
     component = files[f"{FOLDER}/koordinator/chart/kustomization.yaml"]
     (tmp_path / "chart/kustomization.yaml").write_bytes(component)
     names = ("koord-scheduler-config", "slo-controller-config")
-    maps = [chart.config_map(name, {"key": "of the chart"}) for name in names]
+    maps = [scheduler.config_map(name, {"key": "of the chart"}) for name in names]
     (tmp_path / "rendered.yaml").write_text(yaml.safe_dump_all(maps))
     (tmp_path / "kustomization.yaml").write_text(
         "resources: [rendered.yaml]\ncomponents: [chart]\n"

@@ -8,7 +8,7 @@ import yaml
 from cpuplan import backends
 from cpuplan.backends import openshift
 from cpuplan.backends.openshift import checks, objects
-from cpuplan.components.openshift.profile_annotations import SNIPPET
+from cpuplan.components.openshift.performanceprofile import SNIPPET
 from cpuplan.plan import Plan
 from tests.machines.plans import no_position, plan, regular
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.components import booted, checks
+from cpuplan.components import checks, kernel
 from cpuplan.diagnostics.codes import isolation
 from cpuplan.render.explain.reasons import explain_kernel
 from tests.machines.plans import no_position, plan
@@ -60,7 +60,7 @@ def test_every_code_has_a_row() -> None:
 
 
 def test_isolated_cpus_are_those_of_the_intent() -> None:
-    state = booted.booted(plan(**extra(domain=True)))
+    state = kernel.booted(plan(**extra(domain=True)))
     assert CpuSet.from_bits(state.isolated) == CpuSet.parse("2-7")
     assert CpuSet.from_bits(state.threads.init) == CpuSet.parse("0-1")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.components import cgroups
+from cpuplan.components import chosen
 from cpuplan.fleet import cluster_facts
 from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.plan import ConfiguredPlan
@@ -39,7 +39,7 @@ def on(stated: str | None, **fields: Any) -> ConfiguredPlan:
 )
 def test_version(version: str, target: dict[str, Any], stated: str | None, is_v1: bool) -> None:
     node = on(stated, version=version, target=target)
-    assert cgroups.is_v1(node) == is_v1
+    assert chosen.has_cgroups_v1(node) == is_v1
     assert planned(node).runtime.layout.version == (1 if is_v1 else 2)
 
 
@@ -50,7 +50,7 @@ def test_one_profile_changes_all_nodes_of_its_cluster(version: str, is_v1: bool)
     elsewhere.node_class.cluster = "site-b"
     nodes = [other, profile, elsewhere]
     cluster_facts.settle([node.node_class for node in nodes])
-    assert list(map(cgroups.is_v1, nodes)) == [is_v1, is_v1, False]
+    assert list(map(chosen.has_cgroups_v1, nodes)) == [is_v1, is_v1, False]
 
 
 @pytest.mark.parametrize(
@@ -85,4 +85,4 @@ def test_a_boot_argument_asks_for_version_1(argument: str, is_v1: bool) -> None:
     node = plan(
         platform="kubernetes", version="1.36", spec={"kernel": {"extraArguments": [argument]}}
     )
-    assert cgroups.is_v1(node) is is_v1
+    assert chosen.has_cgroups_v1(node) is is_v1

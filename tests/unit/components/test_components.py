@@ -4,7 +4,7 @@ import pytest
 
 from cpuplan import backends
 from cpuplan.backends import configure
-from cpuplan.components import checks, kubelet, reasons
+from cpuplan.components import checks, chosen, kubelet
 from cpuplan.components.base import Component
 from cpuplan.facts.settings import host, tuned
 from cpuplan.facts.settings.costs import Cost
@@ -281,7 +281,7 @@ def test_a_default_that_the_intent_enables_points_there() -> None:
     """Only the default of that name: others keep theirs."""
     enabled = {"enable": "tcp-fastopen", "because": "we want it"}
     node = plan(spec={"defaults": [enabled]})
-    own = reasons.unasked(node, host.TCP_FASTOPEN.default)
-    other = reasons.unasked(node, tuned.GOVERNOR.default)
+    own = chosen.unasked(node, host.TCP_FASTOPEN.default)
+    other = chosen.unasked(node, tuned.GOVERNOR.default)
     assert own.origin == "Intent/ran:spec.defaults.0"
     assert other.origin == "default"

@@ -11,7 +11,7 @@ from cpuplan.change.impact.comparison import (
     exclusive,
     rooms_for_pods,
 )
-from cpuplan.components.nri import types
+from cpuplan.components.nri import balloons
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.state import Expected
 from tests import named_cases
@@ -56,7 +56,7 @@ def test_who_else_gives_out_cpus_is_told() -> None:
 def test_the_balloons_policy_is_asked() -> None:
     """What no partition and no QoS set has is for containers of their own."""
     node = named_cases.compiled("balloons").plan.nodes[0]
-    own = types.unassigned(node)
+    own = balloons.unassigned(node)
     assert capacity(expected(node)).exclusive == exclusive(expected(node)) == len(own) > 0
 
 

@@ -9,7 +9,7 @@ from cpuplan.base.emit import to_yaml
 from cpuplan.check.cluster.koordinator import check
 from cpuplan.check.cluster.objects import Objects, Subject
 from cpuplan.components.koordinator import node
-from cpuplan.components.published.nrt import node_resource_topology
+from cpuplan.components.nrt import node_resource_topology
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected import objects as topologies

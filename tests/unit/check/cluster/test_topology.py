@@ -8,7 +8,7 @@ import pytest
 from cpuplan.base.emit import to_yaml
 from cpuplan.check.cluster.objects import Objects, Subject
 from cpuplan.check.cluster.topology import topology
-from cpuplan.components.published import nrt
+from cpuplan.components import nrt
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected import objects as topologies

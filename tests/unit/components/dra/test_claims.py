@@ -6,7 +6,7 @@ import celpy
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.components.dra import claims, classes, pods, slices
+from cpuplan.components.dra import claims, classes, slices
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import plain
 from tests.machines.plans import regular
@@ -27,7 +27,7 @@ def specs(node: ConfiguredPlan) -> dict[str, Any]:
 
 
 def pod(node: ConfiguredPlan) -> dict[str, Any]:
-    spec: dict[str, Any] = pods.template(node, node.spec.workloads[0])["spec"]
+    spec: dict[str, Any] = claims.pod_template(node, node.spec.workloads[0])["spec"]
     return spec
 
 

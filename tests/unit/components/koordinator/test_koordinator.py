@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from cpuplan.components.checks.koordinator import cluster
-from cpuplan.components.koordinator import chart, colocation, node, scheduler, slo
-from cpuplan.components.published import nrt
+from cpuplan.components import nrt
+from cpuplan.components.checks import koordinator
+from cpuplan.components.koordinator import colocation, node, scheduler, slo
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import plain
 from cpuplan.upstream.koordinator.extension import releases
@@ -188,7 +188,7 @@ def test_suppression_is_enabled_with_its_values() -> None:
 
 @pytest.mark.parametrize("release", releases.RELEASES)
 def test_the_configuration_keeps_what_the_chart_has(release: tuple[int, int]) -> None:
-    made = chart.scheduler_configuration(release, {"defaultCPUBindPolicy": "FullPCPUs"})
+    made = scheduler.scheduler_configuration(release, {"defaultCPUBindPolicy": "FullPCPUs"})
     (profile,) = made["profiles"]
     enabled = {
         one["name"]
@@ -225,7 +225,7 @@ def test_a_node_of_a_cluster_is_read_back() -> None:
 
 
 def found(*plans: ConfiguredPlan) -> list[str]:
-    return [one.message for one in cluster.check(plans, no_position)]
+    return [one.message for one in koordinator.check_cluster(plans, no_position)]
 
 
 def other(release: str = "1.8", **fields: Any) -> ConfiguredPlan:

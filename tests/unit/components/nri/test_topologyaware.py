@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from cpuplan.components import checks
+from cpuplan.components import checks, nrt
 from cpuplan.components.nri import topologyaware
-from cpuplan.components.published import nrt
-from cpuplan.components.published.document import document
+from cpuplan.components.nrt import document_of
 from cpuplan.upstream.kubernetes.bits import to_text
 from cpuplan.upstream.nri.topologyaware.topology_aware_policy import Policy
 from tests.machines.plans import no_position, plan, regular
@@ -87,7 +86,7 @@ def test_its_plugin_publishes_pools_where_the_cluster_says_so() -> None:
     told = configured(facts={"nodeResourceTopology": {"exporter": "nri-policy"}})
     values = {setting.key: setting.value for setting in topologyaware.settings(told)}
     assert values["agent.nodeResourceTopology"] is True
-    made = document(tuple(nrt.settings(told)))
+    made = document_of(tuple(nrt.settings(told)))
     assert made["attributes"] == [{"name": "TopologyPolicy", "value": "topology-aware"}]
     first = made["zones"][0]
     assert (first["name"], first["type"], first["parent"]) == ("socket #0", "socket", "root")

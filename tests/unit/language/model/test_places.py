@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cpuplan
-from cpuplan.components.reasons import is_written
+from cpuplan.components.chosen import is_written
 from cpuplan.language.model.field_paths import is_field, of_field
 from tests.machines.plans import plan
 

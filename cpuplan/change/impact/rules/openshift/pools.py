@@ -19,11 +19,10 @@ from cpuplan.change.impact.rules.openshift import causes
 from cpuplan.change.impact.rules.openshift.causes import Cause
 from cpuplan.change.impact.rules.table import RULES
 from cpuplan.change.impact.snapshot import Snapshot
-from cpuplan.components import runtimeclass
+from cpuplan.components import nrt, runtimeclass
 from cpuplan.components.openshift import performanceprofile, pool, tuned
 from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
-from cpuplan.components.published import nrt
 from cpuplan.facts import versions
 from cpuplan.facts.settings.costs import Impact, Step, worst
 from cpuplan.facts.settings.openshift import POOL_SELECTOR

@@ -9,7 +9,7 @@ from typing import Any
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Topology
 from cpuplan.components import chosen, kubelet, memory
-from cpuplan.components.koordinator import names, node
+from cpuplan.components.koordinator import node, release_names
 from cpuplan.facts.settings.kubelet import KUBE_RESERVED, SYSTEM_RESERVED
 from cpuplan.plan import NodePlan
 from cpuplan.plan.expected.state import Expected
@@ -51,7 +51,7 @@ def annotations(plan: NodePlan) -> dict[str, str]:
     return {
         key: dump(value)
         for key, value in sorted(values.items())
-        if not target.has_koordinator or names.knows(target, key)
+        if not target.has_koordinator or release_names.knows(target, key)
     }
 
 

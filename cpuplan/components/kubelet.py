@@ -1,31 +1,29 @@
-"""What the kubelet is told: the settings of a plan, and the CPUs that no container gets."""
+"""The kubelet: KubeletConfiguration, as the node tuning operator's controller renders it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from cpuplan.base.cpuset import CpuSet, union
+import yaml
+
+from cpuplan.base import yaml_values
+from cpuplan.base.cpuset import CpuSet, CpuSetError, union
+from cpuplan.base.emit import to_yaml
 from cpuplan.base.text import quantity_text
 from cpuplan.components import chosen, memory, mixedcpus
+from cpuplan.components.chosen import asked_or, is_written, of_mechanism, stated, stated_or, unasked
 from cpuplan.components.dra import driver
 from cpuplan.components.emission import emit, given_or
-from cpuplan.components.reasons import (
-    asked_or,
-    is_written,
-    of_mechanism,
-    stated,
-    stated_or,
-    unasked,
-)
 from cpuplan.diagnostics import Reason
 from cpuplan.facts import platforms
 from cpuplan.facts.settings import kubelet as rows
 from cpuplan.facts.settings.crio import MIXED_CPUS
+from cpuplan.facts.settings.kubelet import RESERVED_CPUS
 from cpuplan.facts.settings.row import Row
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Setting, Value, from_plain
-from cpuplan.upstream.kubelet.config.types import fits, is_fraction
+from cpuplan.plan.setting import Setting, Value, from_plain, plain
+from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND, fits, is_fraction
 from cpuplan.upstream.kubelet.policy_options import (
     DISTRIBUTE_ACROSS_CORES,
     FULL_PCPUS_ONLY,
@@ -35,6 +33,7 @@ from cpuplan.upstream.kubelet.policy_options import (
 
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target
+
 
 NAME = rows.NAME
 #: A file of the folder; the kubelet reads `*.conf` in the order of their names (KEP-3983).
@@ -275,3 +274,79 @@ def _given_reservation(plan: NodePlan) -> Iterator[Setting]:
 def _reserved_entry(item: tuple[int, int]) -> Value:
     node, size = item
     return {"numaNode": node, "limits": {"memory": quantity_text(size)}}
+
+
+HEAD = {"apiVersion": API_VERSION, "kind": KIND}
+
+
+def configuration(settings: Sequence[Setting]) -> dict[str, Any]:
+    """The settings as a KubeletConfiguration, fields in the order of their names."""
+    fields: dict[str, Any] = {}
+    for setting in settings:
+        field, _, key = setting.key.partition(".")
+        if key:
+            fields.setdefault(field, {})[key] = plain(setting.value)
+        else:
+            fields[field] = plain(setting.value)
+    return HEAD | dict(sorted(fields.items()))
+
+
+def render(settings: Sequence[Setting]) -> str:
+    """The configuration's YAML."""
+    return to_yaml(configuration(settings))
+
+
+def parse(text: str) -> dict[str, Value]:
+    """The fields of a KubeletConfiguration (YAML or JSON), also one that says more than cpuplan's.
+
+    ValueError for text that is neither.
+    """
+    try:
+        documents = list(yaml_values.load_yaml11(text))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        raise ValueError(f"{error.problem or error.context}{place}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise ValueError(" ".join(str(error).split())) from error
+    if len(documents) > 1:
+        raise ValueError("it holds more than one document")
+    data = documents[0] if documents else None
+    values: dict[str, Value] = {}
+    for field, value in (data if isinstance(data, dict) else {}).items():
+        if field in HEAD or value is None:
+            continue
+        if isinstance(value, dict):
+            values |= {
+                f"{field}.{key}": from_plain(item)
+                for key, item in value.items()
+                if item is not None
+            }
+        else:
+            values[field] = _cpus(value) if field == RESERVED_CPUS.key else from_plain(value)
+    return values
+
+
+def _cpus(value: Any) -> Value:
+    try:
+        return CpuSet.parse(value) if isinstance(value, str) else from_plain(value)
+    except CpuSetError:
+        return str(value)
+
+
+__all__ = [
+    "DROP_IN",
+    "HEAD",
+    "NAME",
+    "configuration",
+    "cpu_options",
+    "default_cpus",
+    "drop_in",
+    "hidden_cpus",
+    "is_static",
+    "parse",
+    "render",
+    "reserved_cpus",
+    "settings",
+    "true_cpu_options",
+]

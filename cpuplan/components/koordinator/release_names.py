@@ -1,4 +1,4 @@
-"""The names that the asked release reads; the proposal of 2022 called one of them otherwise."""
+"""Labels and annotations that a release of Koordinator reads, and what its proposal called them."""
 
 from __future__ import annotations
 

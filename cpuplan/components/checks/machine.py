@@ -1,23 +1,49 @@
-"""What the operating system of a node would not do, or undo."""
+"""What the operating system of a node would not do or undo, and whole caches of unlike sizes."""
 
 from collections.abc import Iterator
 
-from cpuplan.components import cgroups, chosen, crio
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.text import counted
+from cpuplan.components import chosen, crio
 from cpuplan.components.host import irqbalance
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts import versions
 from cpuplan.facts.settings.openshift import IRQBALANCE_UNIT
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.solve.layout import set_specs
 
 
-def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+def check_caches(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP313: a set of whole caches has one with fewer online CPUs than others of the machine."""
+    caches = plan.topology.uncore_caches
+    largest = max(map(len, caches.values()), default=0)
+    for name, spec in set_specs(plan.node_class).items():
+        if spec.pool.whole_caches is None:
+            continue
+        held = plan.pool(name).cpus
+        smaller = CpuSet(
+            cache for cache, cpus in caches.items() if cpus & held and len(cpus) < largest
+        )
+        field = f"{spec.field}.wholeCaches"
+        if smaller:
+            yield diagnose(
+                "CP313",
+                locate(plan.node_class.place(field)),
+                pool=name,
+                caches=str(smaller),
+                cpus=counted(min(len(caches[cache]) for cache in smaller), "online CPU"),
+                largest=largest,
+            )
+
+
+def check_system(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP574 to CP576."""
     node_class = plan.node_class
     if node_class.platform.has_operator_defaults:
         yield from _check_mask(plan, locate)
         return
-    if plan.spec.isolation.system_services == "slices" and cgroups.is_v1(plan):
+    if plan.spec.isolation.system_services == "slices" and chosen.has_cgroups_v1(plan):
         position = locate(node_class.place("isolation.systemServices"))
         yield diagnose("CP574", position, cluster=node_class.cluster)
     unknown = node_class.target.os_family is None

@@ -7,8 +7,8 @@ import yaml
 
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.topology import Cpu, NumaNodeFacts, Topology
-from cpuplan.components.published import nrt
-from cpuplan.components.published.exporters import EXPORTERS, is_served
+from cpuplan.components import nrt
+from cpuplan.components.nrt import EXPORTERS, is_served
 from cpuplan.importers import objects
 from cpuplan.language.model.cluster import NodeResourceTopology
 from cpuplan.plan import ConfiguredPlan

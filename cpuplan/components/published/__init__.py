@@ -1,1 +1,0 @@
-"""What programs of a cluster publish of its nodes. Expected state: cpuplan never applies it."""
