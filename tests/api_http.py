@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import yaml
 
-from cpuplan.check.cluster.objects import KINDS
+from cpuplan.check.cluster.live_objects import KINDS
 
 TOKEN = "open-sesame"  # noqa: S105 - of a server that lives for one test
 

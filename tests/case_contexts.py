@@ -124,7 +124,7 @@ def killed_workers(_project: Path) -> Iterator[None]:
     with (
         patch("cpuplan.workers.divide._MANY", 0),
         patch("cpuplan.workers.executors._context", lambda *_: copy),
-        patch("cpuplan.pipeline.perclass.batch.make", end),
+        patch("cpuplan.pipeline.batch.make", end),
     ):
         yield
 

@@ -9,14 +9,14 @@ from cpuplan import backends
 from cpuplan.backends import parts, state
 from cpuplan.backends.openshift import merged
 from cpuplan.base.emit import to_json, to_yaml
-from cpuplan.check.cluster.objects import Objects
+from cpuplan.check.cluster.live_objects import Objects
 from cpuplan.components import kubelet, nrt
 from cpuplan.components.derived import ALLOCATABLE, AMOUNTS, CAPACITY, KEPT, RENDERED
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected import objects as files
-from cpuplan.plan.expected import objects as topologies
-from cpuplan.plan.expected.objects import Compiled
+from cpuplan.plan.expected import folder as files
+from cpuplan.plan.expected import folder as topologies
+from cpuplan.plan.expected.folder import Compiled
 from cpuplan.plan.expected.state import Expected, read
 from cpuplan.simulate.files.objects import objects as read_objects
 from cpuplan.upstream.kubernetes.quantity import parse
@@ -42,7 +42,7 @@ class Cluster:
         made = [parts.of_class(plan, backend.manifests(plan)) for plan, backend in named]
         listed = parts.files("lab", made, (), plans)
         self.compiled: tuple[Compiled, ...] = tuple(
-            files.read(data.decode()) for data in listed.values()
+            files.read_compiled(data.decode()) for data in listed.values()
         )
 
     def objects(self) -> list[dict[str, Any]]:

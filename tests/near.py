@@ -62,10 +62,6 @@ ELSEWHERE: dict[str, Row] = {
         "a runtime is judged on a whole node",
         ("tests/unit/check/test_host.py",),
     ),
-    "cpuplan/cli/commands/git/provenance.py": Row(
-        "half of a command",
-        ("tests/unit/cli/commands/git/test_verify_output.py",),
-    ),
     "cpuplan/change/impact/rules/": Row(
         "a rule is judged by changes of compiled files",
         (
@@ -117,10 +113,6 @@ ELSEWHERE: dict[str, Row] = {
     "cpuplan/render/simulation/": Row(
         "how a command prints",
         ("tests/unit/cli/commands/test_simulate.py",),
-    ),
-    "cpuplan/change/restore/": Row(
-        "a node that is given back round by round",
-        ("tests/unit/change/restore/test_rounds.py",),
     ),
 }
 

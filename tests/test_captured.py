@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from cpuplan.check.roots.sources import root_of
+from cpuplan.check.roots.openings import root_of
 from cpuplan.plan.expected.evidence import Answer, Verdict
 from cpuplan.render.answers.prometheus import counted
 from cpuplan.render.answers.summary import by_verdict, counts

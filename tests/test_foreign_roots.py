@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.check.host import check
-from cpuplan.check.roots.sources import roots_at
+from cpuplan.check.roots.openings import roots_at
 from cpuplan.check.subject import name as fact_of
 from cpuplan.check.subject import nowhere
 from cpuplan.diagnostics import CpuplanError

@@ -15,7 +15,7 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_yaml
 from cpuplan.fleet import lock
 from cpuplan.fleet.previous import owned
-from cpuplan.plan.expected import objects
+from cpuplan.plan.expected import folder as objects
 from tests.git_projects import add_class, commit, cpuplan, edit, fresh_check, git, merge, repository
 from tests.projects import run_in
 from tests.test_gate import tree

@@ -14,6 +14,7 @@ from cpuplan.backends import Output
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.fleet import lock
 from cpuplan.fleet.previous import is_manifest
+from cpuplan.pipeline import lock_diff
 from cpuplan.write import record
 from tests.git_projects import OPENSHIFT, add_class, edit
 from tests.projects import make_project, run_in
@@ -385,9 +386,9 @@ def test_nodes_that_follow_another_layout_are_told(fleet: Path, capsys: Capture)
 def test_another_solver_is_told_from_the_one_before(
     fleet: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    version = pipeline.solver_version()
+    version = lock_diff.solver_version()
     assert (fleet / LOCK).read_text().count(f'solver: "{version}"') == 4
-    monkeypatch.setattr(pipeline, "solver_version", lambda: "99.1")
+    monkeypatch.setattr(lock_diff, "solver_version", lambda: "99.1")
     assert run_in(fleet, ["compile", "--check"], capsys)[0] == 0
     edit(fleet, "intents/core.yaml", "reserved: {cores: 2}", "reserved: {cores: 3}")
     code, _, said = run_in(fleet, ["compile"], capsys)

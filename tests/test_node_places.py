@@ -5,8 +5,8 @@ import re
 import pytest
 
 from cpuplan.check.host import check
+from cpuplan.check.roots.openings import root_of
 from cpuplan.check.roots.root import Root
-from cpuplan.check.roots.sources import root_of
 from cpuplan.check.subject import nowhere
 from tests import captured
 from tests import node_places as places

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import cpuplan
 from cpuplan.diagnostics import CpuplanError
-from cpuplan.git.door import opened
-from cpuplan.git.program import LONG, Done, ask
+from cpuplan.git.program import LONG, Done, ask, opened
 from cpuplan.git.repository import Repository
 from cpuplan.git.trees import commit_of
 

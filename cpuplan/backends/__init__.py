@@ -195,21 +195,23 @@ def _cluster(
         *koordinator.cluster_manifests(with_files),
         *verify.policies(with_files),
     ]
-    of_cluster = parts.files(cluster, (each.compiled for each in of_classes), shared, with_files)
+    of_cluster = parts.files(
+        cluster, (made_parts.compiled for made_parts in of_classes), shared, with_files
+    )
     shared += verify.cluster_manifests(with_files, of_cluster)
     made = [
-        *chain.from_iterable(each.objects for each in of_classes),
+        *chain.from_iterable(made_parts.objects for made_parts in of_classes),
         *map(object_of, shared),
-        *chain.from_iterable(each.verifying for each in of_classes),
+        *chain.from_iterable(made_parts.verifying for made_parts in of_classes),
     ]
-    by_name = {each.file: each for each in made}
+    by_name = {manifest.file: manifest for manifest in made}
     objects = of_objects(cluster, by_git.host_of(plans), by_name.values(), stays)
     further = [*_expected_of_cluster(cluster, plans), *_of_dra(cluster, going, plans)]
     files = {
         **stays,
         **{state.plan_path(node): state.render_plan(node) for node in plans if node.spec.paused},
         **by_git.cluster_files(cluster, plans, by_name.values(), stays),
-        **dict(chain.from_iterable(each.files.items() for each in of_classes)),
+        **dict(chain.from_iterable(made_parts.files.items() for made_parts in of_classes)),
         **of_cluster,
         **dict(chain.from_iterable(of_class.items() for _, of_class in further)),
         **_of_koordinator(cluster, with_files),

@@ -32,7 +32,7 @@ class Inputs(NamedTuple):
     @property
     def kinds(self) -> frozenset[tuple[str, str]]:
         """API group and kind of each compiled object."""
-        return frozenset(each.group_kind for each in self.objects)
+        return frozenset(managed.group_kind for managed in self.objects)
 
 
 def plugin_files() -> Files:
@@ -158,8 +158,10 @@ def _entries(kinds: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 def _kinds(given: Inputs) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Kinds of the cluster and of namespaces: those that are compiled, or all that may be."""
     if given.delivery.restricted:
-        of_cluster = {each.group_kind for each in given.objects if not each.namespace}
-        return list(of_cluster), list({each.group_kind for each in given.objects} - of_cluster)
+        of_cluster = {managed.group_kind for managed in given.objects if not managed.namespace}
+        return list(of_cluster), list(
+            {managed.group_kind for managed in given.objects} - of_cluster
+        )
     cluster_kinds, namespaced = list(known.CLUSTER_KINDS), list(known.NAMESPACED_KINDS)
     if given.of_koordinator:
         cluster_kinds += known.KOORDINATOR_KINDS
@@ -178,7 +180,7 @@ def _destinations(given: Inputs) -> list[dict[str, str]]:
     if not given.delivery.restricted:
         return [{"name": "*", "namespace": "*"}]
     made = []
-    for destination in sorted({each.destination for each in given.objects}):
+    for destination in sorted({managed.destination for managed in given.objects}):
         made.append({"name": destination})
         namespaces = _namespaces(given.objects, destination)
         made += [{"name": destination, "namespace": namespace} for namespace in namespaces]
@@ -186,8 +188,8 @@ def _destinations(given: Inputs) -> list[dict[str, str]]:
 
 
 def _namespaces(objects: Sequence[Managed], destination: str) -> list[str]:
-    found = {each.namespace for each in objects if each.destination == destination}
-    return sorted(found - {""})
+    namespaces = {managed.namespace for managed in objects if managed.destination == destination}
+    return sorted(namespaces - {""})
 
 
 #: On the set: its Applications stay when it is deleted. They have none themselves, so that neither

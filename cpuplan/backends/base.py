@@ -270,9 +270,11 @@ def of_objects(
     cluster: str, host: str, objects: Iterable[Object], kept: Mapping[str, bytes]
 ) -> Iterator[Managed]:
     """The objects of a cluster; `kept` are the files of paused classes, by path."""
-    for each in objects:
-        destination = host if each.is_for_host else cluster
-        yield Managed(cluster, destination, each.api, each.kind, each.name, each.namespace)
+    for manifest in objects:
+        destination = host if manifest.is_for_host else cluster
+        yield Managed(
+            cluster, destination, manifest.api, manifest.kind, manifest.name, manifest.namespace
+        )
     for path, data in kept.items():
         if "/manifests/" in path:
             destination = host if f"/{HOST}/" in path else cluster

@@ -28,8 +28,8 @@ def cluster_files(
     `kept` are the paths of files that stay there.
     """
     written, stays = list(objects), list(kept)
-    own = [each for each in written if not each.is_for_host]
-    hosting = [each for each in written if each.is_for_host]
+    own = [manifest for manifest in written if not manifest.is_for_host]
+    hosting = [manifest for manifest in written if manifest.is_for_host]
     folder = f"clusters/{cluster}"
     return {
         **_folder(folder, own, stays, git_facts(cluster, plans)),
@@ -61,7 +61,7 @@ def _folder(
 
     Nothing without objects: Kustomize refuses an empty list, and there is nothing to sync.
     """
-    made = {f"{folder}/manifests/{each.file}": each.text for each in objects}
+    made = {f"{folder}/manifests/{manifest.file}": manifest.text for manifest in objects}
     names = sorted(
         path.rpartition("/")[2]
         for path in {*made, *kept}
@@ -137,7 +137,7 @@ def _windows(
 ) -> Iterable[Mapping[str, Any]]:
     """The windows of each cluster; those of several that have the same ones once."""
     applications: dict[Any, list[str]] = {}
-    hosted = {each.cluster for each in objects if each.is_for_host}
+    hosted = {managed.cluster for managed in objects if managed.is_for_host}
     for cluster, members in _of_cluster(plans):
         # All intents of a cluster say the same (CP676).
         for window in members[0].spec.rollout.windows:
@@ -158,10 +158,10 @@ def _clusters(
 ) -> Iterable[Mapping[str, Any]]:
     """What the folders of clusters say in cluster.json, with the cluster that is compiled."""
     for cluster, members in _of_cluster(plans):
-        own = [each for each in objects if each.cluster == cluster]
+        own = [managed for managed in objects if managed.cluster == cluster]
         facts = git_facts(cluster, members)
-        if any(not each.is_for_host for each in own):
+        if any(not managed.is_for_host for managed in own):
             yield {**facts, "cluster": cluster, "hosting": "false"}
-        if any(each.is_for_host for each in own):
+        if any(managed.is_for_host for managed in own):
             of_host = facts_of_host(cluster, members)
             yield {**of_host, "cluster": cluster, "hosting": "true"}

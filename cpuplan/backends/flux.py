@@ -24,8 +24,8 @@ def _all(*parts: str) -> str:
 def _true(*names: str) -> str:
     """Whether one of these conditions is true."""
     listed = ", ".join(f"'{name}'" for name in names)
-    found = f"status.conditions.exists(c, c.type in [{listed}] && c.status == 'True')"
-    return f"(has(status.conditions) && {found})"
+    is_true = f"status.conditions.exists(c, c.type in [{listed}] && c.status == 'True')"
+    return f"(has(status.conditions) && {is_true})"
 
 
 def _last(name: str) -> str:
@@ -106,9 +106,13 @@ def files(delivery: DeliverySpec, objects: Sequence[Managed]) -> Files:
     """A file for each folder with objects, below `flux/`, to apply in the cluster of its name."""
     made: Files = {}
     source = to_file(_repository(delivery))
-    for cluster, is_for_host in sorted({(each.cluster, each.is_for_host) for each in objects}):
+    for cluster, is_for_host in sorted(
+        {(managed.cluster, managed.is_for_host) for managed in objects}
+    ):
         own = [
-            each for each in objects if (each.cluster, each.is_for_host) == (cluster, is_for_host)
+            managed
+            for managed in objects
+            if (managed.cluster, managed.is_for_host) == (cluster, is_for_host)
         ]
         name = application(cluster) if is_for_host else cluster
         kustomization = to_file(_kustomization(delivery, cluster, own))
@@ -148,7 +152,7 @@ def _kustomization(
     folder = f"out/clusters/{cluster}/{HOST}" if of_host else f"out/clusters/{cluster}"
     path = f"{delivery.path}/{folder}" if delivery.path else folder
     depends = [{"name": name} for name in delivery.flux.depends_on]
-    checks = health_expressions({(each.api, each.kind) for each in objects})
+    checks = health_expressions({(managed.api, managed.kind) for managed in objects})
     return {
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
         "kind": "Kustomization",
@@ -173,6 +177,6 @@ def _kustomization(
 def _patches(objects: Sequence[Managed]) -> Iterator[dict[str, Any]]:
     """A patch for each kind whose objects stay when Git has them no more."""
     go = {*VERIFY_KINDS, *VERIFY_CLUSTER_KINDS}
-    for group, kind in sorted({each.group_kind for each in objects} - go):
+    for group, kind in sorted({managed.group_kind for managed in objects} - go):
         target = {"group": group, "kind": kind} if group else {"kind": kind}
         yield {"target": target, "patch": to_yaml(_STAYS)}

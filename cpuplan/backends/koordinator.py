@@ -51,8 +51,8 @@ def _slo(by_intent: dict[str, dict[str, dict[str, object]]]) -> dict[str, str]:
         selector = {"matchLabels": {node.INTENT_LABEL: intent}}
         for key, strategy in strategies.items():
             value = data.setdefault(key, {"enable": False})
-            one = {"name": intent, "nodeSelector": selector, **strategy}
-            value.setdefault(_LISTS[key], []).append(one)
+            of_intent = {"name": intent, "nodeSelector": selector, **strategy}
+            value.setdefault(_LISTS[key], []).append(of_intent)
     return {key: to_json(value, sort_keys=False) for key, value in data.items()}
 
 
@@ -181,4 +181,6 @@ def files(plans: Sequence[ConfiguredPlan]) -> Files:
     members = are_in(plans)
     if not members:
         return {}
-    return ownership_files([one.data["metadata"]["name"] for one in config_map_manifests(members)])
+    return ownership_files(
+        [manifest.data["metadata"]["name"] for manifest in config_map_manifests(members)]
+    )

@@ -137,9 +137,7 @@ def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
 
 
 def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
-    """Objects of deliveries, a RuntimeClass for CRI-O's handler, and what gives CPUs to pods
-    reads.
-    """
+    """Objects of deliveries, CRI-O's RuntimeClass, and those of what gives CPUs to pods."""
     yield from deliveries.manifests(plan, stamped(plan))
     if settings := plan.settings.of(runtimeclass.NAME):
         intent = plan.node_class.intent

@@ -21,8 +21,8 @@ from cpuplan.fleet import class_names
 from cpuplan.fleet.previous import CLASSES
 from cpuplan.language.model import vocabulary
 from cpuplan.plan import ConfiguredPlan, NodeClass
-from cpuplan.plan.expected import objects as topologies
-from cpuplan.plan.expected.objects import FOLDER, Compiled, file_of, render
+from cpuplan.plan.expected import folder as topologies
+from cpuplan.plan.expected.folder import OBJECTS_FOLDER, Compiled, object_file, render_compiled
 
 #: The kinds that are compared, and the components whose settings say why there is an object.
 _COMPONENTS: dict[str, tuple[str, ...]] = {
@@ -76,7 +76,7 @@ def files(
     shared ones are for.
     """
     made: dict[str, bytes] = {}
-    for name, data in chain.from_iterable(each.items() for each in of_classes):
+    for name, data in chain.from_iterable(compiled.items() for compiled in of_classes):
         made.setdefault(name, data)
     made |= {manifest.file: _rendered(manifest, members) for manifest in shared}
     return {expected_path(cluster, name): data for name, data in made.items() if data}
@@ -84,7 +84,7 @@ def files(
 
 def expected_path(cluster: str, name: str) -> str:
     """The path below `out/` of the object whose manifest has this name."""
-    return f"clusters/{cluster}/{FOLDER}/{file_of(name)}"
+    return f"clusters/{cluster}/{OBJECTS_FOLDER}/{object_file(name)}"
 
 
 def _predicted(plan: ConfiguredPlan) -> Iterator[Manifest]:
@@ -99,7 +99,7 @@ def _rendered(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> bytes:
     if manifest.data["kind"] not in COMPARED:
         return b""
     because = _because(manifest, plans)
-    return render(Compiled(manifest.data, because, manifest.is_for_host)).encode()
+    return render_compiled(Compiled(manifest.data, because, manifest.is_for_host)).encode()
 
 
 def _because(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> tuple[Reason, ...]:
@@ -112,7 +112,7 @@ def _because(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> tuple[Reaso
     for plan in plans:
         if kind in _OF_SHARED_CPUS and not is_of_claims and mixedcpus.are_used(plan):
             return (asked_or(plan, MIXED_CPUS),)
-        settings = [setting for each in components for setting in plan.settings.of(each)]
+        settings = [setting for component in components for setting in plan.settings.of(component)]
         named = [setting for setting in settings if setting.key == name]
         for setting in named or settings:
             return setting.reasons
@@ -133,7 +133,7 @@ class Parts(NamedTuple):
     def paths(self, cluster: str) -> Iterator[str]:
         """The paths of all files that are made of the parts, but for the class's own record."""
         yield from (path for path in self.files if not path.startswith(f"{CLASSES}/"))
-        yield from (path_of(cluster, each) for each in (*self.objects, *self.verifying))
+        yield from (path_of(cluster, manifest) for manifest in (*self.objects, *self.verifying))
         yield from (expected_path(cluster, name) for name, data in self.compiled.items() if data)
 
 

@@ -45,10 +45,10 @@ def wave_of_cluster(node_class: NodeClass) -> Wave | None:
 def waves_of_clusters(plans: Iterable[NodePlan]) -> list[str]:
     """The names of all waves that take clusters, in their order, of all intents."""
     by_intent = {plan.node_class.intent: plan for plan in plans}
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for plan in by_intent.values():
-        found |= dict.fromkeys(_names(plan))
-    return list(found)
+        names |= dict.fromkeys(_names(plan))
+    return list(names)
 
 
 def _names(plan: NodePlan) -> list[str]:
@@ -207,7 +207,7 @@ def _differences(plans: Sequence[NodePlan], locate: Locate) -> Iterator[Diagnost
     for plan in others:
         if plan.spec.rollout.windows != first.spec.rollout.windows:
             yield _different(plan, first, "windows", locate)
-        waves = [wave_of_cluster(each.node_class) for each in (plan, first)]
+        waves = [wave_of_cluster(compared.node_class) for compared in (plan, first)]
         if waves[0] != waves[1] and len({wave and wave.name for wave in waves}) > 1:
             yield _different(plan, first, "waves", locate)
 

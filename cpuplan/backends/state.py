@@ -96,7 +96,7 @@ def of(plan: ConfiguredPlan, on_node: OnNode) -> Expected:
         nodes=node_class.nodes,
         release=_release(plan),
         topology=plan.topology,
-        devices=tuple(Device(each.address, each.numa_node) for each in node_class.devices),
+        devices=tuple(Device(device.address, device.numa_node) for device in node_class.devices),
         pools={pool.name: pool for pool in (*plan.pools, *plan.sets)},
         settings=plan.settings,
         files={path: _file(file) for path, file in files.items()},

@@ -1,5 +1,4 @@
-"""Whether a value is valid by a JSON Schema, for the keywords that the schemas of outputs use, and
-what others may have written.
+"""Whether a value is valid by a JSON Schema, for the keywords that the schemas of outputs use.
 
 A schema becomes a function, each part of it when a value first has that part. The library
 `jsonschema` takes 40 ms to import and far longer for each file; it explains what is not valid here,

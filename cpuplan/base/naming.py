@@ -206,8 +206,8 @@ def is_label(key: str, value: str) -> bool:
 def name_from(text: str, default: str, longest: int = LONGEST_NAME, *, dots: bool = True) -> str:
     """A name that is as much as possible like `text`; `default` where there is nothing like it."""
     labels = re.split(r"\.+" if dots else r"\.", text.lower())
-    found = [re.sub("[^-a-z0-9]+", "-", label).strip("-") for label in labels]
-    name = ("." if dots else "-").join(filter(None, found))[:longest].strip("-.")
+    cleaned = [re.sub("[^-a-z0-9]+", "-", label).strip("-") for label in labels]
+    name = ("." if dots else "-").join(filter(None, cleaned))[:longest].strip("-.")
     return (
         f"{default}-{name}"[:longest].strip("-.")
         if _NAMED_AS_DEVICE.match(name)

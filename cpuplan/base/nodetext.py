@@ -33,7 +33,7 @@ def seconds(text: str) -> float | None:
 
 def lines(text: str) -> list[str]:
     """The lines of a text, without their ends."""
-    found = text.replace("\r\n", "\n").split("\n")
-    if not found[-1]:
-        found.pop()
-    return found
+    split = text.replace("\r\n", "\n").split("\n")
+    if not split[-1]:
+        split.pop()
+    return split

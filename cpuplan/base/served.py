@@ -67,13 +67,13 @@ def connect(
     """A connection to the first address of a host that takes it, as `socket.create_connection`."""
     problem: OSError = OSError(f"{address[0]} has no address")
     with within(CONNECT):
-        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
-        for at, (family, kind, protocol, _, place) in enumerate(found):
+        addresses = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+        for at, (family, kind, protocol, _, place) in enumerate(addresses):
             made = socket.socket(family, kind, protocol)
             try:
                 for option in options:
                     made.setsockopt(*option)
-                made.settimeout(left() / (len(found) - at))
+                made.settimeout(left() / (len(addresses) - at))
                 made.connect(place)
                 made.settimeout(left())  # for what TLS says first
                 return made

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 from cpuplan.check import irqbalance, prerequisites, unverified
 from cpuplan.check.interrupts import affinity
-from cpuplan.check.kernel import arguments, conflicts, effects, hugepages, tunables
+from cpuplan.check.kernel import arguments, effects, hugepages, tunables
 from cpuplan.check.kernel.kernel_log import CMDLINE
-from cpuplan.check.kubelet import steps as kubelet
+from cpuplan.check.kubelet import unit
 from cpuplan.check.machine import identity, presence
 from cpuplan.check.pods import crio, exclusive, slices
 from cpuplan.check.roots.root import Root
-from cpuplan.check.runtimes import steps as runtimes
-from cpuplan.check.services import affinities, files, tuned, units
+from cpuplan.check.runtimes import process
+from cpuplan.check.services import affinities, compiled_files, tuned, units
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads import kernel, programs
 from cpuplan.diagnostics import diagnose
@@ -31,16 +31,16 @@ def stamped(subject: Subject) -> Iterator[Answer]:
         reason = "files of older releases have no stamp, so only the files themselves are compared"
         yield subject.unverifiable(DELIVERED, path, reason)
         return
-    found, wanted = folder.parse_stamp(text), folder.stamp_of(subject.expected)
-    if found == wanted:
+    stamp, wanted = folder.parse_stamp(text), folder.stamp_of(subject.expected)
+    if stamp == wanted:
         yield subject.held(DELIVERED, path)
         return
-    observed = _words(found) if found else "no stamp that can be read"
+    observed = _words(stamp) if stamp else "no stamp that can be read"
     yield subject.differs(DELIVERED, "CP800", path, observed=observed, expected=_words(wanted))
 
 
-def _words(found: folder.Stamp) -> str:
-    return f"class {found.name} of cluster {found.cluster}, plan {found.digest[:12]}"
+def _words(stamp: folder.Stamp) -> str:
+    return f"class {stamp.name} of cluster {stamp.cluster}, plan {stamp.digest[:12]}"
 
 
 Step = Callable[[Subject], Iterator[Answer]]
@@ -54,18 +54,18 @@ STEPS: tuple[Step, ...] = (
     presence.memory,
     presence.devices,
     arguments.arguments,
-    conflicts.conflicting,
+    arguments.conflicting,
     arguments.next_boot,
-    conflicts.kernel_type,
+    arguments.kernel_type,
     effects.effects,
     hugepages.pages,
     tunables.sysctls,
     tunables.workqueue_masks,
     affinity.steering,
     tunables.shown_by_files,
-    *kubelet.STEPS,
-    *runtimes.STEPS,
-    files.compiled,
+    *unit.STEPS,
+    *process.STEPS,
+    compiled_files.compiled,
     units.in_force,
     units.overridden,
     units.results,

@@ -87,14 +87,14 @@ def _of_process(subject: Subject, wish: _Wish, path: str) -> Answer:
 def _of_files(subject: Subject, wish: _Wish, path: str) -> Answer:
     """What its files say is no proof of what it was started with, unless that is wrong too."""
     unit = execution(unit_files(subject).lines(UNIT), subject.root.read)
-    found = [each for each in _FILES if subject.root.is_file(each)][:1]
+    existing = [file for file in _FILES if subject.root.is_file(file)][:1]
     variables = dict(unit.environment) if unit else {}
-    for each in () if unit else found:
-        variables = execution_variables(subject.root.read(each) or "")
+    for path_of_file in () if unit else existing:
+        variables = execution_variables(subject.root.read(path_of_file) or "")
     given = {key for key in (MASK, LIST) if variables.get(key)}
     if not given or wish.is_met_by(variables):
         return subject.unread(wish.about, path, "its environment cannot be read")
-    return _judged(subject, wish, unit.line.path if unit else found[0], variables)
+    return _judged(subject, wish, unit.line.path if unit else existing[0], variables)
 
 
 def _judged(subject: Subject, wish: _Wish, path: str, variables: dict[str, str]) -> Answer:

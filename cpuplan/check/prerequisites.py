@@ -5,7 +5,7 @@ from typing import Any
 
 from cpuplan.check.kernel import arguments, effects
 from cpuplan.check.kernel.kernel_log import CMDLINE, log_of_boot
-from cpuplan.check.pods.view import view
+from cpuplan.check.pods.container_cpus import view
 from cpuplan.check.subject import Subject
 from cpuplan.components import kernel
 from cpuplan.components.derived import CGROUPS, HUGE_PAGES
@@ -28,9 +28,9 @@ def control_groups(subject: Subject) -> Iterator[Answer]:
         if wanted:
             yield subject.unverifiable(GROUPS, tree.folder(""), tree.problem)
         return
-    found = "v1" if tree.is_v1 else "v2"
-    if wanted and found != wanted:
-        yield _differs(subject, GROUPS, "CP8220", tree.folder(""), found, wanted)
+    version = "v1" if tree.is_v1 else "v2"
+    if wanted and version != wanted:
+        yield _differs(subject, GROUPS, "CP8220", tree.folder(""), version, wanted)
         return
     needed = [*_NEEDED, *(["hugetlb"] if subject.expected.facts.get(HUGE_PAGES) else [])]
     listed = (subject.root.read(_CONTROLLERS) or "").split()
@@ -52,23 +52,25 @@ def control_groups(subject: Subject) -> Iterator[Answer]:
 def complaints(subject: Subject) -> Iterator[Answer]:
     """The kernel took no offence at a list of CPUs; what it dropped may show nowhere else."""
     settings = subject.expected.settings.of(kernel.NAME)
-    lists = [one for one in settings if one.key in ("isolcpus", NOHZ_FULL.key, RCU_NOCBS.key)]
+    lists = [
+        setting for setting in settings if setting.key in ("isolcpus", NOHZ_FULL.key, RCU_NOCBS.key)
+    ]
     if not lists:
         return
-    found = log_of_boot(subject)
-    if found.log is None:
-        yield subject.unverifiable(COMPLAINTS, found.path, found.problem)
-    elif not found.log.dropped:
-        yield subject.held(COMPLAINTS, found.path)
-    elif not all(arguments.as_planned(subject, one) for one in lists):
+    kernel_log = log_of_boot(subject)
+    if kernel_log.log is None:
+        yield subject.unverifiable(COMPLAINTS, kernel_log.path, kernel_log.problem)
+    elif not kernel_log.log.dropped:
+        yield subject.held(COMPLAINTS, kernel_log.path)
+    elif not all(arguments.as_planned(subject, setting) for setting in lists):
         reason = "the node was booted with other lists of CPUs"
         yield subject.unverifiable(COMPLAINTS, CMDLINE, reason)
     elif any(answer.finding for answer in effects.effects(subject)):
         reason = "what the kernel made of its arguments is told by itself"
-        yield subject.unverifiable(COMPLAINTS, found.path, reason)
+        yield subject.unverifiable(COMPLAINTS, kernel_log.path, reason)
     else:
-        words = found.log.dropped[0]
-        yield _differs(subject, COMPLAINTS, "CP8222", found.path, words, "no complaint")
+        words = kernel_log.log.dropped[0]
+        yield _differs(subject, COMPLAINTS, "CP8222", kernel_log.path, words, "no complaint")
 
 
 def pinning(subject: Subject) -> Iterator[Answer]:

@@ -108,9 +108,9 @@ def execution(lines: Iterable[Line], read: Callable[[str], str | None]) -> Execu
     words = _split(program.lstrip(_PREFIXES))
     if program[: len(program) - len(program.lstrip(_PREFIXES))].count("@"):
         words = [words[0], *words[2:]]
-    found = tuple(word for each in words for word in _expand(each, values))
+    arguments = tuple(word for word_text in words for word in _expand(word_text, values))
     files = tuple(line.value.removeprefix("-").lstrip("/") for line in _files(service))
-    return Execution(found, started[-1], values, files)
+    return Execution(arguments, started[-1], values, files)
 
 
 def _environment(service: Iterable[Line], read: Callable[[str], str | None]) -> dict[str, str]:
@@ -198,14 +198,14 @@ def command(subject: Subject, program: Program) -> Command | None:
     if process is not None:
         return Command(process.words[1:], f"proc/{process.pid}/cmdline", 1, process)
     lines = unit_files(subject).lines(program.unit)
-    found = execution(lines, lambda path: subject.root.read(path.lstrip("/")))
-    at = _place_in(found.words, program.name) if found else None
-    if found is None or at is None:
+    start = execution(lines, lambda path: subject.root.read(path.lstrip("/")))
+    at = _place_in(start.words, program.name) if start else None
+    if start is None or at is None:
         return None
-    files = (*dict.fromkeys(line.path for line in lines), *found.files)
-    line = found.line
-    words = found.words[at + 1 :]
-    return Command(words, line.path, line.number, None, found.environment, files)
+    files = (*dict.fromkeys(line.path for line in lines), *start.files)
+    line = start.line
+    words = start.words[at + 1 :]
+    return Command(words, line.path, line.number, None, start.environment, files)
 
 
 def _place_in(words: Sequence[str], name: str) -> int | None:
@@ -242,12 +242,12 @@ def younger_files(root: Root, process: Process, paths: Iterable[str]) -> list[st
     captured = _captured(root)
     if process.started is None or captured is None:
         return None
-    found = []
+    younger = []
     for path in paths:
         written = root.mtime(path)
         if written is not None and process.started + _TOLERANCE < written <= captured:
-            found.append(path)
-    return found
+            younger.append(path)
+    return younger
 
 
 def _captured(root: Root) -> float | None:
@@ -269,15 +269,15 @@ def restarted(
         yield subject.unverifiable(fact, "", f"no process of {program.name} is here")
         return
     status = f"proc/{process.pid}/stat"
-    found = younger_files(subject.root, process, paths)
-    if found is None:
+    younger = younger_files(subject.root, process, paths)
+    if younger is None:
         yield subject.unverifiable(fact, status, "times of the process and of files are not known")
-    elif found:
-        files = ", ".join(f"/{path}" for path in found)
+    elif younger:
+        files = ", ".join(f"/{path}" for path in younger)
         yield subject.differs(
             fact,
             "CP827",
-            found[0],
+            younger[0],
             observed=f"process {process.pid} is older",
             expected="a process that started after its files were written",
             heals=Heals.RESTART,
@@ -295,17 +295,17 @@ _SERVICES = "sys/fs/cgroup/system.slice"
 def runs(subject: Subject, program: Program) -> Iterator[Answer]:
     """CP828: a program whose unit failed, is being restarted, or has no process."""
     fact = f"{program.name} runs"
-    found = command(subject, program)
+    start = command(subject, program)
     path, state = _state(subject, program.unit)
-    if found and found.process and _RESTARTING not in state:
-        yield subject.held(fact, found.path)
+    if start and start.process and _RESTARTING not in state:
+        yield subject.held(fact, start.path)
     elif state:
         yield _differs(subject, fact, path, program, state)
-    elif found is None:
+    elif start is None:
         reason = f"neither its process nor a {program.unit} that starts it is here"
         yield subject.unverifiable(fact, path, reason)
     elif tasks.are_programs_known(subject):
-        yield _differs(subject, fact, found.path, program, "no process of it exists")
+        yield _differs(subject, fact, start.path, program, "no process of it exists")
     else:
         yield subject.unverifiable(fact, path, "not all processes of the node are here")
 

@@ -4,8 +4,8 @@ Also how messages show values, and where something stands in a file of the node.
 """
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from cpuplan.base import nodetext
 from cpuplan.check.roots.root import Root
@@ -15,6 +15,7 @@ from cpuplan.plan.expected.evidence import Answer, Heals, Verdict, heals_by
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting
 
+_T = TypeVar("_T")
 MAX_SHOWN = 300  # characters of a value
 
 
@@ -127,6 +128,13 @@ class Subject(Statements):
         #: Of what is there, what was read of folders that cannot be listed as a whole, and why.
         self.partial: dict[str, str] = {}
 
+    def once(self, key: str, make: Callable[[], _T]) -> _T:
+        """What several steps read, made for the first of them."""
+        if key not in self.cache:
+            self.cache[key] = make()
+        made: _T = self.cache[key]
+        return made
+
     def place(self, path: str) -> Position:
         """The beginning of a file of the node."""
         return Position(self.root.shown(path), 1, 1)
@@ -213,11 +221,8 @@ def scrubbed(text: str) -> str:
 
 def line_of(subject: Subject, path: str, key: str) -> Position:
     """The first line of a file that names the key, or its last part (`memory.available`)."""
-    lines = nodetext.lines(subject.root.read(path) or "")
-    for name in (key, key.partition(".")[2], key.rpartition(".")[2]):
-        for number, line in enumerate(lines, start=1):
-            column = line.lower().find(name.lower()) if name else -1
-            if column >= 0:
-                end = len(line.rstrip()) + 1
-                return Position(subject.root.shown(path), number, column + 1, end)
+    text = subject.root.read(path) or ""
+    for word in (key, key.partition(".")[2], key.rpartition(".")[2]):
+        if word and word.lower() in text.lower():
+            return line_with(text, subject.root.shown(path), word)
     return subject.place(path)

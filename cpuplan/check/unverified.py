@@ -37,9 +37,9 @@ def _in_files(
     setting: Setting, paths: Iterable[str], by_fact: Mapping[str, Answer]
 ) -> Answer | None:
     """Held where each file is as it was compiled; with the finding of the first that is not."""
-    found = [by_fact.get(f"{FILE}{path}", by_fact.get(FILES)) for path in paths]
-    answered = [answer for answer in found if answer]
-    if not answered or len(answered) < len(found):
+    by_path = [by_fact.get(f"{FILE}{path}", by_fact.get(FILES)) for path in paths]
+    answered = [answer for answer in by_path if answer]
+    if not answered or len(answered) < len(by_path):
         return None
     order = (Verdict.DIFFERS, Verdict.UNVERIFIABLE, Verdict.HELD)
     worst = min(answered, key=lambda answer: order.index(answer.verdict))

@@ -38,14 +38,14 @@ class Statements:
         """Documents by kind and name."""
         from cpuplan.language.read import files, yaml
 
-        found: dict[tuple[str, str], Source] = {}
+        sources: dict[tuple[str, str], Source] = {}
         if not (self.root / FOLDER).is_dir():  # a node, and no project
-            return found
+            return sources
         for name, data in files.read_inputs(self.root).texts.items():
             for source in yaml.decode(name, data)[0]:
                 if document := _name(source):
-                    found.setdefault(document, source)
-        return found
+                    sources.setdefault(document, source)
+        return sources
 
     def spec_of(self, kind: str, name: str) -> object:
         """The spec of a document, as YAML has it; None where there is none."""
@@ -143,8 +143,8 @@ def report_fleet(
 
     with stage("summing up"):
         named = distinct(checked)
-        found = groups(named)
-        listed = findings(named, found, verbose=settings().verbose)
+        differences = groups(named)
+        listed = findings(named, differences, verbose=settings().verbose)
         unseen = [*problems, *unproven(named, threshold, verbose=settings().verbose)]
         listed = printed([*unseen, *listed], statements)
     if output_format == "json":
@@ -152,7 +152,7 @@ def report_fleet(
         from cpuplan.render.answers import json
 
         full = Reporter(settings(), listed, strict=True).report
-        echo_result(json.render_fleet(checked, found, full, threshold))
+        echo_result(json.render_fleet(checked, differences, full, threshold))
     elif output_format == "junit":
         from cpuplan.render.answers import junit
 
@@ -160,7 +160,7 @@ def report_fleet(
     elif output_format == "prometheus":
         from cpuplan.render.answers import prometheus
 
-        echo_result(prometheus.render(each for each in checked if each.is_node))
+        echo_result(prometheus.render(node for node in checked if node.is_node))
     else:
         print_diagnostics(listed, output_format)
     if with_coverage and output_format == "text":

@@ -14,7 +14,7 @@ from cpuplan.diagnostics.source import Position
 from cpuplan.fleet import lock
 from cpuplan.fleet.targets import HOST
 from cpuplan.language.read.files import LOCK_PATH
-from cpuplan.plan.expected import objects as topologies
+from cpuplan.plan.expected import folder as topologies
 from cpuplan.write import emitted
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ def compile_again(output_format: str = "") -> "tuple[Project, Compiled] | None":
     """
     from cpuplan import pipeline
     from cpuplan.cli.workers import workers
-    from cpuplan.diagnostics import errors
-    from cpuplan.pipeline.perclass.making import Making
+    from cpuplan.pipeline.making import Making
 
     project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
@@ -63,11 +62,6 @@ def differences(project: "Project", compiled: "Compiled") -> "Iterator[Diagnosti
 
 def of_lock(project: "Project", compiled: "Compiled") -> "Iterator[Diagnostic]":
     """CP620 for a lock that `compile` would change."""
-    from cpuplan.diagnostics import diagnose
-    from cpuplan.diagnostics.source import Position
-    from cpuplan.fleet import lock
-    from cpuplan.language.read.files import LOCK_PATH
-
     if not lock.is_same(project.inputs.lock, compiled.lock):
         yield diagnose("CP620", Position(LOCK_PATH, 0, 0), path=LOCK_PATH)
 
@@ -113,13 +107,13 @@ def print_topologies(root: Path, *, strict: bool) -> int:
 
 def _by_node(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
     """The objects of nodes. Raises CP679 for a kept file that was edited."""
-    found: dict[str, dict[str, Any]] = {}
+    objects: dict[str, dict[str, Any]] = {}
     for path, data in files.items():
         try:
-            found |= dict(topologies.topology_objects(data.decode()))
+            objects |= dict(topologies.topology_objects(data.decode()))
         except ValueError as error:
             raise _wrong(f"out/{path}: {error}", "restore the file from Git") from error
-    return found
+    return objects
 
 
 def _check(files: Mapping[str, bytes]) -> None:
@@ -147,7 +141,7 @@ def _parameters(text: str) -> Mapping[str, str]:
     if not text:
         return {}
     try:
-        given = {each["name"]: each["string"] for each in json.loads(text)}
+        given = {parameter["name"]: parameter["string"] for parameter in json.loads(text)}
     except (ValueError, KeyError, TypeError, RecursionError):
         raise _wrong(
             f"{PARAMETERS} is not a list of parameters with a name and a string",
@@ -163,7 +157,7 @@ def _parameters(text: str) -> Mapping[str, str]:
 
 def _cluster(project: "Project") -> str:
     """The one cluster that is asked for; of a project with a single one, this."""
-    chosen = settings().clusters or sorted({each.cluster for each in project.classes})
+    chosen = settings().clusters or sorted({node_class.cluster for node_class in project.classes})
     if len(set(chosen)) != 1:
         raise _wrong(
             "the objects of exactly one cluster can be printed",

@@ -87,9 +87,8 @@ def told(
     diagnostics: Iterable[Diagnostic], paths: Sequence[Path], named: Sequence[Path]
 ) -> Iterator[Diagnostic]:
     """Diagnostics of what was received, with the pipes called as the user called them."""
-    names = [
-        (str(path), str(given)) for path, given in zip(paths, named, strict=True) if path != given
-    ]
+    pairs = zip(paths, named, strict=True)
+    names = [(str(path), str(given)) for path, given in pairs if path != given]
     for finding in diagnostics:
         message = finding.message
         for path, given in names:
@@ -106,9 +105,8 @@ def _copy(path: Path, target: Path) -> Path:
         while piece := source.read(_PIECE):
             size += len(piece)
             if size > _MAX_BYTES:
-                raise CpuplanError(
-                    [diagnose("CP123", path=path, limit=quantity_text(_MAX_BYTES), what="bytes")]
-                )
+                limit = quantity_text(_MAX_BYTES)
+                raise CpuplanError([diagnose("CP123", path=path, limit=limit, what="bytes")])
             file.write(piece)
     return target
 
@@ -123,6 +121,5 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         with os.fdopen(os.dup(number), "rb") as file:
             yield file
     except OSError as error:
-        raise CpuplanError(
-            [diagnose("CP121", path=path, problem=error.strerror or str(error))]
-        ) from error
+        problem = error.strerror or str(error)
+        raise CpuplanError([diagnose("CP121", path=path, problem=problem)]) from error

@@ -14,20 +14,18 @@ from cpuplan.render.diagnostics import FORMATS
 #: What a system refuses of a file, whoever asks: rights, room, disks, names that are too long,
 #: links in circles, how many files are open at once.
 _REFUSALS = frozenset(
-    (
-        *(
-            errno.EACCES,
-            errno.EPERM,
-            errno.EROFS,
-            errno.ENOSPC,
-            errno.EDQUOT,
-            errno.EIO,
-            errno.ESTALE,
-            errno.ELOOP,
-            errno.ENAMETOOLONG,
-        ),
+    {
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EIO,
+        errno.ESTALE,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
         errno.EMFILE,
-    )
+    }
 )
 
 

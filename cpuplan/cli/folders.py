@@ -53,16 +53,16 @@ class Names:
         if not os.path.isabs(path) and not os.path.lexists(inside) and os.path.lexists(path):
             inside = os.path.abspath(path)
         folder, name = os.path.split(inside)
-        return (
-            inside if _is_below(inside, self.root) else os.path.join(os.path.realpath(folder), name)
-        )
+        if _is_below(inside, self.root):
+            return inside
+        return os.path.join(os.path.realpath(folder), name)
 
     def in_repository(self, path: str) -> str:
         """For programs: relative to the repository, with slashes; absolute outside of it."""
         place = self.place(path)
-        return (
-            os.path.relpath(place, self.repository) if _is_below(place, self.repository) else place
-        )
+        if _is_below(place, self.repository):
+            return os.path.relpath(place, self.repository)
+        return place
 
     def from_here(self, path: str) -> str:
         """For people at a terminal: relative to the current folder.

@@ -48,13 +48,9 @@ COMMANDS = {
 }
 
 
-#: The commands whose modules are in a folder of `cpuplan.cli.commands`.
-_FOLDERS = dict.fromkeys(("merge-check", "publish", "provenance", "verify-output"), "git.")
-
-
 def _module(name: str) -> str:
     module = name.replace("import", "import_").replace(" ", "_").replace("-", "_")
-    return f"cpuplan.cli.commands.{_FOLDERS.get(name, '')}{module}"
+    return f"cpuplan.cli.commands.{module}"
 
 
 def _commands() -> dict[str, str]:
@@ -63,14 +59,7 @@ def _commands() -> dict[str, str]:
 
     if not is_bundled():
         return COMMANDS
-    return {name: text for name, text in COMMANDS.items() if _is_installed(_module(name))}
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # not even its folder is
-        return False
+    return {name: text for name, text in COMMANDS.items() if find_spec(_module(name))}
 
 
 class _Commands(click.Group):

@@ -36,7 +36,7 @@ def split_koordinator(
 
     With a release that is `wanted`, pods and nodes are, even if they say nothing of Koordinator.
     """
-    found: list[Source] = []
+    sources: list[Source] = []
     problems: list[Diagnostic] = []
     others = []
     for path in paths:
@@ -44,9 +44,9 @@ def split_koordinator(
         if read is None:
             others.append(path)
         else:
-            found += read[0]
+            sources += read[0]
             problems += read[1]
-    return found, problems, others
+    return sources, problems, others
 
 
 def _read(path: Path, *, is_wanted: bool) -> "tuple[list[Source], list[Diagnostic]] | None":
@@ -67,7 +67,7 @@ def koordinator_reader(sources: Sequence["Source"]) -> str:
     """Whose objects these are, for people."""
     from cpuplan.simulate.files.objects import NRT, objects
 
-    is_other = all(found.kind == NRT for found in objects(sources))
+    is_other = all(item.kind == NRT for item in objects(sources))
     return "NodeResourceTopologyMatch" if is_other else "Koordinator"
 
 
@@ -78,8 +78,8 @@ def check_koordinator(
     from cpuplan.simulate.files import koordinator
     from cpuplan.simulate.files.topologies import check_topologies
 
-    found = koordinator.check(sources, _koordinator_release(wanted, targets))
-    return [*found, *check_topologies(sources)]
+    findings = koordinator.check(sources, _koordinator_release(wanted, targets))
+    return [*findings, *check_topologies(sources)]
 
 
 def _koordinator_release(wanted: str | None, targets: "Iterable[Target]") -> "Version":
@@ -224,9 +224,9 @@ def of_containerd(
     copy = _Copy(root)
     files = containerd_files.Files(copy.read, copy.names, copy.shown)
     release, driver = _runtime_release(wanted, targets), _driver(kubelet)
-    found = list(containerd_files.findings(files, f"{_ETC}/{name}", release, driver))
+    findings = list(containerd_files.findings(files, f"{_ETC}/{name}", release, driver))
     missed = (diagnose("CP855", path=path, folder=str(folder)) for path in sorted(copy.outside))
-    return [*found, *missed, *_unread(root)]
+    return [*findings, *missed, *_unread(root)]
 
 
 class _Copy:
@@ -331,22 +331,22 @@ class NodeFiles(NamedTuple):
         self, targets: "Iterable[Target]" = (), *, cgroup_v1: bool = False
     ) -> list[Diagnostic]:
         """What is wrong with them, for the releases of a project's targets."""
-        targets, found = list(targets), list(self.refused)
+        targets, findings = list(targets), list(self.refused)
         crio, containerd = self.runtimes
         if crio:
             # CRI-O has the versions of Kubernetes.
-            found += of_crio(crio, release_of(self.wanted.target, targets)[0])
+            findings += of_crio(crio, release_of(self.wanted.target, targets)[0])
         if containerd:
             release = self.wanted.containerd
-            found += of_containerd(containerd, release, self.configurations, targets)
+            findings += of_containerd(containerd, release, self.configurations, targets)
         if self.is_of_kubelet:
             release, merged = self.wanted.target, self.merged or ()
-            found += check_kubelet_files(
+            findings += check_kubelet_files(
                 self.configurations, release, targets, merged, cgroup_v1=cgroup_v1
             )
         if self.objects:
-            found += check_koordinator(self.objects, self.wanted.koordinator, targets)
-        return found
+            findings += check_koordinator(self.objects, self.wanted.koordinator, targets)
+        return findings
 
 
 def read(
@@ -371,9 +371,11 @@ def read(
 
 def _targets(wanted: Sequence[str]) -> Wanted:
     """The releases by whose they are."""
-    prefixes = (_CONTAINERD, _KOORDINATOR)
-    groups = [[name for name in wanted if not name.startswith(prefixes)]]
-    groups += [[name for name in wanted if name.startswith(prefix)] for prefix in prefixes]
+    groups = [
+        [name for name in wanted if not name.startswith((_CONTAINERD, _KOORDINATOR))],
+        [name for name in wanted if name.startswith(_CONTAINERD)],
+        [name for name in wanted if name.startswith(_KOORDINATOR)],
+    ]
     for names in groups:
         if len(names) > 1:
             raise click.UsageError(f"--target names two releases of one: {joined(names)}")

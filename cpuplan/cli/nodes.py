@@ -41,19 +41,15 @@ def find_nodes(
     if wanted is None:
         return [(node_plan, node_plan.node_class.nodes) for node_plan in plan.nodes]
     cluster, _, name = wanted.rpartition("/")
-    classes = [
-        node_plan
-        for node_plan in plan.nodes
-        if name in (node_plan.node_class.name, node_plan.node_class.intent)
-    ]
-    classes = [
-        node_plan for node_plan in classes if not cluster or node_plan.node_class.cluster == cluster
-    ]
+    classes = []
+    for node_plan in plan.nodes:
+        of = node_plan.node_class
+        if name in (of.name, of.intent) and cluster in ("", of.cluster):
+            classes.append((node_plan, of.nodes))
     if classes and not any(node == name for _, node in plan.by_node):
-        return [(node_plan, node_plan.node_class.nodes) for node_plan in classes]
-    node_plan, node = find_node(
-        plan, wanted, project, {node_plan.node_class.intent for node_plan in plan.nodes}
-    )
+        return classes
+    intents = {node_plan.node_class.intent for node_plan in plan.nodes}
+    node_plan, node = find_node(plan, wanted, project, intents)
     return [(node_plan, (node,))]
 
 
@@ -65,22 +61,19 @@ def find_node(
     `others` are names that the command would take too.
     """
     cluster, slash, name = wanted.rpartition("/")
+    clusters = (cluster,) if slash else settings().clusters
     matches = [
         (node_plan, node)
         for (in_cluster, node), node_plan in plan.by_node.items()
-        if node == name
-        and (
-            in_cluster == cluster if slash else in_cluster in (settings().clusters or (in_cluster,))
-        )
+        if node == name and (not clusters or in_cluster in clusters)
     ]
     if len(matches) == 1:
         return matches[0]
     what = f"there is no node {wanted!r}"
     if matches:
         what = f"{len(matches)} nodes have the name {wanted!r}"
-        hint = "use " + " or ".join(
-            f"{node_plan.node_class.cluster}/{node}" for node_plan, node in matches
-        )
+        names = [f"{node_plan.node_class.cluster}/{node}" for node_plan, node in matches]
+        hint = f"use {' or '.join(names)}"
     elif name in _nodes(project):
         what = f"no intent selects node {wanted!r}, so it has no plan"
         hint = "change the selector of an intent so that it matches its labels or its name"
@@ -93,7 +86,8 @@ def _nodes(project: Project) -> set[str]:
     """The nodes of the inventory, planned or not."""
     from cpuplan.base.naming import expand_names
 
-    groups = [
-        group for document in project.documents.of_kind("Nodes") for group in document.spec.nodes
-    ]
-    return {name for group in groups for name in expand_names(group.name)}
+    names: set[str] = set()
+    for document in project.documents.of_kind("Nodes"):
+        for group in document.spec.nodes:
+            names.update(expand_names(group.name))
+    return names

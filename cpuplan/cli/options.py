@@ -107,12 +107,10 @@ def keep(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     if value in (None, False, ()):
         return value
     settings = context.ensure_object(Settings)
-    kept = (
-        {"auto": None, "always": True, "never": False}[value]
-        if parameter.name == "colour"
-        else value
-    )
-    setattr(settings, _NAMES.get(str(parameter.name), str(parameter.name)), kept)
+    if parameter.name == "colour":
+        settings.colour = {"auto": None, "always": True, "never": False}[value]
+    else:
+        setattr(settings, _NAMES.get(str(parameter.name), str(parameter.name)), value)
     if settings.quiet and settings.verbose:
         raise click.UsageError("-q and -v cannot be used together", context)
     return value

@@ -125,43 +125,36 @@ def script_option(command: Command) -> Command:
 
 def filter_options(command: Command) -> Command:
     """`--cluster` and `--node`, for commands that tell of many nodes."""
-    for option in reversed(options.filters()):
-        _add(command, option)
-    return command
+    return _with(command, options.filters())
 
 
 def work_options(command: Command) -> Command:
     """`--jobs`, for commands whose work can be divided."""
-    for option in reversed(options.work()):
-        _add(command, option)
-    return command
+    return _with(command, options.work())
 
 
 def divided_option(command: Command) -> Command:
     """`--jobs` and `--dask`, for commands that keep no results."""
-    for option in reversed(options.work(with_cache=False)):
-        _add(command, option)
-    return command
+    return _with(command, options.work(with_cache=False))
 
 
 def cluster_option(command: Command) -> Command:
     """`--cluster`, for commands of one node."""
-    for option in options.filters(by_node=False):
-        _add(command, option)
-    return command
+    return _with(command, options.filters(by_node=False))
 
 
 def time_limit_option(command: Command) -> Command:
     """`--time-limit`, for commands that solve layouts."""
-    _add(command, options.time_limit())
+    return _with(command, [options.time_limit()])
+
+
+def _with(command: Command, made: Sequence[click.Option]) -> Command:
+    """The command with options that are made already, as click's own decorators add them."""
+    decorated: Any = command
+    if not hasattr(decorated, "__click_params__"):
+        decorated.__click_params__ = []
+    decorated.__click_params__ += reversed(made)
     return command
-
-
-def _add(command: Any, option: click.Option) -> None:
-    """As click's own decorators do with an option that is made already."""
-    if not hasattr(command, "__click_params__"):
-        command.__click_params__ = []
-    command.__click_params__.append(option)
 
 
 def narrow_to(project: "Project") -> None:
@@ -255,16 +248,8 @@ def _output_file() -> Path | None:
         if place.startswith(os.path.realpath(settings().root / folder) + os.sep):
             from cpuplan.diagnostics import CpuplanError, diagnose
 
-            raise CpuplanError(
-                [
-                    diagnose(
-                        "CP601",
-                        path=given,
-                        kind=f"among the documents of {folder}/",
-                        wanted="a report",
-                    )
-                ]
-            )
+            kind = f"among the documents of {folder}/"
+            raise CpuplanError([diagnose("CP601", path=given, kind=kind, wanted="a report")])
     return given
 
 

@@ -51,11 +51,9 @@ class Reporter:
 
     def text(self, stream: IO[str] | Any, *, colour: bool) -> str:
         """For people; on a terminal, paths are as they see them."""
-        report = (
-            self._calling_files(self.names.from_here, self.report)
-            if stream.isatty()
-            else self.report
-        )
+        report = self.report
+        if stream.isatty():
+            report = self._calling_files(self.names.from_here, report)
         return text.render(report, colour=colour, read_lines=self._lines)
 
     def document(self, output_format: str) -> str:

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from cpuplan.base.codec import Codec
 from cpuplan.base.progress import follow, stage
 from cpuplan.check.host import check
+from cpuplan.check.roots.openings import node_of, openings_at
 from cpuplan.check.roots.root import Kind, Root
-from cpuplan.check.roots.sources import node_of, openings_at
 from cpuplan.cli.answers import Statements
 from cpuplan.cli.output import settings
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.pipeline.perclass import unlocated
+from cpuplan.pipeline import batch
 from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.expected.folder import found_files, load
 from cpuplan.plan.expected.state import Expected
@@ -47,17 +47,17 @@ def find_places(paths: Sequence[Path]) -> list[Place]:
 
     CpuplanError (CP807, CP808) for a folder that is given itself and cannot be read.
     """
-    found: list[Place] = []
+    places: list[Place] = []
     for path in paths:
         children: list[Path] = []
         if path.is_dir():
             openings = openings_at(path)
             if len(openings) == 1 and _is_empty(openings[0].open()):
                 children = sorted(child for child in path.iterdir() if child.name[:1] != ".")
-        found += [Place(child, is_given=False) for child in children]
+        places += [Place(child, is_given=False) for child in children]
         if not children:
-            found.append(Place(path, is_given=True))
-    return found
+            places.append(Place(path, is_given=True))
+    return places
 
 
 @stage("opening")
@@ -102,10 +102,10 @@ def check_places(
     for place, answered in follow("nodes", len(places), made, lambda _: ""):
         if place.is_given and answered.unread:
             raise CpuplanError(answered.unread)
-        checked += (_placed(each, statements.locate) for each in answered.checked)
+        checked += (_placed(node, statements.locate) for node in answered.checked)
         unread += answered.unread
         strange += answered.strange
-    checked.sort(key=lambda each: (each.cluster, each.name))
+    checked.sort(key=lambda node: (node.cluster, node.name))
     return checked, [*unread, *strange]
 
 
@@ -115,7 +115,7 @@ class Snapshots:
 
     places: tuple[Place, ...]
     states: tuple[Expected, ...]
-    documents: frozenset[unlocated.Name]
+    documents: frozenset[batch.Name]
 
     def __len__(self) -> int:
         return len(self.places)
@@ -142,7 +142,7 @@ class Snapshots:
     def _answered(self, place: Place) -> Answered:
         checked: list[Checked] = []
         strange: list[Diagnostic] = []
-        locate = unlocated.locate_in(self.documents)
+        locate = batch.locate_in(self.documents)
         try:
             # One by one: of a must-gather, the files of two nodes at most are in memory.
             for opening in openings_at(place.path):
@@ -171,7 +171,7 @@ def _placed(checked: Checked, locate: Locate) -> Checked:
     def of(answer: Answer) -> Answer:
         if answer.finding is None:
             return answer
-        (finding,) = unlocated.placed([answer.finding], locate)
+        (finding,) = batch.placed([answer.finding], locate)
         return answer._replace(finding=finding)
 
     return checked._replace(answers=tuple(map(of, checked.answers)))

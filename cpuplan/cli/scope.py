@@ -25,9 +25,8 @@ class Scope:
         self.all = frozenset(node for group in self._groups.values() for node in group)
         if not project.documents.may_define("Nodes"):
             self._check("--cluster", clusters, {cluster for cluster, _ in self.all})
-            self._check(
-                "--node", nodes, {name for node in self.all for name in (node[1], "/".join(node))}
-            )
+            names = {name for _, name in self.all} | set(map("/".join, self.all))
+            self._check("--node", nodes, names)
         self.wanted = frozenset(node for node in self.all if _fits(node, clusters, nodes))
         if not self.wanted and self.all and not project.documents.may_define("Nodes"):
             text = f"{', '.join(clusters)} --node {', '.join(nodes)}"
@@ -36,13 +35,13 @@ class Scope:
 
     @staticmethod
     def _check(option: str, given: Iterable[str], known: set[str]) -> None:
-        if wrong := [name for name in given if name not in known]:
-            raise CpuplanError(
-                [
-                    diagnose("CP293", option=option, name=name, hint=did_you_mean(name, known))
-                    for name in wrong
-                ]
-            )
+        problems = [
+            diagnose("CP293", option=option, name=name, hint=did_you_mean(name, known))
+            for name in given
+            if name not in known
+        ]
+        if problems:
+            raise CpuplanError(problems)
 
     @cached_property
     def _groups(self) -> dict[tuple[str, int], list[Node]]:
@@ -108,7 +107,7 @@ class Scope:
             _, _, index = field.partition(":spec.nodes.")
             of_group = index.partition(".")[0]
             wanted = [int(of_group)] if of_group.isdigit() else range(len(document.spec.nodes))
-            return frozenset(node for one in wanted for node in self._groups[name, one])
+            return frozenset(node for index in wanted for node in self._groups[name, index])
         return None
 
     def _of_classes(self, **facts: str) -> frozenset[Node]:
@@ -131,6 +130,6 @@ def _has(node_class: NodeClass, facts: Mapping[str, str]) -> bool:
 
 
 def _fits(node: Node, clusters: tuple[str, ...], nodes: tuple[str, ...]) -> bool:
-    return (not clusters or node[0] in clusters) and (
-        not nodes or node[1] in nodes or "/".join(node) in nodes
-    )
+    if clusters and node[0] not in clusters:
+        return False
+    return not nodes or node[1] in nodes or "/".join(node) in nodes

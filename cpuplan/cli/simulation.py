@@ -184,10 +184,10 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     if wanted.scheduler in (KOORDINATOR, BOTH):
         diagnostics += koordinator.of_pods(run.items, run.plans)
     is_planned = wanted.policy == KUBELET and wanted.scheduler == PLANNED
-    found = _diagnostics(run.project, result, diagnostics, traps if is_planned else [])
+    problems = _diagnostics(run.project, result, diagnostics, traps if is_planned else [])
     is_other = wanted.scheduler == BOTH
     other = _simulate(run, run.start._replace(start=start_kubelet)) if is_other else None
-    return Outcome(result, answers, found, other)
+    return Outcome(result, answers, problems, other)
 
 
 def remarks(run: Run) -> Iterator[str]:
@@ -219,9 +219,9 @@ def _diagnostics(
     project: Project, result: Result, given: Sequence[Diagnostic], traps: Sequence[Diagnostic]
 ) -> list[Diagnostic]:
     """What the manifests and the pods bring about; and the traps whose codes are not among that."""
-    nodes = (
-        result.nodes if settings().verbose else groups_of_nodes(result.nodes, across_classes=False)
-    )
+    nodes = result.nodes
+    if not settings().verbose:
+        nodes = groups_of_nodes(nodes, across_classes=False)
     shown = [*given, *findings.of_pods(nodes)]
     codes = {finding.code for finding in shown}
     return described(project, [*shown, *(trap for trap in traps if trap.code not in codes)])

@@ -14,7 +14,7 @@ from cpuplan.workers import Workers
 from cpuplan.workers.work import cores
 
 if TYPE_CHECKING:
-    from cpuplan.pipeline.perclass.making import Making
+    from cpuplan.pipeline.making import Making
 
 
 #: More processes than so many for each core only take memory: with each number the result is one.
@@ -48,8 +48,7 @@ def _tell_refusal(place: str, problem: str) -> None:
 @contextmanager
 def making(*, is_gate: bool = False) -> "Iterator[Making]":
     """Processes of this machine, and the cache of the user, unless this is a gate."""
-    from cpuplan.pipeline.perclass.cache import Cache
-    from cpuplan.pipeline.perclass.making import Making
+    from cpuplan.pipeline.making import Cache, Making
 
     cache = Cache.of_user(settings().root) if not is_gate and uses_cache() else None
     start = time()

@@ -17,7 +17,7 @@ from cpuplan.components.emission import by_default, emit
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.diagnostics import Reason
 from cpuplan.facts import versions
-from cpuplan.facts.platforms.features import Feature
+from cpuplan.facts.platforms import Feature
 from cpuplan.facts.settings import kernel as rows
 from cpuplan.facts.settings.host import REAL_TIME
 from cpuplan.facts.settings.row import Form

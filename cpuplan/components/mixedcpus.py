@@ -8,7 +8,7 @@ from cpuplan.components import chosen
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts import versions
-from cpuplan.facts.platforms.features import Feature
+from cpuplan.facts.platforms import Feature
 from cpuplan.facts.settings.crio import SHARED_CPUSET
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.crio.cgmgr import DEFAULT_PERIOD

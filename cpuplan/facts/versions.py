@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from cpuplan.facts import platforms
-from cpuplan.facts.platforms import Release, features
-from cpuplan.facts.platforms.features import Feature, Span
+from cpuplan.facts.platforms import Feature, Release, Span
 
 Version: TypeAlias = platforms.Version
 
@@ -53,7 +52,7 @@ def ships(target: Release, feature: Feature) -> bool:
     Without a PerformanceProfile, cpuplan may decide for itself (`features.Span.without`). Releases
     that are not in the table have nothing.
     """
-    span = features.OPENSHIFT[feature]
+    span = platforms.OPENSHIFT_FEATURES[feature]
     if span.without is not None and not target.is_profile:
         return span.without
     return bool(platforms.of(target).features) and operator_has(target.version, feature)
@@ -61,7 +60,7 @@ def ships(target: Release, feature: Feature) -> bool:
 
 def operator_has(release: str, feature: Feature) -> bool:
     """Whether the parts of OpenShift have `feature` in the release, whatever cpuplan writes."""
-    return includes(features.OPENSHIFT[feature], release)
+    return includes(platforms.OPENSHIFT_FEATURES[feature], release)
 
 
 def includes(span: Span, release: str) -> bool:

@@ -53,8 +53,12 @@ def check(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagno
                 what == "sets of objects" and other.intent == node_class.intent
             ):
                 continue
-            documents_of = (documents.by_name["Intent", one.intent] for one in (node_class, other))
-            place, before = (one.source.value_at(("metadata", "name")) for one in documents_of)
+            documents_of = (
+                documents.by_name["Intent", member.intent] for member in (node_class, other)
+            )
+            place, before = (
+                document.source.value_at(("metadata", "name")) for document in documents_of
+            )
             yield diagnose(
                 "CP235",
                 place,

@@ -96,7 +96,7 @@ _Key: TypeAlias = tuple[str, str, str, CpuSet, tuple[Device, ...]]
 def _devices_that_matter(spec: IntentSpec, group: Group) -> tuple[Device, ...]:
     """The devices that only these nodes have, if some pool or QoS set is placed by devices."""
     sets = [*_pools(spec), spec.qos.best_effort, spec.qos.other]
-    by_devices = any(one is not None and (one.near or one.per_device) for one in sets)
+    by_devices = any(placed is not None and (placed.near or placed.per_device) for placed in sets)
     return group.devices if by_devices else ()
 
 

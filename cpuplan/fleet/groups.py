@@ -285,14 +285,14 @@ def _unselected(group: Group, names: list[str]) -> Diagnostic:
 def waves_of_class(spec: IntentSpec, alike: Sequence[Claim]) -> tuple[Wave, ...]:
     """The waves that have nodes of a class; a node is in the first one that selects it."""
     left = {name for claim in alike for name in claim.names}
-    found = []
+    waves = []
     for number, wave in enumerate(spec.rollout.waves):
         if not wave.is_of_clusters:
             chosen = {name for claim in alike for name in _wave_members(wave, claim)} & left
             left -= chosen
             if chosen:
-                found.append(Wave(number, wave.name, tuple(sorted(chosen))))
-    return tuple(found)
+                waves.append(Wave(number, wave.name, tuple(sorted(chosen))))
+    return tuple(waves)
 
 
 def _wave_members(wave: Selector, claim: Claim) -> tuple[str, ...]:

@@ -247,9 +247,8 @@ def _cache_domains(cpus: Iterable[tuple[Any, ...]]) -> list[CpuSet]:
 
 def _numa_nodes(regular: Regular) -> Iterator[NumaNodeFacts]:
     """Memory and distances of the NUMA nodes, those without CPUs last."""
-    sockets = [
-        socket for _, socket in sorted({(node, socket) for socket, _, node in _core_order(regular)})
-    ]
+    places = {(node, socket) for socket, _, node in _core_order(regular)}
+    sockets = [socket for _, socket in sorted(places)]
     memory = quantity_bytes(regular.memory_per_numa_node) if regular.memory_per_numa_node else None
     for node, socket in enumerate(sockets):
         yield NumaNodeFacts(node, memory, _distances(regular, node, socket, sockets))

@@ -227,7 +227,9 @@ def _from_plan(key: Key, compiled: dict[str, object]) -> Locked | None:
     groups = [compiled.get("pools"), compiled.get("sets")]
     sets = [group for group in groups if isinstance(group, dict)]
     try:
-        pools = {name: CpuSet.parse(one["cpus"]) for group in sets for name, one in group.items()}
+        pools = {
+            name: CpuSet.parse(fields["cpus"]) for group in sets for name, fields in group.items()
+        }
     except (CpuSetError, KeyError, TypeError):
         return None
     place = Position(f"out/{previous.CLASSES}/{key[0]}/{key[1]}.json", 1, 1)

@@ -165,8 +165,9 @@ def facts(objects: Iterable[Mapping[str, Any]], release: Callable[[], str] = new
 
 
 class FeatureGates(NamedTuple):
-    """What a FeatureGate object selects: a feature set, empty for the default one, and the gates
-    that CustomNoUpgrade enables.
+    """The feature set of a FeatureGate object, and the gates that CustomNoUpgrade enables.
+
+    The name of the default feature set is empty.
     """
 
     feature_set: str = ""
@@ -184,8 +185,9 @@ def feature_gates(item: Mapping[str, Any]) -> FeatureGates:
 
 
 def feature_set(objects: Iterable[Mapping[str, Any]]) -> str:
-    """The feature set of the FeatureGate `cluster`; empty for the default, and for gates without
-    the only one that matters here.
+    """The feature set of the FeatureGate `cluster`; empty for the default.
+
+    Empty also for custom gates without the only one that matters here.
     """
     for item in objects:
         name = _mapping(item.get("metadata")).get("name")
@@ -237,9 +239,9 @@ def _cpus(capacity: str) -> int:
 def _taints(value: Any) -> dict[str, str]:
     entries = map(_mapping, value) if isinstance(value, list) else ()
     return {
-        str(one.get("key")): str(one.get("value") or "")
-        for one in entries
-        if one.get("effect") == "NoSchedule"
+        str(taint.get("key")): str(taint.get("value") or "")
+        for taint in entries
+        if taint.get("effect") == "NoSchedule"
     }
 
 

@@ -268,13 +268,13 @@ def _unused(intent: Document) -> Iterator[Diagnostic]:
     taken: dict[str, int] = {}
     for index, target in enumerate(intent.spec.targets):
         wanted = target.clusters or ("",)
-        found = [taken.get(cluster, taken.get("", -1)) for cluster in wanted]
-        if min(found) >= 0:
+        earlier = [taken.get(cluster, taken.get("", -1)) for cluster in wanted]
+        if min(earlier) >= 0:
             yield diagnose(
                 "CP734",
                 intent.at("targets", index),
                 target=f"spec.targets.{index}",
-                former=" and ".join(f"spec.targets.{former}" for former in sorted({*found})),
+                former=" and ".join(f"spec.targets.{former}" for former in sorted({*earlier})),
                 clusters=", ".join(target.clusters) if target.clusters else "all clusters",
             )
         for cluster in wanted:

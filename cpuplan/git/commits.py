@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.git import remotes
-from cpuplan.git import remotes as owns
 from cpuplan.git.program import LONG, Done, ask, run, run_as_user, unusable
 from cpuplan.git.repository import Repository, object_name
 from cpuplan.git.trees import Entry, bring_trees, tree_of
@@ -70,7 +69,7 @@ def write_commit(repository: Repository, tree: str, parents: Sequence[str], mess
 
     Raises CP693 without a name to commit under, CP694 where Git refuses.
     """
-    own = owns.prepare(repository)
+    own = remotes.prepare(repository)
     for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         if run_as_user(repository, "var", who).code:
             raise CpuplanError([diagnose("CP693", path=repository.shown)])
@@ -93,7 +92,7 @@ def move_branch(
     Raises CP695.
     """
     name = f"refs/heads/{branch}"
-    owns.prepare(repository)
+    remotes.prepare(repository)
     words = ("update-ref", "--create-reflog", "-m", reason, name, new, old or "0" * len(new))
     done = remotes.moving_branch(
         repository, name, new, lambda held: run_as_user(repository, *words, held=held)

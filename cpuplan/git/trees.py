@@ -13,8 +13,7 @@ from typing import NamedTuple
 from cpuplan.base.files import FLAGS, Unreadable, read_open
 from cpuplan.base.text import joined
 from cpuplan.diagnostics import CpuplanError, diagnose
-from cpuplan.git.door import opened
-from cpuplan.git.program import LONG, TooMuch, ask, run, text, unusable
+from cpuplan.git.program import LONG, TooMuch, ask, opened, run, text, unusable
 from cpuplan.git.remotes import bring
 from cpuplan.git.repository import Repository, object_name
 
@@ -140,13 +139,13 @@ def tree_of(repository: Repository, commit: str, folder: str) -> str | None:
     """
     if repository.promisors:
         return _brought_tree(repository, commit, folder)
-    found = _resolve(repository, f"{commit}:{folder}")
-    if found is None:
+    name = _resolve(repository, f"{commit}:{folder}")
+    if name is None:
         top = run(repository, "cat-file", "-t", f"{commit}^{{tree}}")
         if top.line != "tree":
             raise unusable(repository, f"the tree of {commit} is missing")
         return None
-    return found if _kind(repository, found) == "tree" else None
+    return name if _kind(repository, name) == "tree" else None
 
 
 def _brought_tree(repository: Repository, commit: str, folder: str) -> str | None:
@@ -165,10 +164,10 @@ def _brought_tree(repository: Repository, commit: str, folder: str) -> str | Non
 
 def _resolve(repository: Repository, name: str) -> str | None:
     """The object of that name, which need not be here; None if its tree has none."""
-    found = run(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
-    if found.code and found.error:
-        raise unusable(repository, found.problem)
-    return None if found.code else found.line
+    done = run(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
+    if done.code and done.error:
+        raise unusable(repository, done.problem)
+    return None if done.code else done.line
 
 
 def _kind(repository: Repository, name: str) -> str:
@@ -205,10 +204,10 @@ def contents(
     Raises CP688, and CP6110 before anything of what is too large is read.
     """
     wanted = {path: entry for path, entry in entries.items() if entry.mode in modes}
-    found: dict[str, bytes] = {}
+    read: dict[str, bytes] = {}
     for batch in _batches(check_sizes(repository, wanted, shown)):
-        found |= _read(repository, batch)
-    return {path: found[entry.object] for path, entry in wanted.items()}
+        read |= _read(repository, batch)
+    return {path: read[entry.object] for path, entry in wanted.items()}
 
 
 def content(repository: Repository, entry: Entry, shown: str) -> bytes:
@@ -279,14 +278,14 @@ def _read(repository: Repository, sizes: Mapping[str, int]) -> dict[str, bytes]:
     output = memoryview(
         ask(repository, "cat-file", "--batch", data=data, limit=LONG, most=most).output
     )
-    found, position = {}, 0
+    contents_of, position = {}, 0
     for name, size in sizes.items():
         start = position + bytes(output[position : position + 128]).index(b"\n") + 1
         if text(bytes(output[position : start - 1])) != f"{name} blob {size}":
             raise unusable(repository, f"the object {name} is not the file that it was")
-        found[name] = bytes(output[start : start + size])
+        contents_of[name] = bytes(output[start : start + size])
         position = start + size + 1
-    return found
+    return contents_of
 
 
 def main_branch(repository: Repository) -> str:
@@ -423,10 +422,11 @@ def _of_merged(repository: Repository, folder: str, paths: tuple[str, ...]) -> l
 
 def _lines(repository: Repository, commit: str, folder: str, paths: tuple[str, ...]) -> list[str]:
     place = f"{repository.prefix}{folder}"
+    folders = tuple(f"{path}/" for path in paths)
     entries = {
         path: entry
         for path, entry in entries_of(repository, commit, place).items()
-        if path in paths or path.startswith(tuple(f"{path}/" for path in paths))
+        if path in paths or path.startswith(folders)
     }
     modes = (FILE, EXECUTABLE)
     texts = contents(repository, entries, f"{commit}:{place}", modes=modes).values()

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.fleet.previous import CLASSES, MANIFEST, MANIFESTS, is_manifest, path_of
 from cpuplan.git import remotes, trees
-from cpuplan.git.door import checked_out
-from cpuplan.git.program import ask, run
+from cpuplan.git.program import ask, checked_out, run
 from cpuplan.git.repository import Repository
 from cpuplan.git.trees import EXECUTABLE, FILE, Entry
 from cpuplan.write.manifest import ancestors, parents, parse_manifest
@@ -66,8 +65,8 @@ def _commit(repository: Repository, ref: str) -> str | None:
 def _tracked(repository: Repository, name: str) -> str | None:
     """Where the branch was at its only remote that has it, when that was fetched last."""
     pattern = f"refs/remotes/*/{name}"
-    found = ask(repository, "for-each-ref", "--format=%(objectname)", pattern).line.split()
-    return found[0] if len(found) == 1 else None
+    commits = ask(repository, "for-each-ref", "--format=%(objectname)", pattern).line.split()
+    return commits[0] if len(commits) == 1 else None
 
 
 def _later(repository: Repository, name: str, local: str | None, remote: str | None) -> str | None:
@@ -153,8 +152,8 @@ def read_folder(repository: Repository, commit: str | None, folder: str) -> Fold
     entries = trees.entries_of(repository, commit, folder)
     shown = f"{commit[:12]}:{folder}"
     manifests = {path: entry for path, entry in entries.items() if is_manifest(path)}
-    found = trees.contents(repository, manifests, shown)
-    parsed = [parse_manifest(data, f"{shown}/{path}") for path, data in found.items()]
+    texts = trees.contents(repository, manifests, shown)
+    parsed = [parse_manifest(data, f"{shown}/{path}") for path, data in texts.items()]
     lines = frozenset(line for manifest in parsed for line in manifest.lines)
     return Folder(commit, entries, frozenset({*manifests, *map(path_of, lines)}), lines)
 
@@ -205,7 +204,7 @@ def has_other_inputs(
     if commit is None:
         return False
     above = folder.rpartition("/")[0]
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for name in _DOCUMENTS:
         place = f"{above}/{name}" if above else name
         documents = {
@@ -216,9 +215,9 @@ def has_other_inputs(
         shown = f"{commit[:12]}:{place}"
         texts = trees.contents(repository, documents, shown, modes=(FILE, EXECUTABLE))
         for path, data in texts.items():
-            found[f"{name}/{path}"] = sha256(data).hexdigest()
+            digests[f"{name}/{path}"] = sha256(data).hexdigest()
     read = {path: digest for path, digest in inputs.items() if path.startswith(_DOCUMENTS)}
-    return bool(found) and found != read
+    return bool(digests) and digests != read
 
 
 def changed_by_others(

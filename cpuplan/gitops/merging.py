@@ -1,26 +1,150 @@
-"""A merge of two commits, made in memory: what Git cannot merge, and which layouts both moved."""
+"""A merge made in memory: what Git cannot merge, and what the result brings in."""
 
+import os
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
+from cpuplan.base import files
 from cpuplan.base.cpuset import CpuSet, cpus_text, union
+from cpuplan.base.files import cache
 from cpuplan.base.program import resource
 from cpuplan.base.progress import stage
 from cpuplan.base.text import joined
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.fleet import lock as locks
+from cpuplan.fleet import lock
 from cpuplan.fleet.lock import Key, Lock
+from cpuplan.fleet.previous import CLASSES
 from cpuplan.git import trees
 from cpuplan.git.program import LONG, run, unusable
 from cpuplan.git.repository import Repository
-from cpuplan.gitops import project
-from cpuplan.language.read.files import FOLDERS, LOCK_PATH, POD_FOLDER
-from cpuplan.pipeline import Moves
+from cpuplan.git.trees import EXECUTABLE, FILE, LINK, Entry
+from cpuplan.language.read.files import FOLDERS, LOCK_PATH, OUTPUT, POD_FOLDER
+from cpuplan.pipeline.lock_diff import Moves
 from cpuplan.render.changes import direction
 from cpuplan.solve.layout import Slot
 from cpuplan.solve.moves import groups
+
+_Place = tuple[str, ...]
+
+
+def brought_in(now: Iterable[Diagnostic], before: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The findings of `now` that `before` does not have, whatever lines they are in.
+
+    A finding is the same if its code and its field are, or without a field its file and message.
+    It is new where it concerns a class that it did not concern, or lost its waiver.
+    """
+    old = list(before)
+    known = Counter(map(_place, old))
+    waived = Counter(_place(finding) for finding in old if finding.waiver)
+    classes: dict[_Place, set[str]] = {}
+    for finding in old:
+        classes.setdefault(_place(finding), set()).update(finding.classes)
+    new = []
+    for finding in now:
+        place = _place(finding)
+        allowed = known if finding.waiver else known - waived
+        concerned = set(finding.classes) - classes.get(place, set())
+        if allowed[place] and not (concerned and classes[place]):
+            known[place] -= 1
+            if finding.waiver and waived[place]:
+                waived[place] -= 1
+        else:
+            new.append(finding)
+    return new
+
+
+def _place(finding: Diagnostic) -> _Place:
+    """What stays of a finding when lines move, and numbers in its message change."""
+    if finding.field:
+        return finding.code, finding.field
+    if finding.position is None:
+        return finding.code, finding.message
+    whole = not finding.position.line
+    return (finding.code, finding.position.path, "" if whole else finding.message)
+
+
+_OURS = "out/.cpuplan"
+_CLASSES = f"out/{CLASSES}"
+#: In the plan of a class whose files in `out/` are an input: its intent is paused.
+_PAUSED = b'"paused"'
+_DOCUMENTS = (*FOLDERS, POD_FOLDER)
+_FILES = (FILE, EXECUTABLE)
+_ENDINGS = (".yaml", ".yml")
+
+
+@contextmanager
+def project_at(repository: Repository, tree: str, shown: str) -> Iterator[Path]:
+    """The inputs of a project, and its plans in `out/`, as they are in `tree`.
+
+    Raises CP688 and CP6110.
+    """
+    with cache.temporary_folder() as held:
+        place = held.path / "project"
+        place.mkdir()
+        with stage("reading the commit"):
+            for name in (*_DOCUMENTS, _OURS):
+                _write_folder(repository, tree, name, place, shown)
+            if any(_PAUSED in path.read_bytes() for path in (place / _CLASSES).glob("*/*.json")):
+                _write_folder(repository, tree, "out", place, shown)
+        yield place
+
+
+def check_sizes(repository: Repository, commit: str) -> None:
+    """Refuse documents of a commit that are larger than those on disk may be (CP6110)."""
+    for name in _DOCUMENTS:
+        place = repository.prefix + name
+        trees.check_sizes(repository, _entries(repository, commit, name), f"{commit}:{place}")
+
+
+def repositories_in(repository: Repository, tree: str) -> Iterator[Diagnostic]:
+    """CP1110 for repositories that a checkout would have in the project, or as its folder."""
+    if files.is_repository(trees.names_of(repository, tree, repository.prefix)):
+        path = repository.prefix or "."
+        yield diagnose("CP1110", Position(path, 0, 0), path=path)
+    for folder in (*_DOCUMENTS, OUTPUT):
+        entries = trees.entries_of(repository, tree, repository.prefix + folder)
+        for path in files.repositories_among(f"{folder}/{path}" for path in entries):
+            yield diagnose("CP1110", Position(path, 0, 0), path=path)
+
+
+def _entries(repository: Repository, tree: str, name: str) -> dict[str, Entry]:
+    """What is read of a folder of the project: documents, and links, which may lead to some."""
+    entries = trees.entries_of(repository, tree, repository.prefix + name)
+    every = name not in _DOCUMENTS
+    return {
+        path: entry
+        for path, entry in entries.items()
+        if _is_safe(path)
+        and (entry.mode == LINK or (entry.mode in _FILES and (every or path.endswith(_ENDINGS))))
+    }
+
+
+def _write_folder(repository: Repository, tree: str, name: str, place: Path, shown: str) -> None:
+    """Write a folder of the project in `tree` below `place`; links come last.
+
+    So nothing is written through them.
+    """
+    entries = _entries(repository, tree, name)
+    contents = trees.contents(repository, entries, f"{shown}:{repository.prefix}{name}")
+    for path, entry in sorted(entries.items(), key=lambda item: item[1].mode == LINK):
+        target = place / name / path
+        if entry.mode != LINK:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(contents[path])
+        elif not os.path.lexists(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.symlink(os.fsdecode(contents[path]), target)
+
+
+def _is_safe(path: str) -> bool:
+    """Whether a name of a tree, which anyone may have made, stays in its folder."""
+    return not {"", ".", ".."}.intersection(path.split("/"))
+
 
 _HINT = (
     "merge {ref} and run `cpuplan compile`, which takes a layout that fits the merged inputs, and "
@@ -62,7 +186,7 @@ def merge(repository: Repository, ref: str | None) -> Merge:
         theirs = trees.commit_of(repository, ref)
     base = trees.common_commit(repository, "HEAD", ref, theirs)
     for commit in (ours, theirs):
-        project.check_sizes(repository, commit)
+        check_sizes(repository, commit)
     _write_attributes(repository)
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
     done = run(repository, *words, limit=LONG)
@@ -110,13 +234,13 @@ def of_layouts(repository: Repository, merged: Merge) -> list[Diagnostic]:
     base, ours, theirs = (
         _lock_at(repository, commit) for commit in (merged.base, merged.ours, merged.theirs)
     )
-    found = []
+    findings = []
     for key in sorted(ours.keys() & theirs.keys()):
         sides = ours[key].pools, theirs[key].pools
         before = base[key].pools if key in base else None
         if sides[0] != sides[1] and before not in sides:
-            found.append(_both(key, before, sides, merged.ref))
-    return found
+            findings.append(_both(key, before, sides, merged.ref))
+    return findings
 
 
 def _lock_at(repository: Repository, commit: str) -> Lock:
@@ -127,7 +251,7 @@ def _lock_at(repository: Repository, commit: str) -> Lock:
     if entry is None:
         return {}
     data = trees.content(repository, entry, f"{commit}:{place}/{name}")
-    return locks.read(data, LOCK_PATH)[0]
+    return lock.read(data, LOCK_PATH)[0]
 
 
 def _both(key: Key, before: _Pools | None, sides: tuple[_Pools, _Pools], ref: str) -> Diagnostic:
@@ -158,9 +282,9 @@ def of_moves(moved: Iterable[Moves], known: Iterable[Diagnostic], ref: str) -> l
     """CP698 for classes that no layout of the two sides fits any more; not for `known` ones."""
     told = {name for finding in known for name in finding.classes}
     return [
-        _finding(each.node_class.key, _MOVED.format(_text(each)), _HINT.format(ref=ref))
-        for each in moved
-        if each.node_class.full_name not in told
+        _finding(moves.node_class.key, _MOVED.format(_text(moves)), _HINT.format(ref=ref))
+        for moves in moved
+        if moves.node_class.full_name not in told
     ]
 
 
@@ -171,5 +295,5 @@ def _text(moves: Moves) -> str:
 def _finding(key: Key, problem: str, hint: str) -> Diagnostic:
     what = f"class {key[1]} of cluster {key[0]}"
     place = Position(LOCK_PATH, 0, 0)
-    found = diagnose("CP698", place, what=what, problem=problem, hint=hint)
-    return found._replace(classes=("/".join(key),))
+    finding = diagnose("CP698", place, what=what, problem=problem, hint=hint)
+    return finding._replace(classes=("/".join(key),))

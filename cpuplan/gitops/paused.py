@@ -16,7 +16,7 @@ from cpuplan.fleet import paused
 from cpuplan.fleet.paused import FIELD
 from cpuplan.fleet.previous import CLASSES, MANIFESTS, Key, of_class
 from cpuplan.git import trees
-from cpuplan.git.door import opened
+from cpuplan.git.program import opened
 from cpuplan.git.repository import Repository, object_name
 from cpuplan.git.trees import EXECUTABLE, FILE, Entry
 from cpuplan.pipeline import Project

@@ -15,11 +15,11 @@ from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
 from cpuplan.git import trees
-from cpuplan.git.door import opened
+from cpuplan.git.program import opened
 from cpuplan.git.repository import Repository, object_name
 from cpuplan.git.trees import EXECUTABLE, FILE, LINK, Entry
 from cpuplan.language.read.files import FOLDERS, LOCK_PATH, POD_FOLDER, Inputs
-from cpuplan.pipeline import solver_version
+from cpuplan.pipeline.lock_diff import solver_version
 
 #: in-toto.io/Statement v1, with the predicate of slsa.dev/provenance v1.
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -142,14 +142,14 @@ def parse(data: bytes, shown: str) -> Provenance:
 
 
 def _by_name(resources: Sequence[Any]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for resource in resources:
         name, digest = resource["name"], resource["digest"]["sha256"]
         if not is_plain(name):
             raise ValueError(f"names {name!r}, which is not a path inside the folder")
-        if found.setdefault(name, digest) != digest:
+        if digests.setdefault(name, digest) != digest:
             raise ValueError(f"names {name!r} twice")
-    return found
+    return digests
 
 
 _FOLDERS = (*FOLDERS, POD_FOLDER)

@@ -17,10 +17,24 @@ from cpuplan.fleet.previous import CLASSES, is_manifest, path_of
 from cpuplan.git import commits, remotes, trees
 from cpuplan.git.repository import Repository
 from cpuplan.git.trees import EXECUTABLE, FILE, Entry
-from cpuplan.gitops import branch as branches
-from cpuplan.gitops import branch as folders
 from cpuplan.gitops import provenance
-from cpuplan.gitops.branch import FOLDER, PROVENANCE, PROVENANCE_OF, Branch, Folder
+from cpuplan.gitops.branch import (
+    FOLDER,
+    PROVENANCE,
+    PROVENANCE_OF,
+    Branch,
+    Folder,
+    changed_by_others,
+    check_place,
+    find_branch,
+    has_other_inputs,
+    in_the_way,
+    is_provenance,
+    is_wanted,
+    last_published,
+    read_folder,
+    with_other_inputs,
+)
 from cpuplan.gitops.provenance import Provenance
 from cpuplan.plan import Classes
 from cpuplan.solve.moves import groups
@@ -129,7 +143,7 @@ def summary(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[str
 
 def _classes(files: Mapping[str, bytes]) -> dict[tuple[str, str], Plan]:
     """The plans of the classes; one that is damaged on a branch has no content."""
-    found: dict[tuple[str, str], Plan] = {}
+    plans: dict[tuple[str, str], Plan] = {}
     for path, data in files.items():
         if path.startswith(f"{CLASSES}/") and path.endswith(".json"):
             cluster, _, name = path.removeprefix(f"{CLASSES}/").removesuffix(".json").partition("/")
@@ -137,8 +151,8 @@ def _classes(files: Mapping[str, bytes]) -> dict[tuple[str, str], Plan]:
                 plan = read_json(data)
             except ForeignError:
                 plan = {}
-            found[cluster, name] = plan if isinstance(plan, dict) else {}
-    return found
+            plans[cluster, name] = plan if isinstance(plan, dict) else {}
+    return plans
 
 
 def _of_class(name: str, old: Plan | None, new: Plan | None) -> Iterator[str]:
@@ -239,10 +253,10 @@ def publish(request: Request) -> Published:
     Raises CpuplanError with the branch where it was: CP604, CP688, CP690, CP691, CP693 to CP697.
     """
     repository = request.repository
-    branch = branches.find_branch(repository, request.branch, request.push_to)
+    branch = find_branch(repository, request.branch, request.push_to)
     with stage("comparing with the branch"):
-        now = folders.read_folder(repository, branch.tip, request.folder)
-        state = _State(branch, now, folders.last_published(repository, now, request.folder))
+        now = read_folder(repository, branch.tip, request.folder)
+        state = _State(branch, now, last_published(repository, now, request.folder))
         wanted = _wanted(request, now)
         names = commits.name_blobs(repository, wanted)
         if problems := _problems(request, state, names):
@@ -258,11 +272,9 @@ def publish(request: Request) -> Published:
 def _wanted(request: Request, now: Folder) -> dict[str, bytes]:
     """The files, and the manifests that list them beside those of other clusters."""
     files = {
-        path: data
-        for path, data in request.files.items()
-        if folders.is_wanted(path, request.clusters)
+        path: data for path, data in request.files.items() if is_wanted(path, request.clusters)
     }
-    others = {line for line in now.lines if not folders.is_wanted(path_of(line), request.clusters)}
+    others = {line for line in now.lines if not is_wanted(path_of(line), request.clusters)}
     own = (path for path in files if not is_manifest(path))
     return {**files, **render_manifests({*lines(own, request.classes), *others})}
 
@@ -270,13 +282,13 @@ def _wanted(request: Request, now: Folder) -> dict[str, bytes]:
 def _problems(request: Request, state: _State, names: Mapping[str, str]) -> list[Diagnostic]:
     now, last = state.now, state.last
     inputs = request.provenance.inputs
-    if folders.has_other_inputs(request.repository, state.branch.tip, request.folder, inputs):
-        return [branches.with_other_inputs(request.branch)]
-    problems = [*folders.check_place(request.repository, state.branch.tip, request.folder)]
-    problems += folders.in_the_way(now, last, request.folder, names)
+    if has_other_inputs(request.repository, state.branch.tip, request.folder, inputs):
+        return [with_other_inputs(request.branch)]
+    problems = [*check_place(request.repository, state.branch.tip, request.folder)]
+    problems += in_the_way(now, last, request.folder, names)
     if not request.force:
         known = {problem.message for problem in problems}
-        changed = folders.changed_by_others(
+        changed = changed_by_others(
             request.repository, now, last, request.folder, names, request.clusters
         )
         problems += [problem for problem in changed if problem.message not in known]
@@ -292,7 +304,7 @@ def _changes(request: Request, state: _State, names: Mapping[str, str]) -> dict[
         if now.content(path) != (True, name)
     }
     for path in sorted(now.owned - names.keys()):
-        if folders.is_wanted(path, request.clusters) and path in now.entries:
+        if is_wanted(path, request.clusters) and path in now.entries:
             changes[path] = None
     return changes
 
@@ -323,9 +335,7 @@ def _statements(request: Request, state: _State) -> dict[str, bytes]:
 def _only(known: Provenance, clusters: tuple[str, ...], *, has: bool) -> Provenance:
     """The part of a statement on the files of some clusters, or on all others."""
     files = {
-        path: digest
-        for path, digest in known.files.items()
-        if folders.is_wanted(path, clusters) is has
+        path: digest for path, digest in known.files.items() if is_wanted(path, clusters) is has
     }
     return known._replace(files=files)
 
@@ -339,10 +349,10 @@ def _commit(
 ) -> Published:
     repository, now, branch = request.repository, state.now, state.branch
     for path in contents:
-        if folders.is_provenance(path) and now.content(path) != (True, names[path]):
+        if is_provenance(path) and now.content(path) != (True, names[path]):
             changes[path] = Entry(FILE, names[path])
     if not request.clusters:
-        gone = filter(folders.is_provenance, now.entries.keys() - contents.keys())
+        gone = filter(is_provenance, now.entries.keys() - contents.keys())
         changes |= dict.fromkeys(gone, None)
     with stage("making the commit"):
         before, after = _sides(request, now, contents, changes)
@@ -370,12 +380,12 @@ def _sides(
     kept = {
         path: entry
         for path, entry in now.entries.items()
-        if path in now.owned and not is_manifest(path) and folders.is_wanted(path, request.clusters)
+        if path in now.owned and not is_manifest(path) and is_wanted(path, request.clusters)
     }
     before = trees.contents(request.repository, kept, f"{now.commit}:{request.folder}")
     after = {path: data for path, data in before.items() if path not in changes}
     for path, entry in changes.items():
-        if entry and not is_manifest(path) and not folders.is_provenance(path):
+        if entry and not is_manifest(path) and not is_provenance(path):
             after[path] = contents[path]
     return before, after
 

@@ -10,7 +10,7 @@ from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
 from cpuplan.fleet.previous import is_manifest, path_of
 from cpuplan.git import trees
-from cpuplan.git.door import opened
+from cpuplan.git.program import opened
 from cpuplan.git.trees import EXECUTABLE, LINK, SUBMODULE
 from cpuplan.git.trees import FILE as GIT_FILE
 from cpuplan.gitops.branch import is_provenance, is_wanted
@@ -56,7 +56,7 @@ def of_commit(root: Path, ref: str, folder: str | None) -> Tree:
         shown = f"{ref}:{place}"
         entries = trees.entries_of(repository, trees.commit_of(repository, ref), place)
         files = trees.contents(repository, entries, shown, modes=_FILES)
-    others = {path: _KINDS[each.mode] for path, each in entries.items() if each.mode in _KINDS}
+    others = {path: _KINDS[entry.mode] for path, entry in entries.items() if entry.mode in _KINDS}
     return Tree(files, others, shown)
 
 
@@ -75,7 +75,7 @@ def compare(tree: Tree, wanted: Mapping[str, bytes], classes: Classes) -> list[D
             findings[path] = _of_output(tree, path, "CP610")
         elif not is_provenance(path):
             findings[path] = _foreign(tree, path)
-    return [found for _, found in sorted(findings.items()) if found]
+    return [finding for _, finding in sorted(findings.items()) if finding]
 
 
 def _manifests(tree: Tree) -> dict[str, frozenset[str]]:
@@ -87,16 +87,16 @@ def _manifests(tree: Tree) -> dict[str, frozenset[str]]:
 
 
 def _of_manifests(
-    tree: Tree, found: Mapping[str, frozenset[str]], wanted: Mapping[str, frozenset[str]]
+    tree: Tree, listed: Mapping[str, frozenset[str]], wanted: Mapping[str, frozenset[str]]
 ) -> dict[str, Diagnostic]:
     """A finding for each manifest that lists other files than it should."""
     findings = {}
-    for path in {*found, *wanted}:
+    for path in {*listed, *wanted}:
         if path not in wanted:
             findings[path] = _of_output(tree, path, "CP610")
-        elif path not in found:
+        elif path not in listed:
             findings[path] = _of_output(tree, path, "CP608")
-        elif found[path] != wanted[path]:
+        elif listed[path] != wanted[path]:
             findings[path] = _of_output(tree, path, "CP609")
     return findings
 
@@ -119,12 +119,12 @@ def against(
     tree: Tree, statement: Provenance, now: Provenance, clusters: tuple[str, ...]
 ) -> Iterator[Diagnostic]:
     """CP699 for files, of some `clusters` or all, and inputs that are not those of a statement."""
-    found = {path: sha256(data).hexdigest() for path, data in tree.files.items()}
+    digests = {path: sha256(data).hexdigest() for path, data in tree.files.items()}
     manifests = _manifests(tree).values()
     owned = {path_of(line) for listing in manifests for line in listing}
     listed = {path for path in owned if is_wanted(path, clusters)}
     for path in sorted({*statement.files, *listed}):
-        if problem := _difference(statement.files.get(path), found.get(path)):
+        if problem := _difference(statement.files.get(path), digests.get(path)):
             yield _not_given(tree, path, problem, "take the file, or the statement, of one commit")
     for path in sorted({*statement.inputs, *now.inputs}):
         if problem := _difference(statement.inputs.get(path), now.inputs.get(path)):
@@ -132,12 +132,12 @@ def against(
             yield diagnose("CP699", Position(path, 0, 0), path=path, problem=problem, hint=hint)
 
 
-def _difference(stated: str | None, found: str | None) -> str:
-    if stated == found:
+def _difference(stated: str | None, actual: str | None) -> str:
+    if stated == actual:
         return ""
     if stated is None:
         return "is not in the statement"
-    return "is in the statement, but missing" if found is None else "is not as in the statement"
+    return "is in the statement, but missing" if actual is None else "is not as in the statement"
 
 
 def _of_output(tree: Tree, path: str, code: str) -> Diagnostic:

@@ -20,31 +20,31 @@ _NODE_OBJECT = "its Node object"
 _TOPOLOGY = "its NodeResourceTopology"
 
 
-def merge(one: NodeObject, other: NodeObject) -> NodeObject:
+def merge(first: NodeObject, other: NodeObject) -> NodeObject:
     """Two objects of one node as one; what both have is taken from the first."""
     zones = {zone.id: zone for zone in other.zones}
-    for zone in one.zones:
+    for zone in first.zones:
         zones[zone.id] = _merge_zones(zone, zones[zone.id]) if zone.id in zones else zone
     return NodeObject(
-        one.name,
-        {**other.labels, **one.labels},
-        one.architecture or other.architecture,
-        one.cluster or other.cluster,
-        other.cpus if one.cpus is None else one.cpus,
-        other.memory if one.memory is None else one.memory,
-        one.huge_pages or other.huge_pages,
+        first.name,
+        {**other.labels, **first.labels},
+        first.architecture or other.architecture,
+        first.cluster or other.cluster,
+        other.cpus if first.cpus is None else first.cpus,
+        other.memory if first.memory is None else first.memory,
+        first.huge_pages or other.huge_pages,
         tuple(zones[number] for number in sorted(zones)),
-        one.core_types or other.core_types,
+        first.core_types or other.core_types,
     )
 
 
-def _merge_zones(one: Zone, other: Zone) -> Zone:
+def _merge_zones(first: Zone, other: Zone) -> Zone:
     return Zone(
-        one.id,
-        other.cpus if one.cpus is None else one.cpus,
-        other.memory if one.memory is None else one.memory,
-        one.huge_pages or other.huge_pages,
-        one.distances or other.distances,
+        first.id,
+        other.cpus if first.cpus is None else first.cpus,
+        other.memory if first.memory is None else first.memory,
+        first.huge_pages or other.huge_pages,
+        first.distances or other.distances,
     )
 
 
@@ -53,12 +53,14 @@ def fill(node: Node, other: Node, source: str) -> tuple[Node, list[Diagnostic]]:
 
     Groups of CPUs may differ, since tools see a machine in unlike ways: those of `node` count.
     """
-    one, two = node.machine, other.machine
-    if one.online != two.online:
+    known, two = node.machine, other.machine
+    if known.online != two.online:
         claimed = cpus_text(two.online)
-        return node, [_contradiction(node.name, source, "online", cpus_text(one.online), claimed)]
-    missing = {name: getattr(two, name) for name in Machine._fields if not getattr(one, name)}
-    machine = one._replace(**missing)._replace(numa_nodes=filled(one.numa_nodes, two.numa_nodes))
+        return node, [_contradiction(node.name, source, "online", cpus_text(known.online), claimed)]
+    missing = {name: getattr(two, name) for name in Machine._fields if not getattr(known, name)}
+    machine = known._replace(**missing)._replace(
+        numa_nodes=filled(known.numa_nodes, two.numa_nodes)
+    )
     return node._replace(machine=machine, labels={**other.labels, **node.labels}), []
 
 
@@ -158,8 +160,8 @@ def _capacity_that_differs(name: str, machine: Machine, known: NodeObject) -> It
     if memory and known.memory:
         tolerance = max(memory, known.memory) // _MEMORY_TOLERANCE
         if abs(memory - known.memory) > tolerance:
-            found, claimed = quantity_text(memory), quantity_text(known.memory)
-            yield _contradiction(name, _NODE_OBJECT, "of memory", found, claimed)
+            measured, claimed = quantity_text(memory), quantity_text(known.memory)
+            yield _contradiction(name, _NODE_OBJECT, "of memory", measured, claimed)
     for size, count in known.huge_pages.items():
         pages = [node.huge_pages[size] for node in machine.numa_nodes if size in node.huge_pages]
         if pages and sum(pages) != count:
@@ -173,8 +175,8 @@ def _memory_of(machine: Machine) -> int:
     return sum(parts) if len(parts) == len(machine.numa_nodes) else 0
 
 
-def _contradiction(node: str, source: str, what: str, found: object, claimed: object) -> Diagnostic:
-    return diagnose("CP131", node=node, what=what, found=found, source=source, claimed=claimed)
+def _contradiction(node: str, source: str, what: str, value: object, claimed: object) -> Diagnostic:
+    return diagnose("CP131", node=node, what=what, found=value, source=source, claimed=claimed)
 
 
 def assume(machine: Machine) -> Machine:

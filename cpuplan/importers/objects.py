@@ -273,11 +273,6 @@ def _objects(
             yield from _objects(value["items"], known.removesuffix("List"), depth + 1)
 
 
-def _read(path: Path) -> Imported:
-
-    return read(path)
-
-
 FORMAT = Format(
     name="objects",
     summary="NodeResourceTopology and Node objects",
@@ -286,5 +281,5 @@ FORMAT = Format(
         r"""\s*["']?(List|(NodeResourceTopology|Node)(List)?)["']?\s*($|[,}])""",
         re.MULTILINE,
     ),
-    read=_read,
+    read=read,
 )

@@ -8,9 +8,8 @@ from typing import TypeVar
 
 from cpuplan.base.files import TooLarge, TooMany, Unreadable
 from cpuplan.base.roots.archive import ArchiveReader, Index, Keeping
-from cpuplan.base.roots.budget import Budget, Excess, Meter
 from cpuplan.base.roots.folder import FolderReader
-from cpuplan.base.roots.reader import BadLink, Limits, Reader
+from cpuplan.base.roots.tree import BadLink, Budget, Excess, Limits, Meter, Reader
 from cpuplan.base.text import quantity_text
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.packed_files import (

@@ -38,15 +38,15 @@ class Modules:
         """
         loads = self._loadable(frozenset(packages))
         todo = [name for root in roots for name in self._below(root)]
-        found: dict[str, Path] = {}
+        paths: dict[str, Path] = {}
         while todo:
             name = todo.pop()
-            if name in found or name not in loads:
+            if name in paths or name not in loads:
                 continue
             module = self._known[name]
-            found[name] = module.path
+            paths[name] = module.path
             todo += self._own({name} | module.at_once | module.later)  # and the packages above it
-        return dict(sorted(found.items()))
+        return dict(sorted(paths.items()))
 
     def _below(self, root: str) -> Iterator[str]:
         if not root.endswith("."):
@@ -101,7 +101,7 @@ def _read(name: str, path: Path) -> Module:
         node, is_later = todo.pop()
         (later if is_later else at_once).update(_imported(node))
         inside = is_later or isinstance(node, ast.FunctionDef)
-        todo += [(each, inside) for each in _statements(node)]
+        todo += [(statement, inside) for statement in _statements(node)]
     return Module(path, frozenset(at_once - {name}), frozenset(later - {name}))
 
 
@@ -109,17 +109,17 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
     """The statements inside of one, but for what only type checkers read."""
     is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     for field in ("orelse",) if is_for_types else ("body", "orelse", "handlers", "finalbody"):
-        found = getattr(node, field, None)
-        yield from found if isinstance(found, list) else ()
+        body = getattr(node, field, None)
+        yield from body if isinstance(body, list) else ()
 
 
 def _imported(node: ast.AST) -> Iterator[str]:
     """What an import may load: `from a import b` means a module `a.b`, or a name in `a`."""
     if isinstance(node, ast.Import):
-        yield from (each.name for each in node.names)
+        yield from (alias.name for alias in node.names)
     if isinstance(node, ast.ImportFrom) and node.module:
         yield node.module
-        yield from (f"{node.module}.{each.name}" for each in node.names)
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 #: The commands of a bundle, and what they load by name.

@@ -2,60 +2,25 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from cpuplan import backends
 from cpuplan.backends import rollouts
-from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.progress import stage
 from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, Findings, errors
 from cpuplan.fleet import lock, paused, removal, synthetic
 from cpuplan.fleet.previous import Key
-from cpuplan.language.read import documents as places
 from cpuplan.language.read import waivers
+from cpuplan.language.read.documents import FieldPlaces, with_fields
+from cpuplan.pipeline import lock_diff
+from cpuplan.pipeline.batch import check_node, placed
 from cpuplan.pipeline.loading import Project, load, starts
-from cpuplan.pipeline.perclass import unlocated
-from cpuplan.pipeline.perclass.making import PLAIN, Making, batch_of
-from cpuplan.pipeline.perclass.unit import check_node
-from cpuplan.plan import NO_CLASSES, Classes, ConfiguredPlan, NodeClass, Plan
+from cpuplan.pipeline.lock_diff import Moves, moves
+from cpuplan.pipeline.making import PLAIN, Making, batch_of
+from cpuplan.plan import NO_CLASSES, Classes, ConfiguredPlan, Plan
 from cpuplan.simulate import statefiles
-from cpuplan.solve import moves as of_class
 from cpuplan.solve import solver
-from cpuplan.solve.moves import Move
-
-
-class Moves(NamedTuple):
-    """CPUs that change their sets: of all nodes of a class, or of `nodes` from another class."""
-
-    node_class: NodeClass
-    moves: tuple[Move, ...]
-    nodes: tuple[str, ...] = ()
-
-
-@stage("comparing layouts")
-def moves(project: Project, plan: Plan) -> list[Moves]:
-    """What a plan changes, compared with the lock; nothing of classes that are not in the lock."""
-    known = starts(project)
-    return [moves for node in plan.nodes for moves in _moves(known, node.node_class, node.layout)]
-
-
-def _moves(
-    known: lock.Starts, node_class: NodeClass, after: Mapping[str, CpuSet]
-) -> Iterator[Moves]:
-    start = next(iter(known.of(node_class)), None)
-    if start:
-        moved = of_class.moves(node_class, start.locked.pools, after)
-        if moved:
-            yield Moves(node_class, tuple(moved))
-    for key, names in known.had(node_class).items():
-        other = known.lock.get(key)
-        is_start = start is not None and key == start.key
-        if other and not is_start and other.pools != after:
-            moved = of_class.moves(node_class, other.pools, after)
-            yield Moves(node_class, tuple(moved), tuple(names))
-
 
 __all__ = [
     "Compiled",
@@ -70,7 +35,6 @@ __all__ = [
     "load",
     "moves",
     "solve",
-    "solver_version",
     "starts",
 ]
 
@@ -83,7 +47,7 @@ class _Solved(NamedTuple):
 
     plan: Plan
     diagnostics: list[Diagnostic]
-    found: Mapping[Key, Sequence[Diagnostic]]
+    of_classes: Mapping[Key, Sequence[Diagnostic]]
 
 
 def solve(
@@ -127,14 +91,14 @@ def _solve(
     )
     findings = Findings()
     plans: list[ConfiguredPlan] = []
-    found: dict[Key, Sequence[Diagnostic]] = {}
+    of_classes: dict[Key, Sequence[Diagnostic]] = {}
     for unit, made in making.of(batch):
-        findings.add(unlocated.placed(made.problems, project.locate), unit.names)
+        findings.add(placed(made.problems, project.locate), unit.names)
         plans += made.plans
-        for plan, problems in zip(made.plans, made.found, strict=checked):
-            found[plan.node_class.key] = unlocated.placed(problems, project.locate)
+        for plan, problems in zip(made.plans, made.findings, strict=checked):
+            of_classes[plan.node_class.key] = placed(problems, project.locate)
     plans.sort(key=lambda plan: plan.node_class.key)
-    return _Solved(_with_kept(project, plans), _once(of_lock, findings.all()), found)
+    return _Solved(_with_kept(project, plans), _once(of_lock, findings.all()), of_classes)
 
 
 def _with_kept(project: Project, configured: Iterable[ConfiguredPlan]) -> Plan:
@@ -156,18 +120,18 @@ def _once(first: Sequence[Diagnostic], second: Iterable[Diagnostic]) -> list[Dia
 
 def check(project: Project, plan: Plan) -> list[Diagnostic]:
     """Settings that the targets' releases lack, or that contradict the machine or each other."""
-    found = {node.node_class.key: check_node(node, project.locate) for node in plan.nodes}
-    return _check(project, plan, found)
+    of_classes = {node.node_class.key: check_node(node, project.locate) for node in plan.nodes}
+    return _check(project, plan, of_classes)
 
 
 @stage("checking settings")
 def _check(
-    project: Project, plan: Plan, found: Mapping[Key, Sequence[Diagnostic]]
+    project: Project, plan: Plan, of_classes: Mapping[Key, Sequence[Diagnostic]]
 ) -> list[Diagnostic]:
-    """What is `found` wrong with classes by themselves, and what is wrong with them together."""
+    """What is wrong with classes by themselves, and what is wrong with them together."""
     findings = Findings()
     for node in plan.nodes:
-        findings.add(found[node.node_class.key], [node.node_class.full_name])
+        findings.add(of_classes[node.node_class.key], [node.node_class.full_name])
     for node in map(backends.configure, synthetic.plans(project.documents)):
         findings.add(check_node(node, project.locate), [node.node_class.full_name])
     of_pools = backends.check_pools(plan, project.locate)
@@ -226,9 +190,7 @@ def described(
     if not diagnostics and not (whole and project.documents.of_kind("Waivers")):
         return []
     documents = project.documents
-    waived = waivers.waive(
-        places.with_fields(diagnostics, places.FieldPlaces(documents)), documents
-    )
+    waived = waivers.waive(with_fields(diagnostics, FieldPlaces(documents)), documents)
     return [*waived, *waivers.check(waived, documents)] if whole else waived
 
 
@@ -254,8 +216,8 @@ def _judge(
 ) -> tuple[Plan, list[Diagnostic]]:
     solved = _solve(project, making, resolve=resolve, settle=settle, checked=True)
     plan = solved.plan
-    found = _check(project, plan, solved.found)
-    diagnostics = [*project.diagnostics, *solved.diagnostics, *found]
+    problems = _check(project, plan, solved.of_classes)
+    diagnostics = [*project.diagnostics, *solved.diagnostics, *problems]
     if len(plan.nodes) < len(project.classes):
         diagnostics = _once(diagnostics, _check_unsolved(project, plan))
     diagnostics += plan.kept_problems
@@ -277,7 +239,7 @@ def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
             node = backends.configure(smaller)
             problems += checks.check(node, project.locate)
             problems += backends.check(node, project.locate)
-    named = places.with_fields(dict.fromkeys(problems), places.FieldPlaces(project.documents))
+    named = with_fields(dict.fromkeys(problems), FieldPlaces(project.documents))
     return [
         problem._replace(field="")
         for problem in named
@@ -327,14 +289,6 @@ def _compile(
         return Compiled(plan, [], {}, "", tuple(diagnostics))
     known = starts(project)
     left = {} if prune else removal.left(known, project.classes)
-    text = lock.render(plan.nodes, known.lock, left, solver=solver_version)
+    text = lock.render(plan.nodes, known.lock, left, solver=lock_diff.solver_version)
     made = emit(project, plan, making)
     return Compiled(plan, moves(project, plan), made.files, text, tuple(diagnostics), made.classes)
-
-
-@cache
-def solver_version() -> str:
-    """The version of OR-Tools, which need not be imported for that."""
-    from importlib.metadata import version
-
-    return version("ortools")

@@ -14,8 +14,8 @@ from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components.openshift.performanceprofile import API_VERSION
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position, Source
-from cpuplan.facts.platforms import features
-from cpuplan.facts.platforms.features import Feature
+from cpuplan.facts import platforms
+from cpuplan.facts.platforms import Feature
 from cpuplan.facts.versions import operator_has
 from cpuplan.language.model.base import KubeletList, Listed, Model, attributes, list_pattern
 from cpuplan.language.read.documents import name_problems, validate, written
@@ -137,7 +137,7 @@ def _value(mapping: Model, key: str) -> Any:
 
 def release_of_field(field: tuple[str, ...]) -> str:
     """The release that brought a field."""
-    return features.OPENSHIFT[LATER_FIELDS[field]].first
+    return platforms.OPENSHIFT_FEATURES[LATER_FIELDS[field]].first
 
 
 def without_unsupported(

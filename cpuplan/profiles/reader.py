@@ -81,14 +81,14 @@ def _inside(source: Source, text: str, diagnostics: list[Diagnostic]) -> Iterato
         row, start, stop = moved((at.line - 1, at.column - 1, max(at.end, at.column) - 1))
         place = at._replace(line=row + 1, column=start + 1, end=stop + 1)
         diagnostics.append(problem._replace(position=place, labels=()))
-    for one in sources:
+    for unpacked in sources:
         marks: Marks = {}
-        for container, places in one.marks.items():
+        for container, places in unpacked.marks.items():
             marks[container] = {
                 key: Mark(moved(mark.key), moved(mark.value)) for key, mark in places.items()
             }
-        beginning = moved((*one.start, one.start[1]))[:2]
-        yield Object(Source(source.path, one.data, marks, beginning), hosted=True)
+        beginning = moved((*unpacked.start, unpacked.start[1]))[:2]
+        yield Object(Source(source.path, unpacked.data, marks, beginning), hosted=True)
 
 
 class Profiles(NamedTuple):
@@ -122,31 +122,36 @@ def read(sources: Iterable[Source], release: Callable[[], str] = openshift.newes
     facts = openshift.facts(objects, release) if own else openshift.Cluster()
     profiles: list[ReadProfile] = []
     for source, hosted in own:
-        one, problems = model.read_profile(source, facts.version)
+        read_profile, problems = model.read_profile(source, facts.version)
         diagnostics += problems
-        if one is None:
+        if read_profile is None:
             broken.add(("Intent", ""))
         else:
-            profiles.append(one._replace(hosted=hosted))
+            profiles.append(read_profile._replace(hosted=hosted))
     documents = []
-    for one in profiles:
-        document, problems = _intent(one, objects, profiles, facts)
+    for read_profile in profiles:
+        document, problems = _intent(read_profile, objects, profiles, facts)
         diagnostics += problems
         if document is None:
-            broken.add(("Intent", one.profile.name))
+            broken.add(("Intent", read_profile.profile.name))
         else:
             documents.append(document)
     return Profiles(documents, diagnostics, frozenset(broken))
 
 
 def _intent(
-    one: ReadProfile, objects: list[Any], all_read: list[ReadProfile], facts: openshift.Cluster
+    read_profile: ReadProfile,
+    objects: list[Any],
+    all_read: list[ReadProfile],
+    facts: openshift.Cluster,
 ) -> tuple[Document | None, list[Diagnostic]]:
     """The Intent of a profile that breaks no rule."""
-    profile, source, whole, hosted = one
+    profile, source, whole, hosted = read_profile
     # Each NodePool of a hosted cluster names its own profile, and all of these select the workers.
     others = [
-        other.profile for other in all_read if other is not one and not (hosted or other.hosted)
+        other.profile
+        for other in all_read
+        if other is not read_profile and not (hosted or other.hosted)
     ]
     nodes = openshift.nodes(objects)
     diagnostics = rules.check(profile, nodes, others, release=facts.version, whole=whole)

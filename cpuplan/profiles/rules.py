@@ -170,13 +170,13 @@ def _check_cpus(profile: Profile) -> Iterator[Diagnostic]:
     for first, second in combinations(sets, 2):
         both = sets[first] & sets[second]
         if both:
-            one = len(both) == 1
+            is_single = len(both) == 1
             yield diagnose(
                 "CP261",
                 profile.at("cpu", second),
                 cpus=cpus_text(both),
-                are="is" if one else "are",
-                them="it" if one else "them",
+                are="is" if is_single else "are",
+                them="it" if is_single else "them",
                 first=f"spec.cpu.{first}",
                 second=f"spec.cpu.{second}",
             )

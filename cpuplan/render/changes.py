@@ -4,10 +4,10 @@ from collections.abc import Hashable, Iterable, Iterator
 
 from cpuplan.base.cpuset import cpus_text
 from cpuplan.base.text import counted, first_of, joined
-from cpuplan.change.changes import Afresh, Change, Dropped, Resolved
 from cpuplan.diagnostics import Reason
 from cpuplan.diagnostics.source import Locate
 from cpuplan.pipeline import Moves
+from cpuplan.pipeline.lock_diff import Afresh, Change, Dropped, Resolved
 from cpuplan.solve.moves import Move
 
 #: More nodes are not named.

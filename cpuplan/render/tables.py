@@ -78,21 +78,22 @@ def _rest(lines: Mapping[Line, Sequence[NodePlan]], shown: int) -> Iterator[str]
 def _several(title: str, plans: Sequence[NodePlan]) -> tuple[str, ...]:
     nodes = sum(len(plan.node_class.nodes) for plan in plans)
     models = list(dict.fromkeys(plan.node_class.hardware for plan in plans))
-    sizes = [interval(len(plan.pool(pool).cpus) for plan in plans) for pool in POOLS]
+    sizes = [_sizes(plans, pool) for pool in POOLS]
     cpus = interval(len(plan.topology.online) for plan in plans)
     return (title, str(nodes), listed(models, _MOST_MODELS), cpus, *sizes)
+
+
+def _sizes(plans: Sequence[NodePlan], pool: str) -> str:
+    return interval(len(plan.pool(pool).cpus) for plan in plans)
 
 
 def special_of(plans: Sequence[NodePlan]) -> list[str]:
     """What is special about each class; nothing of most."""
     kin: dict[tuple[str, str, str], list[NodeClass]] = {}
-    for plan in plans:
-        of = plan.node_class
+    classes = [plan.node_class for plan in plans]
+    for of in classes:
         kin.setdefault((of.cluster, of.intent, of.hardware), []).append(of)
-    return [
-        ", ".join(_special(of, kin[of.cluster, of.intent, of.hardware]))
-        for of in (plan.node_class for plan in plans)
-    ]
+    return [", ".join(_special(of, kin[of.cluster, of.intent, of.hardware])) for of in classes]
 
 
 def _special(node_class: NodeClass, kin: Sequence[NodeClass]) -> Iterator[str]:

@@ -102,25 +102,25 @@ def together(
     classes = list(dict.fromkeys(member for member, _ in given))
     rule = _Rule(lambda member: (member.cluster, member.name), _class)
     if len(classes) > MOST and not every:
-        numbers = [len(set(map(each.key, classes))) for each in _RULES]
-        few = [each for each, number in zip(_RULES, numbers, strict=True) if number <= MOST]
+        numbers = [len(set(map(rule.key, classes))) for rule in _RULES]
+        few = [rule for rule, number in zip(_RULES, numbers, strict=True) if number <= MOST]
         rule = few[0] if few else _RULES[numbers.index(min(numbers))]
     members: dict[Hashable, list[Member]] = {}
     for member in classes:
         members.setdefault(rule.key(member), []).append(member)
     lines = {key: Line(rule.title(own), tuple(own)) for key, own in members.items()}
-    found: dict[Line, list[Item]] = {line: [] for line in lines.values()}
+    by_line: dict[Line, list[Item]] = {line: [] for line in lines.values()}
     for member, item in given:
-        found[lines[rule.key(member)]].append(item)
-    return found
+        by_line[lines[rule.key(member)]].append(item)
+    return by_line
 
 
 def interval(numbers: Iterable[int]) -> str:
     """`7`, `5 to 7`; a line for numbers that nobody knows."""
-    found = sorted(set(numbers))
-    if not found:
+    values = sorted(set(numbers))
+    if not values:
         return "-"
-    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+    return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
 class _Rule(NamedTuple):

@@ -32,7 +32,7 @@ _GATES = Gates()
 def has_own(pod: Pod) -> bool:
     """Whether the static policy gives a container of the pod CPUs of its own."""
     stored = manifests.with_defaults(pod, _GATES)
-    return any(guaranteed_cpus(stored, one, _GATES) for one in stored.all_containers)
+    return any(guaranteed_cpus(stored, container, _GATES) for container in stored.all_containers)
 
 
 def adapted(items: Sequence[Item], mechanism: str, plan: NodePlan) -> list[Item]:
@@ -59,7 +59,7 @@ def is_served(pod: Pod, mechanism: str) -> bool:
 
 def wanted_of_pods(mechanism: str) -> str:
     """What pods with CPUs of their own need beside their shape; empty for nothing."""
-    return WANTED_OF_PODS.get(mechanism, "")
+    return _WANTED_OF_PODS.get(mechanism, "")
 
 
 def _claiming(pod: Pod, plan: NodePlan) -> Pod:
@@ -77,7 +77,7 @@ def _labelled(pod: Pod, _plan: NodePlan) -> Pod:
 _ADAPT: Mapping[str, Callable[[Pod, NodePlan], Pod]] = MappingProxyType(
     {KOORDINATOR: _labelled, DRA: _claiming}
 )
-WANTED_OF_PODS: Mapping[str, str] = MappingProxyType(
+_WANTED_OF_PODS: Mapping[str, str] = MappingProxyType(
     {
         KOORDINATOR: f"the labels {QOS}: {qos.LSE} and {PRIORITY_CLASS}: {qos.PROD}",
         DRA: "resource claims",
@@ -116,7 +116,7 @@ def _saying(node_class: NodeClass, mechanism: str) -> NodeClass:
         foreign += _OF_NRI_POLICIES
     target = _without(given, foreign).model_copy(update={"mechanism": mechanism})
     changed = {
-        "targets": tuple(target if one == given else one for one in spec.targets),
+        "targets": tuple(target if known == given else known for known in spec.targets),
         "kubelet": _without(spec.kubelet, _OF_CPU_MANAGER),
     }
     other = copy(node_class.saying(_without(spec, foreign).model_copy(update=changed)))
@@ -201,8 +201,8 @@ def _under(chosen: Chosen, wanted: _Wanted, mechanism: str) -> Under:
     plans = [plan for plan, _ in others]
     wrong: list[Diagnostic] = []
     for (plan, _), other, known in zip(chosen, plans, wanted.known, strict=True):
-        found = problems_of(other, wanted.locate) if other is not plan else []
-        wrong += (problem for problem in found if problem not in known)
+        problems = problems_of(other, wanted.locate) if other is not plan else []
+        wrong += (problem for problem in problems if problem not in known)
     items = wanted.pods(plans)
     given = adapted(items, mechanism, plans[0]) if wanted.adapt and plans else items
     result, refused = _result(others, given, wanted.start)
@@ -218,17 +218,15 @@ def _under(chosen: Chosen, wanted: _Wanted, mechanism: str) -> Under:
 def _result(
     chosen: Chosen, items: Sequence[Item], start: Starter
 ) -> tuple[Result | None, Sequence[Diagnostic]]:
-    """What becomes of the pods; without it, why a node does not start."""
+    """What becomes of the pods; without it, why a node does not start.
+
+    On a single node they come in order, on several as `simulate` gives pods to a fleet.
+    """
     try:
-        return _run(chosen, items, start), ()
+        if fleet.is_single(chosen):
+            return fleet.on_each(chosen, items, start), ()
+        return fleet.spread(chosen, items, start), ()
     except CpuplanError as error:
         return None, error.diagnostics
     except UnfitError:
         return None, ()
-
-
-def _run(chosen: Chosen, items: Sequence[Item], start: Starter) -> Result:
-    """On a single node in order, on several as `simulate` gives pods to a fleet."""
-    if fleet.is_single(chosen):
-        return fleet.on_each(chosen, items, start)
-    return fleet.spread(chosen, items, start)

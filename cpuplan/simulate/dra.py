@@ -29,6 +29,7 @@ from cpuplan.upstream.kubernetes.pod import (
     Container,
     Pod,
     PodClaim,
+    Resources,
     apply_defaults,
     read_resources,
 )
@@ -69,7 +70,7 @@ def inputs_of(topology: Topology, offlined: CpuSet, settings: Settings) -> Input
     known: dict[str, tuple[str, ...]] = {CLASS: (_GENERAL,)}
     for setting in settings.of(classes.NAME):
         selectors = classes.document(setting)["spec"]["selectors"]
-        known[setting.key] = tuple(each["cel"]["expression"] for each in selectors)
+        known[setting.key] = tuple(selector["cel"]["expression"] for selector in selectors)
     told = {setting.key: setting.value for setting in settings.of(slices.NAME)}
     return Inputs(
         slices.machine(topology, offlined),
@@ -109,14 +110,15 @@ def with_claims(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
 def _only(pod: Pod, known: tuple[PodClaim, ...]) -> Pod:
     """The pod with these claims alone."""
     names = {claim.name for claim in known}
-    init, containers = (
-        tuple(
-            own._replace(claims=tuple(name for name in own.claims if name in names))
-            for own in group
-        )
-        for group in (pod.init_containers, pod.containers)
+
+    def kept(container: Container) -> Container:
+        return container._replace(claims=tuple(filter(names.__contains__, container.claims)))
+
+    return pod._replace(
+        claims=known,
+        init_containers=tuple(map(kept, pod.init_containers)),
+        containers=tuple(map(kept, pod.containers)),
     )
-    return pod._replace(claims=known, init_containers=init, containers=containers)
 
 
 def claiming(plan: NodePlan, pod: Pod) -> Pod:
@@ -138,11 +140,11 @@ def claiming(plan: NodePlan, pod: Pod) -> Pod:
 
 def _claims_of(plan: NodePlan, container: Container) -> tuple[tuple[str, ...], list[PodClaim]]:
     cpus = claims.whole_cpus(container)
-    found = []
+    made = []
     for number, share in enumerate(claims.chunks(plan, "", cpus) if cpus else (), start=1):
         name = container.name if number == 1 else f"{container.name}-{number}"
-        found.append(PodClaim(name, spec=_spec(claims.spec_of(plan, "", share)["devices"])))
-    return tuple(claim.name for claim in found), found
+        made.append(PodClaim(name, spec=_spec(claims.spec_of(plan, "", share)["devices"])))
+    return tuple(claim.name for claim in made), made
 
 
 def _mapped(container: Container) -> Container:
@@ -159,14 +161,17 @@ def _claim(reference: Mapping[str, str], specs: Mapping[str, Any]) -> PodClaim:
 def _claiming(container: Container, side: Mapping[str, Any]) -> Container:
     """The container with its claims, and CPUs as the template requests them, if it does."""
     used = tuple(claim["name"] for claim in side["claims"])
-    requests, limits = (
-        {**{name: amount for name, amount in own.items() if name != CPU}, **read_resources(given)}
-        for own, given in (
-            (container.requests, side.get("requests")),
-            (container.limits, side.get("limits")),
-        )
+    return container._replace(
+        claims=used,
+        requests=_with_cpus_of(container.requests, side.get("requests")),
+        limits=_with_cpus_of(container.limits, side.get("limits")),
     )
-    return container._replace(claims=used, requests=requests, limits=limits)
+
+
+def _with_cpus_of(amounts: Resources, given: Any) -> Resources:
+    """The amounts of a container, with the CPUs of its template, or with none."""
+    others = {name: amount for name, amount in amounts.items() if name != CPU}
+    return {**others, **read_resources(given)}
 
 
 def _spec(devices: Mapping[str, Any]) -> Spec:
@@ -252,8 +257,8 @@ def _size(spec: object, *, is_individual: bool) -> int | None:
         amount = dict(request.capacity).get(CAPACITY)
         if request.alternatives or request.number is None or (not is_individual and not amount):
             return None
-        each = 1 if is_individual else quantity.parse(amount or "0").value
-        total += request.number * each
+        cpus = 1 if is_individual else quantity.parse(amount or "0").value
+        total += request.number * cpus
     return total
 
 

@@ -165,8 +165,8 @@ def on_each(
     """
     chosen = list(plans)
     arrival = _Arrival([item.pod for item in items], start, ending)
-    found = _per_class("pods", arrival, [plan for plan, _ in chosen], NodeOutcome, workers)
-    pairs = zip(chosen, found, strict=True)
+    outcomes = _per_class("pods", arrival, [plan for plan, _ in chosen], NodeOutcome, workers)
+    pairs = zip(chosen, outcomes, strict=True)
     return Result(tuple(Simulated(plan, tuple(names), of) for (plan, names), of in pairs))
 
 
@@ -435,20 +435,6 @@ def _remainder(remainder: Remainder, own: dict[str, Pod], *, ended: bool) -> Rem
     again = tuple((pod and own[pod.uid], refused) for pod, refused in remainder.after_restart)
     left = None if ended else remainder.left
     return remainder._replace(left=left, overlap=overlap, after_restart=again)
-
-
-__all__ = [
-    "Chosen",
-    "Nowhere",
-    "Result",
-    "Simulated",
-    "Starter",
-    "any_order_on_each",
-    "is_single",
-    "number_of_nodes",
-    "on_each",
-    "spread",
-]
 
 
 #: What distinguishes the pods of one workload.

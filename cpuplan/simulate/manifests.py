@@ -83,7 +83,7 @@ def read_object(objects: Objects, source: Source, at: Field, data: Any) -> Itera
             raise _WrongError(("metadata",), "has no metadata.name")
         if kind == CLASS:
             objects.classes[name] = _selectors(data.get("spec") or {}, ("spec",))
-            found = [objects.classes[name]]
+            expressions = [objects.classes[name]]
         else:
             place: Field = ("spec", "spec") if kind == TEMPLATE else ("spec",)
             spec = _spec(value_of(data, (*place, "devices")), (*place, "devices"))
@@ -91,12 +91,12 @@ def read_object(objects: Objects, source: Source, at: Field, data: Any) -> Itera
                 spec = _allocated(spec, value_of(data, ("status", "allocation")))
             namespace = value_of(data, ("metadata", "namespace")) or _DEFAULT_NAMESPACE
             objects.specs[kind, f"{namespace}/{name}"] = spec
-            found = [request.selectors for request in _flat(spec.requests)]
+            expressions = [request.selectors for request in _flat(spec.requests)]
     except _WrongError as error:
         where = source.value_at((*at, *error.at))
         yield diagnose("CP716", where, object=f"{kind} {name}", problem=error)
         return
-    for selectors in found:
+    for selectors in expressions:
         for text in selectors:
             yield from _unread(source, at, f"{kind} {name}", text)
 

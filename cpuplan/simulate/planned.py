@@ -1,19 +1,23 @@
-"""A planned node as its kubelet finds it; assumptions for what the inventory does not contain.
+"""A node as its kubelet finds it: from its plan, or from the expected state that was compiled.
 
-Also the same node under the kubelet alone or under Koordinator, each as near to the other as it
-comes.
+There are assumptions for what the inventory does not contain. Also the same node under the kubelet
+alone or under Koordinator, each as near to the other as it comes.
 """
 
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpuplan.components import chosen, hugepages, kubelet
-from cpuplan.components.nri import balloons, topologyaware
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.topology import Topology
+from cpuplan.components import chosen, derived, hugepages, kubelet
+from cpuplan.components.dra import driver
+from cpuplan.components.nri import balloons, policies, topologyaware
 from cpuplan.components.nri.policies import PolicyInputs
 from cpuplan.components.nrt import exporter_of
+from cpuplan.components.openshift import pinning
 from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import (
     CPU_MANAGER_OPTIONS,
@@ -24,6 +28,7 @@ from cpuplan.facts.settings.kubelet import (
     TOPOLOGY_MANAGER_SCOPE,
 )
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate.koordinator import Inputs, inputs
 from cpuplan.simulate.runtimes import Runtime, runtime_of
 from cpuplan.upstream.koordinator.extension.constants import (
@@ -58,6 +63,8 @@ if TYPE_CHECKING:
     from cpuplan.upstream.nri.topologyaware.config import Config as PoolsConfig
 
 
+#: Pages of a NUMA node: (size in KiB, count).
+_Pages = tuple[tuple[int, int], ...]
 #: Resources that every kubelet checks and no inventory contains: they stop no pod.
 _NOT_CHECKED = {EPHEMERAL_STORAGE: quantity.of(1 << 60, quantity.BINARY)}
 
@@ -136,14 +143,14 @@ def _dra(plan: ConfiguredPlan) -> "DraInputs":
     return of_plan(plan)
 
 
-def _pages(plan: ConfiguredPlan) -> dict[int, tuple[tuple[int, int], ...]]:
+def _pages(plan: ConfiguredPlan) -> dict[int, _Pages]:
     """(size in KiB, count) by NUMA node: sysfs has all sizes on all nodes, with a count of 0."""
     planned_pages = hugepages.per_node(plan)
     sizes = sorted({size for counts in planned_pages.values() for size in counts})
-    return {
-        node: tuple((size, counts.get(size, 0)) for size in sizes)
-        for node, counts in planned_pages.items()
-    }
+    pages = {}
+    for node, counts in planned_pages.items():
+        pages[node] = tuple((size, counts.get(size, 0)) for size in sizes)
+    return pages
 
 
 _NUMA_POLICIES = MappingProxyType(
@@ -198,3 +205,63 @@ def under_kubelet(facts: Planned) -> Planned:
 def _kubelet_name(wanted: str) -> str:
     names: Mapping[str, str] = {theirs: own for own, theirs in _NUMA_POLICIES.items()}
     return names.get(wanted, policy.NONE)
+
+
+def given_out_by(expected: Expected) -> str:
+    """What gives CPUs to containers, and cannot be simulated from this alone; else empty."""
+    return "Koordinator" if expected.facts.get(derived.KOORDLET) else ""
+
+
+def planned_of_expected(expected: Expected) -> Planned:
+    """All that a node starts with; `planned` makes the same from a plan."""
+    return kubelet_alone(expected)._replace(
+        balloons=_policy(expected, balloons),
+        pools=_policy(expected, topologyaware),
+        dra=_dra_of_expected(expected),
+    )
+
+
+def kubelet_alone(expected: Expected) -> Planned:
+    """What the kubelet starts with, whatever gives out CPUs beside it."""
+    release, platform = expected.release, expected.platform
+    version = release.kubernetes or LATEST
+    given = kubelet.configuration(expected.settings.of(kubelet.NAME))
+    config = {"maxPods": platform.max_pods, **with_gates(given, version)}
+    topology = without(expected.topology, expected.pool("offlined").cpus)
+    machine = machine_of(topology, _pages_of_facts(expected.topology, expected.facts))
+    is_v1 = expected.facts.get(derived.CGROUPS) == "v1"
+    is_pinned = bool(expected.settings.of(pinning.NAME))
+    fork = Fork(platform.forks_kubelet, platform.forks_kubelet and is_pinned)
+    return Planned(config, machine._replace(cgroup_v1=is_v1), version, fork)
+
+
+def _dra_of_expected(expected: Expected) -> "DraInputs | None":
+    """What the DRA CPU driver starts with, where it gives CPUs to containers."""
+    if not expected.settings.of(driver.NAME):
+        return None
+    from cpuplan.simulate.dra import inputs_of  # for few plans
+
+    return inputs_of(expected.topology, expected.pool("offlined").cpus, expected.settings)
+
+
+def _policy(expected: Expected, component: ModuleType) -> Any:
+    """What an NRI policy starts with, where it gives CPUs to containers; else None."""
+    given = expected.settings.of(component.NAME)
+    if not given:
+        return None
+    isolated = expected.facts[derived.UNBALANCED]
+    apart = isolated if isinstance(isolated, CpuSet) else CpuSet()
+    machine = policies.machine(expected.topology, apart, expected.pool("offlined").cpus)
+    return PolicyInputs(machine, component.config_of(given))
+
+
+def _pages_of_facts(topology: Topology, facts: Mapping[str, Any]) -> dict[int, _Pages]:
+    """As sysfs has them: all sizes on all nodes with memory, with a count of 0."""
+    counts: Mapping[str, Mapping[str, int]] = facts.get(derived.HUGE_PAGES) or {}
+    sizes = sorted({int(size) for of_node in counts.values() for size in of_node})
+    nodes = {*hugepages.memory_nodes(topology), *map(int, counts)}
+    return {node: _of_node(counts.get(str(node), {}), sizes) for node in sorted(nodes)}
+
+
+def _of_node(counts: Mapping[str, int], sizes: list[int]) -> _Pages:
+    return tuple((size, counts.get(str(size), 0)) for size in sizes)

@@ -26,7 +26,7 @@ from cpuplan.simulate.allocators.base import (
 from cpuplan.solve import budget
 from cpuplan.solve.budget import UndecidedError
 from cpuplan.solve.layout import Scope
-from cpuplan.solve.rules import workloads
+from cpuplan.solve.rules import sizes
 from cpuplan.solve.rules.rule import Statements
 from cpuplan.upstream.koordinator.extension import qos
 from cpuplan.upstream.koordinator.extension.constants import QOS
@@ -52,7 +52,7 @@ def pods_of(plan: NodePlan) -> list[Pod]:
 
 def _pods(plan: NodePlan) -> Iterator[tuple[Pod, int]]:
     for index, workload in enumerate(plan.spec.workloads):
-        pod = workloads.pod_of_workload(workload) or probe(workload.cpus or 0, container=_CONTAINER)
+        pod = sizes.pod_of_workload(workload) or probe(workload.cpus or 0, container=_CONTAINER)
         for number in range(workload.pods * len(_parts(plan, workload))):
             name = f"{workload.name}-{number + 1}"
             yield _annotated(plan, workload, pod._replace(uid=name, name=name)), index
@@ -73,7 +73,7 @@ def _annotated(plan: NodePlan, workload: Workload, pod: Pod) -> Pod:
 
 
 def _parts(plan: NodePlan, workload: Workload) -> Sequence[Scope]:
-    return workloads.parts_of_workload(Statements(plan.node_class), workload)
+    return sizes.parts_of_workload(Statements(plan.node_class), workload)
 
 
 def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Diagnostic]:

@@ -13,7 +13,7 @@ from cpuplan.solve.budget import UndecidedError
 from cpuplan.solve.conflict import Conflict
 from cpuplan.solve.constraints import Constraint, Differs, Has, Within
 from cpuplan.solve.goals import Aim, Moved, Parts, Smallest, SplitCores, Total
-from cpuplan.solve.layout import Layout, Scope, View
+from cpuplan.solve.layout import Layout, View
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.placement import numbered
 from cpuplan.solve.rules.rule import Problem, Rule, scopes_of
@@ -100,9 +100,9 @@ def _solved_without(plan: NodePlan, wish: str, constraint: Within | Differs) -> 
     aims = goals.aims_of(plan.node_class)
     best = model.best(asked, aims)
     if best is None:
-        found = _conflict(asked)
-        because = tuple(rule.reason for rule in found.statements if rule is not forbidding)
-        return Alternative(wish, conflict=because, is_proven=found.is_irreducible)
+        conflicting = _conflict(asked)
+        because = tuple(rule.reason for rule in conflicting.statements if rule is not forbidding)
+        return Alternative(wish, conflict=because, is_proven=conflicting.is_irreducible)
     now = {pool.name: pool.cpus for pool in (*plan.pools, *plan.sets)}
     differences = tuple(_differences(problem, aims, now, best.layout))
     return Alternative(wish, differences, tuple(_moves(now, best.layout)), is_proven=not best.gaps)
@@ -143,17 +143,14 @@ def _words(aim: Aim, old: int, new: int) -> tuple[str, str]:
             cores = counted(new, "core")
             return "fewest-split-cores", f"{cores} would be split between sets, not {old}"
         case Parts(name=name, scopes=scopes):
-            return "locality", f"{name} would be on {counted(new, _word(scopes))}, not {old}"
+            parts = counted(new, goals.part_word(scopes))
+            return "locality", f"{name} would be on {parts}, not {old}"
         case Smallest(name=name, scopes=scopes):
-            fewest = f"the {_word(scopes)} with the fewest {name} CPUs"
+            fewest = f"the {goals.part_word(scopes)} with the fewest {name} CPUs"
             return "balance", f"{fewest} would have {-new}, not {-old}"
         case Total(name=name, sign=sign):
             goal = "most-isolated" if sign < 0 else "smallest-range"
             return goal, f"{name} would have {counted(sign * new, 'CPU')}, not {sign * old}"
-
-
-def _word(scopes: Sequence[Scope]) -> str:
-    return scopes[0].name.rpartition(" ")[0]
 
 
 def _moves(now: Layout, then: Layout) -> Iterator[Moves]:

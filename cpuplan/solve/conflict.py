@@ -165,13 +165,13 @@ class Memory(Generic[Statement]):
                 return known
         if any(chosen >= unfit for unfit in self._unfit):
             return None
-        found = self._example(statements)
-        if found is None:
+        example = self._example(statements)
+        if example is None:
             self._unfit.append(chosen)
         else:
-            holding = filter(lambda statement: self._holds(statement, found), self._statements)
-            self._held.append((chosen | frozenset(holding), found))
-        return found
+            holding = filter(lambda statement: self._holds(statement, example), self._statements)
+            self._held.append((chosen | frozenset(holding), example))
+        return example
 
 
 def smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conflict[Statement]:
@@ -180,10 +180,10 @@ def smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conf
     Of several such sets it is the one of `minimal`, if that is one. The search for fewer statements
     ends with the oracle's calls, and all search with the limit.
     """
-    found = _smallest(statements, oracle)
-    if oracle.is_cut and len(found.statements) > 1:
-        return found._replace(is_smallest=False, is_irreducible=False)
-    return found
+    fewest = _smallest(statements, oracle)
+    if oracle.is_cut and len(fewest.statements) > 1:
+        return fewest._replace(is_smallest=False, is_irreducible=False)
+    return fewest
 
 
 def _smallest(statements: Sequence[Statement], oracle: Oracle[Statement]) -> Conflict[Statement]:
@@ -228,15 +228,15 @@ def _in_every_conflict(
 
     Where one is not enough, there are further conflicts, and no other one is tried.
     """
-    found: list[set[int]] = []
+    common: list[set[int]] = []
     everything = set(range(len(statements)))
     at = {statement: index for index, statement in reversed([*enumerate(statements)])}
     for sort in oracle.sorts(best, statements) if len(best) > 1 else []:
         alone = [{at[statement]} for statement in sort]
         if oracle.calls <= 0 or oracle.holding(statements, everything - alone[0]) is None:
             break
-        found += alone
-    return found
+        common += alone
+    return common
 
 
 def _grown(statements: Sequence[Statement], held: set[int], oracle: Oracle[Statement]) -> set[int]:
@@ -271,5 +271,5 @@ def disjoint(
         conflict = smallest(remaining, oracle)
         yield conflict
         oracle.resume()
-        found = set(conflict.statements)
-        remaining = [statement for statement in remaining if statement not in found]
+        used = set(conflict.statements)
+        remaining = [statement for statement in remaining if statement not in used]

@@ -1,7 +1,7 @@
 """Classes of cores that rules and goals do not distinguish, and the ways to use a core."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, groupby, islice, product
 from typing import NamedTuple, TypeAlias
 
@@ -24,6 +24,11 @@ from cpuplan.solve.layout import Slot
 _PAIRS = 20
 #: The slot of each thread of a core, in the order of the kind's threads.
 Pattern: TypeAlias = tuple[Slot, ...]
+
+
+def renamed(pattern: Pattern, names: Mapping[str, str]) -> Pattern:
+    """The pattern with other names of sets."""
+    return tuple([tuple(map(names.get, slot, slot)) for slot in pattern])
 
 
 def width(name: str, pattern: Pattern) -> int:
@@ -140,8 +145,8 @@ class Ways:
         for rule in pairwise:
             mine = [slot for slot in self._slots if rule.name in slot]
             met = (pair for pair in product(mine, self._slots) if not rule.allows(pair))
-            for one, other in met:
-                self._never_meet |= {(one, other), (other, one)}
+            for slot, other in met:
+                self._never_meet |= {(slot, other), (other, slot)}
         self._known: dict[tuple[tuple[tuple[Slot, ...], ...], tuple[int, ...]], list[Pattern]] = {}
 
     def of(self, kind: CoreClass) -> list[Pattern]:
@@ -158,10 +163,10 @@ class Ways:
         """The patterns; a core of eight threads can have millions, which no limit allows."""
         if self._most is None:
             return list(patterns)
-        found = list(islice(patterns, self._most + 1))
-        if len(found) > self._most:
+        listed = list(islice(patterns, self._most + 1))
+        if len(listed) > self._most:
             raise UndecidedError
-        return found
+        return listed
 
     def _of_divided(self, kind: CoreClass, choices: Sequence[Sequence[Slot]]) -> list[Pattern]:
         """The patterns of cores that unlike machines divide into cores of their own."""
@@ -204,8 +209,22 @@ class Ways:
 
 def _together(cores: Cores, threads: Sequence[int]) -> list[list[int]]:
     """The indexes of threads, by core."""
-    inside = ([index for index, cpu in enumerate(threads) if cpu in core] for core in cores)
-    return list(filter(None, inside))
+    together = []
+    for core in cores:
+        inside = [index for index, cpu in enumerate(threads) if cpu in core]
+        if inside:
+            together.append(inside)
+    return together
+
+
+def _allowed_pairs(
+    constraints: Iterable[CoreConstraint], slots: Sequence[Slot]
+) -> set[tuple[Slot, Slot]]:
+    """The slots that rules allow two threads of one core."""
+    pairs = [(slot, other) for slot in slots for other in slots]
+    for constraint in constraints:
+        pairs = [pair for pair in pairs if constraint.allows(pair)]
+    return set(pairs)
 
 
 class _Parts:
@@ -233,26 +252,22 @@ class _Parts:
                     pairs.setdefault(pair, {})[anywhere] = None
         tables: dict[tuple[CoreConstraint, ...], set[tuple[Slot, Slot]]] = {}
         self._before: list[list[tuple[int, set[tuple[Slot, Slot]]]]] = [[] for _ in threads]
-        for (one, other), same in pairs.items():
+        for (first, second), same in pairs.items():
             key = tuple(same)
             if key not in tables:
-                tables[key] = {
-                    (slot, next_slot)
-                    for slot, next_slot in product(slots, repeat=2)
-                    if all(constraint.allows((slot, next_slot)) for constraint in key)
-                }
-            self._before[other].append((one, tables[key]))
+                tables[key] = _allowed_pairs(key, slots)
+            self._before[second].append((first, tables[key]))
 
     def may_follow(self, chosen: Sequence[Slot], slot: Slot) -> bool:
         """Whether the next thread can have a slot after those of the others."""
-        return all((chosen[one], slot) in met for one, met in self._before[len(chosen)])
+        return all((chosen[before], slot) in met for before, met in self._before[len(chosen)])
 
     def allow(self, pattern: Pattern) -> bool:
         """Whether the rules that are not about pairs of threads allow a pattern."""
-        return all(
-            constraint.allows([pattern[index] for index in inside])
-            for constraint, inside in self._others
-        )
+        for constraint, inside in self._others:
+            if not constraint.allows([pattern[index] for index in inside]):
+                return False
+        return True
 
 
 def place(kind: CoreClass, used: Iterable[tuple[Pattern, int]]) -> dict[int, Slot]:

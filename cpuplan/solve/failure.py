@@ -10,7 +10,7 @@ from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import NodeClass
 from cpuplan.solve import budget, conflict, feasibility, goals, model, remedies, symmetry
 from cpuplan.solve.budget import UndecidedError
-from cpuplan.solve.constraints import BEYOND, Amount
+from cpuplan.solve.constraints import BEYOND
 from cpuplan.solve.goals import Total
 from cpuplan.solve.layout import NOBODY
 from cpuplan.solve.pigeonhole import is_crowded
@@ -44,14 +44,14 @@ def _explained(
     calls = feasibility.most_calls(problem)
     oracle = feasibility.oracle(problem, calls, unfit=problem.rules)
     conflicts = list(conflict.disjoint(problem.rules, oracle))
-    vague = [each.statements for each in conflicts if not each.is_irreducible]
+    vague = [conflicting.statements for conflicting in conflicts if not conflicting.is_irreducible]
     if not conflicts or any(_is_unread(problem, rules) for rules in vague):
         raise UndecidedError
-    statements = [each.statements for each in conflicts]
+    statements = [conflicting.statements for conflicting in conflicts]
     changes = remedies.sentences(node_class, statements, calls, kin)
     result = []
-    for each, change in zip(conflicts, changes, strict=True):
-        rules = each.statements
+    for conflicting, change in zip(conflicts, changes, strict=True):
+        rules = conflicting.statements
         others = {rule for other in statements if other is not rules for rule in other}
         kept = problem.having(rule for rule in problem.rules if rule not in others)
         # Many amounts, one of each of many caches, are not tested one by one where that takes long.
@@ -60,7 +60,7 @@ def _explained(
         with budget.part(_FIGURES):
             narrowed = _narrowed(problem, rules) if can_narrow else rules
         diagnostic = _diagnostic(node_class, kept, narrowed, change, locate, figures=by_amount)
-        result.append(diagnostic._replace(message=diagnostic.message + each.doubt))
+        result.append(diagnostic._replace(message=diagnostic.message + conflicting.doubt))
     return result
 
 
@@ -99,7 +99,7 @@ def _having(rule: Rule, parts: Sequence[Rule]) -> Rule:
 
 def _parts(rule: Rule) -> list[Rule]:
     """The rule once for each of its amounts, with the amount as its first constraint."""
-    others = [constraint for constraint in rule.constraints if not isinstance(constraint, Amount)]
+    others = rule.beside_amounts
     return [rule._replace(constraints=(amount, *others)) for amount in rule.amounts]
 
 
@@ -178,11 +178,11 @@ def _left(problem: Problem, conflict: Sequence[Rule]) -> dict[Rule, int]:
         others = problem.having(other for other in conflict if other != sort[0])
         others = feasibility.without_idle(others, sort[0].name)
         try:
-            found = {model.most(others, amount) for amount in sort[0].amounts}
+            amounts = {model.most(others, amount) for amount in sort[0].amounts}
         except UndecidedError:
             break
-        if len(found) == 1:
-            left.update(dict.fromkeys(sort, min(found)))
+        if len(amounts) == 1:
+            left.update(dict.fromkeys(sort, min(amounts)))
     return left
 
 

@@ -70,15 +70,15 @@ class _Level:
 
         Then the least that are enough, and the most where none are. CPUs of `units` are counted.
         """
-        found = []
+        ranks = []
         for at, (scope, on) in enumerate(zip(self.scopes, self._on, strict=True)):
             cpus = scope.cpus & free
             if cpus:
                 room = len(cpus & units)
                 is_enough = room >= size
                 rank = (name not in on, not on, not is_enough, room if is_enough else -room, at)
-                found.append((rank, cpus))
-        yield from (cpus for _, cpus in sorted(found, key=lambda one: one[0]))
+                ranks.append((rank, cpus))
+        yield from (cpus for _, cpus in sorted(ranks, key=lambda ranked_part: ranked_part[0]))
 
 
 class _Made:
@@ -126,7 +126,7 @@ class _Made:
     def place(self) -> None:
         """Give each set its CPUs, those with the least choice first, and one pool the rest."""
         for name in sorted(self._names, key=self._order):
-            for amount in sorted(self._amounts[name], key=lambda one: len(one.scope.cpus)):
+            for amount in sorted(self._amounts[name], key=lambda amount: len(amount.scope.cpus)):
                 self._fill(name, amount)
         pools = [name for name in self._names if name in POOLS]
         if self._needs_pools and self._free:
@@ -134,7 +134,9 @@ class _Made:
             self._take(rest, self._free)
 
     def _order(self, name: str) -> tuple[bool, int, int, bool, int]:
-        """Pools after their partitions, then small places before large ones, sets that are within
+        """Where a set stands in the order of placing: those with the least choice come first.
+
+        Pools after their partitions, then small places before large ones, sets that are within
         or apart from others before those that can be anywhere, and large sets before small ones.
         """
         is_host = any(other.startswith(f"{name}.") for other in self._names)
@@ -208,9 +210,9 @@ def oracle(problem: Problem, calls: int, unfit: Sequence[Rule] = ()) -> Oracle[R
         if is_crowded(problem.topology, rules):
             return None
         asked = without_idle(problem.having(rules))
-        found = greedy_layout(asked)
-        if found:
-            return found
+        view = greedy_layout(asked)
+        if view:
+            return view
         layout = model.example(asked)
         return None if layout is None else View(problem.topology, layout)
 

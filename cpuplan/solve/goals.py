@@ -192,6 +192,11 @@ def reasons(problem: Problem, name: str, layout: Layout) -> Iterator[Reason]:
         yield Reason(text, "goal canonical")
 
 
+def part_word(scopes: Sequence[Scope]) -> str:
+    """What the scopes are: `NUMA node`, `cache`."""
+    return scopes[0].name.rpartition(" ")[0]
+
+
 def words(aim: Aim, old: int, new: int) -> str:
     """The meaning of a changed measure: `shared is on 1 NUMA node instead of 2`."""
     match aim:
@@ -200,8 +205,7 @@ def words(aim: Aim, old: int, new: int) -> str:
         case SplitCores():
             return f"cores with threads in different sets: {new} instead of {old}"
         case Parts(name=name, scopes=scopes):
-            part = scopes[0].name.rpartition(" ")[0]
-            return f"{name} is on {counted(new, part)} instead of {old}"
+            return f"{name} is on {counted(new, part_word(scopes))} instead of {old}"
         case Smallest(name=name):
             return f"the NUMA node with the fewest CPUs of {name} has {-new} instead of {-old}"
         case Total(name=name, sign=sign):
@@ -240,9 +244,9 @@ def unproven(
 
 def is_nearer(node_class: NodeClass, layout: Layout, other: Layout) -> bool:
     """Whether a layout comes nearer to the first goal in which the two differ."""
-    one, two = View(node_class.topology, layout), View(node_class.topology, other)
+    view, other_view = View(node_class.topology, layout), View(node_class.topology, other)
     for aim in aims_of(node_class):
-        measures = aim.measure(one), aim.measure(two)
+        measures = aim.measure(view), aim.measure(other_view)
         if measures[0] != measures[1]:
             return measures[0] < measures[1]
     return False
@@ -251,21 +255,20 @@ def is_nearer(node_class: NodeClass, layout: Layout, other: Layout) -> bool:
 def _unproven(gap: Gap, view: View) -> Unproven:
     if gap.aim is None:
         return Unproven(CANONICAL)
-    aim, found = gap.aim, gap.aim.measure(view)
-    bound = None if gap.least is None else min(gap.least, found)
+    aim, measure = gap.aim, gap.aim.measure(view)
+    bound = None if gap.least is None else min(gap.least, measure)
     match aim:
         case Moved():
-            return Unproven("fewest-moved", "", "", found, bound)
+            return Unproven("fewest-moved", "", "", measure, bound)
         case SplitCores():
-            return Unproven("fewest-split-cores", "", "", found, bound)
+            return Unproven("fewest-split-cores", "", "", measure, bound)
         case Parts(name=name, scopes=scopes):
-            part = scopes[0].name.rpartition(" ")[0]
-            return Unproven("locality", name, part, found, bound)
+            return Unproven("locality", name, part_word(scopes), measure, bound)
         case Smallest(name=name):
-            return Unproven("balance", name, "", -found, None if bound is None else -bound)
+            return Unproven("balance", name, "", -measure, None if bound is None else -bound)
         case Total(name=name, sign=sign):
             goal = "most-isolated" if sign < 0 else "smallest-range"
-            return Unproven(goal, name, "", sign * found, None if bound is None else sign * bound)
+            return Unproven(goal, name, "", sign * measure, None if bound is None else sign * bound)
 
 
 def check_proof(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -305,21 +308,21 @@ def _of_limit(
 
 def _words(unproven: Unproven) -> str:
     """`locality: shared is on 3 NUMA nodes, and perhaps 2 would do`."""
-    goal, name, part, found, bound = unproven
+    goal, name, part, measure, bound = unproven
     more = "and nothing is known of fewer" if bound is None else f"and perhaps {bound} would do"
     most = "and nothing is known of more" if bound is None else f"and perhaps {bound} is possible"
     match goal:
         case "fewest-moved":
-            return f"{goal}: {counted(found, 'CPU')} would move, {more}"
+            return f"{goal}: {counted(measure, 'CPU')} would move, {more}"
         case "fewest-split-cores":
-            return f"{goal}: {counted(found, 'core')} with threads in different sets, {more}"
+            return f"{goal}: {counted(measure, 'core')} with threads in different sets, {more}"
         case "locality":
-            return f"{goal}: {name} is on {counted(found, part)}, {more}"
+            return f"{goal}: {name} is on {counted(measure, part)}, {more}"
         case "balance":
-            return f"{goal}: the NUMA node with the fewest CPUs of {name} has {found}, {most}"
+            return f"{goal}: the NUMA node with the fewest CPUs of {name} has {measure}, {most}"
         case "most-isolated":
-            return f"{goal}: {name} has {counted(found, 'CPU')}, {most}"
+            return f"{goal}: {name} has {counted(measure, 'CPU')}, {most}"
         case "smallest-range":
-            return f"{goal}: {name} has {counted(found, 'CPU')}, {more}"
+            return f"{goal}: {name} has {counted(measure, 'CPU')}, {more}"
         case _:
             return f"{goal}: which of the layouts that reach all goals equally well comes first"

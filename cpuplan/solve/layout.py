@@ -79,14 +79,14 @@ class View:
     @cached_property
     def regions(self) -> dict[Slot, CpuSet]:
         """The online CPUs of each slot that has any."""
-        found: dict[Slot, int] = {(): self.topology.online.bits}
+        regions: dict[Slot, int] = {(): self.topology.online.bits}
         for name, cpus in self.layout.items():
             divided: dict[Slot, int] = {}
-            for slot, bits in found.items():
+            for slot, bits in regions.items():
                 divided[*slot, name] = bits & cpus.bits
                 divided[slot] = bits & ~cpus.bits
-            found = {slot: bits for slot, bits in divided.items() if bits}
-        return {slot: CpuSet.from_bits(bits) for slot, bits in found.items()}
+            regions = {slot: bits for slot, bits in divided.items() if bits}
+        return {slot: CpuSet.from_bits(bits) for slot, bits in regions.items()}
 
     @cached_property
     def slots(self) -> dict[int, Slot]:
@@ -99,7 +99,9 @@ class View:
         slots = sorted(self.regions)
         regions = [self.regions[slot].bits for slot in slots]
         cores = (core.bits for core in self.topology.cores.values())
-        used = {tuple((core & bits).bit_count() for bits in regions) for core in cores}
+        used = set()
+        for core in cores:
+            used.add(tuple([(core & bits).bit_count() for bits in regions]))
         return {tuple(chain.from_iterable(map(repeat, slots, numbers))) for numbers in used}
 
     def parts(self, name: str, scopes: Sequence[Scope]) -> int:

@@ -79,8 +79,8 @@ def _conflict(
         some = [statement for statement in rules if not names.isdisjoint(statement.hardware)]
         part = Problem(joint_topology(pair)[0], problem.names, tuple(rule for rule, _ in some))
         if not model.feasible(part):
-            found = conflict.smallest(some, _oracle(pair, part, some))
-            return found if len(found.statements) <= 2 else found._replace(is_smallest=False)
+            fewest = conflict.smallest(some, _oracle(pair, part, some))
+            return fewest if len(fewest.statements) <= 2 else fewest._replace(is_smallest=False)
     return conflict.smallest(rules, _oracle(classes, problem, rules))
 
 
@@ -269,16 +269,16 @@ def _better(classes: Sequence[NodeClass], layout: Layout, locate: Locate) -> lis
     """
     try:
         if len(classes) > 1:
-            found = solve_common(classes, locate)
+            plans = solve_common(classes, locate)
         else:
-            found = [solver.solve(classes[0], locate)]
+            plans = [solver.solve(classes[0], locate)]
     except UndecidedError:
         return []
-    first = found[0]
+    first = plans[0]
     if first.limited is None or first.limited.is_best:
-        return found
+        return plans
     is_nearer = len(classes) == 1 and goals.is_nearer(classes[0], first.layout, layout)
-    return found if is_nearer else []
+    return plans if is_nearer else []
 
 
 def _breach(node_class: NodeClass, layout: Layout) -> Violation | None:

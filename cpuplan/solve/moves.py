@@ -52,12 +52,12 @@ def groups(before: Layout, after: Layout) -> dict[tuple[Slot, Slot], CpuSet]:
     Names are in the order of the layouts.
     """
     old, new = _slots(before), _slots(after)
-    found: dict[tuple[Slot, Slot], list[int]] = {}
+    by_slots: dict[tuple[Slot, Slot], list[int]] = {}
     for cpu in sorted(old.keys() | new.keys()):
         left, entered = old.get(cpu, ()), new.get(cpu, ())
         if set(left) != set(entered):
-            found.setdefault((left, entered), []).append(cpu)
-    return {pair: CpuSet(cpus) for pair, cpus in found.items()}
+            by_slots.setdefault((left, entered), []).append(cpu)
+    return {pair: CpuSet(cpus) for pair, cpus in by_slots.items()}
 
 
 def _slots(layout: Layout) -> dict[int, Slot]:

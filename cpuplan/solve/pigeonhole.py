@@ -41,7 +41,8 @@ class Needed(NamedTuple):
 
 
 def _is_alone(size: Rule) -> bool:
-    return any(isinstance(one, WholeCores) and not one.beside for one in size.constraints)
+    whole = [rule for rule in size.constraints if isinstance(rule, WholeCores)]
+    return any(not rule.beside for rule in whole)
 
 
 class Parts:
@@ -56,24 +57,24 @@ class Parts:
 
     def needs(self, rules: Sequence[Rule], names: Container[str]) -> list[Needed]:
         """What each set needs by the statement that demands most, in the order of the rules."""
-        found: dict[str, Needed] = {}
+        by_name: dict[str, Needed] = {}
         for rule in rules:
             for amount in rule.amounts if rule.name in names else ():
                 need = Needed(self.fewest(amount), (rule.name,), amount, (rule,))
-                known = found.get(rule.name)
+                known = by_name.get(rule.name)
                 if need.number and (known is None or known.number < need.number):
-                    found[rule.name] = need
-        return list(found.values())
+                    by_name[rule.name] = need
+        return list(by_name.values())
 
-    def both(self, one: Needed, other: Needed) -> Needed | None:
+    def both(self, need: Needed, other: Needed) -> Needed | None:
         """What two groups of sets need together; None where their sizes do not add up."""
-        names = (*one.names, *other.names)
-        if one.scale != other.scale or not (one.is_exclusive and other.is_exclusive):
+        names = (*need.names, *other.names)
+        if need.scale != other.scale or not (need.is_exclusive and other.is_exclusive):
             return None
         if not are_disjoint(names):
             return None
-        amount = one.amount._replace(least=one.amount.least + other.amount.least)
-        return Needed(self.fewest(amount), names, amount, (*one.sizes, *other.sizes))
+        amount = need.amount._replace(least=need.amount.least + other.amount.least)
+        return Needed(self.fewest(amount), names, amount, (*need.sizes, *other.sizes))
 
     def fewest(self, amount: Amount) -> int:
         """The fewest parts that have an amount, beside what is in none of them."""
@@ -119,8 +120,8 @@ def pigeonholes(topology: Topology, rules: Sequence[Rule]) -> list[list[Rule]]:
 
     Those that are fewest come first.
     """
-    found = [*_sums(topology, rules), *_by_parts(topology, rules), *_within(topology, rules)]
-    return sorted(found, key=len)
+    crowds = [*_sums(topology, rules), *_by_parts(topology, rules), *_within(topology, rules)]
+    return sorted(crowds, key=len)
 
 
 def _sums(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
@@ -162,11 +163,11 @@ def is_crowded(topology: Topology, rules: Sequence[Rule]) -> bool:
 
 def neighbours(statements: Iterable[Apart]) -> dict[str, set[str]]:
     """The sets that each set is apart from."""
-    found: dict[str, set[str]] = {}
+    apart_from: dict[str, set[str]] = {}
     for apart in statements:
-        found.setdefault(apart.name, set()).add(apart.other)
-        found.setdefault(apart.other, set()).add(apart.name)
-    return found
+        apart_from.setdefault(apart.name, set()).add(apart.other)
+        apart_from.setdefault(apart.other, set()).add(apart.name)
+    return apart_from
 
 
 def _are_crowded(parts: Parts, rules: Sequence[Rule], apart: Mapping[str, set[str]]) -> bool:
@@ -225,9 +226,11 @@ def _apart(rules: Sequence[Rule], scopes: Scopes, groups: Sequence[Needed]) -> l
     seen: set[frozenset[str]] = set()
     for rule in rules:
         pairs = {
-            frozenset((one.name, one.other))
-            for one in rule.constraints
-            if isinstance(one, Apart) and one.scopes == scopes and _differ(one, group_of)
+            frozenset((constraint.name, constraint.other))
+            for constraint in rule.constraints
+            if isinstance(constraint, Apart)
+            and constraint.scopes == scopes
+            and _differ(constraint, group_of)
         }
         if rule in sizes or not pairs <= seen:
             kept.append(rule)
@@ -244,9 +247,9 @@ def _within(topology: Topology, rules: Sequence[Rule]) -> Iterator[list[Rule]]:
     """Sets that are each within a part, and more than the parts have room for."""
     placed: dict[Scopes, dict[str, Rule]] = {}
     for rule in rules:
-        for one in rule.constraints:
-            if isinstance(one, InOne):
-                placed.setdefault(one.scopes, {})[one.name] = rule
+        for constraint in rule.constraints:
+            if isinstance(constraint, InOne):
+                placed.setdefault(constraint.scopes, {})[constraint.name] = rule
     for scopes, within in placed.items():
         hosts = hosts_among(within)
         names = [name for name in within if name not in hosts and are_disjoint([name])]

@@ -55,10 +55,10 @@ class Shape(NamedTuple):
 
 
 def _names(name: str, atoms: Iterable[Atom]) -> frozenset[str]:
-    found = {name}
+    names = {name}
     for atom in atoms:
-        found.update(atom.names, *atom.groups)
-    return frozenset(found - _UNITS)
+        names.update(atom.names, *atom.groups)
+    return frozenset(names - _UNITS)
 
 
 class Forms:
@@ -76,7 +76,9 @@ class Forms:
 
     def _shape(self, rule: Rule) -> Shape:
         constraints = rule.constraints
-        is_mutual = bool(constraints) and all(isinstance(one, Apart) for one in constraints)
+        is_mutual = bool(constraints) and all(
+            isinstance(constraint, Apart) for constraint in constraints
+        )
         atoms = tuple([self._atom(constraint) for constraint in constraints])
         return Shape("" if is_mutual else rule.name, atoms)
 
@@ -109,11 +111,11 @@ class Forms:
 
 def names_of(rule: Rule) -> frozenset[str]:
     """The sets that a statement is about."""
-    found = {rule.name}
+    names = {rule.name}
     for constraint in rule.constraints:
         for value in constraint:
-            found.update([value] if isinstance(value, str) else _texts(value))
-    return frozenset(found - _UNITS)
+            names.update([value] if isinstance(value, str) else _texts(value))
+    return frozenset(names - _UNITS)
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -171,8 +173,11 @@ def _sorts_needed(rules: Sequence[Rule], feasible: Feasible) -> list[Rule]:
 
 def is_irreducible(rules: Sequence[Rule], feasible: Feasible) -> bool:
     """Whether statements that cannot hold together can without any one of them."""
-    firsts = [sort[0] for sort in sorts(rules)]
-    return all(feasible([rule for rule in rules if rule is not first]) for first in firsts)
+    for sort in sorts(rules):
+        others = [rule for rule in rules if rule is not sort[0]]
+        if not feasible(others):
+            return False
+    return True
 
 
 def sorts(rules: Sequence[Rule], among: Sequence[Rule] = ()) -> list[list[Rule]]:
@@ -183,11 +188,11 @@ def sorts(rules: Sequence[Rule], among: Sequence[Rule] = ()) -> list[list[Rule]]
     forms = Forms([*rules, *among])
     groups = exchangeable(among or rules, forms)
     first = {name: group[0] for group in groups for name in group}
-    found: dict[Form, list[Rule]] = {}
+    by_form: dict[Form, list[Rule]] = {}
     for rule in rules:
-        found.setdefault(forms.shape(rule).form(first), []).append(rule)
+        by_form.setdefault(forms.shape(rule).form(first), []).append(rule)
     spend(len(rules))
-    return list(found.values())
+    return list(by_form.values())
 
 
 def exchangeable(rules: Sequence[Rule], forms: Forms) -> list[list[str]]:
@@ -232,8 +237,8 @@ def _outline(name: str, shapes: Iterable[Shape]) -> object:
     return _host(name), frozenset(said.items())
 
 
-def _is_same(shapes: Collection[Shape], one: str, other: str, said: set[Form]) -> bool:
+def _is_same(shapes: Collection[Shape], name: str, other: str, said: set[Form]) -> bool:
     """Whether statements on a set are those on another one, as many, with the two exchanged."""
-    exchanged = {one: other, other: one}
+    exchanged = {name: other, other: name}
     spend(len(shapes))
     return len(said) == len(shapes) and all(shape.form(exchanged) in said for shape in shapes)

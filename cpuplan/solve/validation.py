@@ -19,7 +19,7 @@ from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.language.read.pods import problem_of, problems_of, template_of
 from cpuplan.plan import NodeClass
 from cpuplan.solve.layout import SetSpec, SetSpecs, beside, is_like_host, sibling_of
-from cpuplan.solve.rules import workloads
+from cpuplan.solve.rules import sizes
 from cpuplan.solve.rules.placement import PART_WORDS, PLACES, device_words, matching, parts_of
 from cpuplan.solve.rules.rule import Statements, scopes_of
 
@@ -47,13 +47,13 @@ def wrong_manifests(statements: Statements, at: At) -> Iterator[Diagnostic]:
         if workload.manifest is None:
             continue
         field = f"workloads.{index}.manifest"
-        places, found = _Places(at, field), template_of(workload.manifest)
-        if found is None:
+        places, template = _Places(at, field), template_of(workload.manifest)
+        if template is None:
             yield problem_of(places, (), "is of no pod")
             continue
-        problems = list(problems_of(places, *found))
+        problems = list(problems_of(places, *template))
         yield from problems
-        if not problems and not workloads.exclusive_cpus(statements.node_class, workload):
+        if not problems and not sizes.exclusive_cpus(statements.node_class, workload):
             yield diagnose("CP314", at(field), workload=workload.name)
             most = _most_pods(statements.node_class)
             if workload.pods > most:
@@ -72,10 +72,13 @@ def _most_pods(node_class: NodeClass) -> int:
 def two_rests(statements: Statements, at: At) -> Iterator[Diagnostic]:
     """CP213: several pools, or several partitions, take the rest."""
     rests = [spec for spec in statements.sets.values() if spec.pool.rest]
-    for same in (
-        [spec for spec in rests if spec.is_pool],
-        *([spec for spec in rests if spec.is_partition and spec.host == host] for host in DIVIDED),
-    ):
+    by_host: dict[str, list[SetSpec]] = {host: [] for host in ("", *DIVIDED)}
+    for spec in rests:
+        if spec.is_pool:
+            by_host[""].append(spec)
+        elif spec.is_partition and spec.host in by_host:
+            by_host[spec.host].append(spec)
+    for same in by_host.values():
         if len(same) > 1:
             yield _two_rests(same, at)
 

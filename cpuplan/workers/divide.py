@@ -55,12 +55,10 @@ def results(work: Work[Result], workers: Workers = HERE) -> Iterator[Result]:
 
 
 def _packed(work: Work[Any], slices: Sequence[slice], workers: Workers) -> Iterator[bytes]:
+    from cpuplan.workers import executors  # takes time, and most commands divide nothing
+
     if workers.executor is None:
-        from cpuplan.workers import executors
-
         return executors.in_processes(work, slices, workers.jobs)
-    from cpuplan.workers import executors
-
     return executors.in_executor(work, slices, workers.executor)
 
 
@@ -80,7 +78,7 @@ def _unpacked(part: Work[Result], data: bytes, workers: Workers) -> Sequence[Res
 
 def _slices(start: int, end: int, jobs: int) -> Iterator[slice]:
     size = max(1, min(_MOST, (end - start) // (max(jobs, 2) * _PARTS)))
-    return (slice(each, min(each + size, end)) for each in range(start, end, size))
+    return (slice(first, min(first + size, end)) for first in range(start, end, size))
 
 
 def _begin(work: Work[Result]) -> Iterator[Result]:

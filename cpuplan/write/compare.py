@@ -63,6 +63,10 @@ class Comparison(NamedTuple):
         return not self.write
 
 
+#: What may be the state of a path: of a file that is wanted, and of one that cpuplan owns.
+_STATES = ("added", "changed", "removed", "unchanged", "gone")
+
+
 def compare(
     out: Path, files: Mapping[str, bytes], classes: Classes, written: bytes | None = None
 ) -> Comparison:
@@ -95,20 +99,8 @@ def compare(
         if path not in OLD and known.written.get(path) != digest
     }
     if edited or blocked:
-        from cpuplan.git import trees  # most comparisons need not ask
-
-        tracked = trees.tracked_in(out, edited | blocked.keys())
-        edited = _lost(edited, tracked, known)
-        # Git has, for example, a file of another branch, whose manifest is not the merged one.
-        replaceable = _replaceable(tracked, files, before)
-        blocked = {path: why for path, why in blocked.items() if path not in replaceable}
-    named: dict[str, list[str]] = {
-        "added": [],
-        "changed": [],
-        "removed": [],
-        "unchanged": [],
-        "gone": [],
-    }
+        blocked, edited = _without_tracked(out, files, before, known, blocked, edited)
+    named: dict[str, list[str]] = {state: [] for state in _STATES}
     for path, state in states.items():
         named[state].append(path)
     write = {path: files[path] for path in (*named["added"], *named["changed"])}
@@ -155,6 +147,24 @@ def digest_of(out: Path) -> str:
         return tree_digest(render_written({path: read(f"{out}/{path}") for path in known.owned}))
     except (OSError, CpuplanError):
         return ""
+
+
+def _without_tracked(
+    out: Path,
+    files: Mapping[str, bytes],
+    before: Mapping[str, Entry],
+    known: Known,
+    blocked: dict[str, Diagnostic],
+    edited: set[str],
+) -> tuple[dict[str, Diagnostic], set[str]]:
+    """Of blocked and edited paths, those whose content would be lost: Git does not have it."""
+    from cpuplan.git import trees  # most comparisons need not ask
+
+    tracked = trees.tracked_in(out, edited | blocked.keys())
+    # Git has, for example, a file of another branch, whose manifest is not the merged one.
+    replaceable = _replaceable(tracked, files, before)
+    blocked = {path: why for path, why in blocked.items() if path not in replaceable}
+    return blocked, _lost(edited, tracked, known)
 
 
 def _left_over(out: Path, before: Mapping[str, Entry], foreign: frozenset[str]) -> frozenset[str]:

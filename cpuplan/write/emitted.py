@@ -37,9 +37,9 @@ _COMMENTS = re.compile(r"(?: *#.*\n)+")
 
 
 class _Loader(LOADER):  # type: ignore[misc]  # of one of two classes
-    """PyYAML's, which asks two functions for each node about paths that no one defines, and one for
-    the tag of each text.
-    """
+    """PyYAML's loader, without its questions about paths of nodes and tags of texts."""
+
+    # No one defines such paths, and PyYAML asks two functions for each node about them.
 
     descend_resolver = staticmethod(operator.is_)
     ascend_resolver = staticmethod(tuple)
@@ -67,8 +67,8 @@ def document(data: bytes) -> Written:
 
 def documents(data: bytes) -> Written:
     """The same of a file of several documents, whose value is the list of theirs."""
-    found = [document(text.encode()) for text in _MARK.split(data.decode())]
-    return Written([one.value for one in found], all(one.is_canonical for one in found))
+    parts = [document(text.encode()) for text in _MARK.split(data.decode())]
+    return Written([part.value for part in parts], all(part.is_canonical for part in parts))
 
 
 @lru_cache(maxsize=_MOST)
@@ -234,48 +234,48 @@ _WRITE = re.compile(r"w (/\S+) - - - - (\S+)")
 
 def sections(data: bytes) -> dict[str, dict[str, list[str]]]:
     """The values of each key by section, in their order: systemd's files and TuneD's profiles."""
-    found: dict[str, dict[str, list[str]]] = {}
+    by_section: dict[str, dict[str, list[str]]] = {}
     current: dict[str, list[str]] | None = None
     for number, line in _numbered_lines(data):
         if match := _SECTION.fullmatch(line):
-            current = found.setdefault(match[1], {})
+            current = by_section.setdefault(match[1], {})
         elif (pair := _PAIR.fullmatch(line)) and current is not None:
             current.setdefault(pair[1], []).append(pair[2])
         else:
             raise _syntax_error(number, line)
-    return found
+    return by_section
 
 
 def pairs(data: bytes) -> dict[str, str]:
     """Values by key, of sysctl.d(5) and of environment files; each key once."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for number, line in _numbered_lines(data):
         pair = _PAIR.fullmatch(line)
-        if pair is None or pair[1] in found:
+        if pair is None or pair[1] in values:
             raise _syntax_error(number, line)
-        found[pair[1]] = pair[2]
-    return found
+        values[pair[1]] = pair[2]
+    return values
 
 
 def rules(data: bytes) -> list[list[str]]:
     """The keys with their operators of each rule of udev."""
-    found: list[list[str]] = []
+    keys: list[list[str]] = []
     for number, line in _numbered_lines(data):
         if not _TOKENS.fullmatch(line):
             raise _syntax_error(number, line)
-        found.append([key + operator for key, operator, _ in _TOKEN.findall(line)])
-    return found
+        keys.append([key + operator for key, operator, _ in _TOKEN.findall(line)])
+    return keys
 
 
 def writes(data: bytes) -> dict[str, str]:
     """What tmpfiles.d writes, by file."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for number, line in _numbered_lines(data):
         match = _WRITE.fullmatch(line)
         if match is None:
             raise _syntax_error(number, line)
-        found[match[1]] = match[2]
-    return found
+        values[match[1]] = match[2]
+    return values
 
 
 def _numbered_lines(data: bytes) -> list[tuple[int, str]]:

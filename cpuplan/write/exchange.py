@@ -181,11 +181,8 @@ def _exchange(stage: Stage) -> None:
     code = errno.ENOSYS
     if renameat2 is not None:
         first, second = os.fsencode(stage.out), os.fsencode(stage.tree)
-        code = (
-            ctypes.get_errno()
-            if renameat2(_AT_FDCWD, first, _AT_FDCWD, second, RENAME_EXCHANGE)
-            else 0
-        )
+        failed = renameat2(_AT_FDCWD, first, _AT_FDCWD, second, RENAME_EXCHANGE)
+        code = ctypes.get_errno() if failed else 0
     if code in _NO_EXCHANGE:
         os.rename(stage.out, stage.old)
         os.rename(stage.tree, stage.out)

@@ -9,16 +9,19 @@ import yaml as parser
 
 from cpuplan.language.read import yaml
 from cpuplan.language.read.documents import KINDS, schema
-from cpuplan.write import comments as second_reader
 from cpuplan.write.comments import (
+    MAX_CHARACTERS,
     Block,
     Comment,
     Entry,
     Leaf,
     Remark,
     Tree,
+    UnreadableError,
     UnusualError,
     comments,
+    read,
+    same,
     standing,
     tree,
 )
@@ -26,7 +29,7 @@ from cpuplan.write.comments import (
 _MODELINE = "# yaml-language-server: $schema=../schemas/{kind}.schema.json"
 #: A tree takes about 1.5 kB for each key and value: below 1 GB.
 _MAX_VALUES = 400_000
-_MAX_CHARACTERS = 4 * 1024 * 1024
+_MAX_TEXT = 4 * 1024 * 1024
 
 
 class NotFormattable(Exception):  # noqa: N818 - what is the case, not what went wrong
@@ -44,8 +47,8 @@ def canonical(text: str) -> str:
     itself. Raises NotFormattable.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if len(text) > _MAX_CHARACTERS:
-        raise NotFormattable(f"it has more than {_MAX_CHARACTERS:,} characters; split it")
+    if len(text) > _MAX_TEXT:
+        raise NotFormattable(f"it has more than {_MAX_TEXT:,} characters; split it")
     before, problems = yaml.parse("", text)
     if problems:
         raise NotFormattable("it is not valid YAML")
@@ -91,14 +94,14 @@ def _rewritten(text: str) -> tuple[Tree, str]:
 
 def _compare(text: str, result: str) -> None:
     """Raise NotFormattable unless ruamel.yaml reads the same values and comments in both texts."""
-    if max(len(text), len(result)) > second_reader.MAX_CHARACTERS:
+    if max(len(text), len(result)) > MAX_CHARACTERS:
         _compare_comments(list(comments(text)), list(comments(result)))
         return
     try:
-        old, new = second_reader.read(text), second_reader.read(result)
-    except second_reader.UnreadableError as error:
+        old, new = read(text), read(result)
+    except UnreadableError as error:
         raise NotFormattable(f"ruamel.yaml does not read it: {error}") from error
-    if not second_reader.same(old.documents, new.documents):
+    if not same(old.documents, new.documents):
         raise NotFormattable("its values would change, as ruamel.yaml reads them")
     _compare_comments(old.comments, new.comments)
     if repr(old.documents) != repr(new.documents):
@@ -124,7 +127,7 @@ def _compare_places(text: str, old: Tree, new: Tree) -> None:
     stood, stands = list(standing(old)), list(standing(new))
     if stood == stands:
         return
-    moved = next((one for one, other in zip(stood, stands, strict=False) if one != other), None)
+    moved = next((was for was, now in zip(stood, stands, strict=False) if was != now), None)
     own = [comment for comment in comments(text) if moved and comment.text == moved[1]]
     raise NotFormattable("a comment would stand with something else", own[0] if own else None)
 

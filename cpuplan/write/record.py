@@ -9,7 +9,7 @@ was looked at. What must prove something to others asks no record.
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -46,25 +46,24 @@ def digest_places(sources: Iterable[Source]) -> str:
 
 def name_places(diagnostics: Sequence[Diagnostic], sources: Sequence[Source]) -> list[Named] | None:
     """The places of findings; None where one has none, such as a part of a text."""
-    positions = [position for each in diagnostics for position in _positions(each)]
+    positions = [position for finding in diagnostics for position in _positions(finding)]
     known = _places(sources, {position.path for position in positions})
     if not all(position in known for position in positions):
         return None
-    return [
-        (
-            known[each.position] if each.position else None,
-            tuple(known[label.position] for label in each.labels),
-        )
-        for each in diagnostics
-    ]
+    return [_named(finding, known) for finding in diagnostics]
+
+
+def _named(finding: Diagnostic, known: Mapping[Position, Place]) -> Named:
+    place = known[finding.position] if finding.position else None
+    return place, tuple(known[label.position] for label in finding.labels)
 
 
 def find_positions(diagnostic: Diagnostic, named: Named, sources: Sequence[Source]) -> Diagnostic:
     """A finding at the present position of its places, which `sources` have."""
     place, of_labels = named
     labels = tuple(
-        label._replace(position=_position(one, sources))
-        for label, one in zip(diagnostic.labels, of_labels, strict=True)
+        label._replace(position=_position(labelled, sources))
+        for label, labelled in zip(diagnostic.labels, of_labels, strict=True)
     )
     position = _position(place, sources) if place else None
     return diagnostic._replace(position=position, labels=labels)
@@ -165,8 +164,8 @@ def _of_values(inputs: Inputs) -> Record | None:
     record, named = kept
     try:
         diagnostics = [
-            find_positions(each, name, sources)
-            for each, name in zip(record.diagnostics, named, strict=True)
+            find_positions(finding, name, sources)
+            for finding, name in zip(record.diagnostics, named, strict=True)
         ]
     except (LookupError, TypeError, ValueError):
         return None

@@ -6,8 +6,8 @@ import pytest
 
 from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.check.host import check
+from cpuplan.check.roots.openings import root_of
 from cpuplan.check.roots.root import Root
-from cpuplan.check.roots.sources import root_of
 from cpuplan.check.subject import nowhere
 from cpuplan.components import derived
 from cpuplan.diagnostics import Diagnostic

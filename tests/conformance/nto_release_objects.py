@@ -17,7 +17,7 @@ from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, errors
 from cpuplan.fleet import synthetic
 from cpuplan.language.model.intent import IntentSpec
-from cpuplan.pipeline.perclass.unit import check_node
+from cpuplan.pipeline.batch import check_node
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.profiles import loading
 from cpuplan.solve import solver

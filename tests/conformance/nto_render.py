@@ -26,7 +26,7 @@ from cpuplan.fleet import openshift as cluster
 from cpuplan.fleet import synthetic
 from cpuplan.language.model.intent import IntentSpec
 from cpuplan.language.read.documents import Document
-from cpuplan.pipeline.perclass.unit import check_node
+from cpuplan.pipeline.batch import check_node
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.profiles import loading
 from cpuplan.solve import solver

@@ -287,7 +287,7 @@ def _wholes(random: Random, api: Api) -> None:
 
 def _paths(api: Api) -> list[str]:
     """The paths that are asked for, and the beginning of all."""
-    from cpuplan.check.cluster.objects import KINDS
+    from cpuplan.check.cluster.live_objects import KINDS
     from cpuplan.check.cluster.reading import Path as Where
 
     paths = ["/"]

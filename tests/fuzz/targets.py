@@ -21,7 +21,7 @@ from cpuplan.fleet import hardware, synthetic
 from cpuplan.importers import documents, formats
 from cpuplan.language.read import documents as read_documents
 from cpuplan.language.read import yaml
-from cpuplan.pipeline.perclass.unit import check_node
+from cpuplan.pipeline.batch import check_node
 from cpuplan.profiles import reader as openshift_profiles
 from cpuplan.render import diagnostics as report_formats
 from cpuplan.render.diagnostics import text as text_format

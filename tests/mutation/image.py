@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from cpuplan.base.roots.reader import Reader, Status, absent
+from cpuplan.base.roots.tree import Reader, Status, absent
 from cpuplan.check.roots.limits import MAX_FILE
 from cpuplan.check.roots.root import Kind, Root
 

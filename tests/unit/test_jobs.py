@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import pipeline
-from cpuplan.pipeline.perclass.making import Making
+from cpuplan.pipeline.making import Making
 from cpuplan.workers import Workers, divide
 from tests.projects import run_in
 from tests.unit.test_pipeline import sample, tree

@@ -89,5 +89,5 @@ def common_files(plans: Iterable[ConfiguredPlan]) -> dict[str, bytes]:
     A paused class keeps its files, so that it needs these as long as it is there.
     """
     classes = [plan.node_class for plan in plans]
-    members = [each for each in classes if "ansible" in each.target.delivery]
+    members = [node_class for node_class in classes if "ansible" in node_class.target.delivery]
     return dict([*ansible.common_files(), *ansible.playbooks(members)]) if members else {}

@@ -72,7 +72,7 @@ def playbooks(node_classes: Iterable[NodeClass]) -> Iterator[tuple[str, bytes]]:
     for node_class in node_classes:
         by_cluster.setdefault(node_class.cluster, []).append(node_class)
     for cluster, members in by_cluster.items():
-        if any(one.waves or rollouts.unavailable(one) is not None for one in members):
+        if any(member.waves or rollouts.unavailable(member) is not None for member in members):
             plays = sorted(chain.from_iterable(map(_plays, members)), key=itemgetter(0))
             yield f"{FOLDER}/rollout-{cluster}.yaml", to_yaml([play for _, play in plays]).encode()
 

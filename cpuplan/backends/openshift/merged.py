@@ -35,14 +35,14 @@ def has_none_kept(plan: ConfiguredPlan) -> bool:
 
 def kept_objects(plan: ConfiguredPlan, kind: str) -> list[dict[str, Any]]:
     """The objects of a kind that a paused class has, and those that operators make of its own."""
-    found: list[dict[str, Any]] = []
+    kept: list[dict[str, Any]] = []
     for path, data in sorted(_files(plan).items()):
         name = path.rpartition("/")[2]
         if kind.lower() in name and any(folder in path for folder in _FOLDERS):
-            found += [
+            kept += [
                 item for item in yaml_values.load_yaml11(data.decode()) if item["kind"] == kind
             ]
-    return found
+    return kept
 
 
 def is_profile(plan: ConfiguredPlan) -> bool:
@@ -301,4 +301,4 @@ def rendered_fact(pool: Pool) -> Value:
 
 
 def _is_of(source: Source, own: Sequence[Source]) -> bool:
-    return any(source is each for each in own)
+    return any(source is other for other in own)

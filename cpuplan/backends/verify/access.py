@@ -119,8 +119,8 @@ def _constraints(plan: NodePlan, plans: Sequence[NodePlan]) -> dict[str, Any]:
     verify = plan.spec.verify
     assert verify  # noqa: S101 - of_cluster asks for it
     anything = {"type": "RunAsAny"}
-    verifying = [(each, each.spec.verify) for each in plans]
-    tracing = [each for each, asked in verifying if asked and asked.access == "tracing"]
+    verifying = [(member, member.spec.verify) for member in plans]
+    tracing = [member for member, asked in verifying if asked and asked.access == "tracing"]
     is_root = any(asked and asked.access != "user" for _, asked in verifying)
     return {
         **objects.object_head(
@@ -272,7 +272,7 @@ def is_known(plan: NodePlan) -> bool:
     """Whether the API server has such policies, and tokens that name their node."""
     server = admission.api_server(plan)
     needed = ("api.validating_policy", "api.node_of_token")
-    return server is not None and all(server >= versions.FEATURES[each] for each in needed)
+    return server is not None and all(server >= versions.FEATURES[feature] for feature in needed)
 
 
 def _objects(name: str, verify: Verify, spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

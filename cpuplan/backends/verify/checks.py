@@ -78,7 +78,7 @@ def _power(plan: NodePlan, verify: Verify, locate: Locate) -> Iterator[Diagnosti
 
 def _files(plan: ConfiguredPlan, verify: Verify, locate: Locate) -> Iterator[Diagnostic]:
     """CP6143 for a file that would be mounted twice, or that is none to hand out."""
-    folders = [each.path for each in daemonset.folders(plan, verify)]
+    folders = [folder.path for folder in daemonset.folders(plan, verify)]
     for at, path in enumerate(verify.files):
         inside = (folder for folder in folders if f"{path}/".startswith(f"{folder}/"))
         if folder := next(inside, ""):

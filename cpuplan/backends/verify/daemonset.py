@@ -101,7 +101,7 @@ def volumes(plan: ConfiguredPlan, verify: Verify) -> list[dict[str, Any]]:
 def volume_mounts(plan: ConfiguredPlan, verify: Verify) -> list[dict[str, Any]]:
     """Where the agent has them; over folders of the kubelet that are not for it, nothing."""
     is_recursive = _makes_all_read_only(plan)
-    mounted = [_mount(each, is_recursive=is_recursive) for each in of(plan, verify)]
+    mounted = [_mount(volume, is_recursive=is_recursive) for volume in of(plan, verify)]
     if verify.access != "user":
         places = (f"{HOST}{_KUBELET}/{name}" for name in _HIDDEN)
         mounted += [{"name": _NAME, "mountPath": place, "readOnly": True} for place in places]

@@ -50,8 +50,8 @@ _OF_OPENSHIFT: Reads = (
 
 def asking(plans: Sequence[NodePlan]) -> list[tuple[NodePlan, Verify]]:
     """The classes whose intent wants the Job."""
-    found = ((plan, plan.spec.verify) for plan in plans)
-    return [(plan, verify) for plan, verify in found if verify and verify.wait_for]
+    verifying = ((plan, plan.spec.verify) for plan in plans)
+    return [(plan, verify) for plan, verify in verifying if verify and verify.wait_for]
 
 
 def documents(

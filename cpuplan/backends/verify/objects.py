@@ -86,5 +86,4 @@ def state_key(plan: NodePlan) -> str:
 
 def state_digest(state: str) -> str:
     """What tells the plan of a state from others."""
-    found: str = json.loads(state)["digest"]
-    return found
+    return str(json.loads(state)["digest"])

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from cpuplan.base.files import FLAGS, TooMany, Unreadable, check_kind, note, read_open
-from cpuplan.base.roots.reader import Limits, Status
-from cpuplan.base.roots.tree import Tree
+from cpuplan.base.roots.tree import Limits, Status, Tree
 
 _LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC

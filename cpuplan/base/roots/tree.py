@@ -1,11 +1,121 @@
-"""Paths of a tree of files, followed as if its root were `/`."""
+"""What every source of files below one root answers, and paths followed as if the root were `/`."""
 
 import errno
 import os
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from collections.abc import Hashable, Sized
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from cpuplan.base.roots.reader import BadLink, Limits
+from cpuplan.base.files import Unreadable
+
+
+class Budget(NamedTuple):
+    """The most that is asked of one root."""
+
+    #: Files and folders.
+    questions: int
+    #: Names in the folders that are listed.
+    names: int
+    bytes: int
+
+
+class Excess(NamedTuple):
+    """A limit that was passed: `asks for` at most so many `files and folders`."""
+
+    verb: str
+    limit: int
+    what: str
+
+
+class Meter:
+    """Counts the questions to one root, and what was answered."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self.asked = 0
+        self._names = self._bytes = 0
+
+    def count(self, answer: object) -> Excess | None:
+        """Count a question with its answer, None for none; the limit that is passed with it."""
+        self.asked += 1
+        if isinstance(answer, bytes):
+            self._bytes += len(answer)
+        elif isinstance(answer, Sized):
+            self._names += len(answer)
+        if self.asked > self._budget.questions:
+            return Excess("asks for", self._budget.questions, "files and folders")
+        if self._names > self._budget.names:
+            return Excess("lists", self._budget.names, "names")
+        if self._bytes > self._budget.bytes:
+            return Excess("reads", self._budget.bytes, "bytes")
+        return None
+
+
+class Limits(NamedTuple):
+    """What finding a file may cost, and where a link may lead."""
+
+    #: Names in one folder.
+    names: int
+    #: Names on the way to all that is asked for, those of links too.
+    steps: int
+    #: Folders that are kept open between two reads; a process may have 1,024 files, or fewer.
+    opened: int = 128
+    #: Whether `..` of the root is the root, as for a process in it (chroot); else it is refused.
+    is_chroot: bool = True
+
+
+class Status(NamedTuple):
+    """What a file is: `st_mode` and the time of its last change, in seconds since 1970."""
+
+    mode: int
+    mtime: float
+
+
+class Reader(Protocol):
+    """Reads files below one root; links are followed as if it were `/`.
+
+    Paths have no leading slash. All raise OSError, ValueError (NUL in a name) or Unreadable.
+    """
+
+    def read(self, path: str, limit: int) -> bytes:
+        """The bytes of a regular file of at most `limit` bytes."""
+        ...
+
+    def entries(self, path: str) -> list[tuple[str, bool]]:
+        """The names in a folder, ascending, each with whether it is a folder and no link."""
+        ...
+
+    def identity(self, path: str) -> Hashable:
+        """What tells a folder from all others, by whatever path it is reached."""
+        ...
+
+    def status(self, path: str) -> Status:
+        """Of what the path leads to."""
+        ...
+
+    def link(self, path: str) -> str | None:
+        """The target of a link, as written; None for anything else."""
+        ...
+
+    def plain(self, path: str) -> str:
+        """The path of a file without links."""
+        ...
+
+
+class BadLink(Unreadable):
+    """A link that is not followed; its `noun` completes `the root has ...`."""
+
+    def __init__(self, problem: str, noun: str, number: int | None = None) -> None:
+        super().__init__(problem, number)
+        self.noun = noun
+        #: The path of the folder that it leads to; empty where it leads to what was asked for.
+        self.path = ""
+
+
+def absent() -> FileNotFoundError:
+    """The system's answer for a file that is not there."""
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
 
 #: Links on the way to one file, as the kernel (MAXSYMLINKS).
 MAX_LINKS = 40

@@ -40,18 +40,18 @@ def object_changes(
     before: Mapping[ObjectId, Object], after: Mapping[ObjectId, Object]
 ) -> tuple[ObjectChange, ...]:
     """What becomes of the objects of a cluster, by kind and name."""
-    gone = [before[each] for each in sorted(before.keys() - after.keys())]
-    come = [after[each] for each in sorted(after.keys() - before.keys())]
+    gone = [before[identity] for identity in sorted(before.keys() - after.keys())]
+    come = [after[identity] for identity in sorted(after.keys() - before.keys())]
     renamed = dict(_renamed(gone, come))
-    found = [ObjectChange(new, How.RENAMED, was=old.name) for new, old in renamed.items()]
-    found += [ObjectChange(each.id, How.COMES) for each in come if each.id not in renamed]
+    changes = [ObjectChange(new, How.RENAMED, was=old.name) for new, old in renamed.items()]
+    changes += [ObjectChange(value.id, How.COMES) for value in come if value.id not in renamed]
     left = set(renamed.values())
-    found += [ObjectChange(each.id, How.GOES) for each in gone if each.id not in left]
-    for each in sorted(before.keys() & after.keys()):
-        fields = tuple(differing(before[each].data, after[each].data))
+    changes += [ObjectChange(value.id, How.GOES) for value in gone if value.id not in left]
+    for identity in sorted(before.keys() & after.keys()):
+        fields = tuple(differing(before[identity].data, after[identity].data))
         if fields:
-            found.append(ObjectChange(each, How.CHANGES, fields))
-    return tuple(sorted(found, key=lambda change: (change.id.kind, *change.id)))
+            changes.append(ObjectChange(identity, How.CHANGES, fields))
+    return tuple(sorted(changes, key=lambda change: (change.id.kind, *change.id)))
 
 
 def _renamed(gone: Iterable[Object], come: Iterable[Object]) -> Iterator[tuple[ObjectId, ObjectId]]:
@@ -118,13 +118,13 @@ def _of_lists(before: list[Any], after: list[Any], at: str) -> Iterator[str]:
 
 def _by_name(items: list[Any]) -> dict[str, Any] | None:
     """The items by what they are called; None where an item has no name, or two have one."""
-    found = {}
+    named = {}
     for item in items:
         name = _name_of(item)
-        if name is None or name in found:
+        if name is None or name in named:
             return None
-        found[name] = item
-    return found
+        named[name] = item
+    return named
 
 
 def _name_of(item: Any) -> str | None:
@@ -162,14 +162,14 @@ def pool_changes(
 ) -> tuple[PoolChange, ...]:
     """Sets with other CPUs than before, those that come and go included."""
     names = dict.fromkeys([*after, *before])
-    found = (PoolChange(name, before.get(name, EMPTY), after.get(name, EMPTY)) for name in names)
-    return tuple(change for change in found if change.before != change.after)
+    changes = (PoolChange(name, before.get(name, EMPTY), after.get(name, EMPTY)) for name in names)
+    return tuple(change for change in changes if change.before != change.after)
 
 
 def moves(before: Mapping[str, CpuSet], after: Mapping[str, CpuSet]) -> tuple[Move, ...]:
     """Each CPU whose sets are others, in groups, by the lowest CPU."""
-    found = groups(dict(sorted(before.items())), dict(sorted(after.items())))
-    return tuple(Move(cpus, short(left), short(entered)) for (left, entered), cpus in found.items())
+    moved = groups(dict(sorted(before.items())), dict(sorted(after.items())))
+    return tuple(Move(cpus, short(left), short(entered)) for (left, entered), cpus in moved.items())
 
 
 #: Statements that decide about CPUs; what they change shows in settings whose own reasons stay.
@@ -258,28 +258,28 @@ def setting_changes(
 ) -> tuple[SettingChange, ...]:
     """The settings of two classes that differ, in the order of their components."""
     old, new = _entries(before), _entries(after)
-    found = []
+    changes = []
     for key in dict.fromkeys([*new, *old]):
         was, reasons_before = old.get(key, ((), ()))
         now, reasons_after = new.get(key, ((), ()))
         if was != now:
             because = causes.of(reasons_before, reasons_after)
-            found.append(SettingChange(*key, was, now, because))
-    return tuple(found)
+            changes.append(SettingChange(*key, was, now, because))
+    return tuple(changes)
 
 
 def _entries(plan: Mapping[str, Any]) -> dict[tuple[str, str], _Entry]:
     """The values and reasons by component and key; boot arguments may have a key several times."""
-    found: dict[tuple[str, str], _Entry] = {}
+    entries: dict[tuple[str, str], _Entry] = {}
     for entry in plan["settings"]:
         key = str(entry["component"]), str(entry["key"])
-        values, reasons = found.get(key, ((), ()))
-        found[key] = (*values, entry["value"]), (*reasons, *_reasons(entry))
-    return found
+        values, reasons = entries.get(key, ((), ()))
+        entries[key] = (*values, entry["value"]), (*reasons, *_reasons(entry))
+    return entries
 
 
 def _reasons(entry: Mapping[str, Any]) -> tuple[Reason, ...]:
-    return tuple(Reason(str(each["text"]), str(each["origin"])) for each in entry["because"])
+    return tuple(Reason(str(reason["text"]), str(reason["origin"])) for reason in entry["because"])
 
 
 def _of_pools(plan: Mapping[str, Any]) -> tuple[Reason, ...]:
@@ -297,12 +297,12 @@ class FileChange(NamedTuple):
 
 def file_changes(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[FileChange, ...]:
     """The files in which two trees differ, by path."""
-    found = []
+    changes = []
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path), after.get(path)
         if old != new:
             how = How.CHANGES
             if old is None or new is None:
                 how = How.COMES if old is None else How.GOES
-            found.append(FileChange(path, how))
-    return tuple(found)
+            changes.append(FileChange(path, how))
+    return tuple(changes)

@@ -29,7 +29,7 @@ from cpuplan.simulate import workloads
 from cpuplan.simulate.allocators.base import Allocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.allocators.registry import start_planned
-from cpuplan.simulate.compiled import given_out_by, planned
+from cpuplan.simulate.planned import given_out_by, planned_of_expected
 from cpuplan.upstream.kubernetes.errors import HangError, KubeletError, PanicError
 from cpuplan.upstream.kubernetes.pod import Pod
 
@@ -138,7 +138,7 @@ def _start(expected: Expected | None) -> Allocator | str:
     if other := given_out_by(expected):
         return f"{other} gives out the CPUs"
     try:
-        return start_planned(planned(expected))
+        return start_planned(planned_of_expected(expected))
     except (KubeletError, HangError, PanicError) as error:
         return f"the kubelet does not start: {error}"
 
@@ -249,24 +249,21 @@ class _Sides:
     @cached_property
     def clusters(self) -> frozenset[str]:
         """The clusters that have differing files."""
-        return frozenset(filter(None, (_cluster_of(each.path) for each in self.files)))
+        return frozenset(filter(None, (_cluster_of(change.path) for change in self.files)))
 
     def objects(self) -> dict[str, tuple[ObjectChange, ...]]:
         """The objects that differ, by cluster. Only files that differ are read."""
-        paths = [each.path for each in self.files]
-        before, after = (
-            Snapshot({path: side.files[path] for path in paths if path in side.files})
-            for side in (self.before, self.after)
-        )
-        found = {
+        paths = [change.path for change in self.files]
+        before, after = self.before.part(paths), self.after.part(paths)
+        changes_of = {
             cluster: objects.object_changes(before.objects(cluster), after.objects(cluster))
             for cluster in sorted(self.clusters)
         }
-        return {cluster: changes for cluster, changes in found.items() if changes}
+        return {cluster: changes for cluster, changes in changes_of.items() if changes}
 
     def others(self) -> tuple[FileChange, ...]:
         """Files for Argo CD, Flux and checkers, and what cpuplan itself remembers."""
-        return tuple(each for each in self.files if not _is_told(each.path))
+        return tuple(change for change in self.files if not _is_told(change.path))
 
     def state(self, side: Snapshot, key: Key | None) -> Expected | None:
         """The expected state of a class; equal files are read once."""

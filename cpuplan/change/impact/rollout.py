@@ -47,12 +47,12 @@ class Waves(NamedTuple):
 def waves_of(node: ConfiguredPlan) -> Waves:
     """The rollout of a class of nodes."""
     stated, node_class = node.spec.rollout, node.node_class
-    found = [
+    waves = [
         Wave(wave.number, wave.name, wave.nodes, _text(stated.waves[wave.number].max_unavailable))
         for wave in node_class.waves
     ]
     turn = _of_cluster(stated, node_class.cluster)
-    return Waves(tuple(found), _text(stated.max_unavailable), stated.max_impact or "", turn)
+    return Waves(tuple(waves), _text(stated.max_unavailable), stated.max_impact or "", turn)
 
 
 def _of_cluster(stated: "Rollout", cluster: str) -> Wave | None:
@@ -305,9 +305,9 @@ class _Limits:
 
 
 def _of_pools(side: Snapshot, cluster: str) -> Iterator[tuple[str, Limit]]:
-    for each in side.objects(cluster).values():
-        if each.id.kind == _POOL:
-            stated = str(each.data.get("spec", {}).get("maxUnavailable", _ONE))
+    for pool in side.objects(cluster).values():
+        if pool.id.kind == _POOL:
+            stated = str(pool.data.get("spec", {}).get("maxUnavailable", _ONE))
             # The operator takes 0, and what it does not understand, for one node.
             is_taken = is_limit(stated)
-            yield each.id.name, Limit(stated if is_taken else str(_ONE), each.path)
+            yield pool.id.name, Limit(stated if is_taken else str(_ONE), pool.path)

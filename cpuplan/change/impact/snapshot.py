@@ -6,7 +6,7 @@ two snapshots are paired: all of a pair were in one class and are in one class n
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -178,8 +178,8 @@ def damaged(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator
 
 def read_object(path: str, data: bytes) -> Object:
     """The object of a manifest. Raises DamagedError."""
-    sources, found = yaml.decode(path, data)
-    for problem in found:
+    sources, problems = yaml.decode(path, data)
+    for problem in problems:
         if problem.code not in _PASSED_OVER:
             place = problem.position
             raise DamagedError(
@@ -252,17 +252,21 @@ class Snapshot:
     @cached_property
     def classes(self) -> Mapping[Key, Mapping[str, Any]]:
         """The plan of each class as `backends.planfile` writes it, by cluster and class."""
-        found = {}
+        plans = {}
         for path in sorted(self.files):
             if path.startswith(f"{CLASSES}/"):
                 data = read_class(path, self.files[path])
-                found[data["cluster"], data["class"]] = data
-        return found
+                plans[data["cluster"], data["class"]] = data
+        return plans
 
     @cached_property
     def by_node(self) -> Mapping[tuple[str, str], Key]:
         """The class of each (cluster, node)."""
         return {(key[0], node): key for key, plan in self.classes.items() for node in plan["nodes"]}
+
+    def part(self, paths: Iterable[str]) -> "Snapshot":
+        """A snapshot of these files only, as far as they are there."""
+        return Snapshot({path: self.files[path] for path in paths if path in self.files})
 
     def state(self, key: Key) -> Expected | None:
         """The expected state of a class; None where an earlier release wrote none, or another."""
@@ -280,8 +284,8 @@ class Snapshot:
     def objects(self, cluster: str) -> Mapping[ObjectId, Object]:
         """The objects of a cluster's API, those for its hosting cluster included."""
         if cluster not in self._objects:
-            found = self._read_objects(f"clusters/{cluster}/")
-            self._objects[cluster] = {each.id: each for each in found}
+            objects = self._read_objects(f"clusters/{cluster}/")
+            self._objects[cluster] = {value.id: value for value in objects}
         return self._objects[cluster]
 
     def _read_objects(self, start: str) -> Iterator[Object]:
@@ -336,7 +340,7 @@ class Tree(NamedTuple):
 def tree_of_commit(root: Path, ref: str | None) -> Tree:
     """The tree of a commit; by default, of the one where the main branch was left."""
     from cpuplan.git import trees  # starts Git
-    from cpuplan.git.door import opened
+    from cpuplan.git.program import opened
 
     with opened(root) as repository:
         commit = ref or trees.merge_base(repository)
@@ -354,9 +358,9 @@ def tree_of_folder(folder: Path) -> Tree:
     if listed.problems:
         raise CpuplanError(refusal(str(path), error) for path, error in listed.problems)
     within = os.path.realpath(folder)
-    found = {path.relative_to(folder).as_posix(): _read(path, within) for path in listed.files}
-    tree = Tree(str(folder), str(folder), _owned(found), folder)
-    if found:
+    files = {path.relative_to(folder).as_posix(): _read(path, within) for path in listed.files}
+    tree = Tree(str(folder), str(folder), _owned(files), folder)
+    if files:
         _check(tree)
     return tree
 
@@ -393,8 +397,8 @@ def _check(tree: Tree) -> None:
             problems.append(_damaged("CP681", tree, path, error))
         except LaterError as error:
             place, kind = _place(tree, path), f"a class of {what}"
-            found = error.version
-            problems.append(diagnose("CP139", place, what=kind, found=found, expected=VERSION))
+            version = error.version
+            problems.append(diagnose("CP139", place, what=kind, found=version, expected=VERSION))
     if problems:
         raise CpuplanError(problems)
 
@@ -434,8 +438,10 @@ def pairs(before: Snapshot, after: Snapshot) -> tuple[Pair, ...]:
     for node in sorted(before.by_node.keys() | after.by_node.keys()):
         key = node[0], before.by_node.get(node), after.by_node.get(node)
         groups.setdefault(key, []).append(node[1])
-    found = (Pair(old, new, cluster, tuple(names)) for (cluster, old, new), names in groups.items())
-    return tuple(sorted(found, key=_order))
+    matched = (
+        Pair(old, new, cluster, tuple(names)) for (cluster, old, new), names in groups.items()
+    )
+    return tuple(sorted(matched, key=_order))
 
 
 def _order(pair: Pair) -> tuple[Key, bool, Key]:

@@ -8,6 +8,7 @@ says, has a limit for each read only, and reads answers of any size.
 
 import logging
 import os
+import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -16,9 +17,46 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlencode
 
+from urllib3 import PoolManager, ProxyManager
+from urllib3.connection import HTTPConnection
+
 from cpuplan.base import served
 from cpuplan.base.foreign import ForeignError, load
 from cpuplan.check.cluster.reading import LIMITS, AnswerError, Path, UnreachableError, too_large
+
+
+class _Timed:
+    """A connection whose answers are read by the deadline, also that of a proxy on the way."""
+
+    response_class = served.Response
+
+
+class _Direct(_Timed):
+    """One that is made by the deadline too."""
+
+    host: str
+    port: int
+    socket_options: Any
+
+    def _new_conn(self) -> socket.socket:
+        options = self.socket_options or ()
+        return served.connect((self.host, self.port), options=options)
+
+
+def timed(manager: Any) -> Any:
+    """The manager with such connections in its pools. A SOCKS proxy makes connections itself."""
+    kind = _Direct if type(manager) in (PoolManager, ProxyManager) else _Timed
+    manager.pool_classes_by_scheme = {
+        scheme: _timed_pool(pool, kind) for scheme, pool in manager.pool_classes_by_scheme.items()
+    }
+    return manager
+
+
+def _timed_pool(pool: type[Any], kind: type[_Timed]) -> type[Any]:
+    connection: type[HTTPConnection] = pool.ConnectionCls
+    made = type(connection.__name__, (kind, connection), {})
+    return type(pool.__name__, (pool,), {"ConnectionCls": made})
+
 
 #: Seconds for one answer unless told otherwise: the API server's own limit is 60.
 _ANSWER = 30.0
@@ -104,10 +142,10 @@ class Client:
     def _headers(self) -> dict[str, str]:
         """Credentials as the client gives them, who may have to ask a program for new ones."""
         given = {"Accept": _JSON, "User-Agent": "cpuplan", "Accept-Encoding": "identity"}
-        for each in _in_time(self._settings.auth_settings).values():
-            if each["in"] == "header" and each["value"]:
-                given[each["key"]] = each["value"]
-                self._sent.add(str(each["value"]).rpartition(" ")[2])
+        for credential in _in_time(self._settings.auth_settings).values():
+            if credential["in"] == "header" and credential["value"]:
+                given[credential["key"]] = credential["value"]
+                self._sent.add(str(credential["value"]).rpartition(" ")[2])
         return given
 
     def _without_credentials(self, text: str) -> str:
@@ -169,7 +207,6 @@ def _configuration(
 
 def _pool(client: Any, settings: Any) -> Any:
     """urllib3's connections with the certificates and the proxy of the settings, by a deadline."""
-    from cpuplan.check.cluster.connections import timed
 
     try:
         return timed(client.ApiClient(settings).rest_client.pool_manager)

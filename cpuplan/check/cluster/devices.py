@@ -7,7 +7,7 @@ generations the newest counts.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan.check.cluster.objects import Absent, Subject
+from cpuplan.check.cluster.live_objects import Absent, Subject
 from cpuplan.components.dra import driver, slices
 from cpuplan.components.dra.driver import CLASS_LABEL
 from cpuplan.diagnostics.source import Field
@@ -22,7 +22,7 @@ KIND = "ResourceSlice"
 _POOL: Field = ("spec", "pool")
 #: A device as it is compared.
 _Device = Mapping[str, Any]
-_Found = tuple[Object, int, _Device]
+_Published = tuple[Object, int, _Device]
 
 
 def devices(subject: Subject) -> Iterator[Answer]:
@@ -31,43 +31,43 @@ def devices(subject: Subject) -> Iterator[Answer]:
     if not settings:
         return
     reason = _unknown(subject)
-    found = list(_of_node(subject)) if not reason else []
-    if found and len(found) < _count(found[0]):
-        reason = f"{len(found)} of {_count(found[0])} slices of its pool are there"
+    own_slices = list(_of_node(subject)) if not reason else []
+    if own_slices and len(own_slices) < _count(own_slices[0]):
+        reason = f"{len(own_slices)} of {_count(own_slices[0])} slices of its pool are there"
     if reason:
         yield from (subject.unverifiable(setting, reason) for setting in settings)
-    elif not found:
+    elif not own_slices:
         yield _absent(subject)
     else:
-        yield from _compare(subject, found)
+        yield from _compare(subject, own_slices)
 
 
 def _unknown(subject: Subject) -> str:
     """Why nothing is known of the node's slices; empty where the cluster tells them."""
     if subject.objects.is_known(KIND) or not subject.objects.is_served(KIND):
         return ""
-    found = subject.objects.find(KIND, subject.node)
-    return found.reason if isinstance(found, Absent) else ""
+    listed = subject.objects.find(KIND, subject.node)
+    return listed.reason if isinstance(listed, Absent) else ""
 
 
 def _of_node(subject: Subject) -> Iterator[Object]:
     """The newest slices of the driver for the node."""
     own = [
-        each
-        for each in subject.objects.of_kind(KIND)
-        if value_of(each.data, ("spec", "driver")) == DRIVER
-        and value_of(each.data, (*_POOL, "name")) == subject.node
+        resource_slice
+        for resource_slice in subject.objects.of_kind(KIND)
+        if value_of(resource_slice.data, ("spec", "driver")) == DRIVER
+        and value_of(resource_slice.data, (*_POOL, "name")) == subject.node
     ]
-    newest = max((_generation(each) for each in own), default=0)
-    return (each for each in own if _generation(each) == newest)
+    newest = max((_generation(resource_slice) for resource_slice in own), default=0)
+    return (resource_slice for resource_slice in own if _generation(resource_slice) == newest)
 
 
-def _generation(found: Object) -> int:
-    return _whole(value_of(found.data, (*_POOL, "generation")))
+def _generation(resource_slice: Object) -> int:
+    return _whole(value_of(resource_slice.data, (*_POOL, "generation")))
 
 
-def _count(found: Object) -> int:
-    return _whole(value_of(found.data, (*_POOL, "resourceSliceCount")))
+def _count(resource_slice: Object) -> int:
+    return _whole(value_of(resource_slice.data, (*_POOL, "resourceSliceCount")))
 
 
 def _whole(value: Any) -> int:
@@ -87,22 +87,22 @@ def _absent(subject: Subject) -> Answer:
     )
 
 
-def _compare(subject: Subject, found: list[Object]) -> Iterator[Answer]:
+def _compare(subject: Subject, own_slices: list[Object]) -> Iterator[Answer]:
     wanted = _wanted(subject)
-    published = {str(device.get("name")): (each, at, device) for each, at, device in _all(found)}
+    published = {str(entry[2].get("name")): entry for entry in _all(own_slices)}
     problems = list(_problems(subject, wanted, published))
     yield from problems
     if not problems:
         for setting in subject.expected.settings.of(slices.NAME):
-            yield subject.held(setting, found[0])
+            yield subject.held(setting, own_slices[0])
 
 
-def _all(found: list[Object]) -> Iterator[_Found]:
-    for each in found:
-        given = value_of(each.data, ("spec", "devices"))
+def _all(own_slices: list[Object]) -> Iterator[_Published]:
+    for resource_slice in own_slices:
+        given = value_of(resource_slice.data, ("spec", "devices"))
         for at, device in enumerate(given if isinstance(given, list) else ()):
             if isinstance(device, Mapping):
-                yield each, at, device
+                yield resource_slice, at, device
 
 
 def _wanted(subject: Subject) -> dict[str, _Device]:
@@ -121,7 +121,7 @@ def _own(device: _Device, names: set[Any]) -> _Device:
 
 
 def _problems(
-    subject: Subject, wanted: Mapping[str, _Device], published: Mapping[str, _Found]
+    subject: Subject, wanted: Mapping[str, _Device], published: Mapping[str, _Published]
 ) -> Iterator[Answer]:
     """The first device that differs, and the first that is not planned."""
     differing = [
@@ -134,11 +134,11 @@ def _problems(
         yield _differs(subject, name, problem + more, published.get(name))
     extra = [name for name in published if name not in wanted]
     for name in extra[:1]:
-        each, at, device = published[name]
+        resource_slice, at, device = published[name]
         yield subject.differs(
             f"device {name}",
             "CP686",
-            (each, ("spec", "devices", at)),
+            (resource_slice, ("spec", "devices", at)),
             observed=_described(device) + (f" (and {len(extra) - 1} more)" if extra[1:] else ""),
             expected="no such device",
             because=subject.because(slices.NAME),
@@ -148,11 +148,11 @@ def _problems(
         )
 
 
-def _differs(subject: Subject, name: str, problem: str, found: _Found | None) -> Answer:
+def _differs(subject: Subject, name: str, problem: str, published: _Published | None) -> Answer:
     return subject.differs(
         f"device {name}",
         "CP685",
-        (found[0], ("spec", "devices", found[1])) if found else None,
+        (published[0], ("spec", "devices", published[1])) if published else None,
         observed=problem,
         expected="the planned device",
         because=subject.because(slices.NAME),
@@ -163,11 +163,11 @@ def _differs(subject: Subject, name: str, problem: str, found: _Found | None) ->
     )
 
 
-def _problem(wanted: _Device, found: _Found | None) -> str:
+def _problem(wanted: _Device, published: _Published | None) -> str:
     """How a published device differs from the planned one; empty where it does not."""
-    if found is None:
+    if published is None:
         return "is not published"
-    device = found[2]
+    device = published[2]
     # The number of the CPU says more than what follows from it.
     for key, value in sorted(wanted["attributes"].items(), key=lambda item: item[0] != CPU_ID):
         other = _attribute(device, key)

@@ -13,44 +13,44 @@ from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.quantity import parse
 
 
-def is_alike(found: Any, wanted: Any) -> bool:
+def is_alike(actual: Any, wanted: Any) -> bool:
     """Whether two values are the same to who reads them: a list of CPUs, an amount, a duration."""
-    return not any(differences(found, wanted))
+    return not any(differences(actual, wanted))
 
 
-def differences(found: Any, wanted: Any, at: Field = ()) -> Iterator[tuple[Field, Any, Any]]:
+def differences(actual: Any, wanted: Any, at: Field = ()) -> Iterator[tuple[Field, Any, Any]]:
     """Each field that is not as wanted, with what is found and wanted there.
 
     What is not wanted does not count: the API server adds defaults. An empty value is as good as
     none. Lists must have the same items in the same order.
     """
-    if isinstance(wanted, Mapping) and (isinstance(found, Mapping) or found is None):
-        known = found or {}
+    if isinstance(wanted, Mapping) and (isinstance(actual, Mapping) or actual is None):
+        known = actual or {}
         for key, value in wanted.items():
             yield from differences(known.get(key), value, (*at, key))
         return
-    if isinstance(wanted, list | tuple) and isinstance(found, list | tuple):
-        if len(found) == len(wanted):
-            for index, (one, other) in enumerate(zip(found, wanted, strict=True)):
-                yield from differences(one, other, (*at, index))
+    if isinstance(wanted, list | tuple) and isinstance(actual, list | tuple):
+        if len(actual) == len(wanted):
+            for index, (element, other) in enumerate(zip(actual, wanted, strict=True)):
+                yield from differences(element, other, (*at, index))
             return
-    elif _is_same(found, wanted):
+    elif _is_same(actual, wanted):
         return
-    yield at, found, wanted
+    yield at, actual, wanted
 
 
-def _is_same(found: Any, wanted: Any) -> bool:
-    if bool(found == wanted) and isinstance(found, bool) == isinstance(wanted, bool):
+def _is_same(actual: Any, wanted: Any) -> bool:
+    if bool(actual == wanted) and isinstance(actual, bool) == isinstance(wanted, bool):
         return True
-    if _is_empty(found) and _is_empty(wanted):
+    if _is_empty(actual) and _is_empty(wanted):
         return True
-    if isinstance(wanted, bool) or isinstance(found, bool) or found is None:
+    if isinstance(wanted, bool) or isinstance(actual, bool) or actual is None:
         return False
-    if isinstance(wanted, CpuSet) or isinstance(found, CpuSet):
-        return bool(_cpus(found) == _cpus(wanted))
-    if isinstance(wanted, str | int) and isinstance(found, str | int):
-        one, other = str(found).rstrip("\n"), str(wanted).rstrip("\n")
-        return one == other or bool(_measure(one) == _measure(other))
+    if isinstance(wanted, CpuSet) or isinstance(actual, CpuSet):
+        return bool(_cpus(actual) == _cpus(wanted))
+    if isinstance(wanted, str | int) and isinstance(actual, str | int):
+        text, other = str(actual).rstrip("\n"), str(wanted).rstrip("\n")
+        return text == other or bool(_measure(text) == _measure(other))
     return False
 
 
@@ -82,9 +82,9 @@ _CRIO = re.compile(r"/etc/(crio|containers|containerd)/.*\Z")
 _PROGRAMS = "/usr/local/bin/"
 
 
-def says_the_same(path: str, one: str, other: str) -> bool:
+def says_the_same(path: str, text: str, other: str) -> bool:
     """Whether the file at `path` means the same with either text."""
-    return one == other or _meaning(path, one) == _meaning(path, other)
+    return text == other or _meaning(path, text) == _meaning(path, other)
 
 
 def is_program(path: str) -> bool:
@@ -92,11 +92,13 @@ def is_program(path: str) -> bool:
     return path.startswith(_PROGRAMS)
 
 
-def first_difference(found: str, wanted: str) -> tuple[str, str]:
+def first_difference(actual: str, wanted: str) -> tuple[str, str]:
     """The first lines that differ, of those that say something."""
-    lines, own = _lines(found), _lines(wanted)
+    lines, own = _lines(actual), _lines(wanted)
     pairs = zip(lines, own, strict=False)
-    at = next((at for at, (one, two) in enumerate(pairs) if one != two), min(len(lines), len(own)))
+    at = next(
+        (at for at, (line, two) in enumerate(pairs) if line != two), min(len(lines), len(own))
+    )
     return _line(lines, at), _line(own, at)
 
 

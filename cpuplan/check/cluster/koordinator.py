@@ -10,7 +10,7 @@ from typing import Any
 from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.base.foreign import ForeignError, Limits, load, measure
 from cpuplan.base.text import counted, joined
-from cpuplan.check.cluster.objects import Absent, Subject
+from cpuplan.check.cluster.live_objects import Absent, Subject
 from cpuplan.components import derived, nrt
 from cpuplan.components.koordinator import koordlet
 from cpuplan.components.koordinator import node as metadata
@@ -41,25 +41,29 @@ from cpuplan.upstream.kubernetes.pod import Pod, read_pod
 _POD_ANNOTATIONS = ("metadata", "annotations")
 
 
-def pools(subject: Subject, found: Object, wanted: NodeTopology) -> Iterator[Answer]:
+def pools(subject: Subject, topology: Object, wanted: NodeTopology) -> Iterator[Answer]:
     """CP883 by NUMA node. Without the pods, a pool may be smaller, but never larger."""
     try:
-        by_kubelet = kubelet_bound(read_pod_cpu_allocs(found.annotations) or ())
+        by_kubelet = kubelet_bound(read_pod_cpu_allocs(topology.annotations) or ())
         kinds = (
             (constants.CPU_SHARED_POOLS, False, wanted.ls_pools),
             (constants.BE_CPU_SHARED_POOLS, True, wanted.be_pools),
         )
         rows = [
-            (key, _sets(read_shared_pools(found.annotations, best_effort=is_be) or ()), _sets(made))
+            (
+                key,
+                _sets(read_shared_pools(topology.annotations, best_effort=is_be) or ()),
+                _sets(made),
+            )
             for key, is_be, made in kinds
-            if key in found.annotations
+            if key in topology.annotations
         ]
     except KubeletError as error:
         observed = f"a value that cannot be read ({error})"
         yield subject.differs(
             "koordlet pools",
             "CP882",
-            (found, _POD_ANNOTATIONS),
+            (topology, _POD_ANNOTATIONS),
             observed=observed,
             expected="what it can read",
             node=subject.node,
@@ -67,7 +71,7 @@ def pools(subject: Subject, found: Object, wanted: NodeTopology) -> Iterator[Ans
         )
         return
     for key, actual, expected in rows:
-        yield from _pool(subject, found, key, actual, _less(expected, by_kubelet))
+        yield from _pool(subject, topology, key, actual, _less(expected, by_kubelet))
 
 
 def _less(pools: Mapping[int, int], cpus: int) -> dict[int, int]:
@@ -76,7 +80,7 @@ def _less(pools: Mapping[int, int], cpus: int) -> dict[int, int]:
 
 def _pool(
     subject: Subject,
-    found: Object,
+    topology: Object,
     key: str,
     actual: Mapping[int, int],
     expected: Mapping[int, int],
@@ -86,12 +90,12 @@ def _pool(
         there, full = actual.get(node, 0), expected.get(node, 0)
         fact = f"koordlet {key} of NUMA node {node}"
         if there == full or (not has_pods and not there & ~full):
-            yield subject.held(fact, found, _text(there))
+            yield subject.held(fact, topology, _text(there))
             continue
         yield subject.differs(
             fact,
             "CP883",
-            (found, (*_POD_ANNOTATIONS, key)),
+            (topology, (*_POD_ANNOTATIONS, key)),
             observed=_text(there),
             expected=_text(full),
             heals=Heals.LIVE,
@@ -119,7 +123,7 @@ def bound(
     kept = parse_cpus(wanted.reservation.reserved_cpus)
     system = exclusive_system_cpus(wanted.system_qos) & ~kept
     taken: list[tuple[str, int]] = []
-    for found, pod in pods:
+    for listed, pod in pods:
         cpus = bound_cpus(pod)
         rows = [
             (cpus & ~online, "not online"),
@@ -127,22 +131,22 @@ def bound(
             (cpus & system, f"of pods of the class {qos.SYSTEM}"),
             *((cpus & others, f"also of Pod {name}") for name, others in taken),
         ]
-        yield from _wrong(subject, found, _name(pod), [row for row in rows if row[0]])
+        yield from _wrong(subject, listed, _name(pod), [row for row in rows if row[0]])
         if cpus:
             taken.append((_name(pod), cpus))
 
 
 def _wrong(
-    subject: Subject, found: Object, pod: str, rows: Sequence[tuple[int, str]]
+    subject: Subject, listed: Object, pod: str, rows: Sequence[tuple[int, str]]
 ) -> Iterator[Answer]:
     fact = f"koordlet CPUs of Pod {pod}"
     if not rows:
-        yield subject.held(fact, found)
+        yield subject.held(fact, listed)
     for cpus, problem in rows:
         yield subject.differs(
             fact,
             "CP884",
-            (found, (*_POD_ANNOTATIONS, constants.RESOURCE_STATUS)),
+            (listed, (*_POD_ANNOTATIONS, constants.RESOURCE_STATUS)),
             observed=_text(cpus),
             expected="",
             heals=Heals.LIVE,
@@ -212,11 +216,11 @@ def _reason(subject: Subject, kind: str) -> str:
 
 def _pods(subject: Subject) -> Iterator[tuple[Object, Pod]]:
     """The running pods of the node that can be read."""
-    for found in subject.objects.of_kind("Pod"):
-        is_done = value_of(found.data, ("status", "phase")) in _DONE
-        is_here = value_of(found.data, ("spec", "nodeName")) == subject.node
-        if is_here and not is_done and not pod_problems(found):
-            yield found, read_pod(found.data)
+    for listed in subject.objects.of_kind("Pod"):
+        is_done = value_of(listed.data, ("status", "phase")) in _DONE
+        is_here = value_of(listed.data, ("spec", "nodeName")) == subject.node
+        if is_here and not is_done and not pod_problems(listed):
+            yield listed, read_pod(listed.data)
 
 
 def _missing(subject: Subject, about: Setting | str, kind: str, absent: Absent) -> Answer:
@@ -227,28 +231,28 @@ def _missing(subject: Subject, about: Setting | str, kind: str, absent: Absent) 
     )
 
 
-def _node(subject: Subject, found: Object | Absent) -> Iterator[tuple[str, Answer]]:
+def _node(subject: Subject, node: Object | Absent) -> Iterator[tuple[str, Answer]]:
     """Keys of the compiled patch that the Node has otherwise, and those that nobody compiled."""
     settings = subject.expected.settings.of(metadata.NAME)
-    if isinstance(found, Absent):
-        yield "", _missing(subject, "koordinator Node", "Node", found)
+    if isinstance(node, Absent):
+        yield "", _missing(subject, "koordinator Node", "Node", node)
         return
     made = metadata.metadata(settings)
     wanted = {**made.get("labels", {}), **made.get("annotations", {})}
     by_key = {setting.key: setting for setting in settings}
     for key in dict.fromkeys((*wanted, *_OWN)):
-        group = "labels" if key in found.labels else "annotations"
-        text = found.labels.get(key, found.annotations.get(key))
+        group = "labels" if key in node.labels else "annotations"
+        text = node.labels.get(key, node.annotations.get(key))
         about = by_key.get(key, f"{metadata.NAME} {key}")
         if _value(text) == _value(wanted.get(key)):
-            yield key, subject.held(about, found, _shown(text))
+            yield key, subject.held(about, node, _shown(text))
             continue
         yield (
             key,
             subject.differs(
                 about,
                 "CP880",
-                (found, ("metadata", group, key)),
+                (node, ("metadata", group, key)),
                 observed=_shown(text),
                 expected=_shown(wanted.get(key)),
                 because=by_key[key].reasons if key in by_key else (),
@@ -304,7 +308,7 @@ def _value(text: str | None, key: str = "") -> Any:
 
 def _with_sets(value: Any) -> Any:
     if isinstance(value, list):
-        return [_with_sets(each) for each in value]
+        return [_with_sets(element) for element in value]
     if not isinstance(value, dict):
         return value
     return {
@@ -319,24 +323,24 @@ def _set_of(text: Any) -> Any:
         return text
 
 
-def _topology(subject: Subject, found: Object | Absent, reported: set[str]) -> Iterator[Answer]:
+def _topology(subject: Subject, topology: Object | Absent, reported: set[str]) -> Iterator[Answer]:
     """Annotations that koordlet should have written, whatever pods there are."""
-    if isinstance(found, Absent):
-        yield _missing(subject, "koordlet NodeResourceTopology", NRT, found)
+    if isinstance(topology, Absent):
+        yield _missing(subject, "koordlet NodeResourceTopology", NRT, topology)
         return
     for setting in subject.expected.settings.of(nrt.NAME):
         key = setting.key.removeprefix(ANNOTATIONS)
         if key not in _FIXED or key in reported:
             continue
-        text, wanted = found.annotations.get(key), str(setting.value)
+        text, wanted = topology.annotations.get(key), str(setting.value)
         shown, expected = _shown(text, key), _shown(wanted, key)
         if _value(text, key) == _value(wanted, key):
-            yield subject.held(setting, found, expected)
+            yield subject.held(setting, topology, expected)
             continue
         yield subject.differs(
             setting,
             "CP882",
-            (found, (*_ANNOTATIONS, key)),
+            (topology, (*_ANNOTATIONS, key)),
             observed=shown,
             expected=expected,
             node=subject.node,

@@ -7,10 +7,10 @@ pools and nodes count.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from cpuplan.check.cluster.answers import check_node, check_objects
+from cpuplan.check.cluster.live_objects import KINDS, Objects
 from cpuplan.check.cluster.machineconfig import CURRENT
-from cpuplan.check.cluster.objects import KINDS, Objects
 from cpuplan.check.cluster.reading import Reader, UnreachableError, Wanted
-from cpuplan.check.cluster.steps import check_node, check_objects
 from cpuplan.components import derived, nrt
 from cpuplan.components.dra import slices
 from cpuplan.components.nrt import VERSION
@@ -18,7 +18,7 @@ from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.language.read.pods import value_of
 from cpuplan.plan.expected.evidence import SOMETHING, Answer, Threshold, is_verified
-from cpuplan.plan.expected.objects import Compiled
+from cpuplan.plan.expected.folder import Compiled
 from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate.files.objects import Object
 
@@ -47,7 +47,7 @@ class Seen(NamedTuple):
 
     def all(self) -> list[Answer]:
         """Every answer."""
-        return [*(each for answers in self.nodes.values() for each in answers), *self.objects]
+        return [*(answer for answers in self.nodes.values() for answer in answers), *self.objects]
 
 
 def look(reader: Reader, compilation: Compilation, locate: Locate) -> Seen:
@@ -55,8 +55,8 @@ def look(reader: Reader, compilation: Compilation, locate: Locate) -> Seen:
     reader.begin()
     first = reader.read(_first(compilation))
     configs = set(_configs(first, compilation)) - {""}
-    found = reader.read(Wanted(_CONFIG, _MCO, name) for name in sorted(configs))
-    objects = first.joined(found) if configs else first
+    rendered = reader.read(Wanted(_CONFIG, _MCO, name) for name in sorted(configs))
+    objects = first.joined(rendered) if configs else first
     nodes = {
         name: check_node(objects, state, name, locate)
         for state in compilation.states
@@ -77,10 +77,10 @@ def _first(compilation: Compilation) -> Iterator[Wanted]:
         yield Wanted("ResourceSlice", "v1", nodes=nodes)
     if any(state.facts.get(derived.KOORDLET) for state in states):
         yield Wanted("Pod", "v1", nodes=nodes)
-    for each in compilation.objects:
-        if not each.is_for_host and each.kind in KINDS:
-            version = str(each.data.get("apiVersion", "")).rpartition("/")[2]
-            yield Wanted(each.kind, version, each.name, each.namespace)
+    for planned in compilation.objects:
+        if not planned.is_for_host and planned.kind in KINDS:
+            version = str(planned.data.get("apiVersion", "")).rpartition("/")[2]
+            yield Wanted(planned.kind, version, planned.name, planned.namespace)
 
 
 def _topology_version(state: Expected) -> str:
@@ -104,14 +104,12 @@ def _configs(objects: Objects, compilation: Compilation) -> Iterator[str]:
 
 
 def summary_of(seen: Seen, threshold: Threshold = SOMETHING) -> list[str]:
-    """What a rollout still waits for: what is not told, the problems of pools and objects, and
-    numbers of nodes.
-    """
-    found = (answer.finding for answer in seen.all())
+    """What a rollout waits for: what is not told, problems of objects, counts of nodes."""
+    findings = (answer.finding for answer in seen.all())
     problems = dict.fromkeys(
-        each.message
-        for each in (*seen.refused, *found)
-        if each and each.code in ("CP8130", "CP8131", "CP887", "CP888", "CP892")
+        finding.message
+        for finding in (*seen.refused, *findings)
+        if finding and finding.code in ("CP8130", "CP8131", "CP887", "CP888", "CP892")
     )
     waiting = [name for name, answers in seen.nodes.items() if any(map(_differs, answers))]
     unseen = list(_unverified(seen, threshold))

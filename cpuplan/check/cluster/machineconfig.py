@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan.check.cluster.equality import first_difference, is_alike, is_program, says_the_same
-from cpuplan.check.cluster.objects import Absent, Place, Subject
+from cpuplan.check.cluster.live_objects import Absent, Place, Subject
 from cpuplan.check.subject import shown
 from cpuplan.components import cmdline, kernel, kubelet
 from cpuplan.components.derived import RENDERED
@@ -41,11 +41,11 @@ def rendered(subject: Subject, name: str) -> Iterator[Answer]:
     expected = subject.expected.facts.get(RENDERED)
     if not isinstance(expected, dict):
         return
-    found = subject.objects.find("MachineConfig", name) if name else Absent("no name is known")
-    if isinstance(found, Absent):
-        yield _missing(subject, name, found)
+    config = subject.objects.find("MachineConfig", name) if name else Absent("no name is known")
+    if isinstance(config, Absent):
+        yield _missing(subject, name, config)
         return
-    yield from _Parts(subject, found, expected).answers()
+    yield from _Parts(subject, config, expected).answers()
 
 
 def _missing(subject: Subject, name: str, absent: Absent) -> Answer:
@@ -69,11 +69,11 @@ def _missing(subject: Subject, name: str, absent: Absent) -> Answer:
 class _Parts:
     """A rendered MachineConfig and what is expected of it."""
 
-    def __init__(self, subject: Subject, found: Object, expected: Mapping[str, Any]) -> None:
+    def __init__(self, subject: Subject, rendered: Object, expected: Mapping[str, Any]) -> None:
         self.subject = subject
-        self.found = found
+        self.rendered = rendered
         self.expected = expected
-        config = value_of(found.data, _CONFIG)
+        config = value_of(rendered.data, _CONFIG)
         self.config: Mapping[str, Any] = config if isinstance(config, Mapping) else {}
 
     def answers(self) -> Iterator[Answer]:
@@ -84,7 +84,7 @@ class _Parts:
             texts = {path: data.decode("utf-8", "replace") for path, data in self._contents()}
         except (McoError, AttributeError, KeyError, TypeError, ValueError) as error:
             reason = f"its files cannot be read: {error}"
-            yield self.subject.unverifiable("rendered files", reason, self.found)
+            yield self.subject.unverifiable("rendered files", reason, self.rendered)
             return
         yield from self._files(texts)
         yield from self._units()
@@ -95,14 +95,14 @@ class _Parts:
 
     def _kernel_type(self) -> Answer:
         wanted = str(self.expected[KERNEL_TYPE.key])
-        known = value_of(self.found.data, ("spec", KERNEL_TYPE.key)) or "default"
+        known = value_of(self.rendered.data, ("spec", KERNEL_TYPE.key)) or "default"
         because = self.subject.because(machineconfig.NAME, machineconfig.KERNEL_TYPE)
         return self._compare(
             KERNEL_TYPE.key, ("spec", KERNEL_TYPE.key), str(known), wanted, because
         )
 
     def _arguments(self) -> Iterator[Answer]:
-        listed = value_of(self.found.data, ("spec", "kernelArguments"))
+        listed = value_of(self.rendered.data, ("spec", "kernelArguments"))
         words = map(str, listed if isinstance(listed, list) else ())
         known = cmdline.keyed(" ".join(words))
         for key, value in cmdline.keyed(" ".join(self.expected["kernelArguments"])).items():
@@ -146,7 +146,7 @@ class _Parts:
     def _kubelet(self, texts: Mapping[str, str]) -> Iterator[Answer]:
         if KUBELET_CONF not in texts:
             reason = f"it has no {KUBELET_CONF}"
-            yield self.subject.unverifiable("rendered KubeletConfiguration", reason, self.found)
+            yield self.subject.unverifiable("rendered KubeletConfiguration", reason, self.rendered)
             return
         try:
             known = kubelet.parse(texts[KUBELET_CONF])
@@ -176,16 +176,16 @@ class _Parts:
     ) -> Answer:
         fact = f"rendered {part}"
         if observed == wanted:
-            return self.subject.held(fact, self.found, wanted)
+            return self.subject.held(fact, self.rendered, wanted)
         return self.subject.differs(
             fact,
             "CP891",
-            (self.found, field),
+            (self.rendered, field),
             observed=observed,
             expected=wanted,
             because=because or self.subject.because(machineconfig.NAME),
             heals=Heals.REBOOT,
-            name=self.found.name,
+            name=self.rendered.name,
             part=part,
         )
 
@@ -199,9 +199,9 @@ def _named(
     return {str(item.get(key)): (at, item) for at, item in items if isinstance(item, dict)}
 
 
-def _says(path: str, found: str, wanted: str) -> bool:
+def _says(path: str, actual: str, wanted: str) -> bool:
     """Programs are the operator's own text, or were compared as files of the node."""
-    return is_program(path) or says_the_same(path, found, wanted)
+    return is_program(path) or says_the_same(path, actual, wanted)
 
 
 def _unit(entry: Mapping[str, Any] | None, text: str, *, is_enabled: bool) -> tuple[str, str]:
@@ -263,8 +263,8 @@ def _pool(subject: Subject, pool: Object | Absent, name: str) -> Answer:
     if isinstance(pool, Absent) and pool.is_unknown:
         return subject.unverifiable(fact, pool.reason)
     problem = pool.reason if isinstance(pool, Absent) else pool_problem(pool)
-    found = None if isinstance(pool, Absent) else pool
-    return _answer(subject, fact, found, (), f"MachineConfigPool {name}", problem)
+    known_pool = None if isinstance(pool, Absent) else pool
+    return _answer(subject, fact, known_pool, (), f"MachineConfigPool {name}", problem)
 
 
 def pool_problem(pool: Object) -> str:
@@ -278,7 +278,7 @@ def pool_problem(pool: Object) -> str:
     if isinstance(generation, int) and isinstance(observed, int) and observed < generation:
         return "the operator has not seen its newest version"
     wanted, reached = _target(pool), value_of(pool.data, ("status", "configuration", "name"))
-    is_updated = any(each[:2] == ("Updated", "True") for each in conditions)
+    is_updated = any(condition[:2] == ("Updated", "True") for condition in conditions)
     if is_updated and wanted == reached:
         return ""
     paused = value_of(pool.data, ("spec", "paused")) is True
@@ -294,9 +294,9 @@ def _counts(pool: Object) -> str:
     return f", {numbers.get('updatedMachineCount', 0)} of {numbers['machineCount']} are"
 
 
-def conditions_of(found: Object) -> list[tuple[str, str, str]]:
+def conditions_of(listed_object: Object) -> list[tuple[str, str, str]]:
     """Type, status and message of each condition, in their order."""
-    listed = value_of(found.data, ("status", "conditions"))
+    listed = value_of(listed_object.data, ("status", "conditions"))
     items = listed if isinstance(listed, list) else []
     return [
         (str(item.get("type")), str(item.get("status")), _line(item.get("message")))
@@ -363,15 +363,15 @@ def _not_taken(
 
 
 def _answer(
-    place: Place, fact: str, found: Object | None, field: Field, what: str, problem: str
+    place: Place, fact: str, observed_object: Object | None, field: Field, what: str, problem: str
 ) -> Answer:
-    if not problem and found:
-        return place.held(fact, found)
+    if not problem and observed_object:
+        return place.held(fact, observed_object)
     because = place.because(pools.NAME) if isinstance(place, Subject) else ()
     return place.differs(
         fact,
         "CP892",
-        (found, field) if found else None,
+        (observed_object, field) if observed_object else None,
         observed=problem,
         expected="",
         because=because,

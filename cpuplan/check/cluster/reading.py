@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from cpuplan.base import served
 from cpuplan.base.foreign import ForeignError, Limits, load, measure
-from cpuplan.check.cluster.objects import KINDS, Key, Kind, Objects, plural_of, problem_in
+from cpuplan.check.cluster.live_objects import KINDS, Key, Kind, Objects, plural_of, problem_in
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.language.read.pods import value_of
@@ -188,11 +188,11 @@ class Refusal(NamedTuple):
 
 def _findings(refusals: Iterable[Refusal]) -> list[Diagnostic]:
     """One for each right that is missing, at the first object that needs it."""
-    found: dict[tuple[str, bool, int], Diagnostic] = {}
-    for each in refusals:
-        key = each.wanted.kind, bool(each.wanted.name), each.status
-        found.setdefault(key, each.finding())
-    return list(found.values())
+    findings: dict[tuple[str, bool, int], Diagnostic] = {}
+    for refusal in refusals:
+        key = refusal.wanted.kind, bool(refusal.wanted.name), refusal.status
+        findings.setdefault(key, refusal.finding())
+    return list(findings.values())
 
 
 class Reader:
@@ -211,20 +211,20 @@ class Reader:
 
     def read(self, wanted: Iterable[Wanted]) -> Objects:
         """What there is of the wanted objects. Raises UnreachableError."""
-        found: list[Object] = []
+        objects: list[Object] = []
         unread: dict[Key, Refusal] = {}
         unserved: set[str] = set()
         kinds: list[str] = []
-        for each in dict.fromkeys(wanted):
-            if each.kind in unserved or (each.kind, "", "") in unread:
+        for request in dict.fromkeys(wanted):
+            if request.kind in unserved or (request.kind, "", "") in unread:
                 continue
-            kinds.append(each.kind)
+            kinds.append(request.kind)
             try:
-                found += self._read(each)
+                objects += self._read(request)
             except AnswerError as error:
-                self._note(each, error, unread, unserved)
+                self._note(request, error, unread, unserved)
         return Objects(
-            found,
+            objects,
             {key: refusal.reason for key, refusal in unread.items()},
             unserved,
             listed=[kind for kind in kinds if (kind, "", "") not in unread],
@@ -266,23 +266,23 @@ class Reader:
         asked = (wanted.name, wanted.namespace)
         if (answered := _names(data)) != asked:
             raise _wrong(f"it answers with {answered[0]!r} in place of {wanted.name!r}")
-        found = self._kept(address, data, wanted.kind)
+        kept = self._kept(address, data, wanted.kind)
         if wanted.kind == "MachineConfig":
-            self._unchanging[address] = found
-        yield found
+            self._unchanging[address] = kept
+        yield kept
 
     def _list(self, wanted: Wanted, path: Path) -> list[Object]:
         """All pages; a list that expires meanwhile is begun anew."""
         for restart in range(_MAX_RESTARTS + 1):
             try:
-                found = list(self._pages(wanted, path))
+                listed = list(self._pages(wanted, path))
             except AnswerError as error:
                 if error.status != _GONE or restart == _MAX_RESTARTS:
                     raise
                 continue
-            if len({each.source.path for each in found}) < len(found):
+            if len({item_object.source.path for item_object in listed}) < len(listed):
                 raise _wrong("it lists an object twice")
-            return found
+            return listed
         raise AssertionError("the last restart returns or raises")
 
     def _pages(self, wanted: Wanted, path: Path) -> Iterator[Object]:
@@ -322,14 +322,14 @@ class Reader:
                 raise _wrong(f"{where}: its {key} is not {word}")
 
     def _kept(self, address: str, data: Mapping[str, Any], kind: str) -> Object:
-        found = _object(address, data, kind)
+        kept = _object(address, data, kind)
         try:
-            self._values += measure(found.data, LIMITS)
+            self._values += measure(kept.data, LIMITS)
         except ForeignError as error:
-            raise _wrong(f"{found.title} {error.predicate}") from error
+            raise _wrong(f"{kept.title} {error.predicate}") from error
         if self._values > MAX_VALUES:
             raise too_large(f"all objects together have more than {MAX_VALUES:,} values")
-        return found
+        return kept
 
     def _retried(self, ask: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
         """The answer, at last, of a server that is busy for a moment."""

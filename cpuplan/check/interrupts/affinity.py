@@ -87,7 +87,9 @@ class _Card(NamedTuple):
 def queue_counts(subject: Subject) -> Iterator[Answer]:
     """CP8206 for cards with more queues than wanted; one with fewer has no more of them."""
     settings = {setting.key: setting for setting in subject.expected.settings.of(tuned.NAME)}
-    wanted = [(key, each) for key, each in settings.items() if key.endswith(f".{_CHANNELS}")]
+    wanted = [
+        (key, channels) for key, channels in settings.items() if key.endswith(f".{_CHANNELS}")
+    ]
     cards = list(_cards(subject)) if wanted else []
     for key, setting in wanted:
         pattern = settings.get(f"{key.rpartition('.')[0]}.{_REGEX}")
@@ -119,7 +121,7 @@ def _cards(subject: Subject) -> Iterator[_Card]:
         folder = f"{FOLDER}/{name}"
         if not subject.root.names(f"{folder}/device"):
             continue
-        queues = [each for each in subject.root.names(f"{folder}/queues") if each[:3] == "rx-"]
+        queues = [queue for queue in subject.root.names(f"{folder}/queues") if queue[:3] == "rx-"]
         if queues:
             yield _Card(name, len(queues), _properties(subject, name))
 
@@ -146,29 +148,26 @@ def kept_off(subject: Subject) -> Iterator[Answer]:
     promise = promise_of(subject.expected)
     if promise is None:
         return
-    found = [each for each in _interrupts(subject) if not each.is_managed]
-    if not found:
+    movable_irqs = [irq for irq in _interrupts(subject) if not irq.is_managed]
+    if not movable_irqs:
         yield subject.unverifiable(promise.setting, irqs.FOLDER, _NO_FOLDER)
         return
-    strays = {each.number: cpus for each in found if (cpus := _stray(subject, promise, each))}
+    strays = {irq.number: cpus for irq in movable_irqs if (cpus := _stray(subject, promise, irq))}
     named = [
-        f"{each.number} ({each.devices}) on {cpus_text(strays[each.number])}"
-        for each in found
-        if each.number in strays
+        f"{irq.number} ({irq.devices}) on {cpus_text(strays[irq.number])}"
+        for irq in movable_irqs
+        if irq.number in strays
     ]
     named += _stray_default(subject, promise)
     if named:
         yield _on_isolated(subject, promise, named)
     else:
         yield subject.held(promise.setting, irqs.FOLDER)
-    yield _counts(subject, promise, [each for each in found if each.number not in strays])
+    yield _counts(subject, promise, [irq for irq in movable_irqs if irq.number not in strays])
 
 
 def _interrupts(subject: Subject) -> list[Interrupt]:
-    if irqs.FOLDER not in subject.cache:
-        subject.cache[irqs.FOLDER] = irqs.interrupts_in_use(subject.root)
-    found: list[Interrupt] = subject.cache[irqs.FOLDER]
-    return found
+    return subject.once(irqs.FOLDER, lambda: irqs.interrupts_in_use(subject.root))
 
 
 def _stray(subject: Subject, promise: Promise, interrupt: Interrupt) -> CpuSet:
@@ -217,12 +216,12 @@ def _counts(subject: Subject, promise: Promise, others: Sequence[Interrupt]) -> 
     if first is None or second is None:
         reason = f"{subject.root.kind.value} has one reading of the counts"
         return subject.unverifiable(_COUNTED, irqs.TABLE, reason)
-    numbers = {each.number for each in others}
+    numbers = {irq.number for irq in others}
     growths = irqs.grown(irqs.read_table(first), irqs.read_table(second), promise.cpus)
     named = [
-        f"{each.number} ({each.devices}) {each.times} times on {cpus_text(each.cpus)}"
-        for each in growths
-        if each.number in numbers and each.times > 1
+        f"{growth.number} ({growth.devices}) {growth.times} times on {cpus_text(growth.cpus)}"
+        for growth in growths
+        if growth.number in numbers and growth.times > 1
     ]
     if not named:
         return subject.held(_COUNTED, irqs.TABLE)
@@ -252,9 +251,9 @@ def managed(subject: Subject) -> Iterator[Answer]:
         return
     setting, cpus = promise
     online = subject.expected.cpus(derived.ONLINE)
-    found = [each for each in _interrupts(subject) if each.is_managed and each.effective]
-    shared = [each for each in found if each.allowed & cpus and (each.allowed & online) - cpus]
-    strays = [each for each in shared if each.effective and each.effective & cpus]
+    managed_irqs = [irq for irq in _interrupts(subject) if irq.is_managed and irq.effective]
+    shared = [irq for irq in managed_irqs if irq.allowed & cpus and (irq.allowed & online) - cpus]
+    strays = [irq for irq in shared if irq.effective and irq.effective & cpus]
     if not _interrupts(subject):
         yield subject.unverifiable(_MANAGED, irqs.FOLDER, _NO_FOLDER)
     elif not shared:
@@ -265,7 +264,7 @@ def managed(subject: Subject) -> Iterator[Answer]:
     elif reason := arguments.unbooted(subject, "isolcpus"):
         yield subject.unverifiable(_MANAGED, CMDLINE, reason)
     else:
-        named = [f"{each.number} ({each.devices}) on {each.effective}" for each in strays]
+        named = [f"{irq.number} ({irq.devices}) on {irq.effective}" for irq in strays]
         yield subject.differs(
             _MANAGED,
             "CP868",
@@ -295,7 +294,7 @@ def steering(subject: Subject) -> Iterator[Answer]:
         yield from _queues(subject, settings[0])
     elif promise:
         # Nobody asked for steering: the kernel's own masks are empty.
-        yield from (each for each in _queues(subject, promise.setting) if each.finding)
+        yield from (answer for answer in _queues(subject, promise.setting) if answer.finding)
 
 
 def _default_mask(subject: Subject, setting: Setting) -> Answer:

@@ -49,8 +49,8 @@ class Growth(NamedTuple):
 
 def irq_numbers(names: Iterable[str]) -> list[int]:
     """The numbers among names of interrupts, ascending; those of the kernel have 32 bits."""
-    found = (nodetext.natural(name) for name in names if name.isdigit())
-    return sorted(number for number in found if number is not None)
+    numbers = (nodetext.natural(name) for name in names if name.isdigit())
+    return sorted(number for number in numbers if number is not None)
 
 
 def read_table(text: str) -> Table:
@@ -184,7 +184,7 @@ def interrupts_in_use(files: Root) -> list[Interrupt]:
         problem = f"it has no count of each CPU for interrupt {numbers}"
         files.refuse(TABLE, Unreadable(problem))
     refused = unmovable(files)
-    found = []
+    interrupts = []
     for number in irq_numbers(files.names(FOLDER)):
         devices = _devices(files, table, number)
         allowed = _of_file(files, f"{FOLDER}/{number}/smp_affinity")
@@ -193,8 +193,8 @@ def interrupts_in_use(files: Root) -> list[Interrupt]:
         if devices and allowed is not None:
             is_managed = number in refused or is_kernel_managed(files, number, devices)
             came = not table.cpus or any(table.rows[number].counts)
-            found.append(Interrupt(number, devices, allowed, effective, is_managed, came))
-    return found
+            interrupts.append(Interrupt(number, devices, allowed, effective, is_managed, came))
+    return interrupts
 
 
 def _devices(files: Files, table: Table, number: int) -> str:
@@ -238,6 +238,6 @@ def cpus_of_mask(text: str | None) -> CpuSet | None:
         return None
 
 
-def named(found: Iterable[str], most: int = 5) -> str:
+def named(names: Iterable[str], most: int = 5) -> str:
     """The first of several, for a message."""
-    return at_most(list(found), most)
+    return at_most(list(names), most)

@@ -1,21 +1,26 @@
 """Boot arguments of the running kernel, and those that the boot loader gives the next one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from cpuplan.base import nodetext
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.base.files import Unreadable
 from cpuplan.base.text import joined
 from cpuplan.check.kernel.kernel_log import CMDLINE
 from cpuplan.check.subject import Subject, name
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.cmdline import Occurrence, canonical, effective, lists, same
+from cpuplan.components.derived import CGROUPS, HUGE_PAGES, ISOLATED, ONLINE
+from cpuplan.components.host import systemd
+from cpuplan.components.openshift import machineconfig
 from cpuplan.diagnostics import Severity
 from cpuplan.diagnostics.source import Position
 from cpuplan.plan.expected.evidence import NEXT_BOOT, Answer, Heals
 from cpuplan.plan.setting import Setting
 from cpuplan.upstream.linux import loaders
+from cpuplan.upstream.linux.kernel_parameters import Needs, undoing
 from cpuplan.upstream.linux.loaders import Entry, in_order, is_rescue
 
 _FACT = NEXT_BOOT
@@ -76,15 +81,10 @@ def next_boot(subject: Subject) -> Iterator[Answer]:
 
 def _found(lack: Lacking) -> str:
     """What the source says instead."""
-    given = _values(lack.source.arguments)
-    keys = (cmdline.canonical(setting.key) for setting in lack.settings)
+    given = _times(lack.source.arguments)
+    keys = (canonical(setting.key) for setting in lack.settings)
     texts = [times[-1].text for key in keys for times in [given.get(key)] if times]
     return " ".join(texts)
-
-
-def _values(line: str) -> dict[str, list[cmdline.Occurrence]]:
-    found = kernel.occurrences(line)
-    return {cmdline.canonical(key): times for key, times in found.items()}
 
 
 def lacking_at_boot(subject: Subject) -> Lacking | None:
@@ -94,8 +94,8 @@ def lacking_at_boot(subject: Subject) -> Lacking | None:
         subject.cache["next boot"] = _lacking(subject)
         unread = sorted(set(subject.root.refused) - known)
         subject.cache[_UNREAD] = unread[0] if unread else ""
-    found: Lacking | None = subject.cache["next boot"]
-    return found
+    lacking: Lacking | None = subject.cache["next boot"]
+    return lacking
 
 
 def _lacking(subject: Subject) -> Lacking | None:
@@ -105,10 +105,10 @@ def _lacking(subject: Subject) -> Lacking | None:
 
 
 def _compared(subject: Subject, source: Source) -> Lacking:
-    given = _values(source.arguments)
+    given = _times(source.arguments)
     lacks = []
     for setting in subject.expected.settings.of(kernel.NAME):
-        times = given.get(cmdline.canonical(setting.key))
+        times = given.get(canonical(setting.key))
         if not times or not cmdline.same(setting.key, cmdline.effective(times), setting.value):
             lacks.append(setting)
     return Lacking(source, tuple(lacks))
@@ -146,23 +146,23 @@ def _loader_entries(subject: Subject) -> dict[Entry, str]:
     variables = _environment(subject)
     for folder in _ENTRIES:
         names = [name for name in subject.root.names(folder) if name.endswith(".conf")]
-        found = {
+        entries = {
             loaders.bls_entry(name.removesuffix(".conf"), text, variables): f"{folder}/{name}"
             for name in names
             if (text := subject.root.read(f"{folder}/{name}"))
         }
-        if found:
-            newest = sorted(found, key=lambda each: in_order(each.version), reverse=True)
-            return {each: found[each] for each in newest}
+        if entries:
+            newest = sorted(entries, key=lambda entry: in_order(entry.version), reverse=True)
+            return {path: entries[path] for path in newest}
     return {}
 
 
 def _chosen(subject: Subject, entries: dict[Entry, str], default: str) -> Source:
     """The entry that boots by itself: the one that is named or counted, else the first."""
-    usual = [each for each in entries if not is_rescue(each)] or list(entries)
+    usual = [candidate for candidate in entries if not is_rescue(candidate)] or list(entries)
     saved = _environment(subject).get("saved_entry", "")
     wanted = default or saved or _of_systemd_boot(subject)
-    named = [each for each in entries if _is_named(each, wanted)]
+    named = [candidate for candidate in entries if _is_named(candidate, wanted)]
     at = nodetext.natural(wanted)
     if at is not None:
         named = list(entries)[at:][:1]
@@ -193,8 +193,12 @@ def _made_from(subject: Subject) -> Source | None:
     if not line:
         # Debian's GRUB reads the folder, where a plan's file belongs.
         return Source(_DROP_IN, 1, "") if folder else None
-    last = [path for path, text in files if any(name in text for name in loaders.ARGUMENTS)]
+    last = [path for path, text in files if _gives_arguments(text)]
     return Source(last[-1], 1, line)
+
+
+def _gives_arguments(text: str) -> bool:
+    return any(name in text for name in loaders.ARGUMENTS)
 
 
 #: Characters; the longest that an architecture takes is 4,096 (COMMAND_LINE_SIZE).
@@ -205,15 +209,17 @@ Times = dict[str, list[Occurrence]]
 
 def running_arguments(subject: Subject) -> Times | None:
     """The arguments of the running kernel by canonical name; None where they cannot be read."""
-    if "boot arguments" not in subject.cache:
-        line = subject.root.read(CMDLINE)
-        if line is not None and len(line) > _MAX_LINE:
-            problem = Unreadable("it is longer than any kernel's command line")
-            subject.root.refuse(CMDLINE, problem)
-            line = None
-        subject.cache["boot arguments"] = None if line is None else _times(line)
-    found: Times | None = subject.cache["boot arguments"]
-    return found
+    return subject.once("boot arguments", lambda: _running(subject))
+
+
+def _running(subject: Subject) -> Times | None:
+    line = subject.root.read(CMDLINE)
+    if line is None:
+        return None
+    if len(line) > _MAX_LINE:
+        subject.root.refuse(CMDLINE, Unreadable("it is longer than any kernel's command line"))
+        return None
+    return _times(line)
 
 
 def _times(line: str) -> Times:
@@ -289,7 +295,7 @@ def _argument(subject: Subject, setting: Setting, times: Sequence[Occurrence]) -
     last, value = times[-1], effective(times)
     path = subject.root.shown(CMDLINE)
     place = Position(path, 1, last.column, last.column + len(last.text))
-    texts = joined(list(dict.fromkeys(each.text for each in times)))
+    texts = joined(list(dict.fromkeys(occurrence.text for occurrence in times)))
     wanted = kernel.argument(setting)
     if not same(setting.key, value, setting.value):
         shown = last.text if value == last.value else texts
@@ -315,7 +321,10 @@ def _argument(subject: Subject, setting: Setting, times: Sequence[Occurrence]) -
 def holds(setting: Setting, times: Sequence[Occurrence]) -> bool:
     """Whether every occurrence has the value, or a part of it."""
     wanted = lists(setting.value)
-    return all(any(same(setting.key, each.value, one) for one in wanted) for each in times)
+    for occurrence in times:
+        if not any(same(setting.key, occurrence.value, value) for value in wanted):
+            return False
+    return True
 
 
 def unbooted(subject: Subject, *keys: str) -> str:
@@ -323,8 +332,10 @@ def unbooted(subject: Subject, *keys: str) -> str:
 
     It is why what follows from them is otherwise, which is no second finding.
     """
-    planned = (one for one in subject.expected.settings.of(kernel.NAME) if one.key in keys)
-    wrong = [one.key for one in planned if not as_planned(subject, one)]
+    planned = (
+        setting for setting in subject.expected.settings.of(kernel.NAME) if setting.key in keys
+    )
+    wrong = [setting.key for setting in planned if not as_planned(subject, setting)]
     return f"the kernel was not booted with {joined(wrong)} as planned" if wrong else ""
 
 
@@ -336,3 +347,91 @@ def as_planned(subject: Subject, setting: Setting) -> bool:
     times = given.get(canonical(setting.key), ())
     is_same = bool(times) and same(setting.key, effective(times), setting.value)
     return is_same and holds(setting, times)
+
+
+_VERSION = "proc/version"
+#: What each kind has in its version, as `uname -rv` prints it.
+_MARKS = {machineconfig.REAL_TIME: ("PREEMPT_RT", "PREEMPT RT"), "64k-pages": ("64k",)}
+_USUAL = "default"
+
+
+def kernel_kind(subject: Subject) -> str | None:
+    """`realtime`, `64k-pages` or `default`; None where nothing says it."""
+    text = subject.root.read(_VERSION)
+    if not text:
+        return None
+    for kind, marks in _MARKS.items():
+        if any(mark in text for mark in marks):
+            return kind
+    return _USUAL
+
+
+def kernel_type(subject: Subject) -> Iterator[Answer]:
+    """The kernel that a MachineConfig asks for."""
+    for setting in subject.expected.settings.of(machineconfig.NAME):
+        if setting.key != machineconfig.KERNEL_TYPE:
+            continue
+        actual, wanted = kernel_kind(subject), str(setting.value)
+        if actual is None:
+            yield subject.unverifiable(setting, _VERSION, "there is no such file here")
+        elif actual == wanted:
+            yield subject.held(setting, _VERSION)
+        else:
+            yield subject.differs(setting, "CP8207", _VERSION, observed=actual, expected=wanted)
+
+
+_OF_OTHERS = "boot arguments of others"
+
+
+def conflicting(subject: Subject) -> Iterator[Answer]:
+    """No argument that the plan does not have takes from it what it needs."""
+    line = subject.root.read(CMDLINE)
+    if line is None:
+        yield subject.unverifiable(_OF_OTHERS, CMDLINE, "the command line cannot be read")
+        return
+    path = subject.root.shown(CMDLINE)
+    arguments = list(undoing(cmdline.pairs(line), _needs(subject)))
+    for undone in arguments:
+        column = max(line.find(undone.text), 0) + 1
+        yield subject.differs(
+            f"boot argument {undone.name}",
+            "CP815",
+            Position(path, 1, column, column + len(undone.text)),
+            observed=undone.text,
+            expected="not given",
+            heals=Heals.REBOOT,
+            argument=undone.text,
+            effect=undone.effect,
+        )
+    if not arguments:
+        yield subject.held(_OF_OTHERS, CMDLINE)
+
+
+def _needs(subject: Subject) -> Needs:
+    expected = subject.expected
+    planned = expected.settings.of(kernel.NAME)
+    online = expected.cpus(ONLINE)
+    services = expected.settings.values(systemd.NAME).get(systemd.AFFINITY, EMPTY)
+    return Needs(
+        # Those to be switched off are online while the node boots.
+        cpus=len(expected.topology.online),
+        size=(expected.topology.online | expected.topology.offline).last + 1,
+        has_siblings=any(
+            len(online & siblings) > 1 for siblings in expected.topology.cores.values()
+        ),
+        numa_nodes=len(expected.topology.numa_nodes),
+        arguments=frozenset(map(_name, (setting.key for setting in planned))),
+        is_cgroup_v1=expected.facts.get(CGROUPS) == "v1",
+        has_huge_pages=_has_pages(expected.facts.get(HUGE_PAGES)),
+        has_isolated=bool(expected.cpus(ISOLATED)),
+        is_real_time_kernel=kernel_kind(subject) == machineconfig.REAL_TIME,
+        system=services if isinstance(services, CpuSet) else EMPTY,
+    )
+
+
+def _name(key: str) -> str:
+    return canonical(key).partition("=")[0]
+
+
+def _has_pages(nodes: object) -> bool:
+    return isinstance(nodes, Mapping) and any(nodes.values())

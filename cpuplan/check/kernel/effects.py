@@ -53,8 +53,8 @@ def _direct(subject: Subject, setting: Setting) -> Observed:
     types = [text.strip() for path in paths if (text := subject.root.read(path))]
     if not types:
         return Observed(_GROUPS, problem="there is no type of a group of devices here")
-    found = ", ".join(sorted(set(types)))
-    return Observed(_GROUPS, found, _DIRECT, _DIRECT in types)
+    listed = ", ".join(sorted(set(types)))
+    return Observed(_GROUPS, listed, _DIRECT, _DIRECT in types)
 
 
 _SYSTEM = "sys/devices/system/cpu"
@@ -104,15 +104,17 @@ def _answer(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
         return _missing(subject, setting, evidence)
     wanted = _wanted(evidence)
     try:
-        found = _found(evidence, text)
+        observed = _found(evidence, text)
     except ValueError:
         subject.root.refuse(path, Unreadable(_NO_VALUE[evidence.form]))
         return subject.unverifiable(about, path, _NO_VALUE[evidence.form])
-    if found == evidence.value or (isinstance(evidence.value, tuple) and found in evidence.value):
-        return _held(subject, setting, path, shown(found))
+    if observed == evidence.value or (
+        isinstance(evidence.value, tuple) and observed in evidence.value
+    ):
+        return _held(subject, setting, path, shown(observed))
     if path in tunables.sysctl_paths(subject):
         return subject.unverifiable(about, path, "another setting writes it after the boot")
-    return _differs(subject, setting, path, shown(found) or "empty", wanted)
+    return _differs(subject, setting, path, shown(observed) or "empty", wanted)
 
 
 def _found(evidence: Evidence, text: str) -> CpuSet | str:
@@ -134,7 +136,7 @@ def _differs(subject: Subject, setting: Setting, path: str, observed: str, wante
     """CP814, with the kernel's own words where its log has some on such lists."""
     words = ""
     if isinstance(setting.value, CpuSet | tuple) and (log := log_of_boot(subject).log):
-        words = "".join(f"; the kernel said: {each}" for each in log.dropped[:1])
+        words = "".join(f"; the kernel said: {complaint}" for complaint in log.dropped[:1])
     return subject.differs(
         fact(setting),
         "CP814",
@@ -193,17 +195,17 @@ def _unknown_or_unshown(subject: Subject, setting: Setting) -> Answer:
 
     What the intent adds may be for programs of the node, which get what the kernel does not know.
     """
-    found = log_of_boot(subject)
+    kernel_log = log_of_boot(subject)
     words = kernel.argument(setting).split()
-    if found.log is None or not any(word in found.log.unknown for word in words):
+    if kernel_log.log is None or not any(word in kernel_log.log.unknown for word in words):
         return subject.unshown(fact(setting), CMDLINE, _UNSHOWN)
     if any("kernel.extraArguments" in reason.origin for reason in setting.reasons):
         reason = "the kernel does not know it, and passes it on to the programs of the node"
-        return subject.unshown(fact(setting), found.path, reason)
+        return subject.unshown(fact(setting), kernel_log.path, reason)
     return subject.differs(
         fact(setting),
         "CP814",
-        found.path,
+        kernel_log.path,
         observed="unknown to the kernel",
         expected="known",
         labels=subject.labels(setting.reasons),
@@ -216,18 +218,18 @@ def _unknown_or_unshown(subject: Subject, setting: Setting) -> Answer:
 
 def _callbacks(subject: Subject, setting: Setting) -> Iterator[Answer]:
     """The CPUs whose RCU callbacks run elsewhere: the kernel says them once, while it boots."""
-    found, wanted = log_of_boot(subject), subject.expected.cpus(CALLBACKS)
-    if found.log is None:
+    kernel_log, wanted = log_of_boot(subject), subject.expected.cpus(CALLBACKS)
+    if kernel_log.log is None:
         # A buffer that is overwritten, and that containers may not read.
-        yield subject.unshown(fact(setting), found.path, found.problem)
+        yield subject.unshown(fact(setting), kernel_log.path, kernel_log.problem)
         return
-    text = found.log.callbacks
+    text = kernel_log.log.callbacks
     cpus = _listed(text or "")
     if cpus == wanted:
-        yield _held(subject, setting, found.path, str(cpus))
+        yield _held(subject, setting, kernel_log.path, str(cpus))
     else:
         observed = text or "nothing is said of it"
-        yield _differs(subject, setting, found.path, observed, str(wanted))
+        yield _differs(subject, setting, kernel_log.path, observed, str(wanted))
 
 
 def _listed(text: str) -> CpuSet:
@@ -279,18 +281,20 @@ def _cpus(subject: Subject, path: str) -> CpuSet:
 def _shows(subject: Subject, path: str) -> bool:
     """Whether a setting of the plan shows in a file."""
     effects = (setting.effect for setting in subject.expected.settings.of(kernel.NAME))
-    return any(each.path == path for effect in effects if effect for each in effect.evidence)
+    return any(
+        evidence.path == path for effect in effects if effect for evidence in effect.evidence
+    )
 
 
 def _iommu(subject: Subject, setting: Setting) -> Iterator[Answer]:
-    found = observed_iommu(subject, setting)
+    iommu = observed_iommu(subject, setting)
     about = fact(setting)
-    if found.problem:
-        yield subject.unverifiable(about, found.path, found.problem)
-    elif found.is_wanted:
-        yield _held(subject, setting, found.path, found.text)
+    if iommu.problem:
+        yield subject.unverifiable(about, iommu.path, iommu.problem)
+    elif iommu.is_wanted:
+        yield _held(subject, setting, iommu.path, iommu.text)
     else:
-        yield _differs(subject, setting, found.path, found.text, found.wanted)
+        yield _differs(subject, setting, iommu.path, iommu.text, iommu.wanted)
 
 
 _OWN: dict[str, Step] = {

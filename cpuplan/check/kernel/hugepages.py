@@ -61,38 +61,38 @@ _GROUPS = "sys/fs/cgroup"
 _POD = re.compile(r"(?:\A|-)pod[0-9a-f]")
 
 
-def foreign_use(subject: Subject, each: Pages) -> Iterator[Answer]:
+def foreign_use(subject: Subject, pool: Pages) -> Iterator[Answer]:
     """Pages in use that no pod has: the kubelet promises them, and a pod that gets them ends."""
-    used = each.number - each.free
-    by_pods = _used_by_pods(subject, each.kib) if used > 0 else 0
+    used = pool.number - pool.free
+    by_pods = _used_by_pods(subject, pool.kib) if used > 0 else 0
     if used <= 0 or by_pods is None:
         return
     if used > by_pods:
         yield subject.differs(
-            f"huge pages of {size_text(each.kib)} that pods do not use",
+            f"huge pages of {size_text(pool.kib)} that pods do not use",
             "CP819",
-            each.path.replace("nr_hugepages", "free_hugepages"),
-            observed=f"{used} of {each.number} in use",
+            pool.path.replace("nr_hugepages", "free_hugepages"),
+            observed=f"{used} of {pool.number} in use",
             expected=f"{by_pods} in use by pods",
             heals=Heals.LIVE,
-            size=size_text(each.kib),
-            number=each.number,
+            size=size_text(pool.kib),
+            number=pool.number,
             used=used,
             pods=by_pods,
         )
 
 
-def with_reserved(subject: Subject, each: Pages) -> Pages:
+def with_reserved(subject: Subject, pool: Pages) -> Pages:
     """Pages that the machine's pool counts as free and promised (reserved), or as used.
 
     A program has promised pages when it maps them, before it touches one.
     """
-    folder = f"{POOLS}/hugepages-{each.kib}kB"
+    folder = f"{POOLS}/hugepages-{pool.kib}kB"
     free, reserved = (
         read_count(subject, f"{folder}/{kind}_hugepages") for kind in ("free", "resv")
     )
-    left = min(each.free, each.free if free is None else free)
-    return each._replace(free=left - (reserved or 0))
+    left = min(pool.free, pool.free if free is None else free)
+    return pool._replace(free=left - (reserved or 0))
 
 
 def _used_by_pods(subject: Subject, kib: int) -> int | None:
@@ -111,7 +111,7 @@ def _used_by_pods(subject: Subject, kib: int) -> int | None:
         for pod in pods
         for kind in ("current", "usage_in_bytes")
     ]
-    bytes_of = [each for each in used if each is not None]
+    bytes_of = [used_bytes for used_bytes in used if used_bytes is not None]
     if bytes_of:
         return sum(bytes_of) // (kib * 1024)
     return None if any(_has_pods(subject, f"{folder}/{pod}") for pod in pods) else 0
@@ -120,7 +120,7 @@ def _used_by_pods(subject: Subject, kib: int) -> int | None:
 def _has_pods(subject: Subject, path: str) -> bool:
     """Whether the group of all pods has one, itself or in the groups of its QoS classes."""
     names = subject.root.names(path)
-    further = [each for name in names for each in subject.root.names(f"{path}/{name}")]
+    further = [child for name in names for child in subject.root.names(f"{path}/{name}")]
     return any(_POD.search(name) for name in (*names, *further))
 
 
@@ -134,10 +134,10 @@ Sizes = dict[int, int]
 def pages(subject: Subject) -> Iterator[Answer]:
     """The pools of each NUMA node, then of the machine, then the default size."""
     planned = _planned(subject)
-    found = list(_on_nodes(subject))
-    if found:
-        yield from _each_node(subject, planned, found)
-        sums = list(map(partial(_of_machine, subject), _added_up(found)))
+    pools = list(_on_nodes(subject))
+    if pools:
+        yield from _each_node(subject, planned, pools)
+        sums = list(map(partial(_of_machine, subject), _added_up(pools)))
         yield from _sums(subject, planned, sums)
         yield from _machine(subject, planned, sums)
     else:
@@ -153,10 +153,10 @@ def _planned(subject: Subject) -> dict[int, Sizes]:
 
 def _numbers(nodes: object) -> dict[int, Sizes]:
     """Numbers of pages by node and size, of a fact."""
-    found: dict[int, Sizes] = {}
+    by_node: dict[int, Sizes] = {}
     for node, sizes in nodes.items() if isinstance(nodes, Mapping) else ():
-        found[int(node)] = {int(kib): int(count) for kib, count in sizes.items()}
-    return found
+        by_node[int(node)] = {int(kib): int(count) for kib, count in sizes.items()}
+    return by_node
 
 
 def _anywhere(subject: Subject) -> Sizes:
@@ -170,15 +170,15 @@ def _on_nodes(subject: Subject) -> Iterator[Pages]:
         yield from pools_of_folder(subject, node, f"{NODES}/node{node}/hugepages")
 
 
-def _each_node(subject: Subject, planned: dict[int, Sizes], found: list[Pages]) -> Iterator[Answer]:
+def _each_node(subject: Subject, planned: dict[int, Sizes], pools: list[Pages]) -> Iterator[Answer]:
     """Sizes whose pages all have a node: exactly those. Others have the sum."""
     anywhere = _anywhere(subject)
     seen = set()
-    for each in found:
-        wanted = planned.get(each.node, {}).get(each.kib, 0)
-        seen.add((each.node, each.kib))
-        if each.kib not in anywhere:
-            yield _compared(subject, each, wanted)
+    for pool in pools:
+        wanted = planned.get(pool.node, {}).get(pool.kib, 0)
+        seen.add((pool.node, pool.kib))
+        if pool.kib not in anywhere:
+            yield _compared(subject, pool, wanted)
     for node, sizes in planned.items():
         for kib, wanted in sizes.items():
             if wanted and (node, kib) not in seen and kib not in anywhere:
@@ -198,32 +198,32 @@ def _fact(node: int, kib: int) -> str:
     return f"huge pages of {size_text(kib)}{where}"
 
 
-def _compared(subject: Subject, each: Pages, wanted: int, spare: int = 0) -> Answer:
+def _compared(subject: Subject, pool: Pages, wanted: int, spare: int = 0) -> Answer:
     """Held where the number is `wanted`, or at most `spare` away from it."""
-    fact, shown = _fact(each.node, each.kib), f"{each.number}, {each.free} of them free"
-    if abs(each.number - wanted) <= spare:
-        answer = subject.held(fact, each.path)
+    fact, shown = _fact(pool.node, pool.kib), f"{pool.number}, {pool.free} of them free"
+    if abs(pool.number - wanted) <= spare:
+        answer = subject.held(fact, pool.path)
         return answer._replace(expected=str(wanted), observed=shown)
-    pages = _settings(subject, each)
+    pages = _settings(subject, pool)
     if not all(
         arguments.as_planned(subject, setting)
         for setting in pages
         if setting.component == kernel.NAME
     ):
         reason = "the node was not booted with the argument for these pages"
-        return subject.unverifiable(fact, each.path, reason)
+        return subject.unverifiable(fact, pool.path, reason)
     words = "".join(f"; the kernel said: {text}" for text in _said(subject))
     return subject.differs(
         fact,
         "CP817",
-        each.path,
-        observed=str(each.number),
+        pool.path,
+        observed=str(pool.number),
         expected=str(wanted),
-        pages=counted(each.number, "huge page"),
+        pages=counted(pool.number, "huge page"),
         labels=subject.all_labels(pages),
-        heals=Heals.LIVE if each.kib < 1024**2 else Heals.REBOOT,
-        size=size_text(each.kib),
-        owner="the machine" if each.node < 0 else f"NUMA node {each.node}",
+        heals=Heals.LIVE if pool.kib < 1024**2 else Heals.REBOOT,
+        size=size_text(pool.kib),
+        owner="the machine" if pool.node < 0 else f"NUMA node {pool.node}",
         said=words,
     )
 
@@ -234,7 +234,7 @@ def _settings(subject: Subject, pages: Pages) -> list[Setting]:
     sizes = ((setting, setting.key.partition("=")) for setting in planned.of(kernel.NAME))
     own = f"-{pages.kib}kB-NUMA{pages.node}.service"
     return [
-        *(one for one, key in sizes if key[0] == "hugepagesz" and to_kib(key[2]) == pages.kib),
+        *(size for size, key in sizes if key[0] == "hugepagesz" and to_kib(key[2]) == pages.kib),
         *(unit for unit in planned.of(units.NAME) if unit.key.endswith(own)),
     ]
 
@@ -244,13 +244,13 @@ def _said(subject: Subject) -> tuple[str, ...]:
     return log.pages[:1] if log else ()
 
 
-def _added_up(found: list[Pages]) -> list[Pages]:
+def _added_up(pools: list[Pages]) -> list[Pages]:
     """The pages of the machine by size, from those of its nodes."""
     sums: dict[int, Pages] = {}
-    for each in found:
-        old = sums.get(each.kib, Pages(-1, each.kib, 0, 0, each.path))
-        number, free = old.number + each.number, old.free + each.free
-        sums[each.kib] = old._replace(number=number, free=free)
+    for pool in pools:
+        old = sums.get(pool.kib, Pages(-1, pool.kib, 0, 0, pool.path))
+        number, free = old.number + pool.number, old.free + pool.free
+        sums[pool.kib] = old._replace(number=number, free=free)
     return list(sums.values())
 
 
@@ -260,29 +260,29 @@ def _of_machine(subject: Subject, pages: Pages) -> Pages:
     return pages if read_count(subject, path) is None else pages._replace(path=path)
 
 
-def _sums(subject: Subject, planned: dict[int, Sizes], found: list[Pages]) -> Iterator[Answer]:
+def _sums(subject: Subject, planned: dict[int, Sizes], sums: list[Pages]) -> Iterator[Answer]:
     """The sum of each size that has pages without a node, and pages that others than pods use."""
-    anywhere, by_size = _anywhere(subject), {each.kib: each for each in found}
+    anywhere, by_size = _anywhere(subject), {pool.kib: pool for pool in sums}
     for kib in sorted(anywhere.keys() | by_size.keys()):
         wanted = sum(sizes.get(kib, 0) for sizes in planned.values())
         path = f"{POOLS}/hugepages-{kib}kB/nr_hugepages"
-        each = by_size.get(kib, Pages(-1, kib, 0, 0, path))
+        pool = by_size.get(kib, Pages(-1, kib, 0, 0, path))
         if kib in anywhere:
-            if not found:
+            if not sums:
                 yield subject.unverifiable(_fact(-1, kib), path, "no pool of huge pages is here")
                 continue
-            yield _compared(subject, each, wanted, _spare(planned, anywhere, kib))
-        yield from foreign_use(subject, with_reserved(subject, each))
+            yield _compared(subject, pool, wanted, _spare(planned, anywhere, kib))
+        yield from foreign_use(subject, with_reserved(subject, pool))
 
 
 def _machine(subject: Subject, planned: dict[int, Sizes], sums: list[Pages]) -> Iterator[Answer]:
     """The pools of the machine, where they say anything else than those of its nodes."""
-    by_size = {each.kib: each for each in sums}
-    for each in (*pools_of_folder(subject, -1, POOLS), *_of_defaultsize_text(subject)):
-        added = by_size.get(each.kib)
-        wanted = sum(sizes.get(each.kib, 0) for sizes in planned.values())
-        if added and added.number == wanted != each.number:
-            yield _compared(subject, each, wanted)
+    by_size = {pool.kib: pool for pool in sums}
+    for pool in (*pools_of_folder(subject, -1, POOLS), *_of_defaultsize_text(subject)):
+        added = by_size.get(pool.kib)
+        wanted = sum(sizes.get(pool.kib, 0) for sizes in planned.values())
+        if added and added.number == wanted != pool.number:
+            yield _compared(subject, pool, wanted)
 
 
 def _of_defaultsize_text(subject: Subject) -> Iterator[Pages]:

@@ -26,10 +26,7 @@ class KernelLog(NamedTuple):
 
 def log_of_boot(subject: Subject) -> KernelLog:
     """The log of this boot. That of another boot, or one that lost its beginning, is none."""
-    if "dmesg" not in subject.cache:
-        subject.cache["dmesg"] = _find(subject)
-    found: KernelLog = subject.cache["dmesg"]
-    return found
+    return subject.once("dmesg", lambda: _find(subject))
 
 
 def _find(subject: Subject) -> KernelLog:

@@ -46,12 +46,12 @@ def _shown(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
     if text is None:
         return _missing(subject, setting, evidence)
     try:
-        found = read_value(evidence.form, text)
+        actual = read_value(evidence.form, text)
     except ValueError:
         return subject.unverifiable(setting, path, "it cannot be read as its form says")
-    if found == evidence.value:
+    if actual == evidence.value:
         return subject.held(setting, path)
-    observed, expected = shown(found) or "empty", shown(evidence.value) or "empty"
+    observed, expected = shown(actual) or "empty", shown(evidence.value) or "empty"
     code = "CP8200" if path.startswith(SYSCTLS_BELOW) else "CP8201"
     return subject.differs(
         setting, code, path, observed=observed, expected=expected, key=setting.key
@@ -143,9 +143,11 @@ def sysctls(subject: Subject) -> Iterator[Answer]:
 
 def sysctl_paths(subject: Subject) -> set[str]:
     """The files that settings of the plan write after the boot."""
-    given = {shown_in(each.key) for each in subject.expected.settings.of(sysctl.NAME)}
+    given = {shown_in(planned.key) for planned in subject.expected.settings.of(sysctl.NAME)}
     for setting in subject.expected.settings.of(tuned.NAME):
-        given.update(each.path for each in (setting.effect.evidence if setting.effect else ()))
+        given.update(
+            evidence.path for evidence in (setting.effect.evidence if setting.effect else ())
+        )
     return given
 
 
@@ -156,17 +158,19 @@ def _in_force(subject: Subject, setting: Setting, path: str) -> Answer:
         known = subject.root.is_file(f"proc/sys/{folder}/{_ALWAYS.get(folder, '-')}")
         reason = "this kernel does not have it" if known else "there is no such file here"
         return subject.unverifiable(setting, path, reason)
-    found, wanted = " ".join(text.split()), " ".join(str(setting.value).split())
-    if found == wanted:
+    actual, wanted = " ".join(text.split()), " ".join(str(setting.value).split())
+    if actual == wanted:
         return subject.held(setting, path)
     return subject.differs(
-        setting, "CP8200", path, observed=found, expected=wanted, key=setting.key
+        setting, "CP8200", path, observed=actual, expected=wanted, key=setting.key
     )
 
 
 def _files(subject: Subject) -> Iterator[Answer]:
     """What the files of sysctl.d say together, in the order in which systemd-sysctl reads them."""
-    masks = [one for one in subject.expected.settings.of(rps.NAME) if one.key == rps.MASK]
+    masks = [
+        setting for setting in subject.expected.settings.of(rps.NAME) if setting.key == rps.MASK
+    ]
     yield from _compared(subject, subject.expected.settings.of(sysctl.NAME), sysctl.PATH)
     yield from _compared(subject, masks, rps.SYSCTL_PATH)
 
@@ -198,12 +202,12 @@ def _compared(subject: Subject, planned: Sequence[Setting], path: str) -> Iterat
         )
 
 
-def _is_same(found: str, wanted: Value) -> bool:
+def _is_same(actual: str, wanted: Value) -> bool:
     """Whether a file gives the value; CPUs are a mask there."""
     if not isinstance(wanted, CpuSet):
-        return found == " ".join(str(wanted).split())
+        return actual == " ".join(str(wanted).split())
     try:
-        return CpuSet.parse_mask(found) == wanted
+        return CpuSet.parse_mask(actual) == wanted
     except CpuSetError:
         return False
 
@@ -223,13 +227,13 @@ def _values(subject: Subject) -> dict[str, Line]:
 
 def _lines(path: str, text: str) -> dict[str, Line]:
     """The values of a file; in keys, `/` may stand for `.` (sysctl.d(5))."""
-    found = {}
+    assignments = {}
     for number, line in enumerate(nodetext.lines(text), start=1):
         key, equals, value = line.strip().partition("=")
         name = key.strip().removeprefix("-").strip()
         if equals and name[:1] not in ("#", ";"):
-            found[_dotted(name)] = Line(" ".join(value.split()), path, number)
-    return found
+            assignments[_dotted(name)] = Line(" ".join(value.split()), path, number)
+    return assignments
 
 
 def _dotted(key: str) -> str:

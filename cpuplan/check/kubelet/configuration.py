@@ -62,10 +62,7 @@ def is_v1(subject: Subject) -> bool:
 
 def in_force(subject: Subject) -> InForce:
     """What the kubelet's files and flags come to; worked out once."""
-    if _CACHE not in subject.cache:
-        subject.cache[_CACHE] = _in_force(subject, find_sources(subject))
-    found: InForce = subject.cache[_CACHE]
-    return found
+    return subject.once(_CACHE, lambda: _in_force(subject, find_sources(subject)))
 
 
 def _in_force(subject: Subject, read: Sources) -> InForce:
@@ -76,10 +73,10 @@ def _in_force(subject: Subject, read: Sources) -> InForce:
         return InForce(None, tuple(_missing_file(subject, read, missing)), {})
     given = [File(root.shown(path), text or "") for path, text in texts.items()]
     main, drop_ins = (given[0], given[1:]) if read.main else (NO_FILE, given)
-    found = list(_located(subject, read, main, drop_ins))
-    if found:
-        found = _without_planned(subject, read, main, drop_ins, found)
-    diagnostics = tuple(_diagnostic(finding, place, subject, read) for finding, place in found)
+    located = list(_located(subject, read, main, drop_ins))
+    if located:
+        located = _without_planned(subject, read, main, drop_ins, located)
+    diagnostics = tuple(_diagnostic(finding, place, subject, read) for finding, place in located)
     fields = {path: raw_fields(text or "") for path, text in texts.items()}
     return InForce(_config(subject, read, main, drop_ins), diagnostics, fields)
 
@@ -108,7 +105,7 @@ def _without_planned(
     read: Sources,
     main: File,
     drop_ins: list[File],
-    found: list[tuple[Finding, Position | None]],
+    located: list[tuple[Finding, Position | None]],
 ) -> list[tuple[Finding, Position | None]]:
     """The findings that would be left if all planned keys were in force: their own cause is told.
 
@@ -121,7 +118,7 @@ def _without_planned(
     texts = {finding.text for finding, _ in left}
     return [
         (finding, place)
-        for finding, place in found
+        for finding, place in located
         if finding.code in _ALWAYS or finding.text in texts
     ]
 
@@ -175,23 +172,23 @@ _CPUS = RESERVED_CPUS.key
 _PERCENTAGE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,9})?%")
 
 
-def is_same(field: str, found: Any, wanted: Any) -> bool:
+def is_same(field: str, actual: Any, wanted: Any) -> bool:
     """Whether decoded values of a field are the same to the kubelet.
 
     Amounts and switches of maps are texts there, the CPUs a list, and the order of a list of words
     says nothing.
     """
-    if found == wanted:
+    if actual == wanted:
         return True
     if field == _CPUS:
-        return _cpus(found) == _cpus(wanted) is not None
-    if isinstance(found, dict) and isinstance(wanted, dict):
-        return found.keys() == wanted.keys() and all(
-            is_same(field, found[key], wanted[key]) for key in found
+        return _cpus(actual) == _cpus(wanted) is not None
+    if isinstance(actual, dict) and isinstance(wanted, dict):
+        return actual.keys() == wanted.keys() and all(
+            is_same(field, actual[key], wanted[key]) for key in actual
         )
-    if isinstance(found, list) and isinstance(wanted, list):
-        return _same_items(field, found, wanted)
-    return isinstance(found, str) and isinstance(wanted, str) and _same_text(found, wanted)
+    if isinstance(actual, list) and isinstance(wanted, list):
+        return _same_items(field, actual, wanted)
+    return isinstance(actual, str) and isinstance(wanted, str) and _same_text(actual, wanted)
 
 
 def _cpus(text: Any) -> int | None:
@@ -201,10 +198,10 @@ def _cpus(text: Any) -> int | None:
         return None
 
 
-def _same_items(field: str, found: list[Any], wanted: list[Any]) -> bool:
+def _same_items(field: str, actual: list[Any], wanted: list[Any]) -> bool:
     """In any order."""
     left = list(wanted)
-    for item in found:
+    for item in actual:
         match = next((other for other in left if is_same(field, item, other)), None)
         if match is None:
             return False
@@ -212,12 +209,12 @@ def _same_items(field: str, found: list[Any], wanted: list[Any]) -> bool:
     return not left
 
 
-def _same_text(found: str, wanted: str) -> bool:
-    if _PERCENTAGE.fullmatch(found) and _PERCENTAGE.fullmatch(wanted):
-        return float(found[:-1]) == float(wanted[:-1])
+def _same_text(actual: str, wanted: str) -> bool:
+    if _PERCENTAGE.fullmatch(actual) and _PERCENTAGE.fullmatch(wanted):
+        return float(actual[:-1]) == float(wanted[:-1])
     for parse in (quantity.parse, parse_bool):
         try:
-            first, second = parse(found), parse(wanted)
+            first, second = parse(actual), parse(wanted)
         except KubeletError:
             continue
         if isinstance(first, bool) or isinstance(second, bool):
@@ -245,7 +242,7 @@ class _Differing(NamedTuple):
     """A setting that is not in force, with what is and where it comes from."""
 
     setting: Setting
-    found: str
+    observed: str
     path: str
 
 
@@ -262,19 +259,19 @@ def configuration(subject: Subject) -> Iterator[Answer]:
     if not read.paths and not read.command and not read.unread:
         yield from _nothing(subject, settings)
         return
-    found = in_force(subject)
-    for finding in found.findings:
+    effective = in_force(subject)
+    for finding in effective.findings:
         yield subject.answered(_FACT, finding)
-    if found.config is None:
+    if effective.config is None:
         reason = "a file of the kubelet cannot be read" if read.unread else _STOPPED
         yield from _unknown(subject, settings, reason)
         return
-    if not found.findings:
+    if not effective.findings:
         yield subject.held(_FACT, _evidence(read))
-    yield from _keys(subject, read, found, found.config)
-    if not found.findings:
-        yield from _others(subject, read, found, found.config)
-    yield from _period(subject, found, found.config)
+    yield from _keys(subject, read, effective, effective.config)
+    if not effective.findings:
+        yield from _others(subject, read, effective, effective.config)
+    yield from _period(subject, effective, effective.config)
 
 
 def _nothing(subject: Subject, settings: Iterable[Setting]) -> Iterator[Answer]:
@@ -302,7 +299,7 @@ def _evidence(read: Sources) -> str:
 
 
 def _keys(
-    subject: Subject, read: Sources, found: InForce, config: Mapping[str, Any]
+    subject: Subject, read: Sources, effective: InForce, config: Mapping[str, Any]
 ) -> Iterator[Answer]:
     """Held, or CP822 to CP824: no file gives the value, another file or a flag gives another."""
     settings = subject.expected.settings.of(kubelet.NAME)
@@ -312,14 +309,14 @@ def _keys(
     for setting in settings:
         way = _way(setting)
         if is_same(way[0], entry_at(config, way), entry_at(wanted, way)):
-            yield subject.held(setting, _given_by(read, found, way) or _evidence(read))
+            yield subject.held(setting, _given_by(read, effective, way) or _evidence(read))
             continue
         value = (
             shown(from_plain(entry_at(texts, way)))
             if entry_at(texts, way) is not None
             else "not set"
         )
-        path = _given_by(read, found, way)
+        path = _given_by(read, effective, way)
         differing = _Differing(setting, value, path)
         if _flag(read, way):
             yield _by_flag(subject, read, differing, way)
@@ -336,11 +333,11 @@ def _way(setting: Setting) -> tuple[str, ...]:
     return (field, key) if dot else (field,)
 
 
-def _given_by(read: Sources, found: InForce, way: tuple[str, ...]) -> str:
+def _given_by(read: Sources, effective: InForce, way: tuple[str, ...]) -> str:
     """The last file that has the field, and its entry; drop-ins spell it in any case."""
     field, *names = way
     for path in reversed(read.paths):
-        fields: Any = found.fields.get(path, {})
+        fields: Any = effective.fields.get(path, {})
         if path != read.main:
             spelt = (name for name in fields if str(name).lower() == field.lower())
             field = next(spelt, field)
@@ -365,7 +362,7 @@ def _by_flag(
         setting,
         "CP824",
         place,
-        observed=differing.found,
+        observed=differing.observed,
         expected=shown(setting.value),
         key=setting.key,
         program="the kubelet",
@@ -378,7 +375,7 @@ def _by_file(subject: Subject, differing: _Differing) -> Answer:
     place = line_of(subject, differing.path, setting.key)
     wanted = shown(setting.value)
     return subject.differs(
-        setting, "CP823", place, observed=differing.found, expected=wanted, key=setting.key
+        setting, "CP823", place, observed=differing.observed, expected=wanted, key=setting.key
     )
 
 
@@ -386,7 +383,7 @@ def _missing(subject: Subject, read: Sources, missing: list[_Differing]) -> Iter
     """CP822, one for all: without the compiled file it is everything."""
     if not missing or subject.root.refused:
         return
-    settings = [each.setting for each in missing]
+    settings = [differing.setting for differing in missing]
     own = subject.expected.release.kubelet_drop_in.lstrip("/")
     if own and own not in read.paths and not subject.root.covers(own):
         yield from _unknown(subject, settings, f"the copy has no file where /{own} would be")
@@ -396,20 +393,22 @@ def _missing(subject: Subject, read: Sources, missing: list[_Differing]) -> Iter
     labels = subject.all_labels(settings)
     # That the folder is not read is the cause of all that it would give.
     finding = unread_folder(subject) or diagnose("CP822", place, labels=labels, settings=text)
-    for each in missing:
-        wanted = shown(each.setting.value)
-        yield subject.answered(each.setting, finding, observed=each.found, expected=wanted)
+    for differing in missing:
+        wanted = shown(differing.setting.value)
+        yield subject.answered(
+            differing.setting, finding, observed=differing.observed, expected=wanted
+        )
 
 
 def _others(
-    subject: Subject, read: Sources, found: InForce, config: Mapping[str, Any]
+    subject: Subject, read: Sources, effective: InForce, config: Mapping[str, Any]
 ) -> Iterator[Answer]:
     """CP823 for what the plan does not have, and what changes the CPUs that pods get."""
     planned = subject.expected.settings.values(kubelet.NAME)
     ways = [(field, name) for field in _WHOLE for name in config.get(field) or {}]
     foreign = (way for way in ways if ".".join(way) not in planned and _is_on(config, way))
     for way in foreign:
-        path = _given_by(read, found, way)
+        path = _given_by(read, effective, way)
         key, value = ".".join(way), shown(entry_at(config, way))
         place = line_of(subject, path, key) if path else read.place(subject.root)
         wanted = "not set"
@@ -421,18 +420,18 @@ def _is_on(config: Mapping[str, Any], way: tuple[str, ...]) -> bool:
     return not is_same(way[0], entry_at(config, way), "false")
 
 
-def _period(subject: Subject, found: InForce, config: Mapping[str, Any]) -> Iterator[Answer]:
+def _period(subject: Subject, effective: InForce, config: Mapping[str, Any]) -> Iterator[Answer]:
     """CP856: containers with shared CPUs are throttled with another period."""
     if not subject.expected.facts.get(derived.MIXED_CPUS):
         return
     given = encode({name: config[name] for name in (_PERIOD, "cpuCFSQuota") if name in config})
     period = mixedcpus.other_period(given)
     if period and subject.expected.facts[derived.CGROUPS] == "v2":
-        yield subject.answered(f"kubelet {_PERIOD}", _other_period(subject, found, period))
+        yield subject.answered(f"kubelet {_PERIOD}", _other_period(subject, effective, period))
 
 
-def _other_period(subject: Subject, found: InForce, period: str) -> Diagnostic:
+def _other_period(subject: Subject, effective: InForce, period: str) -> Diagnostic:
     read = find_sources(subject)
-    path = _given_by(read, found, (_PERIOD,))
+    path = _given_by(read, effective, (_PERIOD,))
     place = line_of(subject, path, _PERIOD) if path else read.place(subject.root)
     return diagnose("CP856", place, period=period)

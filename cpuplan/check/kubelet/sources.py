@@ -35,19 +35,21 @@ def rancher_arguments(subject: Subject) -> list[tuple[str, str]]:
     folder = f"etc/rancher/{name}"
     drop_ins = (path for path in subject.root.files(f"{folder}/config.yaml.d"))
     paths = [f"{folder}/config.yaml", *(path for path in drop_ins if path.endswith(".yaml"))]
-    found: list[tuple[str, str]] = []
+    arguments: list[tuple[str, str]] = []
     for path in paths:
         fields = raw_fields(subject.root.read(path) or "")
         if _KEY in fields:
-            found = []
+            arguments = []
         for key in (_KEY, f"{_KEY}+"):
-            found += [(f"--{argument}", path) for argument in _texts(fields.get(key))]
-    return found
+            arguments += [(f"--{argument}", path) for argument in _texts(fields.get(key))]
+    return arguments
 
 
 def _texts(value: Any) -> list[str]:
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    return [str(each).lstrip("-") for each in values]
+    if value is None:
+        return []
+    values = value if isinstance(value, list) else [value]
+    return [str(text).lstrip("-") for text in values]
 
 
 #: Where installers put the file: kubeadm, the machine config operator (a kubeconfig elsewhere),
@@ -104,24 +106,24 @@ def find_sources(subject: Subject) -> Sources:
     """What the kubelet reads; looked up once."""
     if _CACHE not in subject.cache:
         known = set(subject.root.refused)
-        found = _sources(subject)
+        sources = _sources(subject)
         unread = tuple(path for path in subject.root.refused if path not in known)
-        subject.cache[_CACHE] = found._replace(unread=unread)
+        subject.cache[_CACHE] = sources._replace(unread=unread)
     cached: Sources = subject.cache[_CACHE]
     return cached
 
 
 def _sources(subject: Subject) -> Sources:
     root = subject.root
-    found = command(subject, program(subject)) or _embedded(subject)
-    if found is None:
+    start = command(subject, program(subject)) or _embedded(subject)
+    if start is None:
         folder = subject.expected.platform.kubelet_folder
         return Sources(_usual(root), _drop_ins(root, folder))
     try:
-        given = options.parse_flags(found.words)
+        given = options.parse_flags(start.words)
     except KubeletError as error:
-        return Sources("", (), Flags(), found, str(error))
-    return Sources(given.config.lstrip("/"), _drop_ins(root, given.config_dir), given, found)
+        return Sources("", (), Flags(), start, str(error))
+    return Sources(given.config.lstrip("/"), _drop_ins(root, given.config_dir), given, start)
 
 
 def _embedded(subject: Subject) -> Command | None:

@@ -114,7 +114,7 @@ IN_FORCE, PLANNED = "in force", "planned"
 
 def starter(subject: Subject) -> Starter:
     """A kubelet of the node, with the configuration in force and with the planned one."""
-    found, has_memory = machine(subject, cgroup_v1=is_v1(subject))
+    kubelet_machine, has_memory = machine(subject, cgroup_v1=is_v1(subject))
     is_fork = subject.expected.platform.forks_kubelet
     fork = Fork(is_fork, is_fork and subject.root.is_file(_PINNING))
     version = release(subject)
@@ -127,7 +127,7 @@ def starter(subject: Subject) -> Starter:
     if config is not None:
         gates = Gates(config.get(FEATURE_GATES.head) or {}, version)
         configs[IN_FORCE] = Configuration({**config, **unknown}, gates)
-    return Starter(configs, found, version, fork, has_memory)
+    return Starter(configs, kubelet_machine, version, fork, has_memory)
 
 
 def _planned(subject: Subject, config: Mapping[str, Any], version: Version) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def states(subject: Subject) -> Iterator[Answer]:
     """CP825, CP826 and CP829: what the next start would say, in the kubelet's words."""
     known = starter(subject)
     started = known.start(PLANNED)
-    is_refused = any(found.severity is Severity.ERROR for found in in_force(subject).findings)
+    is_refused = any(finding.severity is Severity.ERROR for finding in in_force(subject).findings)
     if isinstance(started, Refusal) and is_refused:
         yield subject.unverifiable(_FACT, "", "the kubelet does not take its files")
     elif isinstance(started, Refusal):

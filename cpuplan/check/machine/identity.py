@@ -28,27 +28,27 @@ def by_label(labels: Mapping[int, object]) -> dict[object, CpuSet]:
     bits: dict[object, int] = {}
     for cpu, label in labels.items():
         bits[label] = bits.get(label, 0) | 1 << cpu
-    return {label: CpuSet.from_bits(each) for label, each in bits.items()}
+    return {label: CpuSet.from_bits(mask) for label, mask in bits.items()}
 
 
-def displaced(wanted: Mapping[int, object], found: Mapping[int, object]) -> CpuSet:
+def displaced(wanted: Mapping[int, object], actual: Mapping[int, object]) -> CpuSet:
     """The CPUs whose neighbours in a group are others than those that are wanted."""
-    cpus = wanted.keys() & found.keys()
+    cpus = wanted.keys() & actual.keys()
     expected = by_label({cpu: wanted[cpu] for cpu in cpus})
-    seen = by_label({cpu: found[cpu] for cpu in cpus})
+    seen = by_label({cpu: actual[cpu] for cpu in cpus})
     if set(expected.values()) == set(seen.values()):
         return EMPTY
-    return CpuSet(cpu for cpu in cpus if expected[wanted[cpu]] != seen[found[cpu]])
+    return CpuSet(cpu for cpu in cpus if expected[wanted[cpu]] != seen[actual[cpu]])
 
 
-def renumbered(wanted: Mapping[int, int], found: Mapping[int, int]) -> CpuSet:
+def renumbered(wanted: Mapping[int, int], actual: Mapping[int, int]) -> CpuSet:
     """The CPUs with another number where most have theirs.
 
     Where most differ, the inventory has numbers of its own: a machine that a few counts describe
     has 0, 1, 2 where the kernel may have gaps.
     """
-    cpus = wanted.keys() & found.keys()
-    others = [cpu for cpu in cpus if wanted[cpu] != found[cpu]]
+    cpus = wanted.keys() & actual.keys()
+    others = [cpu for cpu in cpus if wanted[cpu] != actual[cpu]]
     return CpuSet(others) if len(others) * 2 < len(cpus) else EMPTY
 
 
@@ -86,13 +86,13 @@ Known = Mapping[int, Cpu]
 def _ids(subject: Subject, cpus: Known, name: str) -> dict[int, int]:
     """A number of each CPU's folder `topology`, of those that have it."""
     numbers = ((cpu, number(subject, f"{SYSTEM}/cpu{cpu}/topology/{name}")) for cpu in cpus)
-    return {cpu: found for cpu, found in numbers if found is not None}
+    return {cpu: identifier for cpu, identifier in numbers if identifier is not None}
 
 
 def _sets(subject: Subject, cpus: Known, name: str) -> dict[int, CpuSet]:
     """A list of each CPU's folder, of those that have it."""
     lists = ((cpu, cpu_file(subject, f"cpu{cpu}/{name}")) for cpu in cpus)
-    return {cpu: found for cpu, found in lists if found is not None}
+    return {cpu: members for cpu, members in lists if members is not None}
 
 
 def _path(cpus: CpuSet, cpu: int, name: str) -> str:
@@ -106,101 +106,101 @@ def _compared(fact: str, name: str, cpus: CpuSet, text: str, cpu: int) -> Look:
 
 def _siblings(subject: Subject, cpus: Known) -> Look:
     fact, name = "machine siblings", "topology/thread_siblings_list"
-    found = _sets(subject, cpus, name)
-    if not found:
+    actual = _sets(subject, cpus, name)
+    if not actual:
         return Look(fact, f"{SYSTEM}/cpu0/{name}", "there are no siblings here")
     online = CpuSet(cpus)
-    wanted = {cpu: subject.expected.topology.siblings(cpu) & online for cpu in found}
+    wanted = {cpu: subject.expected.topology.siblings(cpu) & online for cpu in actual}
     # A CPU that is online and should not be is a finding of its own.
     extra = (cpu_file(subject, "online") or EMPTY) - online
-    others = CpuSet(cpu for cpu in found if found[cpu] - extra != wanted[cpu])
-    first = others.first if others else min(found)
-    text = f"the core of CPU {first} is {found[first]} instead of {wanted[first]}"
+    others = CpuSet(cpu for cpu in actual if actual[cpu] - extra != wanted[cpu])
+    first = others.first if others else min(actual)
+    text = f"the core of CPU {first} is {actual[first]} instead of {wanted[first]}"
     return _compared(fact, name, others, text, first)
 
 
 def _sockets(subject: Subject, cpus: Known) -> Look:
     fact, name = "machine sockets", "physical_package_id"
-    found = _ids(subject, cpus, name)
-    if not found or any(cpu.socket == UNKNOWN for cpu in cpus.values()):
+    actual = _ids(subject, cpus, name)
+    if not actual or any(cpu.socket == UNKNOWN for cpu in cpus.values()):
         return Look(fact, f"{SYSTEM}/cpu0/topology/{name}", "no sockets are known")
-    wanted = {cpu: each.socket for cpu, each in cpus.items()}
-    others = displaced(wanted, found) | renumbered(wanted, found)
+    wanted = {cpu: info.socket for cpu, info in cpus.items()}
+    others = displaced(wanted, actual) | renumbered(wanted, actual)
     return _compared(
-        fact, f"topology/{name}", others, _moved("socket", others, wanted, found), min(found)
+        fact, f"topology/{name}", others, _moved("socket", others, wanted, actual), min(actual)
     )
 
 
-def _moved(what: str, cpus: CpuSet, wanted: Mapping[int, int], found: Mapping[int, int]) -> str:
+def _moved(what: str, cpus: CpuSet, wanted: Mapping[int, int], actual: Mapping[int, int]) -> str:
     """`CPUs 4-7 are on socket 1 instead of 0`, of the first number that is another."""
     if not cpus:
         return ""
-    first = (CpuSet(cpu for cpu in cpus if wanted[cpu] != found[cpu]) or cpus).first
+    first = (CpuSet(cpu for cpu in cpus if wanted[cpu] != actual[cpu]) or cpus).first
     moved = CpuSet(
-        cpu for cpu in cpus if (wanted[cpu], found[cpu]) == (wanted[first], found[first])
+        cpu for cpu in cpus if (wanted[cpu], actual[cpu]) == (wanted[first], actual[first])
     )
     are = "are" if len(moved) > 1 else "is"
-    if wanted[first] == found[first]:
-        return f"{what} {found[first]} of {cpus_text(moved)} has other CPUs"
-    return f"{cpus_text(moved)} {are} on {what} {found[first]} instead of {wanted[first]}"
+    if wanted[first] == actual[first]:
+        return f"{what} {actual[first]} of {cpus_text(moved)} has other CPUs"
+    return f"{cpus_text(moved)} {are} on {what} {actual[first]} instead of {wanted[first]}"
 
 
 def _dies(subject: Subject, cpus: Known) -> Look:
     """Dies count in each socket. Where the inventory has one in each, it may know of no more."""
     fact, name = "machine dies", "die_id"
-    found = _ids(subject, cpus, name)
-    if not found or any(cpu.die == UNKNOWN for cpu in cpus.values()):
+    actual = _ids(subject, cpus, name)
+    if not actual or any(cpu.die == UNKNOWN for cpu in cpus.values()):
         return Look(fact, f"{SYSTEM}/cpu0/topology/{name}", "no dies are known")
-    wanted = {cpu: each.die for cpu, each in cpus.items()}
-    places = {cpu: (cpus[cpu].socket, wanted[cpu]) for cpu in found}
-    seen = {cpu: (cpus[cpu].socket, found[cpu]) for cpu in found}
-    sizes = {len(each) for each in by_label(seen).values()}
+    wanted = {cpu: info.die for cpu, info in cpus.items()}
+    places = {cpu: (cpus[cpu].socket, wanted[cpu]) for cpu in actual}
+    seen = {cpu: (cpus[cpu].socket, actual[cpu]) for cpu in actual}
+    sizes = {len(members) for members in by_label(seen).values()}
     if len(set(wanted.values())) == 1 and len(sizes) == 1:
-        return Look(fact, f"{SYSTEM}/cpu{min(found)}/topology/{name}")
+        return Look(fact, f"{SYSTEM}/cpu{min(actual)}/topology/{name}")
     others = displaced(places, seen)
     return _compared(
-        fact, f"topology/{name}", others, _moved("die", others, wanted, found), min(found)
+        fact, f"topology/{name}", others, _moved("die", others, wanted, actual), min(actual)
     )
 
 
 def _clusters(subject: Subject, cpus: Known) -> Look:
     fact, name = "machine clusters", "topology/cluster_cpus_list"
-    wanted = {cpu: each.cluster for cpu, each in cpus.items()}
-    if all(each.cluster in (each.core, UNKNOWN) for each in cpus.values()):
+    wanted = {cpu: info.cluster for cpu, info in cpus.items()}
+    if all(info.cluster in (info.core, UNKNOWN) for info in cpus.values()):
         return Look(
             fact, f"{SYSTEM}/cpu0/{name}", "the inventory has no clusters", is_unplanned=True
         )
     ids = _ids(subject, cpus, "cluster_id")
-    found = {
-        cpu: (each & CpuSet(cpus)).first
-        for cpu, each in _sets(subject, cpus, name).items()
-        if each & CpuSet(cpus) and ids.get(cpu, 0) not in _NO_CLUSTERS
+    actual = {
+        cpu: (members & CpuSet(cpus)).first
+        for cpu, members in _sets(subject, cpus, name).items()
+        if members & CpuSet(cpus) and ids.get(cpu, 0) not in _NO_CLUSTERS
     }
-    if not found:
+    if not actual:
         return Look(fact, f"{SYSTEM}/cpu0/{name}", "no clusters are known here")
-    others = displaced(wanted, found)
-    return _compared(fact, name, others, f"{cpus_text(others)} are in other clusters", min(found))
+    others = displaced(wanted, actual)
+    return _compared(fact, name, others, f"{cpus_text(others)} are in other clusters", min(actual))
 
 
 def _caches(subject: Subject, cpus: Known) -> Look:
     fact, path = "machine L3 caches", f"{SYSTEM}/cpu0/cache"
-    wanted = {cpu: each.uncore_cache for cpu, each in cpus.items() if each.uncore_cache != UNKNOWN}
+    wanted = {cpu: info.uncore_cache for cpu, info in cpus.items() if info.uncore_cache != UNKNOWN}
     if not wanted:
         return Look(fact, path, "the inventory has no L3 caches", is_unplanned=True)
     index = _index(subject, min(wanted))
-    found = _sets(subject, cpus, f"cache/{index}/shared_cpu_list") if index else {}
-    if not found:
+    actual = _sets(subject, cpus, f"cache/{index}/shared_cpu_list") if index else {}
+    if not actual:
         return Look(fact, path, "no L3 cache shows here")
     online = CpuSet(cpus)
     groups = by_label(wanted)
     others = CpuSet(
-        cpu for cpu in found if cpu in wanted and found[cpu] & online != groups[wanted[cpu]]
+        cpu for cpu in actual if cpu in wanted and actual[cpu] & online != groups[wanted[cpu]]
     )
     if not others:
         return _cache_ids(subject, cpus, index, wanted)
     first = others.first
     text = (
-        f"the L3 cache of CPU {first} is that of {cpus_text(found[first])} instead of "
+        f"the L3 cache of CPU {first} is that of {cpus_text(actual[first])} instead of "
         f"{groups[wanted[first]] if first in wanted else EMPTY}"
     )
     return _compared(fact, f"cache/{index}/shared_cpu_list", others, text, first)
@@ -210,9 +210,9 @@ def _cache_ids(subject: Subject, cpus: Known, index: str, wanted: Mapping[int, i
     """The kubelet groups CPUs by the number of their cache, not by its list of CPUs."""
     name = f"cache/{index}/id"
     numbers = ((cpu, number(subject, f"{SYSTEM}/cpu{cpu}/{name}")) for cpu in cpus)
-    found = {cpu: each for cpu, each in numbers if each is not None}
-    others = displaced(wanted, found)
-    numbered = f"has the L3 cache {found[others.first]}" if others else ""
+    actual = {cpu: cache for cpu, cache in numbers if cache is not None}
+    others = displaced(wanted, actual)
+    numbered = f"has the L3 cache {actual[others.first]}" if others else ""
     text = f"CPU {others.first} {numbered}, which others share" if others else ""
     path = f"{SYSTEM}/cpu{others.first if others else min(cpus)}/cache/{index}"
     name = f"{path}/id" if others else f"{path}/shared_cpu_list"
@@ -230,30 +230,32 @@ def _index(subject: Subject, cpu: int) -> str:
 def _core_ids(subject: Subject, cpus: Known) -> Look:
     """By its numbers and sockets the kubelet finds the cores."""
     fact, name = "machine core ids", "core_id"
-    found = _ids(subject, cpus, name)
-    if not found:
+    actual = _ids(subject, cpus, name)
+    if not actual:
         return Look(fact, f"{SYSTEM}/cpu0/topology/{name}", "there are no core ids here")
-    wanted = {cpu: each.core_id for cpu, each in cpus.items()}
-    places = {cpu: (cpus[cpu].socket, wanted[cpu]) for cpu in found}
-    seen = {cpu: (cpus[cpu].socket, found[cpu]) for cpu in found}
-    others = displaced(places, seen) | renumbered(wanted, found)
-    text = _moved("core", others, wanted, found)
-    return _compared(fact, f"topology/{name}", others, text, min(found))
+    wanted = {cpu: info.core_id for cpu, info in cpus.items()}
+    places = {cpu: (cpus[cpu].socket, wanted[cpu]) for cpu in actual}
+    seen = {cpu: (cpus[cpu].socket, actual[cpu]) for cpu in actual}
+    others = displaced(places, seen) | renumbered(wanted, actual)
+    text = _moved("core", others, wanted, actual)
+    return _compared(fact, f"topology/{name}", others, text, min(actual))
 
 
 def _numa_nodes(subject: Subject, cpus: Known) -> Look:
     fact, topology = "machine NUMA nodes", subject.expected.topology
     matches = (_NODE.fullmatch(name) for name in subject.root.names(NODES))
     nodes = sorted(int(match[1]) for match in matches if match)
-    found = {node: cpu_list(subject, f"{NODES}/node{node}/cpulist") for node in nodes}
-    if topology.kubelet.no_numa_nodes or not any(each is not None for each in found.values()):
+    actual = {node: cpu_list(subject, f"{NODES}/node{node}/cpulist") for node in nodes}
+    if topology.kubelet.no_numa_nodes or not any(
+        node_cpus is not None for node_cpus in actual.values()
+    ):
         return Look(fact, NODES, "no NUMA nodes are here")
     online = CpuSet(cpus)
     for node in sorted({*nodes, *topology.numa_facts}):
         wanted = topology.numa_nodes.get(node, EMPTY) & online
-        seen = found.get(node)
-        if node not in topology.numa_facts or node not in found:
-            where = "only the node" if node in found else "only the inventory"
+        seen = actual.get(node)
+        if node not in topology.numa_facts or node not in actual:
+            where = "only the node" if node in actual else "only the inventory"
             return Look(fact, NODES, "", f"{where} has NUMA node {node}")
         if seen is not None and seen & online != wanted:
             text = f"NUMA node {node} has {cpus_text(seen)} instead of {wanted or 'none'}"
@@ -271,11 +273,11 @@ def _distances(subject: Subject, _cpus: Known) -> Look:
     compared = False
     for node, wanted in rows.items():
         path = f"{NODES}/node{node}/distance"
-        found = (subject.root.read(path) or "").split()
-        compared |= bool(found)
-        if found and found != list(map(str, wanted)):
+        actual = (subject.root.read(path) or "").split()
+        compared |= bool(actual)
+        if actual and actual != list(map(str, wanted)):
             row = " ".join(map(str, wanted))
-            text = f"the distances of NUMA node {node} are {' '.join(found)} instead of {row}"
+            text = f"the distances of NUMA node {node} are {' '.join(actual)} instead of {row}"
             return Look(fact, path, "", text)
     if not compared:
         return Look(fact, NODES, "no distances of NUMA nodes are here, or in the inventory")
@@ -322,21 +324,21 @@ def processor_looks(subject: Subject) -> Iterator[Look]:
     yield _smt(subject)
 
 
-def _field(subject: Subject, fact: str, found: str, words: str) -> Look:
+def _field(subject: Subject, fact: str, actual: str, words: str) -> Look:
     wanted = subject.expected.facts.get(fact, "")
     about = f"machine {fact}"
     if wanted == "":
         return Look(about, _CPUINFO, "the inventory does not say it", is_unplanned=True)
-    if not found:
+    if not actual:
         return Look(about, _CPUINFO, "there is nothing of it here")
-    if found == str(wanted) or (fact == CPU_MODEL and _is_same(found, str(wanted))):
+    if actual == str(wanted) or (fact == CPU_MODEL and _is_same(actual, str(wanted))):
         return Look(about, _CPUINFO)
-    return Look(about, _CPUINFO, "", words.format(found, wanted))
+    return Look(about, _CPUINFO, "", words.format(actual, wanted))
 
 
-def _is_same(one: str, other: str) -> bool:
+def _is_same(text: str, other: str) -> bool:
     """Whether two names are of one model: the words of one that mean something are in the other."""
-    words, others = _words(one), _words(other)
+    words, others = _words(text), _words(other)
     return not words or not others or words <= others or others <= words
 
 
@@ -355,7 +357,7 @@ def _smt(subject: Subject) -> Look:
     if (subject.root.read(control) or "").strip() in _OFF:
         text, path = "0", control
     topology, online = subject.expected.topology, subject.expected.cpus(ONLINE)
-    wanted = any(len(each & online) > 1 for each in topology.cores.values())
+    wanted = any(len(siblings & online) > 1 for siblings in topology.cores.values())
     if wanted == (text == "1") or (text == "1" and topology.threads_per_core > 1):
         return Look(fact, path)
     words = ("on", "off") if text == "1" else ("off", "on")
@@ -370,14 +372,14 @@ def machine(subject: Subject) -> Iterator[Answer]:
     if is_another_machine(subject):
         return  # said of its CPUs: what follows from another machine is no finding of its own
     online = cpu_file(subject, "online") or subject.expected.cpus(ONLINE)
-    found = [*layout_looks(subject, online), *processor_looks(subject)]
-    for look in found:
+    looks = [*layout_looks(subject, online), *processor_looks(subject)]
+    for look in looks:
         if look.problem:
             tell = subject.unshown if look.is_unplanned else subject.unverifiable
             yield tell(look.fact, look.path, look.problem)
         elif not look.difference:
             yield subject.held(look.fact, look.path)
-    different = [look for look in found if look.difference]
+    different = [look for look in looks if look.difference]
     if [look.fact for look in different] == [_SIBLINGS]:
         yield _other_siblings(subject, different[0], online)
     elif different:
@@ -390,9 +392,9 @@ def _other_siblings(subject: Subject, look: Look, online: CpuSet) -> Answer:
     cpu = int(folder)
     siblings = cpu_file(subject, look.path.removeprefix(f"{SYSTEM}/"))
     wanted = subject.expected.topology.siblings(cpu) & online
-    found = str(siblings)
+    actual = str(siblings)
     return subject.differs(
-        look.fact, "CP804", look.path, observed=found, expected=str(wanted), cpu=cpu
+        look.fact, "CP804", look.path, observed=actual, expected=str(wanted), cpu=cpu
     )
 
 

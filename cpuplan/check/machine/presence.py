@@ -194,17 +194,17 @@ def _is_there(subject: Subject, address: str) -> bool:
 
 
 def _differs(subject: Subject, fact: str, path: str, device: Device, node: int | None) -> Answer:
-    found = "is not there" if node is None else f"is on NUMA node {node}"
-    found = "is on no NUMA node" if node == -1 else found
+    where = "is not there" if node is None else f"is on NUMA node {node}"
+    where = "is on no NUMA node" if node == -1 else where
     wanted = "there" if device.numa_node is None else f"NUMA node {device.numa_node}"
-    text = f"device {device.address} {found}"
+    text = f"device {device.address} {where}"
     if device.numa_node is not None:
         text += f"; the inventory has it on {wanted}"
     return subject.differs(
         fact,
         "CP818",
         path,
-        observed=found,
+        observed=where,
         expected=wanted,
         hardware=subject.expected.hardware,
         differences=text,
@@ -227,18 +227,18 @@ def memory(subject: Subject) -> Iterator[Answer]:
         path = f"{NODES}/node{node}/meminfo"
         if facts.memory is not None:
             match = _TOTAL.search(subject.root.read(path) or "")
-            found = int(match[1]) * 1024 if match else None
-            yield _answer(subject, f"NUMA node {node}", path, facts.memory, found, spare)
+            actual = int(match[1]) * 1024 if match else None
+            yield _answer(subject, f"NUMA node {node}", path, facts.memory, actual, spare)
 
 
 def _answer(
-    subject: Subject, what: str, path: str, wanted: int, found: int | None, spare: int
+    subject: Subject, what: str, path: str, wanted: int, actual: int | None, spare: int
 ) -> Answer:
     fact = f"machine memory of {what}"
-    if found is None:
+    if actual is None:
         return subject.unverifiable(fact, path, "there is no such file here")
-    known, seen = quantity_text(wanted // _MIB * _MIB), quantity_text(found // _MIB * _MIB)
-    if abs(found - wanted) <= wanted // _PART + spare:
+    known, seen = quantity_text(wanted // _MIB * _MIB), quantity_text(actual // _MIB * _MIB)
+    if abs(actual - wanted) <= wanted // _PART + spare:
         return subject.held(fact, path)._replace(expected=known, observed=seen)
     return subject.differs(
         fact,

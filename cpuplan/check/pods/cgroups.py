@@ -103,7 +103,9 @@ class Tree:
         self.is_v1 = "cpuset" in top and "cgroup.controllers" not in top
         self.present = bool(top)
         self._cpuset = f"{MOUNT}/cpuset" if self.is_v1 else MOUNT
-        self._cpu = next((f"{MOUNT}/{each}" for each in _CPU_CONTROLLERS if each in top), MOUNT)
+        self._cpu = next(
+            (f"{MOUNT}/{controller}" for controller in _CPU_CONTROLLERS if controller in top), MOUNT
+        )
         self.groups: dict[str, frozenset[str]] = {}
         self.problem = "" if self.present else "there are no control groups to read"
         self._walk()
@@ -182,12 +184,12 @@ class Tree:
         """The control groups below one."""
         start = f"{path}/"
         following = self._sorted[bisect_left(self._sorted, start) :]
-        return list(takewhile(lambda each: each.startswith(start), following))
+        return list(takewhile(lambda group: group.startswith(start), following))
 
     def containers(self) -> Iterator[Container]:
         """All containers of pods, by path."""
-        found = (container_of(path) for path in sorted(self.groups))
-        return (container for container in found if container)
+        candidates = (container_of(path) for path in sorted(self.groups))
+        return (container for container in candidates if container)
 
     def pods(self) -> set[str]:
         """The UIDs of all pods."""
@@ -221,8 +223,8 @@ class Quota(NamedTuple):
 
 
 def _quota(quota: str, period: str, path: str) -> Quota | None:
-    given, each = nodetext.natural(quota), nodetext.natural(period)
-    return Quota(given, each, path) if given is not None and each else None
+    given, length = nodetext.natural(quota), nodetext.natural(period)
+    return Quota(given, length, path) if given is not None and length else None
 
 
 def above(path: str) -> list[str]:
@@ -262,12 +264,12 @@ class Trouble(NamedTuple):
 
 def partitions(tree: Tree) -> list[Partition]:
     """All partitions of a node, by path."""
-    found = []
+    result = []
     for path in sorted(tree.groups):
         state = tree.read(path, PARTITION_FILE) if path else ""
         if state not in _MEMBER:
-            found.append(Partition(path, state, _cpus(tree, path, is_valid=state in _VALID)))
-    return found
+            result.append(Partition(path, state, _cpus(tree, path, is_valid=state in _VALID)))
+    return result
 
 
 def _cpus(tree: Tree, path: str, *, is_valid: bool) -> CpuSet:
@@ -279,29 +281,30 @@ def _cpus(tree: Tree, path: str, *, is_valid: bool) -> CpuSet:
 
 
 def troubles(
-    tree: Tree, found: Sequence[Partition], planned: str, online: CpuSet, booted: CpuSet
+    tree: Tree, known: Sequence[Partition], planned: str, online: CpuSet, booted: CpuSet
 ) -> Iterator[Trouble]:
     """Partitions of others, invalid ones, and CPUs that are isolated or exclusive for nobody.
 
     The `planned` one is its own check's. `booted` are isolated by boot arguments.
     """
-    of_others = [each for each in found if each.path != planned]
-    for each in of_others:
-        folder = f"{tree.folder(each.path)}/{PARTITION_FILE}"
-        if not each.is_valid:
-            problem = f"the partition {each.path} of {cpus_text(each.cpus)} is {each.state}"
+    of_others = [partition for partition in known if partition.path != planned]
+    for partition in of_others:
+        folder = f"{tree.folder(partition.path)}/{PARTITION_FILE}"
+        cpus, state = cpus_text(partition.cpus), partition.state
+        if not partition.is_valid:
+            problem = f"the partition {partition.path} of {cpus} is {state}"
             yield Trouble(problem, folder, EMPTY)
-        elif not _is_of_container(each.path):
-            problem = f"{each.path} is a partition ({each.state}) of {cpus_text(each.cpus)}"
-            yield Trouble(problem, folder, each.cpus)
-    owned = union(each.cpus for each in found if each.is_valid)
+        elif not _is_of_container(partition.path):
+            problem = f"{partition.path} is a partition ({state}) of {cpus}"
+            yield Trouble(problem, folder, partition.cpus)
+    owned = union(partition.cpus for partition in known if partition.is_valid)
     yield from _leaks(tree, owned, online, booted)
-    yield from _stale(tree, found)
+    yield from _stale(tree, known)
 
 
 def _is_of_container(path: str) -> bool:
     """Whether a container runtime makes partitions there: for a container, or in it."""
-    return any(container_of(each) for each in (path, *above(path)))
+    return any(container_of(group) for group in (path, *above(path)))
 
 
 def _leaks(tree: Tree, owned: CpuSet, online: CpuSet, booted: CpuSet) -> Iterator[Trouble]:
@@ -317,12 +320,12 @@ def _leaks(tree: Tree, owned: CpuSet, online: CpuSet, booted: CpuSet) -> Iterato
         yield Trouble(problem, f"{tree.folder('')}/cpuset.cpus.effective", missing, is_leak=True)
 
 
-def _stale(tree: Tree, found: Sequence[Partition]) -> Iterator[Trouble]:
+def _stale(tree: Tree, known: Sequence[Partition]) -> Iterator[Trouble]:
     """CPUs that a control group keeps exclusive for no partition in it: the topmost of each way."""
     used: dict[str, CpuSet] = {}
-    for each in found:
-        for path in (each.path, *above(each.path)):
-            used[path] = used.get(path, EMPTY) | each.cpus
+    for partition in known:
+        for path in (partition.path, *above(partition.path)):
+            used[path] = used.get(path, EMPTY) | partition.cpus
     seen: set[str] = set()
     for path in sorted(tree.groups):
         if not seen.isdisjoint(above(path)):

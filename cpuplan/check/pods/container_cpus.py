@@ -1,7 +1,4 @@
-"""The containers that run, and which of them have other CPUs than the kubelet's state file says.
-
-An entry of the state file belongs to the container whose name and pod it has.
-"""
+"""The CPUs of containers: what they have, what they are to have, and where these differ."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -9,9 +6,12 @@ from typing import NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.base.text import at_most, counted, plural
-from cpuplan.check.pods.cgroups import Container, Tree, above
+from cpuplan.check.pods.cgroups import Container, Partition, Tree, above, partitions
 from cpuplan.check.roots.root import Root
-from cpuplan.check.threads.tasks import Task, Threads, cpu_list, path_of
+from cpuplan.check.subject import Subject
+from cpuplan.check.threads.tasks import Task, Threads, cpu_list, online, path_of, threads
+from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, SHARED_CPUSET
+from cpuplan.facts.settings.row import Row
 from cpuplan.upstream.crio.high_performance_hooks import ISOLATED_ENV, SHARED_ENV
 from cpuplan.upstream.kubelet.cpumanager.state import FILE, CPUState, load
 from cpuplan.upstream.kubernetes.errors import KubeletError
@@ -57,13 +57,13 @@ def running(root: Root, tree: Tree, threads: Threads) -> list[Running]:
     tasks = _tasks(containers, threads)
     return [
         Running(
-            one,
-            names.get(one.id, ""),
-            tree.cpus(one.path),
-            tree.effective(one.path),
-            tuple(tasks.get(one.path, ())),
+            container,
+            names.get(container.id, ""),
+            tree.cpus(container.path),
+            tree.effective(container.path),
+            tuple(tasks.get(container.path, ())),
         )
-        for one in containers
+        for container in containers
     ]
 
 
@@ -78,7 +78,7 @@ def _names(root: Root) -> dict[str, str]:
 
 def _tasks(containers: Iterable[Container], threads: Threads) -> Mapping[str, list[Task]]:
     """The threads of each container, by its path."""
-    by_name = {one.path.rpartition("/")[2]: one.path for one in containers}
+    by_name = {container.path.rpartition("/")[2]: container.path for container in containers}
     places = {pid: _place(text, by_name) for pid, text in threads.cgroups.items()}
     tasks: dict[str, list[Task]] = {}
     for task in threads.user():
@@ -90,15 +90,15 @@ def _tasks(containers: Iterable[Container], threads: Threads) -> Mapping[str, li
 
 def _place(text: str, by_name: Mapping[str, str]) -> str:
     """The container of a process; its path may have more above it than can be seen here."""
-    found = (by_name[name] for name in path_of(text).split("/") if name in by_name)
-    return next(found, "")
+    places = (by_name[name] for name in path_of(text).split("/") if name in by_name)
+    return next(places, "")
 
 
-def mixed(root: Root, one: Running) -> Mixed | None:
+def mixed(root: Root, container: Running) -> Mixed | None:
     """The exclusive and the shared CPUs in the environment of a container's first process."""
-    if not one.tasks:
+    if not container.tasks:
         return None
-    path = f"proc/{one.tasks[0].pid}/environ"
+    path = f"proc/{container.tasks[0].pid}/environ"
     known = set(root.refused)
     text = root.read(path) or ""
     for refused in set(root.refused) - known:
@@ -197,24 +197,32 @@ def pairs(
     by_cpus: dict[CpuSet, list[str]] = {}
     for name in reversed(left):
         by_cpus.setdefault(left[name], []).append(name)
-    found = []
+    matched = []
     unmatched = []
-    for one in containers:
-        told = mixed.get(one.container.path)
+    for container in containers:
+        told = mixed.get(container.container.path)
         shared = told.shared if told else planned.shared
-        name = one.name or _of_cpus(one.cpus, by_cpus, left, shared)
+        name = container.name or _of_cpus(container.cpus, by_cpus, left, shared)
         if name in left:
-            found.append(_pair(one, name, left.pop(name), shared if told else None, planned.shared))
-        elif not one.name and not one.is_pause and (one.cpus or one.tasks):
-            unmatched.append(one)  # without either, it may be a sandbox
-    taken = union(pair.exclusive for pair in found)
+            matched.append(
+                _pair(
+                    container,
+                    name,
+                    left.pop(name),
+                    shared if told else None,
+                    planned.shared,
+                )
+            )
+        elif not container.name and not container.is_pause and (container.cpus or container.tasks):
+            unmatched.append(container)  # without either, it may be a sandbox
+    taken = union(pair.exclusive for pair in matched)
     # What an init container had is given to other containers of its pod.
     open_ones = [name for name, cpus in left.items() if cpus.isdisjoint(taken)]
-    unmatched.sort(key=lambda one: one.cpus == planned.infra)
-    for name, one in zip(open_ones, unmatched, strict=False):
-        told = mixed.get(one.container.path)
-        found.append(Pair(one, name, left[name], told.shared if told else EMPTY))
-    return found
+    unmatched.sort(key=lambda container: container.cpus == planned.infra)
+    for name, container in zip(open_ones, unmatched, strict=False):
+        told = mixed.get(container.container.path)
+        matched.append(Pair(container, name, left[name], told.shared if told else EMPTY))
+    return matched
 
 
 def _of_cpus(
@@ -233,11 +241,13 @@ def _of_cpus(
     return ""
 
 
-def _pair(one: Running, name: str, exclusive: CpuSet, told: CpuSet | None, planned: CpuSet) -> Pair:
+def _pair(
+    container: Running, name: str, exclusive: CpuSet, told: CpuSet | None, planned: CpuSet
+) -> Pair:
     """Where nothing tells, a container has the shared CPUs if it has them all."""
     if told is None:
-        told = planned if one.cpus == exclusive | planned else EMPTY
-    return Pair(one, name, exclusive, told)
+        told = planned if container.cpus == exclusive | planned else EMPTY
+    return Pair(container, name, exclusive, told)
 
 
 #: Names in a sentence.
@@ -248,7 +258,7 @@ class Misplaced(NamedTuple):
     """What is wrong with one container, or with several in the same way; `path` is the evidence."""
 
     who: str
-    found: str
+    observed: str
     wanted: str
     path: str
 
@@ -263,25 +273,25 @@ class Lost(NamedTuple):
 def exclusive(tree: Tree, pairs: Iterable[Pair], lost: Lost) -> Iterator[Misplaced]:
     """Containers with exclusive CPUs that have others, or threads that may run on others."""
     for pair in pairs:
-        one = pair.running
-        path = f"{tree.folder(one.container.path)}/cpuset.cpus"
-        if one.cpus != pair.wanted:
-            yield _misplaced(pair, one.cpus, path)
+        container = pair.running
+        path = f"{tree.folder(container.container.path)}/cpuset.cpus"
+        if container.cpus != pair.wanted:
+            yield _misplaced(pair, container.cpus, path)
             continue
         missing = _missing(tree, pair, lost)
         if missing:
             yield _misplaced(pair, pair.wanted - missing, path)
             continue
-        strays = [task for task in one.tasks if not task.allowed & lost.online <= pair.wanted]
+        strays = [task for task in container.tasks if not task.allowed & lost.online <= pair.wanted]
         if strays:
             who = f"{counted(len(strays), 'thread')} of {pair.described}"
-            found = union(task.allowed & lost.online for task in strays)
+            strayed = union(task.allowed & lost.online for task in strays)
             where = f"proc/{strays[0].pid}/task/{strays[0].tid}/status"
-            yield Misplaced(who, cpus_text(found), cpus_text(pair.wanted), where)
+            yield Misplaced(who, cpus_text(strayed), cpus_text(pair.wanted), where)
 
 
-def _misplaced(pair: Pair, found: CpuSet, path: str) -> Misplaced:
-    return Misplaced(pair.described, _shown(found), cpus_text(pair.wanted), path)
+def _misplaced(pair: Pair, actual: CpuSet, path: str) -> Misplaced:
+    return Misplaced(pair.described, _shown(actual), cpus_text(pair.wanted), path)
 
 
 def _shown(cpus: CpuSet) -> str:
@@ -290,11 +300,11 @@ def _shown(cpus: CpuSet) -> str:
 
 def _missing(tree: Tree, pair: Pair, lost: Lost) -> CpuSet:
     """CPUs of a container that are not in force, and no limit above it says why."""
-    one = pair.running
-    if one.effective is None:
+    container = pair.running
+    if container.effective is None:
         return CpuSet()
-    missing = pair.wanted & lost.online - one.effective - lost.partitioned
-    for path in above(one.container.path):
+    missing = pair.wanted & lost.online - container.effective - lost.partitioned
+    for path in above(container.container.path):
         limit = tree.cpus(path)
         missing = missing & limit if limit else missing
     return missing
@@ -315,20 +325,20 @@ def pooled(
 
     Pods of the platform may be `pinned` to CPUs by their runtime.
     """
-    found: dict[CpuSet, list[Running]] = {}
-    for one in containers:
-        cpus = one.cpus & lost.online
-        if not one.cpus or cpus in (wanted, pinned):
-            cpus = union(task.allowed & lost.online for task in one.tasks)
+    by_cpus: dict[CpuSet, list[Running]] = {}
+    for container in containers:
+        cpus = container.cpus & lost.online
+        if not container.cpus or cpus in (wanted, pinned):
+            cpus = union(task.allowed & lost.online for task in container.tasks)
             # One without a cpuset has that of its pod; without threads, it may be a sandbox.
-            free = one.effective if one.tasks and not one.cpus else None
+            free = container.effective if container.tasks and not container.cpus else None
             cpus = cpus | ((free or EMPTY) & lost.online)
             if cpus <= wanted or cpus <= pinned:
                 continue
-        found.setdefault(cpus, []).append(one)
-    for cpus, ones in found.items():
+        by_cpus.setdefault(cpus, []).append(container)
+    for cpus, ones in by_cpus.items():
         path = f"{tree.folder(ones[0].container.path)}/cpuset.cpus"
-        names = [f"{one.name} {one.container.short}".strip() for one in ones]
+        names = [f"{container.name} {container.container.short}".strip() for container in ones]
         yield Misplaced(_containers(names), cpus_text(cpus), cpus_text(wanted), path)
 
 
@@ -340,6 +350,59 @@ def _containers(names: Sequence[str]) -> str:
 def by_pod(containers: Iterable[Running]) -> Mapping[str, list[Running]]:
     """The containers of each pod, by its UID."""
     pods: dict[str, list[Running]] = {}
-    for one in containers:
-        pods.setdefault(one.container.pod, []).append(one)
+    for container in containers:
+        pods.setdefault(container.container.pod, []).append(container)
     return pods
+
+
+_KEY = "pods"
+
+
+class View(NamedTuple):
+    """Control groups, containers, the kubelet's state, and which of its entries are whose."""
+
+    tree: Tree
+    online: CpuSet
+    partitions: tuple[Partition, ...]
+    state: Assigned
+    containers: tuple[Running, ...]
+    #: Containers with exclusive CPUs.
+    pairs: tuple[Pair, ...]
+    #: What CRI-O told containers, by the path of their control group.
+    mixed: Mapping[str, Mixed]
+
+
+def view(subject: Subject) -> View:
+    """The node's control groups and containers."""
+    return subject.once(_KEY, lambda: _view(subject))
+
+
+def _view(subject: Subject) -> View:
+    tree, state = Tree(subject.root), assigned(subject.root)
+    containers = tuple(running(subject.root, tree, threads(subject)))
+    told = {}
+    paired: list[Pair] = []
+    planned = Planned(cpuset(subject, SHARED_CPUSET), cpuset(subject, INFRA_CTR_CPUSET))
+    for pod, ones in by_pod(containers).items():
+        entries = state.entries.get(pod, {})
+        for container in ones if entries else ():
+            if mixed_cpus := mixed(subject.root, container):
+                told[container.container.path] = mixed_cpus
+        paired += pairs(ones, entries, told, planned)
+    return View(
+        tree,
+        online(subject),
+        tuple(partitions(tree)),
+        state,
+        containers,
+        tuple(paired),
+        told,
+    )
+
+
+def cpuset(subject: Subject, row: Row) -> CpuSet:
+    """The CPUs of a row's setting; empty without one."""
+    value = subject.expected.settings.value(row)
+    if isinstance(value, str):
+        return cpu_list(value)
+    return value if isinstance(value, CpuSet) else EMPTY

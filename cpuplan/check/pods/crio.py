@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cpuplan.base.cpuset import CpuSet, cpus_text, union
-from cpuplan.check.pods.view import View, cpuset, view
+from cpuplan.check.pods.container_cpus import View, cpuset, view
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads.tasks import threads
 from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, SHARED_CPUSET
@@ -24,14 +24,14 @@ def infrastructure(subject: Subject) -> Iterator[Answer]:
     if not places:
         yield subject.unverifiable(setting, "proc", "no sandbox and no conmon runs here")
         return
-    strays = [each for each in places if not each.cpus & seen.online <= wanted]
+    strays = [place for place in places if not place.cpus & seen.online <= wanted]
     if not strays:
         yield subject.held(setting, places[0].path)
         return
-    names = ", ".join(dict.fromkeys(each.name for each in strays))
-    found = cpus_text(union(each.cpus & seen.online for each in strays))
+    names = ", ".join(dict.fromkeys(place.name for place in strays))
+    actual = cpus_text(union(place.cpus & seen.online for place in strays))
     who = f"{len(strays)} of {len(places)} sandboxes and monitors ({names})"
-    yield _differs(subject, setting, strays[0].path, who, found, cpus_text(wanted))
+    yield _differs(subject, setting, strays[0].path, who, actual, cpus_text(wanted))
 
 
 class _Place(NamedTuple):
@@ -44,13 +44,13 @@ class _Place(NamedTuple):
 
 def _sandboxes(seen: View) -> Iterator[_Place]:
     """Their control groups, and their threads, which may lie within."""
-    for one in seen.containers:
-        if one.is_pause:
-            inside = union(task.allowed for task in one.tasks)
-            path = f"proc/{one.tasks[0].pid}/status"
-            if one.cpus and not one.cpus <= inside:
-                path = f"{seen.tree.folder(one.container.path)}/cpuset.cpus"
-            yield _Place(one.tasks[0].name, one.cpus | inside, path)
+    for container in seen.containers:
+        if container.is_pause:
+            inside = union(task.allowed for task in container.tasks)
+            path = f"proc/{container.tasks[0].pid}/status"
+            if container.cpus and not container.cpus <= inside:
+                path = f"{seen.tree.folder(container.container.path)}/cpuset.cpus"
+            yield _Place(container.tasks[0].name, container.cpus | inside, path)
 
 
 def _monitors(subject: Subject) -> Iterator[_Place]:
@@ -72,11 +72,11 @@ def mixed(subject: Subject) -> Iterator[Answer]:
         about = setting or "shared CPUs of containers"
         path = f"proc/{pair.running.tasks[0].pid}/environ"
         if told.shared != shared:
-            found, wanted = _texts(told.shared), _texts(shared)
-            answers.append(_differs(subject, about, path, pair.described, found, wanted))
+            actual, wanted = _texts(told.shared), _texts(shared)
+            answers.append(_differs(subject, about, path, pair.described, actual, wanted))
         elif told.exclusive != pair.exclusive:
-            found, wanted = cpus_text(told.exclusive), cpus_text(pair.exclusive)
-            answers.append(_differs(subject, about, path, pair.described, found, wanted))
+            actual, wanted = cpus_text(told.exclusive), cpus_text(pair.exclusive)
+            answers.append(_differs(subject, about, path, pair.described, actual, wanted))
         else:
             answers.append(subject.held(about, path))
     yield from _once(answers)
@@ -88,14 +88,14 @@ def _texts(shared: CpuSet) -> str:
 
 def _once(answers: Iterable[Answer]) -> Iterator[Answer]:
     """The findings; of containers that hold, the first one if that is all."""
-    found = list(answers)
-    findings = [answer for answer in found if answer.finding]
-    yield from findings or found[:1]
+    listed = list(answers)
+    findings = [answer for answer in listed if answer.finding]
+    yield from findings or listed[:1]
 
 
 def _differs(
-    subject: Subject, about: Setting | str, path: str, who: str, found: str, wanted: str
+    subject: Subject, about: Setting | str, path: str, who: str, actual: str, wanted: str
 ) -> Answer:
     return subject.differs(
-        about, "CP864", path, observed=found, expected=wanted, heals=Heals.RESTART, who=who
+        about, "CP864", path, observed=actual, expected=wanted, heals=Heals.RESTART, who=who
     )

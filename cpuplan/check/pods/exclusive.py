@@ -13,8 +13,16 @@ from cpuplan.base.text import at_most
 from cpuplan.base.topology import Topology
 from cpuplan.check.pods import container_cpus
 from cpuplan.check.pods.cgroups import MOUNT, PARTITION_FILE, Quota, Tree, above, troubles
-from cpuplan.check.pods.container_cpus import STATE_FILE, Assigned, Lost, Misplaced, Pair
-from cpuplan.check.pods.view import View, cpuset, view
+from cpuplan.check.pods.container_cpus import (
+    STATE_FILE,
+    Assigned,
+    Lost,
+    Misplaced,
+    Pair,
+    View,
+    cpuset,
+    view,
+)
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads.tasks import cpu_list
@@ -68,7 +76,7 @@ class Misaligned(NamedTuple):
 
     who: str
     cpus: CpuSet
-    found: str
+    observed: str
     wanted: str
 
 
@@ -89,8 +97,8 @@ def _halves(
     for name, cpus in sorted(entries.items()):
         alone = cpus - _whole(topology, online, cpus)
         if alone:
-            found = f"without the siblings of {cpus_text(alone)}"
-            yield Misaligned(f"container {name} of pod {pod}", cpus, found, "whole cores")
+            observed = f"without the siblings of {cpus_text(alone)}"
+            yield Misaligned(f"container {name} of pod {pod}", cpus, observed, "whole cores")
 
 
 def _whole(topology: Topology, online: CpuSet, cpus: CpuSet) -> CpuSet:
@@ -129,8 +137,8 @@ def remote(tree: Tree, pairs: Iterable[Pair], topology: Topology) -> Iterator[Mi
         used = (node for node, cpus in topology.numa_nodes.items() if cpus & pair.exclusive)
         own = CpuSet(used)
         if given and own and given.isdisjoint(own):
-            found = f"with memory of NUMA node {given} alone"
-            yield Misaligned(pair.described, pair.exclusive, found, f"memory of NUMA node {own}")
+            observed = f"with memory of NUMA node {given} alone"
+            yield Misaligned(pair.described, pair.exclusive, observed, f"memory of NUMA node {own}")
 
 
 def fewest(nodes: list[CpuSet], count: int) -> int:
@@ -174,8 +182,8 @@ def _cpus(tree: Tree) -> list[CpuSet]:
 
 
 def _setting(subject: Subject) -> Setting | None:
-    found = subject.expected.settings.of(component.NAME)
-    return next((one for one in found if one.key == component.THREADS), None)
+    settings = subject.expected.settings.of(component.NAME)
+    return next((setting for setting in settings if setting.key == component.THREADS), None)
 
 
 def foreign_partitions(subject: Subject) -> Iterator[Answer]:
@@ -191,17 +199,17 @@ def foreign_partitions(subject: Subject) -> Iterator[Answer]:
     booted = cpu_list(subject.root.read(_BOOTED) or "") | by_plan
     # What runs though it should not is no loss.
     online = seen.online & subject.expected.cpus(derived.ONLINE)
-    found = list(troubles(tree, seen.partitions, own, online, booted))
-    for each in found:
+    problems = list(troubles(tree, seen.partitions, own, online, booted))
+    for trouble in problems:
         yield subject.differs(
             PARTITIONS_FACT,
             "CP839",
-            each.path,
-            observed=each.problem,
+            trouble.path,
+            observed=trouble.problem,
             expected="no partition but those of the plan and of containers",
-            heals=Heals.REBOOT if each.is_leak else Heals.LIVE,
+            heals=Heals.REBOOT if trouble.is_leak else Heals.LIVE,
         )
-    if found:
+    if problems:
         return
     if tree.effective("") is None:
         yield subject.unverifiable(
@@ -229,25 +237,27 @@ def throttled(tree: Tree, pairs: Iterable[Pair]) -> list[Throttled]:
 
     The smallest ratio of quota and period wins (cri-o/cri-o#9251). Each quota is there once.
     """
-    found: dict[str, Throttled] = {}
+    by_path: dict[str, Throttled] = {}
     for pair in pairs:
-        one = _throttled(tree, pair)
-        if one:
-            known = found.get(one.quota.path, one._replace(pairs=()))
-            found[one.quota.path] = known._replace(pairs=(*known.pairs, pair))
-    return list(found.values())
+        slowed = _throttled(tree, pair)
+        if slowed:
+            known = by_path.get(slowed.quota.path, slowed._replace(pairs=()))
+            by_path[slowed.quota.path] = known._replace(pairs=(*known.pairs, pair))
+    return list(by_path.values())
 
 
 def _throttled(tree: Tree, pair: Pair) -> Throttled | None:
     path = pair.running.container.path
-    inner = [each for each in tree.below(path) if each.rpartition("/")[2] != _EXEC]
-    found = [(quota, each) for each in (*above(path), path, *inner) if (quota := tree.quota(each))]
-    if not found:
+    inner = [group for group in tree.below(path) if group.rpartition("/")[2] != _EXEC]
+    quotas = [
+        (quota, group) for group in (*above(path), path, *inner) if (quota := tree.quota(group))
+    ]
+    if not quotas:
         return None
-    least = min((quota for quota, _ in found), key=lambda quota: quota.cpus)
+    least = min((quota for quota, _ in quotas), key=lambda quota: quota.cpus)
     if least.cpus < len(pair.wanted):
         return Throttled((pair,), least, 0)
-    own = ((quota, tree.throttled(each)) for quota, each in found if each in (path, *inner))
+    own = ((quota, tree.throttled(group)) for quota, group in quotas if group in (path, *inner))
     return next((Throttled((pair,), quota, count) for quota, count in own if count), None)
 
 
@@ -266,12 +276,14 @@ def containers(subject: Subject) -> Iterator[Answer]:
             yield subject.unread(EXCLUSIVE, STATE_FILE, reason)
             yield subject.unread(POOLED, STATE_FILE, reason)
         return
-    lost = Lost(seen.online, union(each.cpus for each in seen.partitions if each.is_valid))
-    found = [
+    lost = Lost(
+        seen.online, union(partition.cpus for partition in seen.partitions if partition.is_valid)
+    )
+    misplaced = [
         *container_cpus.exclusive(seen.tree, seen.pairs, lost),
         *container_cpus.gone(seen.state, seen.tree.pods(), STATE_FILE),
     ]
-    yield from _answers(subject, EXCLUSIVE, found)
+    yield from _answers(subject, EXCLUSIVE, misplaced)
     yield from _pooled(subject, seen, lost)
 
 
@@ -298,16 +310,16 @@ def _pooled(subject: Subject, seen: View, lost: Lost) -> Iterator[Answer]:
         return
     own = {pair.running.container.path for pair in seen.pairs}
     others = [
-        one
-        for one in seen.containers
-        if one.container.path not in own
-        and one.container.pod not in seen.state.pods
-        and not one.is_pause
-        and one.cpus != cpuset(subject, INFRA_CTR_CPUSET)
+        container
+        for container in seen.containers
+        if container.container.path not in own
+        and container.container.pod not in seen.state.pods
+        and not container.is_pause
+        and container.cpus != cpuset(subject, INFRA_CTR_CPUSET)
     ]
     pinned = cpuset(subject, PLATFORM_CPUS)
-    found = container_cpus.pooled(seen.tree, others, seen.state.default, pinned, lost)
-    yield from _answers(subject, POOLED, list(found))
+    misplaced = container_cpus.pooled(seen.tree, others, seen.state.default, pinned, lost)
+    yield from _answers(subject, POOLED, list(misplaced))
 
 
 def _is_settling(root: Root) -> bool:
@@ -316,18 +328,18 @@ def _is_settling(root: Root) -> bool:
     return written is not None and 0 <= time.time() - written < _SETTLING
 
 
-def _answers(subject: Subject, fact: str, found: list[Misplaced]) -> Iterator[Answer]:
-    for each in found:
+def _answers(subject: Subject, fact: str, misplaced: list[Misplaced]) -> Iterator[Answer]:
+    for container in misplaced:
         yield subject.differs(
             fact,
             "CP857",
-            each.path,
-            observed=each.found,
-            expected=each.wanted,
+            container.path,
+            observed=container.observed,
+            expected=container.wanted,
             heals=Heals.RESTART,
-            who=each.who,
+            who=container.who,
         )
-    if not found:
+    if not misplaced:
         yield subject.held(fact, STATE_FILE)
 
 
@@ -336,23 +348,23 @@ def throttling(subject: Subject) -> Iterator[Answer]:
     seen = view(subject)
     if not seen.pairs:
         return
-    found = throttled(seen.tree, seen.pairs)
-    for each in found:
-        quota = f"{each.quota.quota} of {each.quota.period} µs"
-        stopped = f", and has stopped it in {each.periods} periods" if each.periods else ""
-        need = max(len(pair.wanted) for pair in each.pairs)
-        who = at_most([pair.described for pair in each.pairs], container_cpus.FEW)
+    throttled_pods = throttled(seen.tree, seen.pairs)
+    for throttle in throttled_pods:
+        quota = f"{throttle.quota.quota} of {throttle.quota.period} µs"
+        stopped = f", and has stopped it in {throttle.periods} periods" if throttle.periods else ""
+        need = max(len(pair.wanted) for pair in throttle.pairs)
+        who = at_most([pair.described for pair in throttle.pairs], container_cpus.FEW)
         yield subject.differs(
             QUOTAS,
             "CP858",
-            each.quota.path,
+            throttle.quota.path,
             observed=f"{quota}{stopped}",
             expected=f"no quota, or one of {need} CPUs",
             heals=Heals.RESTART,
             who=who,
-            cpus=cpus_text(union(pair.wanted for pair in each.pairs)),
+            cpus=cpus_text(union(pair.wanted for pair in throttle.pairs)),
         )
-    if not found:
+    if not throttled_pods:
         yield subject.held(QUOTAS, seen.tree.folder(seen.tree.all_pods()[0]))
 
 
@@ -362,18 +374,18 @@ def aligned(subject: Subject) -> Iterator[Answer]:
     promised = promise(expected.settings.values(kubelet.NAME))
     if seen.state.problem or not seen.state.entries:
         return
-    found = list(misaligned(seen.state, expected.topology, seen.online, promised))
-    found += remote(seen.tree, seen.pairs, expected.topology)
-    for each in found:
+    misaligned_pods = list(misaligned(seen.state, expected.topology, seen.online, promised))
+    misaligned_pods += remote(seen.tree, seen.pairs, expected.topology)
+    for container in misaligned_pods:
         yield subject.differs(
             ALIGNMENT,
             "CP859",
             STATE_FILE,
-            observed=each.found,
-            expected=each.wanted,
+            observed=container.observed,
+            expected=container.wanted,
             heals=Heals.RESTART,
-            who=each.who,
-            cpus=cpus_text(each.cpus),
+            who=container.who,
+            cpus=cpus_text(container.cpus),
         )
-    if not found:
+    if not misaligned_pods:
         yield subject.held(ALIGNMENT, STATE_FILE)

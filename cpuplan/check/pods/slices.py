@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.check.pods.cgroups import Tree, above
-from cpuplan.check.pods.view import View, view
+from cpuplan.check.pods.container_cpus import View, view
 from cpuplan.check.services.units import unit_files
 from cpuplan.check.subject import Subject, line_of
 from cpuplan.check.threads.tasks import cpu_list
@@ -33,8 +33,8 @@ def narrowed(tree: Tree, planned: Iterable[str], online: CpuSet) -> list[tuple[s
     limited = {cgroup(name) for name in planned}
     tops = tree.all_pods()
     classes = [path for top in tops for path in tree.below(top) if _is_class(path, top)]
-    found = ((path, tree.cpus(path)) for path in (*tops, *classes) if path not in limited)
-    return [(path, cpus) for path, cpus in found if cpus and online - cpus]
+    cpus_by_path = ((path, tree.cpus(path)) for path in (*tops, *classes) if path not in limited)
+    return [(path, cpus) for path, cpus in cpus_by_path if cpus and online - cpus]
 
 
 def _is_class(path: str, top: str) -> bool:
@@ -58,7 +58,7 @@ def limits(subject: Subject) -> Iterator[Answer]:
 def _planned(subject: Subject) -> list[Setting]:
     """Those of pods, and those of system services."""
     settings = subject.expected.settings
-    system = [one for one in settings.of(systemd.NAME) if one.key in systemd.SLICES]
+    system = [setting for setting in settings.of(systemd.NAME) if setting.key in systemd.SLICES]
     return [*settings.of(component.NAME), *system]
 
 
@@ -74,10 +74,10 @@ def _files(subject: Subject, setting: Setting) -> Iterator[Answer]:
     if not limiting:
         yield _differs(subject, setting, "CP860", own, CpuSet())
         return
-    found = component.allowed(texts)
-    if found != setting.value:
+    actual = component.allowed(texts)
+    if actual != setting.value:
         place = line_of(subject, limiting[-1], ALLOWED_CPUS)
-        yield _differs(subject, setting, "CP861", place, found)
+        yield _differs(subject, setting, "CP861", place, actual)
     else:
         yield subject.held(setting, limiting[-1])
 
@@ -101,13 +101,13 @@ def _kernel(subject: Subject, setting: Setting) -> Iterator[Answer]:
 
 
 def _differs(
-    subject: Subject, setting: Setting, code: str, where: str | Position, found: CpuSet
+    subject: Subject, setting: Setting, code: str, where: str | Position, actual: CpuSet
 ) -> Answer:
     return subject.differs(
         setting,
         code,
         where,
-        observed=str(found) or "all CPUs",
+        observed=str(actual) or "all CPUs",
         expected=str(setting.value),
         slice=setting.key,
     )
@@ -123,13 +123,13 @@ def unplanned(subject: Subject) -> Iterator[Answer]:
         yield subject.unverifiable(NARROWED, seen.tree.folder(""), reason)
         return
     planned = [setting.key for setting in subject.expected.settings.of(component.NAME)]
-    found = narrowed(seen.tree, planned, seen.online)
-    for path, cpus in found:
+    narrowed_groups = narrowed(seen.tree, planned, seen.online)
+    for path, cpus in narrowed_groups:
         evidence = f"{seen.tree.folder(path)}/cpuset.cpus"
         yield _narrowed(subject, path, evidence, str(cpus), "all CPUs")
     others = [*_of_memory(subject, seen), *_of_pods(subject, seen)]
     yield from others
-    if not found and not others:
+    if not narrowed_groups and not others:
         yield subject.held(NARROWED, seen.tree.folder(seen.tree.all_pods()[0]))
 
 
@@ -175,16 +175,16 @@ def services(subject: Subject) -> Iterator[Answer]:
     """
     seen, expected = view(subject), subject.expected
     system, isolated = expected.cpus(derived.SYSTEM), expected.cpus(derived.ISOLATED)
-    planned = {cgroup(one.key) for one in _planned(subject)}
+    planned = {cgroup(setting.key) for setting in _planned(subject)}
     own = {partition.path for partition in seen.partitions} | planned | set(seen.tree.all_pods())
-    found = False
+    is_any_judged = False
     for path in sorted(seen.tree.groups):
-        if any(each in own for each in (path, *above(path))):
+        if any(group in own for group in (path, *above(path))):
             continue
         cpus = seen.tree.cpus(path) & seen.online
         if cpus & isolated and not cpus & system and not cpus <= expected.pool("isolcpus").cpus:
-            found = True
+            is_any_judged = True
             evidence = f"{seen.tree.folder(path)}/cpuset.cpus"
             yield _narrowed(subject, path, evidence, str(cpus), str(system))._replace(fact=SERVICES)
-    if not found and isolated and not seen.tree.problem:
+    if not is_any_judged and isolated and not seen.tree.problem:
         yield subject.held(SERVICES, seen.tree.folder(""))

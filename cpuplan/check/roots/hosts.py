@@ -20,7 +20,7 @@ def names_of(read: Callable[[str], str | None], given: str = "") -> tuple[str, .
     stated = manifest(read(MANIFEST) or "").get("host", "")
     texts = [given, stated, *(read(path) or "" for path in _FILES)]
     names = (text.strip().lower().rstrip(".") for text in texts)
-    return tuple(dict.fromkeys(each for each in names if is_subdomain(each) and _is_name(each)))
+    return tuple(dict.fromkeys(name for name in names if is_subdomain(name) and _is_name(name)))
 
 
 def manifest(text: str) -> dict[str, str]:

@@ -1,8 +1,7 @@
 """What a check reads of a node at most, and what of an archive it keeps."""
 
 from cpuplan.base.roots.archive import Keeping
-from cpuplan.base.roots.budget import Budget
-from cpuplan.base.roots.reader import Limits
+from cpuplan.base.roots.tree import Budget, Limits
 
 #: Of one file: the kernel's own have some kB, configurations that people write too.
 MAX_FILE = 1024 * 1024

@@ -82,13 +82,15 @@ def _read(subject: Subject, path: str) -> _Claim | None:
 
 def _variables(data: Any) -> list[str]:
     """Variables of containers that get one of a file's devices."""
-    found: list[str] = []
+    variables: list[str] = []
     devices = data.get("devices") if isinstance(data, dict) else None
     for device in devices if isinstance(devices, list) else ():
         edits = device.get("containerEdits") if isinstance(device, dict) else None
         given = edits.get("env") if isinstance(edits, dict) else None
-        found += [each for each in given or () if str(each).startswith(f"{ENVIRONMENT}_")]
-    return found
+        variables += [
+            variable for variable in given or () if str(variable).startswith(f"{ENVIRONMENT}_")
+        ]
+    return variables
 
 
 def _differs(subject: Subject, claim: _Claim, problem: str, allowed: CpuSet) -> Answer:

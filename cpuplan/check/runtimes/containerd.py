@@ -18,13 +18,16 @@ _FACT, _FILES = "containerd configuration", "containerd files"
 
 def main(subject: Subject) -> str:
     """The configuration file: that of the command line (-c, --config), or the usual one."""
-    found = command(subject, PROGRAM)
-    words = list(reversed(found.words)) if found else []
+    start = command(subject, PROGRAM)
+    words = list(reversed(start.words)) if start else []
     path = _MAIN
     while words:
         name, equals, value = words.pop().partition("=")
         if name.lstrip("-") in ("c", "config") and name.startswith("-"):
-            path = value if equals else (words.pop() if words else path)
+            if equals:
+                path = value
+            elif words:
+                path = words.pop()
     return path
 
 
@@ -42,8 +45,8 @@ def loaded(subject: Subject) -> Loaded | None:
 
 def paths(subject: Subject) -> Iterable[str]:
     """The files that are read, below the root; none where they cannot be."""
-    found = loaded(subject)
-    return tuple(path.lstrip("/") for path in found.files) if found else ()
+    taken = loaded(subject)
+    return tuple(path.lstrip("/") for path in taken.files) if taken else ()
 
 
 def configuration(subject: Subject) -> Iterator[Answer]:
@@ -57,14 +60,14 @@ def configuration(subject: Subject) -> Iterator[Answer]:
         return
     files = _files(subject)
     try:
-        found = load(first, release, files.read, files.names)
+        taken = load(first, release, files.read, files.names)
     except RefusedError as error:
         place, problem = unreadable(subject, error.path.lstrip("/"), error)
         finding = diagnose("CP844", place, path=place.path, problem=problem)
         yield subject.answered(_FACT, finding, observed=problem)
         yield from _unknown(subject, settings, "containerd does not start with its files")
         return
-    yield from _keys(subject, first, found)
+    yield from _keys(subject, first, taken)
 
 
 def _without_main(subject: Subject, first: str, settings: Iterable[Setting]) -> Iterator[Answer]:
@@ -84,12 +87,12 @@ def _unknown(subject: Subject, settings: Iterable[Setting], reason: str) -> Iter
         yield subject.unverifiable(setting, "", reason)
 
 
-def _keys(subject: Subject, first: str, found: Loaded) -> Iterator[Answer]:
+def _keys(subject: Subject, first: str, taken: Loaded) -> Iterator[Answer]:
     """Held, or CP843, CP845, CP846: the drop-in is not read, no file or another gives a value."""
-    values, last = containerd.flat(found.tables), _last(found)
+    values, last = containerd.flat(taken.tables), _last(taken)
     settings = subject.expected.settings.of(containerd.NAME)
     missing = [setting for setting in settings if setting.key not in values]
-    unread = _unread(subject, first, found, settings)
+    unread = _unread(subject, first, taken, settings)
     text = "; ".join(f"{setting.key}: {shown(setting.value)}" for setting in missing)
     labels = subject.all_labels(missing)
     lacks = diagnose("CP845", subject.place(first.lstrip("/")), labels=labels, settings=text)
@@ -111,20 +114,20 @@ def _keys(subject: Subject, first: str, found: Loaded) -> Iterator[Answer]:
             )
 
 
-def _last(found: Loaded) -> Mapping[str, str]:
+def _last(taken: Loaded) -> Mapping[str, str]:
     """The last file that gives each key, below the root."""
     last: dict[str, str] = {}
-    for path, tables in found.files.items():
+    for path, tables in taken.files.items():
         last |= dict.fromkeys(containerd.flat(tables), path.lstrip("/"))
     return last
 
 
 def _unread(
-    subject: Subject, first: str, found: Loaded, settings: Iterable[Setting]
+    subject: Subject, first: str, taken: Loaded, settings: Iterable[Setting]
 ) -> Diagnostic | None:
     """CP843; a drop-in that is missing is a matter of CP845 alone."""
     own = containerd.DROP_IN
-    if own in found.files or not subject.root.is_file(own.lstrip("/")):
+    if own in taken.files or not subject.root.is_file(own.lstrip("/")):
         return None
     place, labels = subject.place(first.lstrip("/")), subject.all_labels(settings)
     return diagnose("CP843", place, labels=labels, problem=f"no imports of {first} name it")
@@ -145,10 +148,10 @@ def traps(subject: Subject) -> Iterator[Answer]:
         yield subject.unverifiable(_FILES, first.lstrip("/"), "containerd does not take its files")
         return
     others = files._replace(names=lambda folder: _others(files.names(folder)))
-    found = list(of_loaded(others, taken, release, driver))
-    for finding in found:
+    findings = list(of_loaded(others, taken, release, driver))
+    for finding in findings:
         yield subject.answered(_FILES, finding)
-    if not found:
+    if not findings:
         yield subject.held(_FILES, first.lstrip("/"))
 
 

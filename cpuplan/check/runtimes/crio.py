@@ -55,21 +55,18 @@ class Sources(NamedTuple):
 
 def find_sources(subject: Subject) -> Sources:
     """What CRI-O reads; looked up once."""
-    if _CACHE not in subject.cache:
-        subject.cache[_CACHE] = _sources(subject)
-    found: Sources = subject.cache[_CACHE]
-    return found
+    return subject.once(_CACHE, lambda: _sources(subject))
 
 
 def _sources(subject: Subject) -> Sources:
-    found = command(subject, PROGRAM)
-    if found is None:
+    start = command(subject, PROGRAM)
+    if start is None:
         return Sources(_paths(subject, Flags()))
     try:
-        given = criocli.parse(found.words, found.environment)
+        given = criocli.parse(start.words, start.environment)
     except RefusedError as error:
-        return Sources({}, Flags(), found, str(error))
-    return Sources(_paths(subject, given), given, found)
+        return Sources({}, Flags(), start, str(error))
+    return Sources(_paths(subject, given), given, start)
 
 
 def _paths(subject: Subject, given: Flags) -> dict[str, str]:
@@ -160,26 +157,26 @@ def _keys(subject: Subject, read: Sources, actual: _Values) -> Iterator[Answer]:
     """Held, or CP824, CP832, CP833: a flag, no file, or another file gives another value."""
     missing = []
     for setting in subject.expected.settings.of(crio.NAME):
-        found, path = actual.values.get(setting.key), actual.files.get(setting.key, "")
-        if _same(found, setting.value):
+        value, path = actual.values.get(setting.key), actual.files.get(setting.key, "")
+        if _same(value, setting.value):
             yield subject.held(setting, _evidence(read, path))
         elif not path:
             missing.append(setting)
         elif path == _FLAGS:
-            yield _by_flag(subject, read, setting, shown(found))
+            yield _by_flag(subject, read, setting, shown(value))
         else:
             place, wanted = line_of(subject, path, setting.key), shown(setting.value)
             yield subject.differs(
-                setting, "CP833", place, observed=shown(found), expected=wanted, key=setting.key
+                setting, "CP833", place, observed=shown(value), expected=wanted, key=setting.key
             )
     yield from _missing(subject, read, missing)
 
 
-def _same(found: Value | None, wanted: Value) -> bool:
+def _same(actual: Value | None, wanted: Value) -> bool:
     """The order of annotations says nothing."""
-    if isinstance(found, tuple) and isinstance(wanted, tuple):
-        return sorted(map(str, found)) == sorted(map(str, wanted))
-    return found == wanted
+    if isinstance(actual, tuple) and isinstance(wanted, tuple):
+        return sorted(map(str, actual)) == sorted(map(str, wanted))
+    return actual == wanted
 
 
 def _evidence(read: Sources, path: str) -> str:
@@ -188,14 +185,14 @@ def _evidence(read: Sources, path: str) -> str:
     return path or (*read.paths.values(), "")[0]
 
 
-def _by_flag(subject: Subject, read: Sources, setting: Setting, found: str) -> Answer:
+def _by_flag(subject: Subject, read: Sources, setting: Setting, actual: str) -> Answer:
     handler = ".".join(setting.key.split(".")[:2])
     flag = read.flags.spelt.get(setting.key.rpartition(".")[2]) or read.flags.spelt.get(handler)
     return subject.differs(
         setting,
         "CP824",
         read.place(subject, flag or ""),
-        observed=found,
+        observed=actual,
         expected=shown(setting.value),
         key=setting.key,
         program="CRI-O",
@@ -238,29 +235,29 @@ def traps(subject: Subject) -> Iterator[Answer]:
     if not crio_files.are_toml(given.texts.values()):
         yield subject.unverifiable(_FILES, "", "CRI-O's files are no TOML")
         return
-    found = list(crio_files.of_files(given, _machine(subject)))
+    findings = list(crio_files.of_files(given, _machine(subject)))
     # Where the plan places interrupts, irqbalance gets its list from a drop-in of its unit.
     if not subject.expected.settings.of(irqbalance.NAME):
-        found += crio_files.irqbalance(subject.root, given)
-    for finding in found:
+        findings += crio_files.irqbalance(subject.root, given)
+    for finding in findings:
         yield subject.answered(_FILES, finding)
     yield from _driver(subject, read, crio_files.decoded(given, crio_files.release(subject)))
-    if not found:
+    if not findings:
         yield subject.held(_FILES, (*read.paths.values(), "")[0])
 
 
 def _driver(subject: Subject, read: Sources, files: Mapping[str, File]) -> Iterator[Answer]:
     """The kubelet takes the driver from CRI-O, and limits of slices need that of systemd."""
     values = _in_force(files, crio_files.release(subject))
-    found = str(values.get(_DRIVER, "systemd"))
-    wanted = str(subject.expected.facts.get(derived.CGROUP_DRIVER, found))
-    if found != wanted:
+    actual = str(values.get(_DRIVER, "systemd"))
+    wanted = str(subject.expected.facts.get(derived.CGROUP_DRIVER, actual))
+    if actual != wanted:
         named = [path for path, file in files.items() if _DRIVER in crio.flat(file.tables)]
         yield subject.differs(
             "crio cgroup_manager",
             "CP8224",
             line_of(subject, (named or [*read.paths.values()])[-1], _DRIVER),
-            observed=found,
+            observed=actual,
             expected=wanted,
             key=_DRIVER,
         )

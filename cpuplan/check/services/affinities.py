@@ -74,27 +74,30 @@ def foreign(subject: Subject) -> Iterator[Answer]:
     isolated = subject.expected.cpus(derived.ISOLATED)
     if not isolated:
         return
-    found = list(_units(subject, unit_files(subject)))
-    found += _manager(subject, isolated)
+    confined = list(_units(subject, unit_files(subject)))
+    confined += _manager(subject, isolated)
     subject.cache[programs.FOREIGN_AFFINITY_UNITS] = frozenset(
-        each.unit for each in found if each.line.key == _AFFINITY
+        affinity.unit for affinity in confined if affinity.line.key == _AFFINITY
     )
-    if not found and any(folder in unit_files(subject).folders for folder in OWN):
+    if not confined and any(folder in unit_files(subject).folders for folder in OWN):
         yield subject.held("affinities of units", "etc/systemd/system")
-    elif not found:
+    elif not confined:
         yield subject.unverifiable("affinities of units", OWN[0], "no unit of the node is here")
-    for each in found:
-        path, line = subject.root.shown(each.line.path), shown(f"{each.line.key}={each.line.value}")
+    for affinity in confined:
+        path, line = (
+            subject.root.shown(affinity.line.path),
+            shown(f"{affinity.line.key}={affinity.line.value}"),
+        )
         yield subject.differs(
-            f"{each.line.key} of {each.unit}",
+            f"{affinity.line.key} of {affinity.unit}",
             "CP869",
-            Position(path, each.line.number, 1),
+            Position(path, affinity.line.number, 1),
             observed=line,
             expected="nothing of the kind",
             heals=Heals.RESTART,
-            unit=each.unit,
+            unit=affinity.unit,
             line=line,
-            problem=each.problem,
+            problem=affinity.problem,
         )
 
 
@@ -111,8 +114,8 @@ def _units(subject: Subject, files: UnitFiles) -> Iterator[_Found]:
         by_others = [line for line in given if line.path not in own]
         if unit.endswith(_LIMITED):
             by_others = [line for line in by_others if not line.path.startswith(_TRANSIENT)]
-        if by_others and (found := _problem(subject, unit, given)):
-            yield found
+        if by_others and (affinity := _problem(subject, unit, given)):
+            yield affinity
 
 
 def _mentions(subject: Subject, files: UnitFiles, unit: str) -> bool:
@@ -163,7 +166,9 @@ def _affinity(subject: Subject, unit: str, allowed: CpuSet) -> str:
 
 def _confined(subject: Subject, unit: str, allowed: CpuSet) -> str:
     """What is wrong with the cpuset of a unit: with CPUs that it should have, it uses these."""
-    if unit in {one.key for one in subject.expected.settings if one.key.endswith(_LIMITED)}:
+    if unit in {
+        setting.key for setting in subject.expected.settings if setting.key.endswith(_LIMITED)
+    }:
         return ""
     if unit in _PODS:
         lost = subject.expected.cpus(derived.ONLINE) - allowed if allowed else EMPTY
@@ -186,10 +191,10 @@ def _manager(subject: Subject, isolated: CpuSet) -> list[_Found]:
             if name.endswith(".conf"):
                 by_name.setdefault(name, f"{folder}/{name}")
     paths = [MANAGER, *(path for _, path in sorted(by_name.items()))]
-    found = [line for path in paths for line in unit_lines(subject.root.read(path) or "", path)]
+    lines = [line for path in paths for line in unit_lines(subject.root.read(path) or "", path)]
     own = systemd.MANAGER_PATH.lstrip("/")
     planned = subject.expected.settings.values(systemd.NAME).get(systemd.AFFINITY)
-    given = added_lines(found, _AFFINITY)
+    given = added_lines(lines, _AFFINITY)
     strays = cpus_of_lines(given) & isolated
     by_others = [line for line in given if line.path != own]
     problems = []
@@ -198,7 +203,7 @@ def _manager(subject: Subject, isolated: CpuSet) -> list[_Found]:
         problems.append(_Found(programs.SYSTEMD, by_others[-1], text))
     elif by_others and planned and cpus_of_lines(given) != planned:
         problems.append(_Found(programs.SYSTEMD, by_others[-1], f"services should have {planned}"))
-    policy = last_line(found, _POLICY)
+    policy = last_line(lines, _POLICY)
     if policy and policy.path != own and policy.value != "default":
         problems.append(
             _Found(programs.SYSTEMD, policy, "services and pods take their memory as it says")

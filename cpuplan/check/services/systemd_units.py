@@ -127,24 +127,24 @@ def unit_lines(text: str, path: str) -> Iterator[Line]:
             yield Line(section, key.strip(), value.strip(), path, start)
 
 
-def last_line(found: Iterable[Line], key: str) -> Line | None:
+def last_line(lines: Iterable[Line], key: str) -> Line | None:
     """The assignment of a key that holds: the last; none where that one is empty."""
     line = None
-    for each in found:
-        if each.key == key:
-            line = each if each.value else None
+    for candidate in lines:
+        if candidate.key == key:
+            line = candidate if candidate.value else None
     return line
 
 
-def added_lines(found: Iterable[Line], key: str) -> list[Line]:
+def added_lines(lines: Iterable[Line], key: str) -> list[Line]:
     """The assignments of a key whose values add up: those after the last empty one."""
     kept: list[Line] = []
-    for each in found:
-        if each.key == key:
-            if not each.value:
+    for line in lines:
+        if line.key == key:
+            if not line.value:
                 kept = []
             else:
-                kept.append(each)
+                kept.append(line)
     return kept
 
 
@@ -227,9 +227,13 @@ class UnitFiles(NamedTuple):
             for folder, names in self.folders.items():
                 if f"{name}.d" in names:
                     path = f"{folder}/{name}.d"
-                    found = (each for each in self.files.names(path) if each.endswith(".conf"))
-                    for each in found:
-                        by_name.setdefault(each, f"{path}/{each}")
+                    configs = (
+                        file_name
+                        for file_name in self.files.names(path)
+                        if file_name.endswith(".conf")
+                    )
+                    for drop_in in configs:
+                        by_name.setdefault(drop_in, f"{path}/{drop_in}")
         paths = (path for _, path in sorted(by_name.items()))
         return [path for path in paths if self.files.link(path) != _NOWHERE]
 
@@ -253,8 +257,10 @@ class UnitFiles(NamedTuple):
 
     def units(self) -> list[str]:
         """The units that have a file or a drop-in of their own, without instances of templates."""
-        found = {name.removesuffix(".d") for names in self.folders.values() for name in names}
-        return sorted(name for name in found if name.endswith(TYPES))
+        names_of_units = {
+            name.removesuffix(".d") for names in self.folders.values() for name in names
+        }
+        return sorted(name for name in names_of_units if name.endswith(TYPES))
 
 
 def unit_files_of(files: Files) -> UnitFiles:

@@ -101,7 +101,9 @@ def options(subject: Subject) -> Iterator[Answer]:
         elif setting.key.startswith(_FREQUENCY):
             frequencies.append(setting)
     for value in sorted({str(setting.value) for setting in frequencies}):
-        yield from _frequencies(subject, [each for each in frequencies if each.value == value])
+        yield from _frequencies(
+            subject, [frequency for frequency in frequencies if frequency.value == value]
+        )
 
 
 def _online(subject: Subject) -> CpuSet:
@@ -112,15 +114,15 @@ def _per_cpu(
     subject: Subject, setting: Setting, file: str, wanted: dict[int, str], value: str
 ) -> Answer:
     """One answer for the files of all CPUs."""
-    found: dict[str, list[int]] = {}
+    cpus_of_value: dict[str, list[int]] = {}
     for cpu in wanted:
         text = subject.root.read(f"{_SYSTEM}/cpu{cpu}/{file}")
         if text is not None:
-            found.setdefault(text.strip(), []).append(cpu)
+            cpus_of_value.setdefault(text.strip(), []).append(cpu)
     path = f"{_SYSTEM}/cpu{min(wanted, default=0)}/{file}"
-    if not found:
+    if not cpus_of_value:
         return subject.unverifiable(setting, path, f"no CPU has a file {file} here")
-    others = {text: cpus for text, cpus in found.items() if text != wanted[cpus[0]]}
+    others = {text: cpus for text, cpus in cpus_of_value.items() if text != wanted[cpus[0]]}
     if not others:
         return subject.held(setting, path)
     observed = named(f"{text} on {cpus_text(CpuSet(cpus))}" for text, cpus in others.items())
@@ -132,7 +134,9 @@ def _per_cpu(
 def _frequencies(subject: Subject, settings: Sequence[Setting]) -> Iterator[Answer]:
     """The settings of all CPUs with one limit, of which the first stands for the finding."""
     value = str(settings[0].value)
-    by_cpu = {int(each.key[len(_FREQUENCY) :].partition("/")[0]): each for each in settings}
+    by_cpu = {
+        int(frequency.key[len(_FREQUENCY) :].partition("/")[0]): frequency for frequency in settings
+    }
     answer = _per_cpu(subject, settings[0], _FREQUENCY_FILE, dict.fromkeys(by_cpu, value), value)
     yield answer
     for setting in settings[1:]:
@@ -145,8 +149,8 @@ def _threads(subject: Subject, setting: Setting) -> Answer:
     _rule, letter, priority, _affinity, pattern = str(setting.value).split(":", 4)
     wanted = (_POLICIES.get(letter), int(priority))
     name = re.compile(pattern)
-    found = [task for task in threads(subject).kernel() if name.match(task.name)]
-    known = [task for task in found if task.policy is not None]
+    matching = [task for task in threads(subject).kernel() if name.match(task.name)]
+    known = [task for task in matching if task.policy is not None]
     if not known:
         return subject.unverifiable(setting, "proc", f"nothing here shows a thread {pattern}")
     strays = [
@@ -218,21 +222,21 @@ def active(subject: Subject) -> Iterator[Answer]:
     if not profile:
         return
     settings = subject.expected.settings.of(tuned.NAME)
-    found = next((path for path in ACTIVE if subject.root.read(path) is not None), "")
-    if not found and subject.expected.platform.has_pools:
+    path_of_name = next((path for path in ACTIVE if subject.root.read(path) is not None), "")
+    if not path_of_name and subject.expected.platform.has_pools:
         reason = "TuneD runs in a container, and its files are not here"
         yield subject.unshown("profile of TuneD", ACTIVE[0], reason)
         return
-    if not found and subject.root.refused:
+    if not path_of_name and subject.root.refused:
         return
-    name = (subject.root.read(found) or "").strip() if found else ""
+    name = (subject.root.read(path_of_name) or "").strip() if path_of_name else ""
     if name == profile:
-        yield subject.held("profile of TuneD", found)
+        yield subject.held("profile of TuneD", path_of_name)
         return
     yield subject.differs(
         "profile of TuneD",
         "CP874",
-        found or ACTIVE[0],
+        path_of_name or ACTIVE[0],
         observed=name or "none",
         expected=profile,
         labels=subject.labels(settings[0].reasons),
@@ -255,20 +259,20 @@ def installed(subject: Subject) -> Iterator[Answer]:
         reason = "TuneD runs in a container, and its files are not here"
         yield subject.unverifiable(fact, f"{_PROFILES[0]}/{profile}/tuned.conf", reason)
         return
-    found = tuned.parse(text)
+    actual = tuned.parse(text)
     settings = subject.expected.settings.of(tuned.NAME)
-    others = [each for each in settings if found.get(each.key) != each.value]
+    others = [setting for setting in settings if actual.get(setting.key) != setting.value]
     if not others:
         yield subject.held(fact, path)
         return
-    options = named(f"{each.key}={shown(each.value)}" for each in others)
+    options = named(f"{setting.key}={shown(setting.value)}" for setting in others)
     first = others[0].key.partition(".")[2]
     at = next((line.number for line in unit_lines(text, path) if line.key == first), 1)
     yield subject.differs(
         fact,
         "CP871",
         Position(subject.root.shown(path), at, 1),
-        observed=named(f"{each.key}={shown(found.get(each.key, ''))}" for each in others),
+        observed=named(f"{setting.key}={shown(actual.get(setting.key, ''))}" for setting in others),
         expected=options,
         labels=subject.labels(others[0].reasons),
         heals=Heals.RESTART,

@@ -62,25 +62,25 @@ class CompiledUnit(NamedTuple):
 def compiled_units(expected: Expected) -> list[CompiledUnit]:
     """The compiled units by name."""
     start = f"{UNIT_FOLDER}/"
-    found = []
+    compiled = []
     for path, file in sorted(expected.files.items()):
         name = path.removeprefix(start)
         if path.startswith(start) and "/" not in name and name.endswith(TYPES):
-            found.append(CompiledUnit(name, tuple(unit_lines(file.text, path.lstrip("/")))))
-    return found
+            compiled.append(CompiledUnit(name, tuple(unit_lines(file.text, path.lstrip("/")))))
+    return compiled
 
 
 def started_by_files(expected: Expected) -> set[str]:
     """The units that other compiled files start: drop-ins, units and rules of udev."""
-    found: set[str] = set()
+    started: set[str] = set()
     for path, file in expected.files.items():
         if path.startswith(f"{UNIT_FOLDER}/"):
             wires = (line for line in unit_lines(file.text, path) if line.key in _WIRES)
-            found.update(name for line in wires for name in line.value.split())
+            started.update(name for line in wires for name in line.value.split())
         elif path.endswith(".rules"):
             parts = file.text.split(_UDEV)[1:]
-            found.update(part.partition('"')[0] for part in parts)
-    return found
+            started.update(part.partition('"')[0] for part in parts)
+    return started
 
 
 _CMDLINE = "proc/cmdline"
@@ -103,10 +103,7 @@ _CACHE = "unit files"
 
 def unit_files(subject: Subject) -> UnitFiles:
     """The unit files of the node, found once."""
-    if _CACHE not in subject.cache:
-        subject.cache[_CACHE] = systemd_units.unit_files_of(subject.root)
-    found: UnitFiles = subject.cache[_CACHE]
-    return found
+    return subject.once(_CACHE, lambda: systemd_units.unit_files_of(subject.root))
 
 
 def in_force(subject: Subject) -> Iterator[Answer]:
@@ -134,8 +131,8 @@ def _problem(
     subject: Subject, unit: CompiledUnit, files: UnitFiles, masked: frozenset[str]
 ) -> tuple[Position, str] | None:
     """What keeps a unit from doing what was compiled, and where that is."""
-    if found := _masked(subject, unit.name, files, masked):
-        return found
+    if reason := _masked(subject, unit.name, files, masked):
+        return reason
     fragment = files.fragment(unit.name)
     if fragment and fragment != unit.path:
         text = f"{subject.root.shown(fragment)} hides the compiled file"
@@ -179,14 +176,14 @@ def _masked(
 def _change(subject: Subject, unit: CompiledUnit, files: UnitFiles) -> Line | None:
     """The last line of drop-ins of others that changes what a unit does."""
     own = {path.lstrip("/") for path in subject.expected.files}
-    found = None
+    override = None
     for line in files.lines(unit.name):
         is_foreign = line.path not in own and line.path != unit.path
         if is_foreign and any(
             line.section == section and line.key.startswith(keys) for section, keys in _CHANGING
         ):
-            found = line
-    return found
+            override = line
+    return override
 
 
 def overridden(subject: Subject) -> Iterator[Answer]:
@@ -196,18 +193,18 @@ def overridden(subject: Subject) -> Iterator[Answer]:
         unit = path.rpartition("/")[0].rpartition("/")[2].removesuffix(".d")
         if not path.endswith(".conf") or not unit.endswith(".service") or unit in units:
             continue
-        found = unit_files(subject).lines(unit)
+        lines_of_unit = unit_files(subject).lines(unit)
         for line in systemd_units.unit_lines(file.text, path.lstrip("/")):
-            other = _taken_back(found, line)
+            other = _taken_back(lines_of_unit, line)
             if other:
                 place = Position(subject.root.shown(other.path), other.number, 1)
                 text = f"a drop-in takes {line.key}={line.value} back"
                 yield _differs(subject, unit, place, text)
 
 
-def _taken_back(found: list[Line], own: Line) -> Line | None:
+def _taken_back(lines: list[Line], own: Line) -> Line | None:
     """The line of another file by which one of ours counts for nothing."""
-    same = [line for line in found if (line.section, line.key) == (own.section, own.key)]
+    same = [line for line in lines if (line.section, line.key) == (own.section, own.key)]
     if own.section != "Service" or not any(line.path == own.path for line in same):
         return None
     if own.key.startswith(_LISTS):

@@ -88,14 +88,14 @@ def movable(subject: Subject) -> Iterator[Answer]:
     if planned is None:
         return
     cpus = _kept_off(subject, programs.cpus_of_value(planned.value) & online(subject))
-    found = threads(subject)
-    if not cpus or not any(found.kernel()):
-        reason = found.problem or (_NONE if cpus else "none of the CPUs that they stay off runs")
+    running = threads(subject)
+    if not cpus or not any(running.kernel()):
+        reason = running.problem or (_NONE if cpus else "none of the CPUs that they stay off runs")
         yield subject.unverifiable(KERNEL, _PROC, reason)
         return
-    strays = [task for task in moved(found) if task.allowed & cpus]
+    strays = [task for task in moved(running) if task.allowed & cpus]
     mask = _workqueues(subject)
-    strays += [task for task in unbound_workers(found) if task.allowed & cpus - mask]
+    strays += [task for task in unbound_workers(running) if task.allowed & cpus - mask]
     strays = [task for task in strays if not _is_of_pod(subject, task)]
     in_force = subject.root.read(_NOHZ_FULL)
     if not strays:
@@ -152,10 +152,10 @@ def _named(tasks: Sequence[Task]) -> str:
 
 def callbacks(subject: Subject) -> Iterator[Answer]:
     """CP838: RCU callbacks that no thread takes off their CPUs, or threads of another priority."""
-    found = threads(subject)
+    running = threads(subject)
     for key, fact in ((RCU_NOCBS.key, CALLBACKS), (KTHREAD_PRIO.key, PRIORITY)):
-        if programs.planned_argument(subject.expected, key) and not any(found.kernel()):
-            yield subject.unverifiable(fact, _PROC, found.problem or _NONE)
+        if programs.planned_argument(subject.expected, key) and not any(running.kernel()):
+            yield subject.unverifiable(fact, _PROC, running.problem or _NONE)
             return
     planned = programs.planned_argument(subject.expected, RCU_NOCBS.key)
     if planned:
@@ -163,7 +163,7 @@ def callbacks(subject: Subject) -> Iterator[Answer]:
         if not cpus:
             yield subject.unverifiable(CALLBACKS, _PROC, "none of these CPUs runs")
             return
-        missing = without_callback_threads(found, cpus)
+        missing = without_callback_threads(running, cpus)
         reason = arguments.unbooted(subject, RCU_NOCBS.key)
         if missing and reason:
             yield subject.unverifiable(CALLBACKS, CMDLINE, reason)

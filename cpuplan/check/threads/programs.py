@@ -59,15 +59,16 @@ def stray_programs(
     check's.
     """
     names = {task.pid: task.name for task in threads.user() if task.tid == task.pid}
-    found: dict[tuple[str, str], Strays] = {}
+    by_program: dict[tuple[str, str], Strays] = {}
     for pid, allowed in _outside(threads, promise):
         name, unit = names.get(pid, "?"), unit_of(path_of(threads.cgroups.get(pid, "")))
         if name not in spared:
-            known = found.get((name, unit), Strays(name, unit, 0, EMPTY, pid))
+            known = by_program.get((name, unit), Strays(name, unit, 0, EMPTY, pid))
             cpus = known.cpus | allowed
-            found[name, unit] = known._replace(threads=known.threads + 1, cpus=cpus)
+            by_program[name, unit] = known._replace(threads=known.threads + 1, cpus=cpus)
     return sorted(
-        found.values(), key=lambda each: (not each.is_init, -each.threads, each.program, each.unit)
+        by_program.values(),
+        key=lambda stray: (not stray.is_init, -stray.threads, stray.program, stray.unit),
     )
 
 
@@ -97,24 +98,26 @@ _MONITOR = frozenset(("conmon",))
 def keeping_settings(expected: Expected) -> list[Setting]:
     """The settings that keep programs off CPUs."""
     wanted = ((expected.settings.of(component), key) for component, key in _KEEPING)
-    return [one for found, key in wanted for one in found if one.key == key]
+    return [setting for settings, key in wanted for setting in settings if setting.key == key]
 
 
 def planned_argument(expected: Expected, key: str) -> Setting | None:
     """The boot argument `key`, if it is planned."""
-    return next((one for one in expected.settings.of(kernel.NAME) if one.key == key), None)
+    return next(
+        (setting for setting in expected.settings.of(kernel.NAME) if setting.key == key), None
+    )
 
 
 def promise_of(expected: Expected, online: CpuSet) -> Promise:
     """What these settings promise of the CPUs that run."""
     forbidden = EMPTY
-    for one in keeping_settings(expected):
-        if one.key == "isolcpus":
-            forbidden |= kernel.unbalanced([one])
-        elif one.component == partitions.NAME:
-            forbidden |= cpus_of_value(one.value)
+    for setting in keeping_settings(expected):
+        if setting.key == "isolcpus":
+            forbidden |= kernel.unbalanced([setting])
+        elif setting.component == partitions.NAME:
+            forbidden |= cpus_of_value(setting.value)
         else:
-            forbidden |= online - (cpus_of_value(one.value) or online)
+            forbidden |= online - (cpus_of_value(setting.value) or online)
     return Promise(forbidden & online, online, expected.pool("isolcpus").cpus)
 
 
@@ -126,7 +129,7 @@ def cpus_of_value(value: Value) -> CpuSet:
 def spared(expected: Expected) -> frozenset[str]:
     """Programs that choose their CPUs, or have them from somebody else, by the plan."""
     names: frozenset[str] = frozenset()
-    if any("ovs" in one.key for one in expected.settings.of(units.NAME)):
+    if any("ovs" in setting.key for setting in expected.settings.of(units.NAME)):
         names |= _OPEN_VSWITCH
     if expected.settings.find(INFRA_CTR_CPUSET):
         names |= _MONITOR
@@ -145,39 +148,39 @@ def programs(subject: Subject) -> Iterator[Answer]:
     if not promised.forbidden:
         return
     setting = keeping_settings(subject.expected)[0]
-    found = threads(subject)
-    if found.problem or not found.tasks:
-        reason = found.problem or "there are no processes here"
+    running = threads(subject)
+    if running.problem or not running.tasks:
+        reason = running.problem or "there are no processes here"
         yield subject.unverifiable(setting, _PROC, reason)
         yield subject.unverifiable(FACT, _PROC, reason)
         return
-    strays = stray_programs(found, promised, spared(subject.expected))
+    strays = stray_programs(running, promised, spared(subject.expected))
     explained = _explained(subject, strays)
-    left = [each for each in strays if each not in explained]
+    left = [stray for stray in strays if stray not in explained]
     if left and left[0].is_init:
         yield _differs(subject, setting, setting, promised, left)
         return
-    yield _first(subject, setting, found)
+    yield _first(subject, setting, running)
     if left:
         yield _differs(subject, FACT, setting, promised, left)
     else:
-        yield _others(subject, found, explained)
+        yield _others(subject, running, explained)
 
 
-def _others(subject: Subject, found: Threads, explained: Sequence[Strays]) -> Answer:
+def _others(subject: Subject, running: Threads, explained: Sequence[Strays]) -> Answer:
     if explained:
-        names = ", ".join(each.program for each in explained[:_FEW])
+        names = ", ".join(stray.program for stray in explained[:_FEW])
         reason = f"{names} may run on isolated CPUs, as files of others say: see CP869"
         return subject.unverifiable(FACT, _PROC, reason)
-    if all(task.pid == INIT_PID for task in found.user()):
+    if all(task.pid == INIT_PID for task in running.user()):
         return subject.unverifiable(FACT, _PROC, "no process but the first one is here")
     return subject.held(FACT, _PROC)
 
 
-def _first(subject: Subject, setting: Setting, found: Threads) -> Answer:
+def _first(subject: Subject, setting: Setting, running: Threads) -> Answer:
     """The first process shows what the setting makes of all that do not choose otherwise."""
     path = f"{_PROC}/{INIT_PID}/status"
-    if any(task.pid == INIT_PID for task in found.user()):
+    if any(task.pid == INIT_PID for task in running.user()):
         return subject.held(setting, path)
     return subject.unverifiable(setting, path, "the first process is not here")
 
@@ -185,9 +188,9 @@ def _first(subject: Subject, setting: Setting, found: Threads) -> Answer:
 def _explained(subject: Subject, strays: Sequence[Strays]) -> list[Strays]:
     """Those whose files give them these CPUs, or from which they have inherited them: CP869."""
     units = subject.cache.get(FOREIGN_AFFINITY_UNITS, frozenset())
-    first = next((each.cpus for each in strays if each.is_init), EMPTY)
+    first = next((stray.cpus for stray in strays if stray.is_init), EMPTY)
     inherited = first if SYSTEMD in units else EMPTY
-    return [each for each in strays if each.unit in units or each.cpus <= inherited]
+    return [stray for stray in strays if stray.unit in units or stray.cpus <= inherited]
 
 
 def _differs(
@@ -198,13 +201,13 @@ def _differs(
     strays: Sequence[Strays],
 ) -> Answer:
     """What the first process has, all others inherit, until the next boot."""
-    count = sum(each.threads for each in strays)
-    named = [f"{each.program} ({each.unit or 'of no unit'})" for each in strays]
+    count = sum(stray.threads for stray in strays)
+    named = [f"{stray.program} ({stray.unit or 'of no unit'})" for stray in strays]
     return subject.differs(
         about,
         "CP836",
         f"{_PROC}/{strays[0].pid}/status",
-        observed=cpus_text(union(each.cpus for each in strays)),
+        observed=cpus_text(union(stray.cpus for stray in strays)),
         expected=cpus_text(promised.online - promised.forbidden),
         labels=subject.labels(setting.reasons),
         heals=Heals.REBOOT if strays[0].is_init else Heals.RESTART,

@@ -112,8 +112,8 @@ def path_of(text: str) -> str:
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         paths |= dict.fromkeys(controllers.split(","), path)
-    found = [paths[name] for name in _CONTROLLERS if paths.get(name, "/") != "/"]
-    return found[0] if found else ""
+    known = [paths[name] for name in _CONTROLLERS if paths.get(name, "/") != "/"]
+    return known[0] if known else ""
 
 
 def is_pod(path: str) -> bool:
@@ -153,13 +153,13 @@ def read_threads(root: Root) -> Threads:
     tasks: list[Task] = []
     cgroups = {}
     for pid in process_numbers(root.names("proc")):
-        found = list(_of_process(root, pid))
-        tasks += found
+        threads_of_process = list(_of_process(root, pid))
+        tasks += threads_of_process
         if len(tasks) > MAX_THREADS:
             problem = f"there are more than {MAX_THREADS:,} threads"
             root.refuse("proc", TooLarge(problem))
             return Threads(problem=problem)
-        if any(not task.is_kernel for task in found):
+        if any(not task.is_kernel for task in threads_of_process):
             cgroups[pid] = root.read(f"proc/{pid}/cgroup") or ""
     return Threads(tuple(tasks), cgroups)
 
@@ -188,10 +188,7 @@ _ONLINE = "sys/devices/system/cpu/online"
 
 def threads(subject: Subject) -> Threads:
     """Every thread of the node."""
-    if _KEY not in subject.cache:
-        subject.cache[_KEY] = read_threads(subject.root)
-    made: Threads = subject.cache[_KEY]
-    return made
+    return subject.once(_KEY, lambda: read_threads(subject.root))
 
 
 def online(subject: Subject) -> CpuSet:
@@ -206,16 +203,17 @@ _CACHE = "processes by program"
 
 def running_programs(subject: Subject) -> dict[str, list[int]]:
     """The numbers of processes by the names of their programs, as the kernel has them (comm)."""
-    if _CACHE not in subject.cache:
-        known = {task.pid: task.name for task in threads(subject).tasks if task.pid == task.tid}
-        found: dict[str, list[int]] = {}
-        for number in process_numbers(subject.root.names("proc")):
-            comm = known.get(number) or subject.root.read(f"proc/{number}/comm")
-            if comm:
-                found.setdefault(comm.rstrip("\n"), []).append(number)
-        subject.cache[_CACHE] = found
-    programs: dict[str, list[int]] = subject.cache[_CACHE]
-    return programs
+    return subject.once(_CACHE, lambda: _programs(subject))
+
+
+def _programs(subject: Subject) -> dict[str, list[int]]:
+    known = {task.pid: task.name for task in threads(subject).tasks if task.pid == task.tid}
+    numbers: dict[str, list[int]] = {}
+    for number in process_numbers(subject.root.names("proc")):
+        comm = known.get(number) or subject.root.read(f"proc/{number}/comm")
+        if comm:
+            numbers.setdefault(comm.rstrip("\n"), []).append(number)
+    return numbers
 
 
 def are_programs_known(subject: Subject) -> bool:

@@ -12,10 +12,10 @@ import click
 from cpuplan.cli.output import echo, echo_result, note, settings
 
 if TYPE_CHECKING:
-    from cpuplan.node.agent.loop import Node, Tell
-    from cpuplan.node.agent.reporter import Reporter
-    from cpuplan.node.agent.server import Pages, Server
-    from cpuplan.node.agent.state import State, View
+    from cpuplan.node.loop import Node, Tell
+    from cpuplan.node.reporter import Reporter
+    from cpuplan.node.server import Pages, Server
+    from cpuplan.node.view import State, View
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 #: Python's own: for commands, which end soon, it is set so that nothing is collected.
@@ -50,6 +50,7 @@ def _address(_context: Any, _option: Any, value: str) -> tuple[str, int] | None:
 )
 @click.option(
     "--state",
+    "compiled",
     type=click.Path(path_type=Path),
     help="The expected state of the node's class, or a folder with those of several; read again "
     "when it changes.  [default: out/ of the project]",
@@ -85,7 +86,7 @@ def _address(_context: Any, _option: Any, value: str) -> tuple[str, int] | None:
 @click.option("--once", is_flag=True, help="Check once, tell it, and end; serve nothing.")
 def command(  # noqa: PLR0913, PLR0917 - one for each option
     root: Path,
-    state: Path | None,
+    compiled: Path | None,
     node: str | None,
     interval: float,
     listen: tuple[str, int] | None,
@@ -102,29 +103,29 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     SIGHUP makes it check at once. Exit code with --once: 0 if nothing differs; 7 if nothing could
     be verified; else 1.
     """
-    from cpuplan.node.agent.loop import Agent, Node
-    from cpuplan.node.agent.state import State
+    from cpuplan.node.loop import Agent, Node
+    from cpuplan.node.view import State
 
     if (condition or events) and not node:
         raise click.UsageError("--condition and --events need --node, or NODE_NAME")
-    source = Node(root, state or settings().root / "out", node or "")
-    board = State(interval)
-    teller = _teller(node or "", condition=condition, events=events)
+    source = Node(root, compiled or settings().root / "out", node or "")
+    state = State(interval)
+    reporter = _reporter(node or "", condition=condition, events=events)
     writers = [_writer(textfile, source)] if textfile else []
-    tells: list[Tell] = [*writers, *([teller.tell] if teller else [])]
-    agent = Agent(source, board, tells, _log)
+    tells: list[Tell] = [*writers, *([reporter.tell] if reporter else [])]
+    agent = Agent(source, state, tells, _log)
     if once:
         agent.once()
-        return _tell(board.view(), source, to_file=textfile is not None)
+        return _tell(state.view(), source, to_file=textfile is not None)
     gc.set_threshold(*_COLLECT)
     _on_signals(agent.end, agent.ask)
-    server = _server(listen, board, source) if listen else None
+    server = _server(listen, state, source) if listen else None
     agent.run()
-    board.forget("the agent was stopped")
+    state.forget("the agent was stopped")
     for write in writers:
-        write(board.view())
-    if teller:
-        teller.stop()
+        write(state.view())
+    if reporter:
+        reporter.stop()
     if server:
         server.stop()
     return 0
@@ -142,27 +143,25 @@ def _on_signals(end: Callable[[], None], ask: Callable[[], None]) -> None:
 
 
 def _writer(path: Path, source: "Node") -> "Tell":
-    from cpuplan.node.agent import state
-    from cpuplan.node.agent import state as textfile
+    from cpuplan.node.view import clear_textfile, text, write_textfile
 
-    textfile.clear_textfile(path)
+    clear_textfile(path)
 
     def tell(view: "View") -> None:
         try:
-            textfile.write_textfile(path, state.text(view, source.plan(), with_age=False))
+            write_textfile(path, text(view, source.plan(), with_age=False))
         except OSError as error:
             _log(f"{path} is not written: {error.strerror}")
 
     return tell
 
 
-def _teller(node: str, *, condition: bool, events: bool) -> "Reporter | None":
+def _reporter(node: str, *, condition: bool, events: bool) -> "Reporter | None":
     """What tells the cluster. Raises CpuplanError (CP895) outside of one."""
     if not (condition or events):
         return None
     from cpuplan.diagnostics import CpuplanError, diagnose
-    from cpuplan.node.agent.kubernetes import Api, ApiError
-    from cpuplan.node.agent.reporter import Reporter
+    from cpuplan.node.reporter import Api, ApiError, Reporter
 
     try:
         api = Api()
@@ -171,13 +170,13 @@ def _teller(node: str, *, condition: bool, events: bool) -> "Reporter | None":
     return Reporter(api, node, _log, condition=condition, events=events)
 
 
-def _server(listen: tuple[str, int], board: "State", source: "Node") -> "Server":
+def _server(listen: tuple[str, int], state: "State", source: "Node") -> "Server":
     """The server, which has begun. Raises CpuplanError (CP896)."""
     from cpuplan.diagnostics import CpuplanError, diagnose
-    from cpuplan.node.agent.server import Server
+    from cpuplan.node.server import Server
 
     try:
-        server = Server(*listen, _pages(board, source))
+        server = Server(*listen, _pages(state, source))
     except OSError as error:
         address = f"{listen[0]}:{listen[1]}"
         problem = error.strerror or str(error)
@@ -187,20 +186,19 @@ def _server(listen: tuple[str, int], board: "State", source: "Node") -> "Server"
     return server
 
 
-def _pages(board: "State", source: "Node") -> "Pages":
-    from cpuplan.node.agent import state
-    from cpuplan.node.agent.server import Answer
-    from cpuplan.node.agent.server import metrics as page
+def _pages(state: "State", source: "Node") -> "Pages":
+    from cpuplan.node.server import Answer, metrics
+    from cpuplan.node.view import text
 
     def healthz() -> Answer:
-        return Answer("ok\n") if board.is_alive() else Answer("the loop does not run\n", 503)
+        return Answer("ok\n") if state.is_alive() else Answer("the loop does not run\n", 503)
 
     def readyz() -> Answer:
-        problem = board.view().problem
+        problem = state.view().problem
         return Answer(f"{problem}\n", 503) if problem else Answer("ok\n")
 
     return {
-        "/metrics": page(lambda: state.text(board.view(), source.plan())),
+        "/metrics": metrics(lambda: text(state.view(), source.plan())),
         "/healthz": healthz,
         "/readyz": readyz,
     }
@@ -208,10 +206,11 @@ def _pages(board: "State", source: "Node") -> "Pages":
 
 def _tell(view: "View", source: "Node", *, to_file: bool) -> int:
     """What one check found: the metrics, unless a file has them."""
-    from cpuplan.node.agent import reporter, state
+    from cpuplan.node import reporter
+    from cpuplan.node.view import text
 
     if not to_file:
-        echo_result(state.text(view, source.plan(), with_age=False))
+        echo_result(text(view, source.plan(), with_age=False))
     status, reason, _ = reporter.verdict_of(view)
     if status == "True":
         return 0

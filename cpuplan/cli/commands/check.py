@@ -83,34 +83,53 @@ def command(
     class has NODE; 7: nothing differs, but nothing of a node was looked at, or less than
     --min-verified asks for.
     """
-    from cpuplan.cli.answers import Statements, printed
+    from cpuplan.cli.answers import Statements
     from cpuplan.plan.expected.folder import of_node
-    from cpuplan.render.answers.summary import unproven_node
 
     place = state or settings().root / "out"
-    opened: Root | None = None
+    root: Root | None = None
     if roots and not node and not files:
         from cpuplan.cli.roots import find_places, only_root
 
         places = find_places(roots)
-        opened = only_root(places)
-        if opened is None:
+        root = only_root(places)
+        if root is None:
             return _of_many(places, place, output_format, threshold, coverage=coverage)
     elif len(roots) > 1:
         raise click.UsageError("give one --root with NODE or --objects, or several without")
-    root = roots[0] if roots else None
-    if opened is None and (root or not files or not node):
-        opened = _opened(root or Path("/"), node)
-    node = _full(node or _called(opened, place))
+    elif roots or not files or not node:
+        root = _opened(roots[0] if roots else Path("/"), node)
+    node = _full(node or _called(root, place))
     expected, name = of_node(place, node), node.rpartition("/")[2]
     statements = Statements(settings().root)
     answers: list[Answer] = []
     problems: list[Diagnostic] = []
     if files:
         answers, problems = _objects(files, place, expected, name, statements)
-    if opened and (root or not files):
-        answers += _on_node(opened, expected, name, statements)
+    if root and (roots or not files):  # else it has told the name of the node, no more
+        answers += _on_node(root, expected, name, statements)
     answers += _compiled(expected, statements)
+    code = _report(name, expected, answers, problems, statements, output_format, threshold)
+    if coverage and output_format == "text":
+        from cpuplan.render.answers.summary import coverage as table
+
+        echo_result(table(answers))
+    return _conclude(name, answers, threshold, code)
+
+
+def _report(
+    name: str,
+    expected: "Expected",
+    answers: "list[Answer]",
+    problems: "list[Diagnostic]",
+    statements: "Statements",
+    output_format: str,
+    threshold: "Threshold",
+) -> int:
+    """Print the findings on a node, and return the exit code."""
+    from cpuplan.cli.answers import printed
+    from cpuplan.render.answers.summary import unproven_node
+
     # Settings with one cause have one finding.
     findings = list(dict.fromkeys(answer.finding for answer in answers if answer.finding))
     unseen = [*problems, *unproven_node(name, answers, threshold)]
@@ -121,11 +140,7 @@ def command(
         _print_facts(name, expected, answers, output_format, unseen)
     else:
         print_diagnostics(findings, output_format)
-    if coverage and output_format == "text":
-        from cpuplan.render.answers.summary import coverage as table
-
-        echo_result(table(answers))
-    return _conclude(name, answers, threshold, exit_code(findings))
+    return exit_code(findings)
 
 
 def _of_many(
@@ -161,24 +176,21 @@ def _full(node: str) -> str:
 
 
 def _opened(path: Path, node: str) -> "Root":
-    from cpuplan.check.roots.sources import root_of
+    from cpuplan.check.roots.openings import root_of
 
     return root_of(path, node.rpartition("/")[2])
 
 
 def _called(root: "Root | None", place: Path) -> str:
     """The planned node of a root, by its host name."""
-    from cpuplan.check.roots.sources import node_of
+    from cpuplan.check.roots.openings import node_of
     from cpuplan.plan.expected.folder import found_files, load
 
     clusters = settings().clusters
-    states = (load(file) for file in found_files(place))
-    nodes = [
-        name
-        for state in states
-        if not clusters or state.cluster in clusters
-        for name in state.nodes
-    ]
+    nodes: list[str] = []
+    for state in map(load, found_files(place)):
+        if not clusters or state.cluster in clusters:
+            nodes += state.nodes
     return node_of(root, nodes) if root else ""
 
 
@@ -204,8 +216,8 @@ def _compiled(expected: "Expected", statements: "Statements") -> "list[Answer]":
     origin = f"Intent/{intent}:spec"
     if digest == expected.inputs:
         return [Answer(COMPILED, Verdict.HELD, f"Intent/{intent}", origin=origin)]
-    found = f"Intent {intent}, Hardware {hardware} or Cluster {expected.cluster}"
-    finding = diagnose("CP879", statements.locate(origin), found=found, wanted=expected.name)
+    documents = f"Intent {intent}, Hardware {hardware} or Cluster {expected.cluster}"
+    finding = diagnose("CP879", statements.locate(origin), found=documents, wanted=expected.name)
     return [Answer(COMPILED, Verdict.DIFFERS, f"Intent/{intent}", finding=finding, origin=origin)]
 
 
@@ -213,8 +225,8 @@ def _objects(
     files: Sequence[Path], place: Path, expected: "Expected", name: str, statements: "Statements"
 ) -> "tuple[list[Answer], list[Diagnostic]]":
     """What the objects in files say of the node and of what was compiled for its cluster."""
-    from cpuplan.check.cluster.files import read_objects
-    from cpuplan.check.cluster.steps import check_node, check_objects
+    from cpuplan.check.cluster.answers import check_node, check_objects
+    from cpuplan.check.cluster.given_objects import read_objects
     from cpuplan.plan.expected.folder import objects_of
 
     objects, problems = read_objects(files, shown_path)

@@ -1,6 +1,5 @@
 """`cpuplan compile`: solve the layouts and write out/, or say that it is stale."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +28,18 @@ if TYPE_CHECKING:
     from cpuplan.diagnostics import Diagnostic
     from cpuplan.pipeline import Compiled, Project
     from cpuplan.plan import ConfiguredPlan
+
+
+class _Options(NamedTuple):
+    """What the command line asks of a compilation."""
+
+    check: bool
+    force: bool
+    resolve: bool
+    allow_removal: bool
+    prune: bool
+    strict: bool
+    output_format: str
 
 
 class _Run(NamedTuple):
@@ -123,46 +134,25 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     root = settings().root
     if not check:
         _finish(root / "out")
-    is_usual = not (check or force or resolve or prune or settings().time_limit)
-    known = (
-        record.unchanged(files.read_inputs(root), root / "out")
-        if is_usual and uses_cache()
-        else None
-    )
+    known = None
+    if not (check or force or resolve or prune or settings().time_limit) and uses_cache():
+        known = record.unchanged(files.read_inputs(root), root / "out")
     if known:
         print_diagnostics(known.diagnostics, output_format, strict=strict)
         note("nothing has changed: out/ is up to date")
         return 1 if fails(known.diagnostics, strict=strict) else 0
-    compile_once = partial(
-        _compile_once,
-        check=check,
-        force=force,
-        resolve=resolve,
-        allow_removal=allow_removal,
-        prune=prune,
-        strict=strict,
-        output_format=output_format,
-    )
+    asked = _Options(check, force, resolve, allow_removal, prune, strict, output_format)
     try:
-        return compile_once()
+        return _compile_once(asked)
     except CpuplanError as error:
-        if not settings().cache or any(each.code != "CP570" for each in error.diagnostics):
+        if not settings().cache or any(finding.code != "CP570" for finding in error.diagnostics):
             raise
     # Files that cannot be read back are a bug, unless somebody changed what was kept.
     settings().cache = False
-    return compile_once()
+    return _compile_once(asked)
 
 
-def _compile_once(
-    *,
-    check: bool,
-    force: bool,
-    resolve: bool,
-    allow_removal: bool,
-    prune: bool,
-    strict: bool,
-    output_format: str,
-) -> int:
+def _compile_once(asked: _Options) -> int:
     """Compile, then compare or write, and tell what was done."""
     from cpuplan import pipeline
     from cpuplan.cli.compilation import with_paused
@@ -171,36 +161,39 @@ def _compile_once(
 
     project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
-    with making(is_gate=check) as how:
+    with making(is_gate=asked.check) as how:
         compiled = pipeline.compile_project(
             project,
-            resolve=resolve,
-            allow_removal=allow_removal,
-            prune=prune,
-            settle=not check,
+            resolve=asked.resolve,
+            allow_removal=asked.allow_removal,
+            prune=asked.prune,
+            settle=not asked.check,
             making=how,
         )
-    if check:
+    if asked.check:
         compiled = with_paused(project, compiled)
     if errors(compiled.diagnostics):
-        print_diagnostics(compiled.diagnostics, output_format, strict=strict)
+        print_diagnostics(compiled.diagnostics, asked.output_format, strict=asked.strict)
         return 1
     # What is in out/ now is about to change: this is the time to say it, and nothing that the
     # record should repeat.
     before = pipeline.check_state_files(project, compiled.plan)
     diagnostics = (*compiled.diagnostics, *before)
-    if strict and fails(diagnostics, strict=True):
-        print_diagnostics(diagnostics, output_format, strict=True)
+    if asked.strict and fails(diagnostics, strict=True):
+        print_diagnostics(diagnostics, asked.output_format, strict=True)
         note("nothing was written: with --strict, warnings count as errors")
         return 1
     run = _Run(project, compiled, diagnostics, render_written(compiled.files))
-    code = _check(run, output_format) if check else _write(run, output_format, force=force)
-    _tell_changes(run, resolve)
-    if code == 0:
-        if uses_cache():
-            _remember(run)
-        return _tell_unproven(run)
-    return code
+    if asked.check:
+        code = _check(run, asked.output_format)
+    else:
+        code = _write(run, asked.output_format, force=asked.force)
+    _tell_changes(run, asked.resolve)
+    if code:
+        return code
+    if uses_cache():
+        _remember(run)
+    return _tell_unproven(run)
 
 
 def _check_stdout(with_others: bool, output_format: str) -> None:
@@ -234,12 +227,12 @@ def _finish(out: Path) -> None:
 
 def _tell_changes(run: _Run, resolve: bool) -> None:
     """Print which CPUs moved since the lock and why, and which nodes lost an earlier layout."""
-    from cpuplan.change import changes
+    from cpuplan.pipeline import lock_diff
 
     compiled, project = run.compiled, run.project
     if not compiled.moves and resolve and project.lock:
         note("solved from scratch: no CPU moves")
-    changed = changes.changes(project, compiled.plan) if project.lock or project.before else []
+    changed = lock_diff.changes(project, compiled.plan) if project.lock or project.before else []
     if not (changed or compiled.moves):
         return
     from cpuplan.render.changes import change_lines, move_lines
@@ -253,7 +246,7 @@ def _tell_unproven(run: _Run) -> int:
 
     Layouts that were locked as such before, and those whose finding is waived, were accepted.
     """
-    waived = {name for each in run.diagnostics if each.waiver for name in _unproven(each)}
+    waived = {name for finding in run.diagnostics if finding.waiver for name in _unproven(finding)}
     taken = [
         plan.node_class.full_name
         for plan in run.compiled.plan.nodes
@@ -307,13 +300,11 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
         for word, paths in zip(changes._fields, changes, strict=True)
         if isinstance(paths, tuple) and paths
     ]
-    what = ", ".join(done) if done else "nothing changed"
+    what = ", ".join(done) or "nothing changed"
     plan = compiled.plan
-    note(
-        f"{counted(plan.number_of_nodes, 'node')} in {counted(len(plan.nodes), 'class')}; "
-        f"out/: {what}"
-    )
-    paused = [each.node_class.full_name for each in plan.nodes if each.spec.paused]
+    size = f"{counted(plan.number_of_nodes, 'node')} in {counted(len(plan.nodes), 'class')}"
+    note(f"{size}; out/: {what}")
+    paused = [node.node_class.full_name for node in plan.nodes if node.spec.paused]
     if paused:
         note_names("paused, files in out/ unchanged", paused)
     return 0
@@ -321,7 +312,6 @@ def _write(run: _Run, output_format: str, *, force: bool) -> int:
 
 def _check(run: _Run, output_format: str) -> int:
     from cpuplan.cli.compilation import of_lock
-    from cpuplan.diagnostics import CpuplanError
     from cpuplan.write import emitted
     from cpuplan.write.files import compare_tree
 
@@ -329,9 +319,8 @@ def _check(run: _Run, output_format: str) -> int:
     changes, differences = compare_tree(
         run.out, run.compiled.files, run.written, run.compiled.classes
     )
-    if wrong := emitted.check(
-        {path: run.compiled.files[path] for path in (*changes.added, *changes.changed)}
-    ):
+    new = {path: run.compiled.files[path] for path in (*changes.added, *changes.changed)}
+    if wrong := emitted.check(new):
         raise CpuplanError(wrong)
     stale += differences
     print_diagnostics([*run.diagnostics, *stale], output_format)

@@ -107,9 +107,9 @@ def _explain_node(subject: str, what: str, *, only_why: bool) -> int:
 
         echo(explain_kernel(node_plan, node), nl=False)
         return 0
-    one = _cpu if re.fullmatch(r"[0-9]{1,9}", what) else _named
+    explain = _cpu if re.fullmatch(r"[0-9]{1,9}", what) else _named
     with budget.limited(settings().time_limit):
-        texts = list(one(node_plan, node, what, project.locate, only_why=only_why))
+        texts = list(explain(node_plan, node, what, project.locate, only_why=only_why))
     echo("\n".join(texts), nl=False)
     return 0
 
@@ -201,18 +201,16 @@ def _pool(
 
     cpus = plan.pool(name).cpus
     holding = [setting for setting in every if cpus and _contains(setting, cpus)]
-    others = (
-        [alternatives.other_cpus(plan, [name]), alternatives.other_part(plan, name)]
-        if not only_why
-        else []
-    )
+    others = []
+    if not only_why:
+        others = [alternatives.other_cpus(plan, [name]), alternatives.other_part(plan, name)]
     return explain_pool(plan, node, name, locate, holding, [other for other in others if other])
 
 
 def _contains(setting: "Setting", cpus: "CpuSet") -> bool:
     from cpuplan.plan.setting import cpu_sets
 
-    return any(cpus <= one for one in cpu_sets(setting.value))
+    return any(cpus <= listed_cpus for listed_cpus in cpu_sets(setting.value))
 
 
 def _setting(

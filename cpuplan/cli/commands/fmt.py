@@ -94,7 +94,10 @@ def _difference(path: Path, before: str, after: str) -> "Diagnostic":
 
     old = before.splitlines()
     pairs = zip(old, after.splitlines(), strict=False)
-    line = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), len(old))
+    line = next(
+        (number for number, (old_line, new_line) in enumerate(pairs, 1) if old_line != new_line),
+        len(old),
+    )
     return diagnose(
         "CP297",
         Position(shown_path(path), max(line, 1), 1),

@@ -12,7 +12,6 @@ import click
 from cpuplan.base.progress import stage
 from cpuplan.base.text import counted, joined
 from cpuplan.cli import documents
-from cpuplan.cli import documents as new_files
 from cpuplan.cli.documents import HEADER
 from cpuplan.cli.output import echo, note, print_diagnostics, print_remarks, settings, use_colour
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
@@ -43,23 +42,20 @@ def import_performance_profiles(
     from cpuplan.profiles import loading
 
     given = [object_files(path) for path in paths]
-    documents, wrong = loading.read(
-        Path(),
-        [path for listed in given for path in listed.files],
-        cache(lambda: release or _release()),
-    )
+    files = [path for listed in given for path in listed.files]
+    read, problems = loading.read(Path(), files, cache(lambda: release or _release()))
     diagnostics = [problem for listed in given for problem in listed.diagnostics]
     # nothing to read: said of profiles below
-    diagnostics += [problem for problem in wrong if problem.code != "CP109"]
-    profiles = [document for document in documents.of_kind("Intent") if document.written_as]
+    diagnostics += [problem for problem in problems if problem.code != "CP109"]
+    profiles = [document for document in read.of_kind("Intent") if document.written_as]
     if not profiles and not errors(diagnostics):
         diagnostics.append(diagnose("CP127", path=", ".join(map(str, paths))))
-    header = new_files.HEADER.format(kind="intent")
+    header = HEADER.format(kind="intent")
     texts = {
         folder / f"{profile.name}.yaml": to_yaml(profile.source.data, header)
         for profile in profiles
     }
-    blocked = [] if force or to_stdout else new_files.blocked(texts, _HINT)
+    blocked = [] if force or to_stdout else documents.blocked(texts, _HINT)
     print_diagnostics([*diagnostics, *blocked])
     if errors(diagnostics):
         return 1
@@ -68,12 +64,11 @@ def import_performance_profiles(
     if to_stdout:
         echo("---\n".join(texts.values()), nl=False)
         return 0
-    new_files.write(texts)
+    documents.write(texts)
     for profile in profiles:
         _tell_of_memory(profile)
-    note(
-        f"{counted(len(texts), 'profile')} read; the profiles themselves are no longer needed here"
-    )
+    number = counted(len(texts), "profile")
+    note(f"{number} read; the profiles themselves are no longer needed here")
     return 0
 
 
@@ -101,10 +96,8 @@ def _release() -> str:
     """The release that the project's own targets have, if they have one; else the user is asked."""
     names = sorted(set(_releases()))
     if len(names) == 1:
-        note(
-            f"note: the profiles are read for OpenShift {names[0]}, the release of the "
-            "project's intents"
-        )
+        why = "the release of the project's intents"
+        note(f"note: the profiles are read for OpenShift {names[0]}, {why}")
         return names[0]
     if sys.stdin.isatty():
         from cpuplan.facts import platforms
@@ -113,11 +106,9 @@ def _release() -> str:
             "Release of OpenShift", type=click.Choice(list(platforms.OPENSHIFT.releases)), err=True
         )
         return answer
-    why = (
-        f"the project has targets of {joined(names)}"
-        if names
-        else "a PerformanceProfile does not contain it"
-    )
+    why = "a PerformanceProfile does not contain it"
+    if names:
+        why = f"the project has targets of {joined(names)}"
     raise click.UsageError(
         f"unknown release of OpenShift: {why}; give it with --release, such as --release 4.20"
     )
@@ -130,14 +121,11 @@ def _releases() -> Iterator[str]:
     from cpuplan.profiles import loading
 
     root = settings().root
-    documents, _ = loading.read(root, files.input_files(root).files)
-    for document in documents.of_kind("Intent"):
-        if not document.written_as:
-            yield from (
-                target.version
-                for target in document.spec.targets
-                if target.platform == platforms.OPENSHIFT.name
-            )
+    read, _ = loading.read(root, files.input_files(root).files)
+    for document in read.of_kind("Intent"):
+        for target in () if document.written_as else document.spec.targets:
+            if target.platform == platforms.OPENSHIFT.name:
+                yield target.version
 
 
 #: What becomes an Intent, not an inventory.
@@ -215,9 +203,8 @@ def command(
         if release:
             raise click.UsageError(f"--release is only for {PROFILES}; hardware has no release")
         imported = importers.run(kind, paths, cluster)
-        imported = imported._replace(
-            diagnostics=tuple(documents.told(imported.diagnostics, paths, named))
-        )
+        diagnostics = tuple(documents.told(imported.diagnostics, paths, named))
+        imported = imported._replace(diagnostics=diagnostics)
         if not name and any(node.name == documents.NAMELESS for node in imported.nodes):
             raise click.UsageError(
                 "the input of the pipe does not contain the node's name; give it with --name"
@@ -233,12 +220,10 @@ def _finish(
     imported: "Imported", output: Path | None, *, to_stdout: bool, only_show: bool, force: bool
 ) -> int:
     """Say what was found, and print or write it."""
-    from cpuplan.change.restore import nodes as planned
-    from cpuplan.importers import documents as nodes
-    from cpuplan.importers import documents as texts
-    from cpuplan.importers.documents import documents_of, kinds
+    from cpuplan.change.restore import restore
+    from cpuplan.importers.documents import derived_clusters, documents_of, kinds, texts_of
 
-    imported = planned.restore(imported, settings().root)
+    imported = restore(imported, settings().root)
     print_diagnostics(imported.diagnostics)
     print_remarks(imported.remarks)
     if not imported.nodes:
@@ -246,8 +231,8 @@ def _finish(
     by_name = kinds.kinds_of(imported)
     print_remarks(kinds.unlike(by_name))
     if to_stdout:
-        print_remarks(nodes.derived_clusters(imported.nodes))
-        printed = texts.texts_of(documents_of(by_name), HEADER)
+        print_remarks(derived_clusters(imported.nodes))
+        printed = texts_of(documents_of(by_name), HEADER)
         echo("---\n".join(printed.values()), nl=False)
     else:
         made = _update(by_name, output or settings().root / "inventories", force=force)
@@ -291,10 +276,10 @@ def _update(kinds: "Kinds", folder: Path, *, force: bool) -> "Update":
         return update.anew(kinds, folder, HEADER)
     whole = settings().root / "inventories"
     inside = folder.absolute().is_relative_to(whole.absolute())
-    documents, problems = nodes.read(whole if inside else folder)
+    known, problems = nodes.read(whole if inside else folder)
     if errors(problems):
         return update.Update({}, (), tuple(problems))
-    return update.update(documents, kinds, folder, HEADER)
+    return update.update(known, kinds, folder, HEADER)
 
 
 def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
@@ -312,17 +297,15 @@ def _show(made: "Update", imported: "Imported", *, only_show: bool) -> None:
 def _example() -> list[str]:
     """Remarks on example nodes of `cpuplan init` that are still beside those of real machines."""
     from cpuplan.base.program import resource
-    from cpuplan.cli import documents
     from cpuplan.cli.commands import init
 
     texts = {
         target: resource("templates", source).read_text() for source, target in init.FILES.items()
     }
-    made_up = [name for name in texts if name.startswith("inventories/")]
-    left = [name for name in made_up if documents.holds(settings().root / name, texts[name])]
     return [
         f"{name} is still the example of `cpuplan init`, whose nodes do not exist: remove it"
-        for name in left
+        for name, text in texts.items()
+        if name.startswith("inventories/") and documents.holds(settings().root / name, text)
     ]
 
 

@@ -152,9 +152,9 @@ def _tree(ref: str | None, folder: Path | None) -> "Tree":
     """What was compiled before."""
     from cpuplan.change.impact import snapshot
 
-    return (
-        snapshot.tree_of_folder(folder) if folder else snapshot.tree_of_commit(settings().root, ref)
-    )
+    if folder:
+        return snapshot.tree_of_folder(folder)
+    return snapshot.tree_of_commit(settings().root, ref)
 
 
 def _pods(files: tuple[Path, ...]) -> "tuple[list[Item], list[Diagnostic]]":
@@ -178,14 +178,14 @@ def _report(
 
     snapshot.check_objects(before, compiled.files)
     old, new = Snapshot(before.files), Snapshot(compiled.files)
-    found = comparison.compare(project, compiled.plan, (old, new))
+    changes = comparison.compare(project, compiled.plan, (old, new))
     return PlanReport(
-        found,
+        changes,
         before.name,
         before.source,
-        rollout.rounds(found, compiled.plan, (old, new), limit),
+        rollout.rounds(changes, compiled.plan, (old, new), limit),
         verbose=settings().verbose,
-        findings=_findings(project, compiled, old, found, items),
+        findings=_findings(project, compiled, old, changes, items),
     )
 
 
@@ -193,7 +193,7 @@ def _findings(
     project: "Project",
     compiled: "Compiled",
     old: "Snapshot",
-    found: "Comparison",
+    changes: "Comparison",
     items: "Sequence[Item]",
 ) -> "tuple[Diagnostic, ...]":
     """State files that kubelets of the new plan would refuse, and pods that lose their CPUs."""
@@ -203,7 +203,7 @@ def _findings(
     from cpuplan.plan import Plan
     from cpuplan.simulate import statefiles
 
-    pairs = [change.pair for change in found.changes]
+    pairs = [change.pair for change in changes.changes]
     was = {
         pair.after: dict(old.classes[pair.before]) for pair in pairs if pair.after and pair.before
     }
@@ -212,10 +212,10 @@ def _findings(
         of_class = statefiles.check(was, Plan((node,)), project.locate)
         findings.add(of_class, [node.node_class.full_name])
     plans = {node.node_class.key: node for node in compiled.plan.nodes}
-    for problem, name in rollout.check_lost_cpus(found.changes, old, plans, items):
+    for problem, name in rollout.check_lost_cpus(changes.changes, old, plans, items):
         findings.add([problem], [name])
     of_today = as_of(described(project, findings.all()), today())
-    return tuple(each for each in of_today if not each.waiver)
+    return tuple(finding for finding in of_today if not finding.waiver)
 
 
 def _narrowed(report: "PlanReport") -> "PlanReport":

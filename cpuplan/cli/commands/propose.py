@@ -1,6 +1,7 @@
 """`cpuplan propose`: an Intent for a pool of a must-gather, by numbers of CPUs."""
 
 import re
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,16 +154,8 @@ def request_of(**options: Any) -> asked.Request:
     if problem := asked.contradiction(wanted):
         raise click.UsageError(problem)
     if problem := naming.problem_of(wanted.name):
-        raise CpuplanError(
-            [
-                diagnose(
-                    "CP207",
-                    name=wanted.name,
-                    problem=problem,
-                    instead=naming.instead_of(wanted.name),
-                )
-            ]
-        )
+        instead = naming.instead_of(wanted.name)
+        raise CpuplanError([diagnose("CP207", name=wanted.name, problem=problem, instead=instead)])
     return wanted
 
 
@@ -170,10 +163,8 @@ def render(proposal: "Proposal") -> str:
     """The Intent as YAML; what explains it stands above."""
     from cpuplan.base.emit import to_yaml
 
-    return to_yaml(
-        proposal.intent,
-        HEADER.format(kind="intent") + "".join(f"{line}\n" for line in proposal.comments),
-    )
+    comments = "".join(f"{line}\n" for line in proposal.comments)
+    return to_yaml(proposal.intent, HEADER.format(kind="intent") + comments)
 
 
 def _list(dump: "Dump", *, as_json: bool) -> int:
@@ -181,10 +172,8 @@ def _list(dump: "Dump", *, as_json: bool) -> int:
 
     pools = cluster.listed_pools(dump)
     echo(cluster.listing_json(pools) if as_json else cluster.listing_text(pools), nl=False)
-    problems = [
-        *dump.diagnostics,
-        *(one for nodes in pools.values() for name in nodes for one in dump.problems(name)),
-    ]
+    names = chain.from_iterable(pools.values())
+    problems = [*dump.diagnostics, *chain.from_iterable(map(dump.problems, names))]
     print_diagnostics(problems)
     print_remarks(dump.remarks)
     return 1 if errors(problems) else 0

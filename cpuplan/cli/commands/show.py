@@ -33,8 +33,6 @@ def named(project: Project, name: str) -> Map | None:
     wanted = name.removeprefix(PREFIX)
     document = project.documents.by_name.get(("Hardware", wanted))
     if document is None and not project.documents.may_define("Hardware", wanted):
-        from cpuplan.fleet import hardware
-
         document = hardware.find_in_catalog(wanted)
     return _map(document) if document else None
 
@@ -45,16 +43,16 @@ def imported(source: Path, name: str | None) -> list[Map]:
     Raises CpuplanError and UsageError if there is none.
     """
     from cpuplan import importers
-    from cpuplan.importers import documents as importer_documents
+    from cpuplan.importers.documents import render
     from cpuplan.language.read import documents, yaml
 
-    imported_machines = importers.run(None, [source])
-    if not imported_machines.nodes:
-        raise CpuplanError(imported_machines.diagnostics)
-    print_diagnostics(imported_machines.diagnostics)
-    print_remarks(imported_machines.remarks)
+    machines = importers.run(None, [source])
+    if not machines.nodes:
+        raise CpuplanError(machines.diagnostics)
+    print_diagnostics(machines.diagnostics)
+    print_remarks(machines.remarks)
     sources = []
-    for path, text in importer_documents.render(imported_machines).items():
+    for path, text in render(machines).items():
         sources += yaml.parse(path, text)[0]
     read, problems = documents.from_sources(sources)
     if errors(problems):
@@ -66,9 +64,8 @@ def imported(source: Path, name: str | None) -> list[Map]:
         if name in (None, document.name, *nodes.get(document.name, ()))
     ]
     if not chosen:
-        raise click.UsageError(
-            f"{source} has no hardware or node {name!r}; it has {', '.join(nodes)}"
-        )
+        names = ", ".join(nodes)
+        raise click.UsageError(f"{source} has no hardware or node {name!r}; it has {names}")
     return [_map(document) for document in chosen]
 
 
@@ -132,32 +129,21 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
         from cpuplan.render.tables import classes
 
         scope = settings().scope
-        echo(
-            classes(
-                [
-                    node_plan
-                    for node_plan in plan.nodes
-                    if scope is None or scope.wants(node_plan.node_class)
-                ],
-                every=settings().verbose,
-            ),
-            nl=False,
-        )
+        wanted = [of for of in plan.nodes if scope is None or scope.wants(of.node_class)]
+        echo(classes(wanted, every=settings().verbose), nl=False)
         return 0
     from cpuplan.render.map.plan import plan_map
 
-    hardware = [document.name for document in project.documents.of_kind("Hardware")]
-    of, node = find_node(plan, name, project, hardware)
+    machines = [document.name for document in project.documents.of_kind("Hardware")]
+    of, node = find_node(plan, name, project, machines)
     return _print([plan_map(of, node, project.hardware_of(of.node_class))], svg)
 
 
 def _print(maps: "list[Map]", svg: Path | None) -> int:
     if svg:
         if len(maps) > 1:
-            raise click.UsageError(
-                "--svg needs a single machine; give one of "
-                f"{', '.join(drawn.title for drawn in maps)}"
-            )
+            titles = ", ".join(drawn.title for drawn in maps)
+            raise click.UsageError(f"--svg needs a single machine; give one of {titles}")
         from cpuplan.render.map.svg import draw_svg
         from cpuplan.write.files import write_file
 

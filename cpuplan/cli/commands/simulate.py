@@ -165,16 +165,21 @@ def command(
         return mechanisms.run(run, svg, output_format, of_workloads=not files)
     with workers() as who:
         outcome = outcome_of(run._replace(workers=who), diagnostics, traps)
+    _report(run, outcome, svg, output_format)
+    return outcome.exit_code
+
+
+def _report(run: Run, outcome: Outcome, svg: Path | None, output_format: str) -> None:
+    """Print what became of the pods on the nodes that --cluster and --node leave."""
     shown = outcome.shown()
     if output_format == "json":
-        _print_json(shown, wanted.policy)
+        _print_json(shown, run.wanted.policy)
     else:
-        _print(project, shown, svg=svg)
+        _print(run.project, shown, svg=svg)
         print_diagnostics(shown.diagnostics)
     if rest := number_of_nodes(outcome.result.nodes) - number_of_nodes(shown.result.nodes):
         note(f"note: {counted(rest, 'node')} more, excluded by --cluster or --node")
     print_remarks(remarks(run))
-    return outcome.exit_code
 
 
 def _items(

@@ -104,12 +104,9 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
             raise click.UsageError("--against compares the project: give no other files")
         return _against(root, against, output_format, strict=strict)
     narrowed = settings().is_narrowed or settings().time_limit
-    is_usual = not (files or config_dir or any(runtimes) or narrowed or strict)
-    known = (
-        record.unchanged(inputs.read_inputs(root), root / "out")
-        if is_usual and uses_cache()
-        else None
-    )
+    known = None
+    if not (files or config_dir or any(runtimes) or narrowed or strict) and uses_cache():
+        known = record.unchanged(inputs.read_inputs(root), root / "out")
     if known:
         text = f"{_valid(known.nodes, known.classes)}; out/ was compiled from them"
         return _finish(known.diagnostics, output_format, text, strict=strict)
@@ -168,23 +165,21 @@ def _against(root: Path, ref: str, output_format: str, *, strict: bool) -> int:
     from cpuplan.cli.output import today
     from cpuplan.diagnostics import as_of
     from cpuplan.git import trees
-    from cpuplan.git.door import opened
-    from cpuplan.gitops import project as findings
-    from cpuplan.gitops import project as snapshot
+    from cpuplan.git.program import opened
+    from cpuplan.gitops.merging import brought_in, project_at
 
     with opened(root) as repository:
         commit = trees.commit_of(repository, ref)
         project = pipeline.load(root, seconds=settings().time_limit)
         narrow_to(project)
         plan, now = _judge(project)
-        with snapshot.project_at(repository, commit, ref) as place:
+        with project_at(repository, commit, ref) as place:
             before = _judge_before(place)
-    new = findings.brought_in(as_of(now, today()), as_of(before, today()))
+    new = brought_in(as_of(now, today()), as_of(before, today()))
     print_diagnostics(new, output_format, strict=strict)
     if known := len(as_of(now, today())) - len(new):
-        note(
-            f"{counted(known, 'finding')} not reported: {ref} has {'it' if known == 1 else 'them'}"
-        )
+        them = "it" if known == 1 else "them"
+        note(f"{counted(known, 'finding')} not reported: {ref} has {them}")
     if fails(new, strict=strict):
         return 1
     size = f"{counted(plan.number_of_nodes, 'node')} in {counted(len(plan.nodes), 'class')}"

@@ -8,8 +8,7 @@ from cpuplan.components.chosen import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts import platforms
-from cpuplan.facts.platforms import Platform
-from cpuplan.facts.platforms.features import Feature
+from cpuplan.facts.platforms import Feature, Platform
 from cpuplan.facts.settings.kubelet import (
     EVICTION_HARD,
     KUBE_RESERVED,

@@ -16,7 +16,7 @@ from cpuplan.components.emission import emit
 from cpuplan.components.openshift import ovsdpdk
 from cpuplan.diagnostics import Reason
 from cpuplan.facts import versions
-from cpuplan.facts.platforms.features import Feature
+from cpuplan.facts.platforms import Feature
 from cpuplan.facts.settings import openshift as rows
 from cpuplan.facts.settings.host import ALLOCATION_SCRIPT, OFFLINE_SCRIPT
 from cpuplan.facts.settings.row import Row

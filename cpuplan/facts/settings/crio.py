@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from cpuplan.facts.platforms.features import Span
+from cpuplan.facts.platforms import Span
 from cpuplan.facts.settings.costs import Cost, Impact, Rule
 from cpuplan.facts.settings.row import Row, everywhere, with_operator, without_operator
 

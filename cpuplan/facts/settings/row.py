@@ -6,8 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from cpuplan.facts import versions
-from cpuplan.facts.platforms import Platform, Release, Version
-from cpuplan.facts.platforms.features import Span
+from cpuplan.facts.platforms import Platform, Release, Span, Version
 from cpuplan.facts.settings.costs import Rule
 
 _NAME = re.compile(r"\{\w+\}")

@@ -1,6 +1,4 @@
-"""What was imported as documents: Hardware for each kind of machine, Nodes for each cluster, and
-Cluster for what was read about one.
-"""
+"""What was imported as documents: Hardware by kind of machine, Nodes and Cluster by cluster."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

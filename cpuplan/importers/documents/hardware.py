@@ -73,7 +73,7 @@ def _row(ids: dict[int, int], threads: Iterable[int]) -> list[int]:
 def sequence(numbers: Sequence[int]) -> str:
     """`0-2,0-2` for 0, 1, 2, 0, 1, 2."""
     pairs = enumerate(pairwise(numbers), start=1)
-    breaks = [at for at, (one, two) in pairs if two != one + 1 or one < 0]
+    breaks = [at for at, (low, high) in pairs if high != low + 1 or low < 0]
     runs = [numbers[start:end] for start, end in pairwise([0, *breaks, len(numbers)])]
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
@@ -102,11 +102,7 @@ def _links(machine: Machine, files: KubeletFiles) -> list[Flow] | None:
     listed = {node.id: node.cpus & machine.online for node in machine.numa_nodes}
     if links is None or all(links.get(node, EMPTY) == cpus for node, cpus in listed.items()):
         return None
-    return [_kubelet_group(node, links[node]) for node in sorted(links) if links[node]]
-
-
-def _kubelet_group(number: int, cpus: CpuSet) -> Flow:
-    return Flow({"id": number, "cpus": cpus.kernel_list()})
+    return [_group(node, links[node]) for node in sorted(links) if links[node]]
 
 
 def _with_uncore_cache(machine: Machine) -> CpuSet:
@@ -135,7 +131,7 @@ def _kubelet_groups(labels: Mapping[int, int]) -> list[Flow] | None:
         cpus.setdefault(max(label, -1), []).append(cpu)
     if len(cpus) < 2:
         return None
-    return [_kubelet_group(label, CpuSet(cpus[label])) for label in sorted(cpus)]
+    return [_group(label, CpuSet(cpus[label])) for label in sorted(cpus)]
 
 
 #: From this level on the kubelet distinguishes caches by their ids (uncore cache), so they are

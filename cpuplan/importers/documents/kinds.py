@@ -19,11 +19,11 @@ MEMORY_TOLERANCE = 64
 MOST_NAMES = 3
 
 
-def same_memory(one: int | None, other: int | None) -> bool:
+def same_memory(amount: int | None, other: int | None) -> bool:
     """Whether two amounts in bytes differ by no more than the kernel's share."""
-    if one is None or other is None:
-        return one is other
-    return abs(one - other) <= max(one, other) // MEMORY_TOLERANCE
+    if amount is None or other is None:
+        return amount is other
+    return abs(amount - other) <= max(amount, other) // MEMORY_TOLERANCE
 
 
 def differences(machine: Machine, other: Machine) -> list[str]:
@@ -202,7 +202,7 @@ def _labels(a: Machine, b: Machine) -> Iterator[str]:
             to_yaml(kubelet_block(b)),
         ),
     )
-    if names := [name for name, compared, one, other in rows if compared and one != other]:
+    if names := [name for name, compared, value, other in rows if compared and value != other]:
         yield "other " + ", ".join(names)
 
 
@@ -292,21 +292,23 @@ def _facts(machine: Machine) -> str:
     return to_yaml(hardware_spec(machine._replace(numa_nodes=nodes, devices=devices)))
 
 
-def _as_much_memory(one: Machine, other: Machine) -> bool:
-    pairs = zip(one.numa_nodes, other.numa_nodes, strict=True)
+def _as_much_memory(machine: Machine, other: Machine) -> bool:
+    pairs = zip(machine.numa_nodes, other.numa_nodes, strict=True)
     return all(same_memory(a.memory, b.memory) for a, b in pairs)
 
 
-def _least(one: Machine, other: Machine) -> Machine:
-    """`one` with the lesser memory of each NUMA node; of what software sets, what both agree on."""
+def _least(machine: Machine, other: Machine) -> Machine:
+    """`machine` with the lesser memory of each NUMA node; of what software sets, what both have."""
     nodes: list[NumaFacts] = []
-    for a, b in zip(one.numa_nodes, other.numa_nodes, strict=True):
+    for a, b in zip(machine.numa_nodes, other.numa_nodes, strict=True):
         memory = None if a.memory is None or b.memory is None else min(a.memory, b.memory)
         pages = a.huge_pages if a.huge_pages == b.huge_pages else {}
         nodes.append(a._replace(memory=memory, huge_pages=pages))
     by_address = {device.address: device for device in other.devices}
-    devices = [_agreed(device, by_address.get(device.address, device)) for device in one.devices]
-    return one._replace(numa_nodes=tuple(nodes), devices=tuple(devices))
+    devices = [
+        _agreed(device, by_address.get(device.address, device)) for device in machine.devices
+    ]
+    return machine._replace(numa_nodes=tuple(nodes), devices=tuple(devices))
 
 
 def _agreed(a: DeviceFacts, b: DeviceFacts) -> DeviceFacts:

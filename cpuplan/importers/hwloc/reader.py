@@ -26,9 +26,8 @@ from cpuplan.importers.base import (
     distinct,
     node_name,
 )
-from cpuplan.importers.hwloc import topology as hwloc_xml
-from cpuplan.importers.hwloc.topology import Document, Element, Object, Reader, cache_type
-from cpuplan.importers.hwloc.topology import read as read_objects
+from cpuplan.importers.hwloc import xml
+from cpuplan.importers.hwloc.xml import Document, Element, Object, Reader, cache_type
 from cpuplan.importers.packed_files import ArchiveError
 from cpuplan.importers.sysroot import cpuinfo, sysfs
 
@@ -395,8 +394,8 @@ def read(path: Path) -> Imported:
     try:
         data = packed_files.unpack(packed_files.read_file(path), str(path))
         reader = Reader(str(path))
-        document = read_objects(hwloc_xml.parse_xml(data, str(path)), reader)
-    except (ArchiveError, hwloc_xml.XmlError) as error:
+        document = xml.read(xml.parse_xml(data, str(path)), reader)
+    except (ArchiveError, xml.XmlError) as error:
         return Imported((), (), (error.diagnostic,))
     machine, remarks = machine_of(document, reader)
     if machine is None:

@@ -14,10 +14,7 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers.base import Imported, Node, node_name
 from cpuplan.importers.data import whole
-from cpuplan.importers.lscpu import machine
-from cpuplan.importers.lscpu import machine as lscpu_machine
-from cpuplan.importers.lscpu import tables as lscpu_summary
-from cpuplan.importers.lscpu import tables as lscpu_table
+from cpuplan.importers.lscpu import numbering, tables
 from cpuplan.importers.lscpu.tables import RowError, Summary, Table
 from cpuplan.importers.packed_files import ArchiveError, damaged, read_file, too_large, unpack
 
@@ -46,7 +43,7 @@ def read_parts(paths: Sequence[Path]) -> Imported:
     diagnostics = [*parts.diagnostics]
     try:
         facts = _machine(parts, name, diagnostics)
-    except machine.UntoldError as error:
+    except numbering.UntoldError as error:
         diagnostics.append(diagnose("CP136", path=parts.summaries[0][0], what=error.what))
         facts = None
     if facts is None:
@@ -59,17 +56,17 @@ def read_parts(paths: Sequence[Path]) -> Imported:
     )
 
 
-def _machine(parts: _Parts, name: str, diagnostics: list[Diagnostic]) -> lscpu_machine.Found | None:
+def _machine(parts: _Parts, name: str, diagnostics: list[Diagnostic]) -> numbering.Found | None:
     """The machine, or None if no file is usable. Raises UntoldError for a lone summary."""
     summary = next((summary for _, summary in parts.summaries), None)
     if not parts.tables:
-        return None if summary is None else lscpu_machine.from_summary(summary)
+        return None if summary is None else numbering.from_summary(summary)
     first, table = parts.tables[0]
-    if summary is not None and (problem := lscpu_machine.disagreement(table, summary)):
+    if summary is not None and (problem := numbering.disagreement(table, summary)):
         path = parts.summaries[0][0]
         diagnostics.append(diagnose("CP137", path=path, first=first, node=name, problem=problem))
         summary = None
-    return lscpu_machine.from_table(table, summary)
+    return numbering.from_table(table, summary)
 
 
 def _doubts(path: Path, doubtful: dict[str, list[CpuSet]]) -> Iterator[Diagnostic]:
@@ -125,10 +122,10 @@ def _parse(text: str, name: str) -> Table | Summary:
     if start.startswith("{"):
         return _parse_json(text, name)
     if start.startswith("#"):
-        return lscpu_table.table_from_parsable(text)
+        return tables.table_from_parsable(text)
     if ":" not in start.partition("\n")[0] or start[:4].upper() == "CPU ":
-        return lscpu_table.table_from_extended(text)
-    return lscpu_summary.summary_from_text(text)
+        return tables.table_from_extended(text)
+    return tables.summary_from_text(text)
 
 
 def _parse_json(text: str, name: str) -> Table | Summary:
@@ -140,7 +137,7 @@ def _parse_json(text: str, name: str) -> Table | Summary:
         problem = str(error).partition(";")[0]
         raise damaged(name, f"it is not complete JSON ({problem})") from None
     if "cpus" in data:
-        return lscpu_table.table_from_json(data["cpus"])
+        return tables.table_from_json(data["cpus"])
     if "lscpu" in data:
-        return lscpu_summary.summary_from_json(data["lscpu"])
+        return tables.summary_from_json(data["lscpu"])
     raise damaged(name, "it has neither `lscpu` nor `cpus`, which lscpu -J prints")

@@ -56,9 +56,9 @@ def _has_image(folder: Path) -> bool:
 
 
 def _read(path: Path) -> Imported:
-    from cpuplan.importers.must_gather import reader
+    from cpuplan.importers.must_gather import contents
 
-    return reader.read(path)
+    return contents.read(path)
 
 
 FORMAT = Format(

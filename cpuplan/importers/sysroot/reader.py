@@ -17,7 +17,6 @@ from cpuplan.importers import join
 from cpuplan.importers.base import Imported, Machine, Marks, Node, NumaFacts, node_name
 from cpuplan.importers.packed_files import ArchiveError
 from cpuplan.importers.sysroot import cpuinfo, sysfs
-from cpuplan.importers.sysroot import sysfs as sysfs_numa
 from cpuplan.importers.sysroot.sysfs import DECIMAL, MAX_VALUE, Reader
 from cpuplan.importers.trees import FolderTree, TarTree, Tree, system_root
 
@@ -65,11 +64,8 @@ def _huge_pages(reader: Reader) -> Iterator[tuple[tuple[int, int], int]]:
 
 
 def _linked(reader: Reader, offline: CpuSet) -> Iterator[tuple[int, CpuSet]]:
-    for node in reader.numbered(sysfs_numa.NODES, "node", MAX_NUMA_NODE):
-        if (
-            cpus := CpuSet(reader.numbered(f"{sysfs_numa.NODES}/node{node}", "cpu", MAX_CPU))
-            & offline
-        ):
+    for node in reader.numbered(sysfs.NODES, "node", MAX_NUMA_NODE):
+        if cpus := CpuSet(reader.numbered(f"{sysfs.NODES}/node{node}", "cpu", MAX_CPU)) & offline:
             yield node, cpus
 
 
@@ -153,7 +149,7 @@ def _from_sysfs(
     dies = sysfs.labels(reader, online, "die_id")
     if not core_ids and not sockets:  # a dump without `topology` folders
         core_ids, sockets = _ids(
-            one for one in cpuinfo.processors(cpuinfo_text) if one.cpu in online
+            processor for processor in cpuinfo.processors(cpuinfo_text) if processor.cpu in online
         )
     cores = sysfs.siblings(reader, online)
     if architecture == "x86_64" and not sysfs.tells_siblings(reader, online.first):
@@ -230,8 +226,12 @@ def _from_cpuinfo(reader: Reader, info: cpuinfo.CpuInfo, text: str) -> Machine |
 def _ids(processors: Iterable[cpuinfo.Processor]) -> tuple[dict[int, int], dict[int, int]]:
     """Core ids and sockets by CPU, as x86 prints them."""
     known = list(processors)
-    core_ids = {one.cpu: one.core_id for one in known if one.core_id is not None}
-    return core_ids, {one.cpu: one.socket for one in known if one.socket is not None}
+    core_ids = {
+        processor.cpu: processor.core_id for processor in known if processor.core_id is not None
+    }
+    return core_ids, {
+        processor.cpu: processor.socket for processor in known if processor.socket is not None
+    }
 
 
 def _cores_by_ids(
@@ -248,7 +248,7 @@ def _cores_by_ids(
 
 def _numa_nodes(reader: Reader, present: CpuSet) -> tuple[NumaFacts, ...]:
     """The NUMA nodes. A kernel without NUMA has one, and its memory is the machine's."""
-    nodes = sysfs_numa.numa_nodes(reader, present)
+    nodes = sysfs.numa_nodes(reader, present)
     if len(nodes) > 1 or (nodes and nodes[0].memory is not None):
         return nodes
     match = re.search(
@@ -257,13 +257,13 @@ def _numa_nodes(reader: Reader, present: CpuSet) -> tuple[NumaFacts, ...]:
     memory = int(match[1]) * 1024 if match else None
     if nodes:
         return (nodes[0]._replace(memory=memory),)
-    return (NumaFacts(0, present, memory, (), sysfs_numa.huge_pages(reader)),)
+    return (NumaFacts(0, present, memory, (), sysfs.huge_pages(reader)),)
 
 
 def _huge_page_sizes(reader: Reader) -> tuple[int, ...]:
     """Sizes in kB that the kernel has pools for."""
-    return tuple(sysfs_numa.huge_pages(reader)) or tuple(
-        sorted({size for node in sysfs_numa.numa_nodes(reader, EMPTY) for size in node.huge_pages})
+    return tuple(sysfs.huge_pages(reader)) or tuple(
+        sorted({size for node in sysfs.numa_nodes(reader, EMPTY) for size in node.huge_pages})
     )
 
 
@@ -282,7 +282,7 @@ def _remarks(reader: Reader, machine: Machine, info: cpuinfo.CpuInfo) -> list[st
     tree = reader.tree
     has_model = info.model or machine.architecture not in ("", "x86_64")
     tells_online = reader.text(f"{sysfs.CPUS}/online") or reader.text(f"{sysfs.CPUS}/offline")
-    twice = sysfs_numa.claimed_twice(reader)
+    twice = sysfs.claimed_twice(reader)
     told = (
         (machine.architecture, join.ARCHITECTURE_MISSING, ""),
         (has_model, "the CPU model is missing", ""),
@@ -295,7 +295,7 @@ def _remarks(reader: Reader, machine: Machine, info: cpuinfo.CpuInfo) -> list[st
         (machine.sockets, "sockets are missing: one is assumed", ""),
         (machine.caches, "caches are missing", ""),
         (
-            tree.names(sysfs_numa.NODES),
+            tree.names(sysfs.NODES),
             "there are no NUMA nodes: all CPUs are treated as node 0",
             "",
         ),

@@ -72,7 +72,8 @@ class LabelSelector(Model):
         if not (self.match_labels or self.match_expressions):
             return False
         return self.match_labels.items() <= labels.items() and all(
-            meets(one.operator, one.key, one.values, labels) for one in self.match_expressions
+            meets(expression.operator, expression.key, expression.values, labels)
+            for expression in self.match_expressions
         )
 
 

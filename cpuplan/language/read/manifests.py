@@ -27,8 +27,8 @@ def read_files(paths: Iterable[Path], shown: Callable[[Path], str]) -> Read:
         files, refused = object_files(path)
         problems += refused
         for file in files:
-            found, wrong = read_file(file, shown(file))
-            sources += found
+            contained, wrong = read_file(file, shown(file))
+            sources += contained
             problems += wrong
     return sources, problems
 
@@ -78,7 +78,7 @@ def _insert(
         yield diagnose("CP321", place, name=name, problem="does not exist", hint=hint)
         return
     objects, problems = _understood(yaml.decode(name, texts[name]))
-    pods = [found for found in objects if template_of(found.data)]
+    pods = [candidate for candidate in objects if template_of(candidate.data)]
     if problems:
         yield from problems
     elif len(pods) != 1:

@@ -151,11 +151,11 @@ class Threshold(NamedTuple):
     facts: int = 1
     percent: int = 0
 
-    def is_met(self, found: Evidence) -> bool:
+    def is_met(self, evidence: Evidence) -> bool:
         """Whether enough was looked at; nothing never is."""
         least = max(self.facts, 1)
-        share = found.verified * _ALL >= self.percent * found.verifiable
-        return found.verified >= least and share
+        share = evidence.verified * _ALL >= self.percent * evidence.verifiable
+        return evidence.verified >= least and share
 
     def __str__(self) -> str:
         return f"{self.percent}%" if self.percent else str(self.facts)
@@ -203,19 +203,17 @@ def is_verified(answers: Iterable[Answer], threshold: Threshold = SOMETHING) -> 
 
 def standing(answers: Sequence[Answer], threshold: Threshold = SOMETHING) -> Situation:
     """Where a node stands: what was looked at too little does not hold."""
-    found = situation(answers)
+    answered = situation(answers)
     differs = any(answer.finding and not _is_unread(answer) for answer in answers)
-    least = threshold if found is Situation.HELD else SOMETHING
-    return found if differs or is_verified(answers, least) else Situation.UNSEEN
+    least = threshold if answered is Situation.HELD else SOMETHING
+    return answered if differs or is_verified(answers, least) else Situation.UNSEEN
 
 
 def unseen_reasons(answers: Iterable[Answer]) -> str:
-    """Why facts were not looked at: what could not be read, then the commonest reasons, each with
-    its number of facts.
-    """
+    """Why facts were not looked at, with numbers: what could not be read, the commonest reasons."""
     facts = list(dict.fromkeys(answers))
-    unread = Counter(each.finding.message for each in facts if _is_unread(each) and each.finding)
-    unseen = Counter(each.reason for each in facts if _is_unseen(each))
+    unread = Counter(fact.finding.message for fact in facts if _is_unread(fact) and fact.finding)
+    unseen = Counter(fact.reason for fact in facts if _is_unseen(fact))
     numbers = [*unread.most_common(), *unseen.most_common()]
     told = [f"{reason} ({number})" for reason, number in numbers[:_MAX_REASONS]]
     rest = sum(number for _, number in numbers[_MAX_REASONS:])

@@ -108,7 +108,7 @@ def encode(topology: Topology) -> dict[str, Any]:
         "offline": str(topology.offline),
         "numaNodes": {str(node): _node(facts) for node, facts in topology.numa_facts.items()},
         "kubelet": {
-            "caches": [f"{each.level} {each.cpus} {_id(each.id)}" for each in kubelet.caches],
+            "caches": [f"{cache.level} {cache.cpus} {_id(cache.id)}" for cache in kubelet.caches],
             "unreadCaches": str(kubelet.unread_caches),
             "unlabelled": str(kubelet.unlabelled),
             "numaNodes": _sets(kubelet.numa_nodes),

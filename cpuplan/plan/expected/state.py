@@ -232,7 +232,9 @@ def _digest(expected: Expected) -> str:
         "class": [expected.cluster, expected.name],
         "release": [expected.release.platform, expected.release.version],
         "pools": {name: str(pool.cpus) for name, pool in expected.pools.items()},
-        "settings": [[each.component, each.key, plain(each.value)] for each in expected.settings],
+        "settings": [
+            [setting.component, setting.key, plain(setting.value)] for setting in expected.settings
+        ],
         "files": {path: list(file[:2]) for path, file in expected.files.items()},
     }
     return sha256(to_json(data).encode()).hexdigest()
@@ -334,7 +336,7 @@ def _expected(data: Mapping[str, Any]) -> Expected:
             kubernetes=_version(release.kubernetes), containerd=_version(release.containerd)
         ),
         machine.decode(data["machine"]),
-        tuple(Device(each["address"], each["numaNode"]) for each in data["devices"]),
+        tuple(Device(device["address"], device["numaNode"]) for device in data["devices"]),
         {name: _pool_of(name, pool) for name, pool in data["pools"].items()},
         Settings(map(_setting_of, data["settings"])),
         {path: _file_of(file) for path, file in data["files"].items()},
@@ -356,7 +358,7 @@ def _pool_of(name: str, data: Mapping[str, Any]) -> Pool:
 
 
 def _reasons(data: Any) -> tuple[Reason, ...]:
-    return tuple(Reason(each["text"], each["origin"]) for each in data)
+    return tuple(Reason(reason["text"], reason["origin"]) for reason in data)
 
 
 def _setting_of(data: Mapping[str, Any]) -> Setting:

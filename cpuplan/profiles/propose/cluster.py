@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from cpuplan.base.cpuset import CpuSet, cpus_text
-from cpuplan.base.emit import to_json as data_to_json
+from cpuplan.base.emit import to_json
 from cpuplan.base.naming import fold_names, is_subdomain
 from cpuplan.base.text import counted, joined
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -19,8 +19,8 @@ from cpuplan.fleet.openshift import ClusterNode, MachineConfigPool
 from cpuplan.importers import data
 from cpuplan.importers.base import Machine, NumaFacts
 from cpuplan.importers.must_gather import NODES, images, snapshot_path
-from cpuplan.importers.must_gather import reader as must_gather
-from cpuplan.importers.must_gather.cluster import INFRASTRUCTURES, cluster_name
+from cpuplan.importers.must_gather import contents as must_gather
+from cpuplan.importers.must_gather.contents import INFRASTRUCTURES, cluster_name
 from cpuplan.importers.trees import FolderTree
 
 #: What a layout depends on: architecture, CPUs by NUMA node, cores. Not the kernel's core ids, nor
@@ -74,22 +74,22 @@ def layout_facts(machine: Machine) -> Facts:
     return machine.architecture, nodes, machine.siblings
 
 
-def _differences(one: Facts, other: Facts) -> Iterator[tuple[str, str]]:
+def _differences(facts: Facts, other: Facts) -> Iterator[tuple[str, str]]:
     """(what `one` has, what `other` has), the most important difference first."""
-    if one[0] != other[0]:
-        yield one[0], other[0]
-    nodes, others = dict(one[1]), dict(other[1])
+    if facts[0] != other[0]:
+        yield facts[0], other[0]
+    nodes, others = dict(facts[1]), dict(other[1])
     if nodes.keys() != others.keys():
         yield f"the NUMA nodes {_numbers(nodes)}", _numbers(others)
     for node, cpus in nodes.items():
         theirs = others.get(node, CpuSet())
-        mine = sum(core <= cpus for core in one[2])
+        mine = sum(core <= cpus for core in facts[2])
         wanted = sum(core <= theirs for core in other[2])
         if mine != wanted:
             yield f"{mine} cores on NUMA node {node}", str(wanted)
         if cpus != theirs:
             yield f"{cpus_text(cpus)} on NUMA node {node}", cpus_text(theirs)
-    core = next(core for core in one[2] if core not in other[2])
+    core = next(core for core in facts[2] if core not in other[2])
     theirs = next((siblings for siblings in other[2] if siblings & core), CpuSet())
     yield f"{cpus_text(core)} in one core", cpus_text(theirs)
 
@@ -330,7 +330,7 @@ def _machines(dump: Dump, pool: str) -> dict[str, Machine | None]:
 
 def listing_json(listing: Listing) -> str:
     """NUMA nodes by the kernel's ids; CPU lists, and cores as the CPUs of each."""
-    return data_to_json({pool: _nodes(nodes) for pool, nodes in listing.items()})
+    return to_json({pool: _nodes(nodes) for pool, nodes in listing.items()})
 
 
 def _nodes(nodes: dict[str, Machine | None]) -> dict[str, Any]:

@@ -93,8 +93,8 @@ def render_fleet(
     """
     data = {
         "version": 1,
-        "nodes": [_node(each, threshold) for each in checked if each.is_node],
-        "objects": [_objects(each) for each in checked if not each.is_node],
+        "nodes": [_node(node, threshold) for node in checked if node.is_node],
+        "objects": [_objects(objects) for objects in checked if not objects.is_node],
         "groups": list(map(_group, groups)),
         "unverified": list(map(_unverified, unverified(checked))),
         "diagnostics": findings(report),
@@ -142,9 +142,9 @@ def _group(group: Group) -> dict[str, Any]:
     }
 
 
-def _unverified(each: Unverified) -> dict[str, Any]:
+def _unverified(fact: Unverified) -> dict[str, Any]:
     return {
-        "fact": printable(each.fact),
-        "reason": printable(each.reason),
-        "nodes": list(each.nodes),
+        "fact": printable(fact.fact),
+        "reason": printable(fact.reason),
+        "nodes": list(fact.nodes),
     }

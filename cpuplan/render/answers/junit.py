@@ -16,20 +16,20 @@ from cpuplan.render.answers.summary import Checked, verdicts
 
 def render(checked: Sequence[Checked], unseen: Sequence[Diagnostic] = ()) -> str:
     """A suite for each node, and for the objects of each cluster; first what was not looked at."""
-    facts = [verdicts(each.answers) for each in checked]
-    numbers = [_numbers(found.values()) for found in facts]
+    facts = [verdicts(node.answers) for node in checked]
+    numbers = [_numbers(by_fact.values()) for by_fact in facts]
     total = [sum(column) for column in zip(*numbers, strict=True)] or [0, 0, 0]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<testsuites name="cpuplan check" {_counts(total, len(unseen))}>',
         *_unseen(unseen),
     ]
-    for each, found, number in zip(checked, facts, numbers, strict=True):
-        name = quoteattr(printable(f"{each.cluster}/{each.name}" if each.is_node else each.name))
+    for node, by_fact, number in zip(checked, facts, numbers, strict=True):
+        name = quoteattr(printable(f"{node.cluster}/{node.name}" if node.is_node else node.name))
         lines.append(f'  <testsuite name={name} {_counts(number)} skipped="{number[2]}">')
         decisive: dict[str, list[Answer]] = {}
-        for answer in each.answers:
-            if answer.verdict is found[answer.fact]:
+        for answer in node.answers:
+            if answer.verdict is by_fact[answer.fact]:
                 decisive.setdefault(answer.fact, []).append(answer)
         for answers in decisive.values():
             lines += _case(answers, name)
@@ -37,8 +37,8 @@ def render(checked: Sequence[Checked], unseen: Sequence[Diagnostic] = ()) -> str
     return "\n".join([*lines, "</testsuites>"]) + "\n"
 
 
-def _numbers(found: Iterable[Verdict]) -> list[int]:
-    every = list(found)
+def _numbers(verdicts_of_facts: Iterable[Verdict]) -> list[int]:
+    every = list(verdicts_of_facts)
     return [len(every), every.count(Verdict.DIFFERS), every.count(Verdict.UNVERIFIABLE)]
 
 

@@ -104,14 +104,14 @@ def _number(value: float) -> str:
 def render(checked: Iterable[Checked]) -> str:
     """The metrics of nodes, each with its name: facts, findings, and the plan's digest."""
     answered, plans = [], []
-    for each in checked:
+    for node in checked:
         labels = {
-            "node": each.name,
-            "plan_cluster": each.cluster,
-            "plan_class": each.class_name,
+            "node": node.name,
+            "plan_cluster": node.cluster,
+            "plan_class": node.class_name,
         }
-        answered.append((labels, counted(each.answers)))
-        plans.append({**labels, "digest": each.digest})
+        answered.append((labels, counted(node.answers)))
+        plans.append({**labels, "digest": node.digest})
     return text([*of_answers(answered), plan_info(plans)])
 
 
@@ -123,7 +123,7 @@ def counted(answers: Sequence[Answer]) -> Counts:
     facts = {verdict.name.lower(): number for verdict, number in counts(answers).items()}
     others = unshown(answers)
     facts |= {"unverifiable": facts["unverifiable"] - others, "unshown": others}
-    codes = Counter((each.code, each.severity.value) for each in findings(answers))
+    codes = Counter((finding.code, finding.severity.value) for finding in findings(answers))
     return Counts(facts, codes, evidence.is_verified(answers))
 
 

@@ -19,10 +19,10 @@ def counts(answers: Sequence[Answer]) -> dict[Verdict, int]:
 
 def by_verdict(answers: Sequence[Answer]) -> dict[Verdict, list[str]]:
     """The facts of each verdict, each fact once."""
-    found: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
+    facts: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
     for fact, verdict in verdicts(answers).items():
-        found[verdict].append(fact)
-    return found
+        facts[verdict].append(fact)
+    return facts
 
 
 def unshown(answers: Sequence[Answer]) -> int:
@@ -62,7 +62,7 @@ def coverage(answers: Sequence[Answer]) -> str:
 
 def _lines(answers: Sequence[Answer]) -> Iterator[str]:
     width = max((len(verdict.value) for verdict in Verdict), default=0)
-    for answer in sorted(answers, key=lambda each: each.fact):
+    for answer in sorted(answers, key=lambda line: line.fact):
         words = [answer.verdict.value.ljust(width), printable(answer.fact)]
         if answer.evidence:
             words.append(f"({printable(answer.evidence)})")
@@ -100,11 +100,11 @@ class Checked(NamedTuple):
 def distinct(checked: Sequence[Checked]) -> list[Checked]:
     """The same, with the cluster in the name of each node whose name another cluster has, too."""
     clusters: dict[str, set[str]] = {}
-    for each in checked:
-        clusters.setdefault(each.name, set()).add(each.cluster)
+    for node in checked:
+        clusters.setdefault(node.name, set()).add(node.cluster)
     return [
-        each._replace(name=f"{each.cluster}/{each.name}") if len(clusters[each.name]) > 1 else each
-        for each in checked
+        node if len(clusters[node.name]) == 1 else node._replace(name=f"{node.cluster}/{node.name}")
+        for node in checked
     ]
 
 
@@ -121,17 +121,17 @@ class Group(NamedTuple):
 
 def groups(checked: Iterable[Checked]) -> list[Group]:
     """Differences by what is observed and expected; those of most nodes first."""
-    found: dict[tuple[str, ...], Group] = {}
-    for each in checked:
-        for answer in each.answers:
+    by_key: dict[tuple[str, ...], Group] = {}
+    for node in checked:
+        for answer in node.answers:
             if answer.finding is None:
                 continue
-            key = _key(answer, answer.finding, each.name)
-            known = found.setdefault(key, _first(answer, answer.finding))
-            nodes = (*known.nodes, each.name) if each.is_node else known.nodes
-            facts = tuple(dict.fromkeys((*known.facts, _nameless(answer.fact, each.name))))
-            found[key] = known._replace(nodes=tuple(dict.fromkeys(nodes)), facts=facts)
-    return sorted(found.values(), key=lambda group: -len(group.nodes))
+            key = _key(answer, answer.finding, node.name)
+            known = by_key.setdefault(key, _first(answer, answer.finding))
+            nodes = (*known.nodes, node.name) if node.is_node else known.nodes
+            facts = tuple(dict.fromkeys((*known.facts, _nameless(answer.fact, node.name))))
+            by_key[key] = known._replace(nodes=tuple(dict.fromkeys(nodes)), facts=facts)
+    return sorted(by_key.values(), key=lambda group: -len(group.nodes))
 
 
 def _key(answer: Answer, finding: Diagnostic, name: str) -> tuple[str, ...]:
@@ -152,11 +152,11 @@ def _first(answer: Answer, finding: Diagnostic) -> Group:
 
 
 def findings(
-    checked: Sequence[Checked], found: Iterable[Group], *, verbose: bool = False
+    checked: Sequence[Checked], differences: Iterable[Group], *, verbose: bool = False
 ) -> list[Diagnostic]:
     """A finding for each group, which says how many nodes have it, and which."""
-    names = list(dict.fromkeys(each.name for each in checked if each.is_node))
-    return [_finding(group, names, verbose=verbose) for group in found]
+    names = list(dict.fromkeys(node.name for node in checked if node.is_node))
+    return [_finding(group, names, verbose=verbose) for group in differences]
 
 
 def _finding(group: Group, names: Sequence[str], *, verbose: bool) -> Diagnostic:
@@ -175,22 +175,21 @@ def unproven(
     checked: Sequence[Checked], threshold: Threshold = SOMETHING, *, verbose: bool = False
 ) -> list[Diagnostic]:
     """CP8132 for nodes of which too little was looked at, those with the same reasons together."""
-    names = list(dict.fromkeys(each.name for each in checked if each.is_node))
-    found: dict[tuple[evidence.Evidence, str, str], list[str]] = {}
-    for each in checked:
+    names = list(dict.fromkeys(node.name for node in checked if node.is_node))
+    by_reasons: dict[tuple[evidence.Evidence, str, str], list[str]] = {}
+    for node in checked:
         # What the cluster's objects show has no share: one may belong to another cluster.
-        wanted = threshold if each.is_node else SOMETHING
-        seen = evidence.evidence_of(each.answers)
-        is_needed = each.is_node or seen.verifiable
+        wanted = threshold if node.is_node else SOMETHING
+        seen = evidence.evidence_of(node.answers)
+        is_needed = node.is_node or seen.verifiable
         if is_needed and not wanted.is_met(seen):
-            key = seen, str(wanted), evidence.unseen_reasons(each.answers)
-            found.setdefault(key, []).append(each.name)
-    made = (
-        []
-        if names
-        else [_unproven("no node is known", evidence.evidence_of(()), str(threshold), "all")]
-    )
-    for (seen, least, why_not), nodes in found.items():
+            key = seen, str(wanted), evidence.unseen_reasons(node.answers)
+            by_reasons.setdefault(key, []).append(node.name)
+    made = []
+    if not names:
+        nothing = evidence.evidence_of(())
+        made.append(_unproven("no node is known", nothing, str(threshold), "all"))
+    for (seen, least, why_not), nodes in by_reasons.items():
         what = f"{len(nodes)} of {counted(len(names), 'node')} ({_which(nodes, names, verbose)})"
         if nodes[0] not in names:
             what = ", ".join(nodes)
@@ -240,12 +239,12 @@ def fleet_sentence(checked: Sequence[Checked], threshold: Threshold = SOMETHING)
     Nodes of which too little was looked at do not hold, and are told first.
     """
     # A node of which there are several snapshots is one.
-    nodes = {each.name for each in checked if each.is_node}
-    unseen = {each.name for each in checked if each.is_node and _is_unseen(each, threshold)}
-    holding = nodes - unseen - {each.name for each in checked if _differs(each)}
+    nodes = {node.name for node in checked if node.is_node}
+    unseen = {node.name for node in checked if node.is_node and _is_unseen(node, threshold)}
+    holding = nodes - unseen - {node.name for node in checked if _differs(node)}
     total = dict.fromkeys(Verdict, 0)
-    for each in checked:
-        for verdict, number in counts(each.answers).items():
+    for node in checked:
+        for verdict, number in counts(node.answers).items():
             total[verdict] += number
     held, differ, unknown = (f"{total[verdict]:,}" for verdict in Verdict)
     verb = "holds" if len(holding) == 1 else "hold"
@@ -256,8 +255,8 @@ def fleet_sentence(checked: Sequence[Checked], threshold: Threshold = SOMETHING)
     )
 
 
-def _is_unseen(each: Checked, threshold: Threshold) -> bool:
-    return not evidence.is_verified(each.answers, threshold)
+def _is_unseen(node: Checked, threshold: Threshold) -> bool:
+    return not evidence.is_verified(node.answers, threshold)
 
 
 def by_class(
@@ -267,14 +266,14 @@ def by_class(
 
     Of many classes, unless `every` one is asked for, a line for what they have in common.
     """
-    nodes = [each for each in checked if each.is_node]
+    nodes = [node for node in checked if node.is_node]
     lines = together(nodes, _member, every=every)
     classes = {member for line in lines for member in line.members}
     if len(classes) < 2:
         return ""
     first = "CLASS" if len(classes) == len(lines) else "CLASSES"
     # What holds is what neither differs nor is left unseen; a column says so where it is needed.
-    has_unseen = any(_is_unseen(each, threshold) for each in nodes)
+    has_unseen = any(_is_unseen(node, threshold) for node in nodes)
     between = ("UNSEEN",) if has_unseen else ()
     head = (first, "NODES", "HOLD", "DIFFER", *between, "NOT VERIFIABLE", "NODES THAT DIFFER")
     # Where nodes differ is the first thing to read, if not all fits.
@@ -282,18 +281,18 @@ def by_class(
     if not every and len(ordered) > MOST:
         ordered.sort(key=lambda pair: not any(map(_differs, pair[1])))
     shown = ordered if every else ordered[:MOST]
-    rest = [each for _, members in ordered[len(shown) :] for each in members]
+    rest = [node for _, members in ordered[len(shown) :] for node in members]
     rows = [_class_row(line.title, members, threshold, has_unseen) for line, members in shown]
     text = table([head, *rows])
     return text + (f"and {counted(len(rest), 'node')} more\n" if rest else "")
 
 
-def _member(each: Checked) -> Member:
-    return Member(each.cluster, each.intent or each.class_name, each.class_name)
+def _member(node: Checked) -> Member:
+    return Member(node.cluster, node.intent or node.class_name, node.class_name)
 
 
-def _differs(each: Checked) -> bool:
-    return any(answer.finding for answer in each.answers)
+def _differs(node: Checked) -> bool:
+    return any(answer.finding for answer in node.answers)
 
 
 def _class_row(
@@ -301,11 +300,11 @@ def _class_row(
 ) -> tuple[str, ...]:
     """Facts that cannot be verified are counted once, on however many nodes that is."""
     # A node of which there are several snapshots is one.
-    names = list(dict.fromkeys(each.name for each in checks))
-    differing = list(dict.fromkeys(each.name for each in checks if _differs(each)))
-    unknown = {fact for each in checks for fact in by_verdict(each.answers)[Verdict.UNVERIFIABLE]}
+    names = list(dict.fromkeys(node.name for node in checks))
+    differing = list(dict.fromkeys(node.name for node in checks if _differs(node)))
+    unknown = {fact for node in checks for fact in by_verdict(node.answers)[Verdict.UNVERIFIABLE]}
     which = told(differing, names) if differing else ""
-    unseen = {each.name for each in checks if _is_unseen(each, threshold)} - set(differing)
+    unseen = {node.name for node in checks if _is_unseen(node, threshold)} - set(differing)
     held = str(len(names) - len(differing) - len(unseen))
     between = (str(len(unseen)),) if has_unseen else ()
     facts = counted(len(unknown), "fact")
@@ -322,22 +321,22 @@ class Unverified(NamedTuple):
 
 def unverified(checked: Iterable[Checked]) -> list[Unverified]:
     """Facts that are not verifiable, by reason."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for each in checked:
-        for answer in each.answers:
+    by_fact: dict[tuple[str, str], list[str]] = {}
+    for node in checked:
+        for answer in node.answers:
             if answer.verdict is Verdict.UNVERIFIABLE:
-                found.setdefault((answer.fact, answer.reason), []).append(each.name)
-    return [Unverified(*key, tuple(nodes)) for key, nodes in found.items()]
+                by_fact.setdefault((answer.fact, answer.reason), []).append(node.name)
+    return [Unverified(*key, tuple(nodes)) for key, nodes in by_fact.items()]
 
 
 def fleet_coverage(checked: Sequence[Checked]) -> str:
     """A line for each verdict on each fact, with the nodes that have it."""
     rows: dict[tuple[str, str, str], list[str]] = {}
-    for each in checked:
-        for answer in each.answers:
+    for node in checked:
+        for answer in node.answers:
             key = (answer.fact, answer.verdict.value, why(answer))
-            rows.setdefault(key, []).append(each.name)
-    names = [each.name for each in checked]
+            rows.setdefault(key, []).append(node.name)
+    names = [node.name for node in checked]
     width = max(len(verdict.value) for verdict in Verdict)
     lines = []
     for (fact, verdict, reason), nodes in sorted(rows.items()):

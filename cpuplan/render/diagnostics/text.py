@@ -223,7 +223,7 @@ def render(report: Report, *, colour: bool = False, read_lines: ReadLines = lamb
         return ""
     writer = _Writer(report, colour, read_lines)
     shown, left = selected(report.listed, every=report.verbose)
-    blocks = ["\n".join(writer.block(each)) for each in shown]
+    blocks = ["\n".join(writer.block(finding)) for finding in shown]
     for rest in left:
         known = rest._replace(findings=tuple(map(writer.shown, rest.findings)))
         blocks.append(f"{_code(rest.findings[0], colour)}: {printable(more_elsewhere(known))}")

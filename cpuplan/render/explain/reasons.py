@@ -153,7 +153,7 @@ def explain_kernel(plan: ConfiguredPlan, node: str) -> str:
     state = kernel.booted(plan)
     lines = [f"What {kernel.LINUX} makes of the boot arguments of {node}:", ""]
     lines += ["files", *table(list(_files(state))), "", "threads", *table(list(_threads(state)))]
-    remarks = [f"{one.key} ({one.kind}): {one.text}" for one in kernel.remarks_of(plan)]
+    remarks = [f"{remark.key} ({remark.kind}): {remark.text}" for remark in kernel.remarks_of(plan)]
     if remarks:
         lines += ["", "remarks", *(f"  {remark}" for remark in remarks)]
     return "\n".join(lines) + "\n"
@@ -231,7 +231,8 @@ def explain_pool(
     if pool.cpus:
         parts = list(_parts(plan.topology, pool.cpus))
         texts = (
-            each.pods_text(plan, name) for each in (balloons, topologyaware, classes, koordinator)
+            component.pods_text(plan, name)
+            for component in (balloons, topologyaware, classes, koordinator)
         )
         parts += [("pods", text) for text in texts if text]
         lines = [f"{name} of {node} has {_sized(pool)}.", "", *table(parts)]

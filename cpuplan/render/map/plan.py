@@ -12,7 +12,7 @@ from cpuplan.plan import NodePlan, Pool
 from cpuplan.render.map import boxes
 from cpuplan.render.map.boxes import NO_POOL, OFFLINE, Entry, Map, Mark, counts
 from cpuplan.render.map.drawing import Drawing, Parts
-from cpuplan.solve.rules.workloads import exclusive_cpus
+from cpuplan.solve.rules.sizes import exclusive_cpus
 
 OWNERS = "containers with exclusive CPUs"
 POOLS = "pools"

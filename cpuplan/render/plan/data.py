@@ -25,13 +25,13 @@ def render(report: PlanReport) -> str:
         "against": report.source,
         "hasChanges": not comparison.is_empty,
         "summary": _summary(report),
-        "changes": [_change(each) for each in comparison.changes if not each.is_same],
+        "changes": [_change(change) for change in comparison.changes if not change.is_same],
         "objects": [
-            _object(cluster, each) for cluster, of in comparison.objects.items() for each in of
+            _object(cluster, change) for cluster, of in comparison.objects.items() for change in of
         ],
         "otherFiles": _files(comparison.others, "out/"),
         "moved": _moved(comparison.moved),
-        "rounds": [_rounds(each, report.minutes) for each in report.rounds],
+        "rounds": [_rounds(rounds, report.minutes) for rounds in report.rounds],
         "warnings": list(map(_warning, report.findings)),
     }
     return to_json(printable_values(data), sort_keys=False)
@@ -70,13 +70,13 @@ def _change(change: Change) -> dict[str, Any]:
         "impact": change.impact.word,
         "steps": list(map(_step, change.steps)),
         "moves": [
-            {"cpus": str(each.cpus), "before": list(each.before), "after": list(each.after)}
-            for each in change.moves
+            {"cpus": str(move.cpus), "before": list(move.before), "after": list(move.after)}
+            for move in change.moves
         ],
         "causes": _causes(change.causes),
         "pools": [
-            {"name": each.name, "before": str(each.before), "after": str(each.after)}
-            for each in change.pools
+            {"name": pool.name, "before": str(pool.before), "after": str(pool.after)}
+            for pool in change.pools
         ],
         "settings": list(map(_setting, change.settings)),
         "files": _files(change.files),
@@ -110,17 +110,17 @@ def _setting(setting: SettingChange) -> dict[str, Any]:
 def _causes(causes: Iterable[Cause]) -> list[dict[str, Any]]:
     return [
         {
-            "text": each.text,
-            "origin": each.origin,
-            "file": each.place and each.place.path,
-            "line": each.place and each.place.line,
+            "text": cause.text,
+            "origin": cause.origin,
+            "file": cause.place and cause.place.path,
+            "line": cause.place and cause.place.line,
         }
-        for each in causes
+        for cause in causes
     ]
 
 
 def _files(files: Iterable[FileChange], start: str = "") -> list[dict[str, str]]:
-    return [{"path": start + each.path, "change": each.how.value} for each in files]
+    return [{"path": start + file.path, "change": file.how.value} for file in files]
 
 
 def _capacity(sides: tuple[Capacity, Capacity] | None) -> dict[str, Any] | None:

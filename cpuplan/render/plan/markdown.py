@@ -81,8 +81,10 @@ def _title(report: PlanReport) -> str:
     if nothing := without_changes(report):
         return f"## cpuplan: {nothing.partition(',')[0].partition(':')[0].lower()}"
     numbers = counts(comparison.changes)
-    fates = [f"{each.nodes} {each.fate}" for each in numbers if each.fate != Kind.UNCHANGED.value]
-    total = counted(sum(each.nodes for each in numbers), "node")
+    fates = [
+        f"{count.nodes} {count.fate}" for count in numbers if count.fate != Kind.UNCHANGED.value
+    ]
+    total = counted(sum(count.nodes for count in numbers), "node")
     return f"## cpuplan: {total}: {', '.join(fates)}" if fates else "## cpuplan: no node changes"
 
 
@@ -101,9 +103,11 @@ def _title_of(change: Change) -> str:
 
 def _warnings(report: PlanReport) -> str:
     lines = []
-    for each in report.findings[:_MOST_WARNINGS]:
-        place = f" ({code(f'{each.position.path}:{each.position.line}')})" if each.position else ""
-        lines.append(f"> **{each.code}** {plain(each.message)}{place}. *{plain(each.remedy)}*")
+    for finding in report.findings[:_MOST_WARNINGS]:
+        at = finding.position
+        place = f" ({code(f'{at.path}:{at.line}')})" if at else ""
+        message, remedy = plain(finding.message), plain(finding.remedy)
+        lines.append(f"> **{finding.code}** {message}{place}. *{remedy}*")
     more = len(report.findings) - _MOST_WARNINGS
     lines += [f"> and {more} more"] * (more > 0)
     return "\n>\n".join(["> ⚠ **Warnings**", *lines]) if lines else ""
@@ -111,12 +115,12 @@ def _warnings(report: PlanReport) -> str:
 
 def _rollout(report: PlanReport) -> str:
     rows = []
-    for each in report.rounds:
-        time = minutes(each, report.minutes)
-        group = f"{'pool' if each.is_pool else 'intent'} {cell(each.group)}"
-        group += f", wave {cell(each.wave)}" * bool(each.wave)
-        row = (cell(each.cluster), group, str(each.nodes), each.impact.word)
-        ends = str(each.at_once), str(each.number), "" if time is None else duration(time)
+    for rounds in report.rounds:
+        time = minutes(rounds, report.minutes)
+        group = f"{'pool' if rounds.is_pool else 'intent'} {cell(rounds.group)}"
+        group += f", wave {cell(rounds.wave)}" * bool(rounds.wave)
+        row = (cell(rounds.cluster), group, str(rounds.nodes), rounds.impact.word)
+        ends = str(rounds.at_once), str(rounds.number), "" if time is None else duration(time)
         rows.append((*row, *ends))
     head = ("Cluster", "Group", "Nodes", "Impact", "At once", "Rounds", "Time")
     return f"### Rollout\n\n{_table(head, rows, 'l l r l r r r')}" if rows else ""
@@ -128,7 +132,7 @@ def _capacity(report: PlanReport) -> str:
         change, others = group.first, len(group.changes) - 1
         name = _title_of(change) + f" and {counted(others, 'class')} like it" * bool(others)
         own = words.capacity(change.capacity) if change.capacity else []
-        own += [words.room(each) for each in change.rooms]
+        own += [words.room(room) for room in change.rooms]
         rows += [(name, plain(what), cell(old), cell(new)) for what, old, new in own]
     if len(rows) > _MOST_ROWS:
         rows[_MOST_ROWS:] = [(f"and {len(rows) - _MOST_ROWS} rows more", "", "", "")]
@@ -152,7 +156,7 @@ def _classes(report: PlanReport) -> Iterator[str]:
         room -= len(part)
         if room < 0 and not report.verbose:
             rest = every[index:]
-            nodes = counted(sum(each.nodes for each in rest), "node")
+            nodes = counted(sum(group.nodes for group in rest), "node")
             yield f"And {nodes} in {counted(len(rest), 'group')} of classes more."
             return
         yield part
@@ -176,7 +180,7 @@ def _class(group: Group, report: PlanReport) -> Iterator[str]:
 
 def _body(change: Change, report: PlanReport) -> Iterator[str]:
     if kind(change) is Kind.NEW:
-        rows = [(cell(each.name), cell(str(each.after))) for each in change.pools]
+        rows = [(cell(pool.name), cell(str(pool.after))) for pool in change.pools]
         came = words.came_from(change, report.comparison)
         yield f"From cluster {plain(came)}." if came else ""
         yield _table(("Pool", "CPUs"), rows, "l l")
@@ -188,7 +192,7 @@ def _body(change: Change, report: PlanReport) -> Iterator[str]:
         yield _steps(change)
         yield _moves(change)
         yield _settings(change, report)
-        files = [f"{MARKS[each.how]} {each.path}" for each in change.files]
+        files = [f"{MARKS[file.how]} {file.path}" for file in change.files]
         yield _folded(f"{counted(len(files), 'file')} of each node", files, report)
 
 
@@ -205,20 +209,20 @@ def _steps(change: Change) -> str:
 def _moves(change: Change) -> str:
     if not change.moves:
         return ""
-    moves = [f"- {plain(words.move(each))}" for each in change.moves]
+    moves = [f"- {plain(words.move(move))}" for move in change.moves]
     return "\n".join([f"{_because(change.causes)}:", *moves])
 
 
 def _settings(change: Change, report: PlanReport) -> str:
     rows = []
     settings, rest = words.shown(change, verbose=report.verbose)
-    by_cause = sorted(settings, key=lambda each: words.causes(each.causes))
-    for causes, members in groupby(by_cause, key=lambda each: each.causes):
+    by_cause = sorted(settings, key=lambda setting: words.causes(setting.causes))
+    for causes, members in groupby(by_cause, key=lambda setting: setting.causes):
         why = _because(causes)
-        for each in members:
-            old, new = words.values(each, verbose=report.verbose)
-            values = cell(old) if each.before else "", cell(new) if each.after else ""
-            rows.append((f"{cell(f'{each.component} {each.key}')}", *values, why))
+        for setting in members:
+            old, new = words.values(setting, verbose=report.verbose)
+            values = cell(old) if setting.before else "", cell(new) if setting.after else ""
+            rows.append((f"{cell(f'{setting.component} {setting.key}')}", *values, why))
             why = "the same"
     table = _table(("Setting", "Before", "After", "Because"), rows[:_MOST_LINES], "l l l l")
     more = [f"and {len(rows) - _MOST_LINES} more"] * (len(rows) > _MOST_LINES)
@@ -229,26 +233,26 @@ def _settings(change: Change, report: PlanReport) -> str:
 def _because(causes: Iterable[Cause]) -> str:
     """`intents/a.yaml:12` and the words of the statement."""
     texts = []
-    for each in causes:
-        place = f"{each.place.path}:{each.place.line}" if each.place else each.origin
-        texts.append(f"{cell(place)}: {plain(each.text)}")
+    for cause in causes:
+        place = f"{cause.place.path}:{cause.place.line}" if cause.place else cause.origin
+        texts.append(f"{cell(place)}: {plain(cause.text)}")
     return "; ".join(texts) or "no statement of an intent"
 
 
 def _objects(report: PlanReport) -> Iterator[str]:
     rows = []
     for cluster, changes in report.comparison.objects.items():
-        for each in changes:
-            was = f"was {cell(each.was)}" if each.was else ""
-            fields = was or ", ".join(map(cell, each.fields))
-            rows.append((cell(cluster), each.how.value, cell(words.object_name(each)), fields))
+        for change in changes:
+            was = f"was {cell(change.was)}" if change.was else ""
+            fields = was or ", ".join(map(cell, change.fields))
+            rows.append((cell(cluster), change.how.value, cell(words.object_name(change)), fields))
     if rows:
         head = ("Cluster", "", "Object", "Fields")
         body = _table(head, rows[:_MOST_LINES], "l l l l")
         more = len(rows) - _MOST_LINES
         ends = f"\n\nand {more} more" if more > 0 else ""
         yield _details(counted(len(rows), "object"), body + ends)
-    others = [f"{MARKS[each.how]} out/{each.path}" for each in report.comparison.others]
+    others = [f"{MARKS[file.how]} out/{file.path}" for file in report.comparison.others]
     name = f"{counted(len(others), 'other file')}, for Argo CD, Flux and checks of nodes"
     yield _folded(name, others, report)
 

@@ -93,10 +93,7 @@ def counts(changes: Iterable[Change]) -> list[Count]:
     groups: dict[str, list[Change]] = {}
     for change in sorted(changes, key=_rank):
         groups.setdefault(fate(change), []).append(change)
-    return [
-        Count(name, sum(len(change.pair.nodes) for change in members), tuple(members))
-        for name, members in groups.items()
-    ]
+    return [Count(name, _nodes(members), tuple(members)) for name, members in groups.items()]
 
 
 class Group(NamedTuple):
@@ -116,18 +113,18 @@ class Group(NamedTuple):
     @property
     def nodes(self) -> int:
         """How many nodes all of them have."""
-        return sum(len(change.pair.nodes) for change in self.changes)
+        return _nodes(self.changes)
 
 
 def groups(changes: Iterable[Change], *, one_by_one: bool = False) -> list[Group]:
     """The changes that have something to tell, the worst first; equal ones together."""
     some = [change for change in changes if not change.is_same]
-    found: dict[Hashable, list[Change]] = {}
+    by_form: dict[Hashable, list[Change]] = {}
     for change in sorted(some, key=_rank):
         is_alone = one_by_one or kind(change) is not Kind.CHANGED
         key = change.pair if is_alone else _form(change)
-        found.setdefault(key, []).append(change)
-    return [Group(tuple(members), _differ(members)) for members in found.values()]
+        by_form.setdefault(key, []).append(change)
+    return [Group(tuple(members), _differ(members)) for members in by_form.values()]
 
 
 def _form(change: Change) -> Hashable:
@@ -136,7 +133,7 @@ def _form(change: Change) -> Hashable:
         fate(change),
         tuple((move.before, move.after) for move in change.moves),
         _origins(change.causes),
-        tuple(_form_of(each) for each in change.settings if each.component != nrt.NAME),
+        tuple(_form_of(setting) for setting in change.settings if setting.component != nrt.NAME),
         change.files,
         frozenset(step._replace(because="", origin="") for step in change.steps),
         change.pair.before == change.pair.after,
@@ -168,9 +165,9 @@ def minutes(rounds: Rounds, of_reboot: int | None) -> int | None:
 def longest_rollout(report: PlanReport) -> int:
     """The minutes of the pool or intent that takes longest, wave after wave."""
     totals: dict[tuple[str, str], int] = {}
-    for each in report.rounds:
-        key = each.cluster, each.group
-        totals[key] = totals.get(key, 0) + (minutes(each, report.minutes) or 0)
+    for rounds in report.rounds:
+        key = rounds.cluster, rounds.group
+        totals[key] = totals.get(key, 0) + (minutes(rounds, report.minutes) or 0)
     return max(totals.values(), default=0)
 
 
@@ -187,8 +184,10 @@ def narrowed(report: PlanReport, is_wanted: Callable[[str, str], bool]) -> PlanR
     left = [_left(change, is_wanted) for change in whole.changes]
     changes = tuple(change for change in left if change.pair.nodes)
     clusters = {change.pair.cluster for change in changes}
-    objects = {cluster: each for cluster, each in whole.objects.items() if cluster in clusters}
-    rounds = tuple(each for each in report.rounds if each.cluster in clusters)
+    objects = {
+        cluster: changed for cluster, changed in whole.objects.items() if cluster in clusters
+    }
+    rounds = tuple(rounds for rounds in report.rounds if rounds.cluster in clusters)
     number = _nodes(whole.changes) - _nodes(changes)
     comparison = whole._replace(changes=changes, objects=objects, others=())
     return report._replace(comparison=comparison, rounds=rounds, elsewhere=number)
@@ -235,7 +234,7 @@ def title(change: Change) -> str:
 
 def shown(change: Change, *, verbose: bool = False) -> tuple[Sequence[SettingChange], str]:
     """The settings to tell, and a line on those that follow from them: what nodes publish."""
-    own = [each for each in change.settings if each.component != nrt.NAME]
+    own = [setting for setting in change.settings if setting.component != nrt.NAME]
     rest = len(change.settings) - len(own)
     if verbose or not own or not rest:
         return change.settings, ""
@@ -250,7 +249,7 @@ def value(items: tuple[Any, ...]) -> str:
 def _plain(item: Any) -> str:
     if isinstance(item, str):
         return item
-    if isinstance(item, list) and all(isinstance(each, str) for each in item):
+    if isinstance(item, list) and all(isinstance(word, str) for word in item):
         return ",".join(item)
     return json.dumps(item)
 
@@ -265,9 +264,9 @@ def values(change: SettingChange, *, verbose: bool = False) -> tuple[str, str]:
     return _cut(old, start), _cut(new, start)
 
 
-def _common(one: str, other: str) -> int:
+def _common(text: str, other: str) -> int:
     """How many letters two texts begin with in common."""
-    pairs = zip(one, other, strict=False)
+    pairs = zip(text, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
@@ -279,8 +278,9 @@ def _differing(before: tuple[Any, ...], after: tuple[Any, ...]) -> tuple[tuple[A
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return before, after
     keys = {key for key in (*old, *new) if old.get(key) != new.get(key)}
-    left = [{key: side[key] for key in side if key in keys} for side in (old, new)]
-    return (left[0],), (left[1],)
+    old_left = {key: entry for key, entry in old.items() if key in keys}
+    new_left = {key: entry for key, entry in new.items() if key in keys}
+    return (old_left,), (new_left,)
 
 
 def _cut(text: str, start: int, width: int = _WIDTH) -> str:
@@ -288,10 +288,10 @@ def _cut(text: str, start: int, width: int = _WIDTH) -> str:
     return "..." * bool(start) + text[start:end] + "..." * (len(text) > end)
 
 
-def cause(each: Cause) -> str:
+def cause(of: Cause) -> str:
     """`intents/a.yaml:12: shared takes 3 cores`; a statement that is gone by its name."""
-    place = f"{each.place.path}:{each.place.line}" if each.place else each.origin
-    return f"{place}: {each.text}" if each.text else place
+    place = f"{of.place.path}:{of.place.line}" if of.place else of.origin
+    return f"{place}: {of.text}" if of.text else place
 
 
 def causes(of: Iterable[Cause]) -> str:
@@ -299,10 +299,10 @@ def causes(of: Iterable[Cause]) -> str:
     return "; ".join(map(cause, of)) or "no statement of an intent"
 
 
-def move(each: Move) -> str:
+def move(of: Move) -> str:
     """`CPUs 4,36: isolated -> shared`."""
-    old, new = (joined(names) or "nothing" for names in (each.before, each.after))
-    return f"{cpus_text(each.cpus)}: {old} -> {new}"
+    old, new = (joined(names) or "nothing" for names in (of.before, of.after))
+    return f"{cpus_text(of.cpus)}: {old} -> {new}"
 
 
 class StepLine(NamedTuple):
@@ -315,7 +315,7 @@ class StepLine(NamedTuple):
         """The reasons; of many the first, and of long ones the beginning."""
         if verbose:
             return joined(self.because)
-        return first_of([_cut(each, 0, _LONG) for each in self.because], _MOST)
+        return first_of([_cut(reason, 0, _LONG) for reason in self.because], _MOST)
 
 
 def steps(change: Change) -> list[StepLine]:
@@ -349,7 +349,8 @@ def capacity(sides: tuple[Capacity, Capacity]) -> list[tuple[str, str, str]]:
         ("exclusive CPUs", str(old.exclusive), str(new.exclusive)),
         ("largest pod (CPUs)", str(old.largest), str(new.largest)),
     ]
-    before, after = ({node.number: node for node in side.numa_nodes} for side in sides)
+    before = {node.number: node for node in old.numa_nodes}
+    after = {node.number: node for node in new.numa_nodes}
     numbers = sorted(before.keys() | after.keys())
     if bool(before) != bool(after) and old.exclusive and new.exclusive:
         # One of two mechanisms does not tell them apart.
@@ -373,10 +374,10 @@ def _known(side: Capacity) -> str:
     return f"unknown: {side.unknown}" if side.unknown else str(side.exclusive)
 
 
-def room(each: Room) -> tuple[str, str, str]:
+def room(of: Room) -> tuple[str, str, str]:
     """How many pods of a workload fit: what, before, after."""
-    was, now = ("unknown" if number is None else str(number) for number in each[2:])
-    return f"pods of workload {each.workload} ({each.wanted} wanted)", was, now
+    was, now = ("unknown" if number is None else str(number) for number in of[2:])
+    return f"pods of workload {of.workload} ({of.wanted} wanted)", was, now
 
 
 def came_from(change: Change, of: Comparison) -> str:
@@ -390,8 +391,6 @@ def went(change: Change, of: Comparison) -> str:
     """Where nodes that are gone are now."""
     cluster, names = change.pair.cluster, change.pair.nodes
     to = sorted({new[0] for new, old in of.moved.items() if old[0] == cluster and old[1] in names})
-    return (
-        f"Now in cluster {joined(to)}"
-        if to
-        else "In no class now: nothing is compiled for them any more"
-    )
+    if to:
+        return f"Now in cluster {joined(to)}"
+    return "In no class now: nothing is compiled for them any more"

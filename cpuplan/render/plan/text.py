@@ -114,7 +114,7 @@ def _by_cause(change: Change, report: PlanReport) -> Iterator[str]:
     """Moves and settings below the statements that changed them."""
     groups: dict[tuple[Cause, ...], list[str]] = {}
     if change.moves:
-        groups[change.causes] = [f"~ {words.move(each)}" for each in change.moves]
+        groups[change.causes] = [f"~ {words.move(move)}" for move in change.moves]
     settings, rest = words.shown(change, verbose=report.verbose)
     for setting in settings:
         groups.setdefault(setting.causes, []).append(_setting(setting, report))
@@ -152,13 +152,13 @@ def _listed(name: str, lines: Iterable[str], report: PlanReport) -> Iterator[str
 
 
 def _files(change: Change) -> Iterator[str]:
-    for each in change.files:
-        yield f"{MARKS[each.how]} {each.path}"
+    for file in change.files:
+        yield f"{MARKS[file.how]} {file.path}"
 
 
 def _capacity(change: Change) -> Iterator[str]:
     rows = words.capacity(change.capacity) if change.capacity else []
-    rows += [words.room(each) for each in change.rooms]
+    rows += [words.room(room) for room in change.rooms]
     if rows:
         yield "  capacity of each node\n"
         for what, old, new in rows:
@@ -181,14 +181,14 @@ def _objects(report: PlanReport) -> Iterator[str]:
     """The objects of each cluster, then files for nobody's API."""
     for cluster, changes in report.comparison.objects.items():
         lines = []
-        for each in changes:
-            was = f" (was {each.was})" if each.was else ""
-            fields = f": {', '.join(each.fields)}" if each.fields else ""
-            lines.append(f"{MARKS[each.how]} {words.object_name(each)}{was}{fields}")
+        for change in changes:
+            was = f" (was {change.was})" if change.was else ""
+            fields = f": {', '.join(change.fields)}" if change.fields else ""
+            lines.append(f"{MARKS[change.how]} {words.object_name(change)}{was}{fields}")
         yield f"objects of cluster {cluster}\n" + "".join(_lines(lines, report))
     others = report.comparison.others
     if others:
-        lines = [f"{MARKS[each.how]} out/{each.path}" for each in others]
+        lines = [f"{MARKS[file.how]} out/{file.path}" for file in others]
         head = "other files, for Argo CD, Flux and `cpuplan check`\n"
         shown = (
             _lines(lines, report) if report.verbose else [f"    {counted(len(lines), 'file')}\n"]
@@ -198,14 +198,15 @@ def _objects(report: PlanReport) -> Iterator[str]:
 
 def _rounds(report: PlanReport) -> Iterator[str]:
     lines = []
-    for each in report.rounds:
-        group = f"pool {each.group}" if each.is_pool else f"intent {each.group}"
-        group += f", wave {each.wave}" * bool(each.wave)
-        time = minutes(each, report.minutes)
-        rounds = f"{each.at_once} at a time: {counted(each.number, 'round')}"
+    for rounds in report.rounds:
+        group = f"pool {rounds.group}" if rounds.is_pool else f"intent {rounds.group}"
+        group += f", wave {rounds.wave}" * bool(rounds.wave)
+        time = minutes(rounds, report.minutes)
+        how = f"{rounds.at_once} at a time: {counted(rounds.number, 'round')}"
         ends = f", {duration(time)}" if time is not None else ""
-        nodes = counted(each.nodes, "node")
-        lines.append(f"  {each.cluster}, {group}: {nodes} ({each.impact.word}), {rounds}{ends}\n")
+        nodes = counted(rounds.nodes, "node")
+        told = f"{nodes} ({rounds.impact.word}), {how}{ends}"
+        lines.append(f"  {rounds.cluster}, {group}: {told}\n")
     if lines:
         yield "rollout\n" + "".join(lines)
 

@@ -135,7 +135,7 @@ def _node_data(node: Simulated) -> dict[str, Any]:
         "cluster": node.plan.node_class.cluster,
         "pods": [_pod_data(outcome) for outcome in node.outcome.outcomes],
         "ended": [
-            {"pod": departure.uid, "moves": [_move_data(move) for move in departure.moves]}
+            {"pod": departure.uid, "moves": list(map(_move_data, departure.moves))}
             for departure in node.outcome.departures
         ],
         "sharedPool": to_text(remainder.shared_pool),

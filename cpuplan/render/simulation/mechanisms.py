@@ -1,6 +1,7 @@
 """The same pods under several mechanisms, side by side: where they run, and what is promised."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from cpuplan.base.text import counted
@@ -66,8 +67,13 @@ def _held(promise: Promise, mechanisms: Iterable[str], *, whole: bool) -> Iterat
 
 def _rows(results: Iterable[Result | None], *, whole: bool) -> Iterator[tuple[str, ...]]:
     cells = [dict(_cells(result, whole=whole)) for result in results]
-    for name in dict.fromkeys(name for found in cells for name in found):
-        yield (name, *(found.get(name, "does not start") for found in cells))
+    yield from _side_by_side(cells, missing="does not start")
+
+
+def _side_by_side(columns: Sequence[Mapping[str, str]], missing: str) -> Iterator[tuple[str, ...]]:
+    """A row for each name that a column has, with `missing` where another one lacks it."""
+    for name in dict.fromkeys(chain.from_iterable(columns)):
+        yield (name, *(column.get(name, missing) for column in columns))
 
 
 def _cells(result: Result | None, *, whole: bool) -> Iterator[tuple[str, str]]:
@@ -84,8 +90,8 @@ def _cells(result: Result | None, *, whole: bool) -> Iterator[tuple[str, str]]:
         cells.setdefault(full_name(refused.outcome.pod), []).append(
             cell(refused.outcome, whole=whole)
         )
-    for name, found in cells.items():
-        yield name, "; ".join(found)
+    for name, texts in cells.items():
+        yield name, "; ".join(texts)
 
 
 def cell(outcome: Outcome, *, whole: bool) -> str:
@@ -111,8 +117,7 @@ def _shared(cpus: int, *, whole: bool) -> str:
 def _left_rows(compared: Sequence[Under]) -> Iterator[tuple[str, ...]]:
     """What is left on each group of nodes that come out alike under the first mechanism."""
     lefts = [dict(_lefts(under.result)) for under in compared]
-    for name in dict.fromkeys(name for found in lefts for name in found):
-        yield (name, *(found.get(name, "") for found in lefts))
+    yield from _side_by_side(lefts, missing="")
 
 
 def _lefts(result: Result | None) -> Iterator[tuple[str, str]]:
@@ -187,8 +192,12 @@ def _problem_data(problem: Diagnostic) -> dict[str, Any]:
 def _promise_data(promise: Promise, compared: Sequence[Under]) -> dict[str, Any]:
     held = {}
     for under in compared:
-        one = promise.held[under.mechanism]
-        held[title(under.mechanism)] = {"answer": one.answer, "by": one.by, "source": one.source}
+        answer = promise.held[under.mechanism]
+        held[title(under.mechanism)] = {
+            "answer": answer.answer,
+            "by": answer.by,
+            "source": answer.source,
+        }
     return {"name": promise.name, "title": promise.title, "held": held}
 
 

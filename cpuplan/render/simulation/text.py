@@ -1,17 +1,19 @@
-"""What became of pods on simulated nodes: a table for each node, and who has which CPUs."""
+"""What became of pods on simulated nodes: tables for nodes and classes, and who has which CPUs."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.base.text import counted
+from cpuplan.base.naming import fold_names
+from cpuplan.base.text import counted, listed
 from cpuplan.facts.settings.kubelet import TOPOLOGY_MANAGER_POLICY
 from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.plan import Pool
 from cpuplan.render.map.boxes import Map
 from cpuplan.render.map.plan import plan_map
-from cpuplan.render.simulation import classes, data
-from cpuplan.render.text import table
+from cpuplan.render.simulation import data
+from cpuplan.render.text import MOST, Line, Member, interval, table, together
 from cpuplan.simulate import fleet, runtimes
 from cpuplan.simulate.admission import Answer, Outcome
 from cpuplan.simulate.allocators.base import Left, Move, Placed, Refusal
@@ -20,10 +22,120 @@ from cpuplan.simulate.fleet import (
     Result,
     Simulated,
     full_name,
+    groups_of_nodes,
     listed_names,
     number_of_nodes,
+    workload_of,
 )
 from cpuplan.upstream.kubernetes.bits import to_text
+
+_CLASS_HEAD = ("CLASS", "NODES", "PODS", "REFUSED", "CPUS LEFT", "LARGEST REQUEST")
+_NUMBER = re.compile(r"\d+")
+#: Ranges of names in a line, and lines of refusals, before the others are only counted.
+_MOST_RANGES, _MOST_REASONS = 4, 10
+#: Lines of what is unlike the others.
+_MOST_OUTLIERS = 10
+
+
+def by_class(result: Result) -> str:
+    """The table of several classes, and why pods were refused; nothing for a single class.
+
+    Of many classes a line for what they have in common.
+    """
+    by_line = together(result.nodes, _member)
+    classes = {member for line in by_line for member in line.members}
+    if len(classes) < 2:
+        return ""
+    shown = list(by_line.items())[:MOST]
+    head = _CLASS_HEAD if len(classes) == len(by_line) else ("CLASSES", *_CLASS_HEAD[1:])
+    lines = [table([head, *(_row(line.title, nodes) for line, nodes in shown)]).rstrip("\n")]
+    if rest := [node for nodes in list(by_line.values())[MOST:] for node in nodes]:
+        lines.append(f"and {counted(number_of_nodes(rest), 'node')} more")
+    outliers = [text for line, nodes in by_line.items() for text in _told(line, nodes)]
+    lines += outliers[:_MOST_OUTLIERS]
+    if len(outliers) > _MOST_OUTLIERS:
+        lines.append(f"and {len(outliers) - _MOST_OUTLIERS} more that differ; -v shows them")
+    lines += _reasons(result.nodes)
+    return "\n".join(lines) + "\n"
+
+
+def _member(node: Simulated) -> Member:
+    of = node.plan.node_class
+    return Member(of.cluster, of.intent, of.name)
+
+
+def _name(node: Simulated) -> str:
+    return node.plan.node_class.full_name
+
+
+def _row(name: str, nodes: Sequence[Simulated]) -> tuple[str, ...]:
+    """Numbers of each node, from the least to the most, where they differ."""
+    left = [node.outcome.remainder.left for node in nodes]
+    return (
+        name,
+        str(number_of_nodes(nodes)),
+        interval(_admitted(node) for node in nodes),
+        str(sum(_refused(node) * len(node.nodes) for node in nodes)),
+        interval(free.cpus.bit_count() for free in left if free),
+        interval(free.largest for free in left if free),
+    )
+
+
+def _told(line: Line, nodes: Sequence[Simulated]) -> Iterator[str]:
+    """The few classes of a line with refusals, or without, then nodes unlike their class."""
+    by_class: dict[str, list[Simulated]] = {}
+    for node in nodes:
+        by_class.setdefault(_name(node), []).append(node)
+    refusing = [name for name, own in by_class.items() if any(map(_refused, own))]
+    others = [name for name in by_class if name not in refusing]
+    if refusing and others:
+        few, which = (refusing, "refusals") if len(refusing) < len(others) else (others, "all fits")
+        yield f"{which} in {line.title}: {listed(few, _MOST_RANGES)}"
+    for name, own in by_class.items():
+        yield from _outliers(name, own)
+
+
+def _refused(node: Simulated) -> int:
+    outcomes = node.outcome.outcomes
+    return sum(outcome.refused is not None and not outcome.is_unknown for outcome in outcomes)
+
+
+def _admitted(node: Simulated) -> int:
+    return sum(not outcome.refused for outcome in node.outcome.outcomes)
+
+
+def _outliers(name: str, nodes: Sequence[Simulated]) -> Iterator[str]:
+    """The nodes of a class that are in another state than most of it."""
+    states = sorted(groups_of_nodes(nodes, across_classes=False), key=lambda node: -len(node.nodes))
+    for state in states[1:]:
+        ranges = listed(fold_names(state.nodes), _MOST_RANGES)
+        left = state.outcome.remainder.left
+        free = f", {counted(left.cpus.bit_count(), 'CPU')} left" if left else ""
+        no = f", {_refused(state)} refused" if _refused(state) else ""
+        yield f"not as most of {name}: {ranges}: {counted(_admitted(state), 'pod')}{no}{free}"
+
+
+def _reasons(nodes: Iterable[Simulated]) -> Iterator[str]:
+    """Refusals by workload and reason, with the classes of the nodes that gave them.
+
+    Reasons that differ in their numbers are one: machines of other sizes give other numbers.
+    """
+    refusals: dict[tuple[str, str], Counter[str]] = {}
+    reasons: dict[tuple[str, str], set[str]] = {}
+    for node in nodes:
+        for outcome in node.outcome.outcomes:
+            if outcome.refused and not outcome.is_unknown:
+                pods = "/".join(filter(None, workload_of(outcome.pod)))
+                reason = f"{outcome.refused.reason}: {outcome.refused.message}"
+                key = pods, _NUMBER.sub("0", reason)
+                refusals.setdefault(key, Counter())[_name(node)] += len(node.nodes)
+                reasons.setdefault(key, set()).add(reason)
+    for key, classes in list(refusals.items())[:_MOST_REASONS]:
+        where = [f"{number} on {name}" for name, number in classes.items()]
+        more = " (elsewhere with other numbers)" if len(reasons[key]) > 1 else ""
+        yield f"refused: {key[0]} ({listed(where, _MOST_RANGES)}): {min(reasons[key])}{more}"
+    if len(refusals) > _MOST_REASONS:
+        yield f"and {len(refusals) - _MOST_REASONS} other reasons; -v shows them"
 
 
 def owners_map(node: Simulated, name: str, spec: HardwareSpec | None = None) -> Map:
@@ -52,7 +164,7 @@ _FEW_ALIKE = 3
 def report(result: Result, *, one_by_one: bool = False) -> str:
     """Nodes with the same result together: their pods, refusals and what is left; and a sum."""
     nodes = result.nodes if one_by_one else fleet.groups_of_nodes(result.nodes, across_classes=True)
-    overview = "" if one_by_one else classes.by_class(result)
+    overview = "" if one_by_one else by_class(result)
     limit = _limit_text(result)
     shown = nodes if one_by_one else _most_telling(nodes, _FEW_BLOCKS if overview else _MOST_BLOCKS)
     told = set(map(id, result.nodes))
@@ -62,16 +174,12 @@ def report(result: Result, *, one_by_one: bool = False) -> str:
         for node in shown
     ]
     if rest := number_of_nodes(nodes) - number_of_nodes(shown):
-        blocks.append(
-            f"and {counted(rest, 'node')} in {len(nodes) - len(shown)} other states; -v shows "
-            "them\n"
-        )
+        states = f"{len(nodes) - len(shown)} other states"
+        blocks.append(f"and {counted(rest, 'node')} in {states}; -v shows them\n")
     if result.nowhere:
-        refused = (
-            list(map(fleet.Refused, result.nowhere))
-            if one_by_one
-            else fleet.refused_workloads(result)
-        )
+        refused = fleet.refused_workloads(result)
+        if one_by_one:
+            refused = list(map(fleet.Refused, result.nowhere))
         # Of pods that a node was not asked about any more, nobody knows whether it has room.
         is_known = not any(pod.is_unknown for pod in result.nowhere)
         blocks.append("\n".join(_nowhere(refused, len(result.nowhere), is_known=is_known)) + "\n")
@@ -226,19 +334,15 @@ def _move(move: Move) -> str:
 def _left(left: Left) -> Iterator[str]:
     """The CPUs that can still become exclusive, and the largest request."""
     free = f"CPUs {to_text(left.cpus)}" if left.cpus else "no CPU"
-    yield (
-        f"left for exclusive use: {free}; the largest request that would be admitted is "
-        f"{left.largest}"
-    )
+    request = f"the largest request that would be admitted is {left.largest}"
+    yield f"left for exclusive use: {free}; {request}"
     if left.because:
         yield f"  a larger request is refused: {left.because}"
     for node, (cpus, largest) in left.by_numa_node.items():
         free = f"{counted(cpus.bit_count(), 'CPU')} ({to_text(cpus)})" if cpus else "no CPU"
-        text = (
-            f"not aligned ({TOPOLOGY_MANAGER_POLICY.key} none)"
-            if largest is None
-            else f"largest request {largest}"
-        )
+        text = f"largest request {largest}"
+        if largest is None:
+            text = f"not aligned ({TOPOLOGY_MANAGER_POLICY.key} none)"
         yield f"  NUMA node {node}: {free}, {text}"
 
 

@@ -60,10 +60,10 @@ def allocate(pod: Pod, held: Mapping[str, Held], inputs: Inputs) -> dict[str, Cl
     asked = {uid: claim for uid, claim in asked.items() if uid not in held}
     specs = [_spec_of(claim) for claim in asked.values()]
     search = Search(inputs.devices, usage(held.values()), inputs.classes)
-    found = search.allocate([spec for spec in specs if spec.results is None])
-    if found is None:
+    allocated = search.allocate([spec for spec in specs if spec.results is None])
+    if allocated is None:
         raise SchedulerError(_NO_DEVICES)
-    results = iter(found)
+    results = iter(allocated)
     claims = {}
     for (uid, claim), spec in zip(asked.items(), specs, strict=True):
         own = next(results) if spec.results is None else spec.results
@@ -75,8 +75,8 @@ def allocate(pod: Pod, held: Mapping[str, Held], inputs: Inputs) -> dict[str, Cl
 def usage(held: Iterable[Held]) -> Usage:
     """The devices that allocated claims have, prepared or not."""
     devices, consumed = set(), dict[str, int]()
-    for each in held:
-        for result in each.claim.own_results:
+    for holding in held:
+        for result in holding.claim.own_results:
             if result.consumed is None:
                 devices.add(result.device)
             else:
@@ -175,10 +175,10 @@ def _forgotten(now: Now) -> Iterator[tuple[str, str]]:
 def _restarted(now: Now) -> Collection[str]:
     """The claims that the driver knows after it has restarted."""
     moment, owners = now.driver.take(), now.driver.owners.owners
-    containers = [
-        container_of(key, now.driver.environment(uid for uid in owners if owners[uid] == key))
-        for key in now.running
-    ]
+    containers = []
+    for key in now.running:
+        claims = [uid for uid, owner in owners.items() if owner == key]
+        containers.append(container_of(key, now.driver.environment(claims)))
     now.driver.synchronize(containers)
     left = set(now.driver.store.claims)
     now.driver.restore(moment)
@@ -338,11 +338,11 @@ class DraAllocator:
     def remainder(self, *, ended: bool = False) -> Remainder:
         """The CPUs that no claim has, which all other containers share."""
         free = self.driver.store.shared
-        found = tuple(container_problems(self._now))
+        problems = tuple(container_problems(self._now))
         if ended:
-            return Remainder(free, findings=found)
+            return Remainder(free, findings=problems)
         size = base.largest_admitted(self, self._most(free), free, self._probe)
-        return Remainder(free, Left(free, size, {}), findings=found)
+        return Remainder(free, Left(free, size, {}), findings=problems)
 
     def _most(self, free: int) -> int:
         """The CPUs of the largest claim that might be had: of one device, or of 32."""
@@ -366,7 +366,7 @@ class DraAllocator:
         return Now(self.driver, self._held, self._running, self._owners)
 
     def restart(self) -> list[tuple[Pod | None, Refusal]]:
-        """Nobody: no container is created again when the driver restarts."""
+        """No pod is refused: no container is created again when the driver restarts."""
         return []
 
     def take(self) -> _Moment:
@@ -397,6 +397,3 @@ def _started(below: runtimes.Started, cpus: int) -> runtimes.Started:
     """As the runtime starts it with the driver's cpuset, and what its slices leave of that."""
     effective = cpus & below.effective or cpus
     return below._replace(cpus=cpus, effective=effective, updated=to_text(cpus), outside=())
-
-
-__all__ = ["NOT_CREATED", "NOT_PREPARED", "DraAllocator"]

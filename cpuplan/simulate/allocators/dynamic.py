@@ -17,8 +17,7 @@ from cpuplan.simulate.allocators.base import (
     UnfitError,
 )
 from cpuplan.simulate.allocators.kubelet import running
-from cpuplan.simulate.dynamic.policy import DynamicPolicy
-from cpuplan.simulate.dynamic.updates import Update
+from cpuplan.simulate.dynamic.policy import DynamicPolicy, Update
 from cpuplan.simulate.planned import Planned
 from cpuplan.simulate.runtimes import Started
 from cpuplan.upstream.kubelet.cpumanager.state import CPUState

@@ -1,7 +1,7 @@
 """Koordinator on a node: koord-scheduler chooses CPUs, koordlet sets them, the kubelet admits."""
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.simulate.allocators import base
@@ -18,14 +18,18 @@ from cpuplan.simulate.allocators.base import (
     Refusal,
     Remainder,
 )
-from cpuplan.simulate.allocators.koordlet import NAME, Koordlet
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-from cpuplan.simulate.koordinator import Inputs, as_created
+from cpuplan.simulate.koordinator import Inputs, as_created, kubelet_of, machine_of
 from cpuplan.simulate.planned import Planned
 from cpuplan.upstream.crio.cgmgr import UNLIMITED
 from cpuplan.upstream.koordinator.extension import qos
 from cpuplan.upstream.koordinator.extension.constants import QOS, RESOURCE_SPEC, RESOURCE_STATUS
 from cpuplan.upstream.koordinator.extension.numa_aware import SINGLE_NUMA_NODE
+from cpuplan.upstream.koordinator.koordlet import cpuset, states_noderesourcetopology
+from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import (
+    NodeTopology,
+    manifest,
+)
 from cpuplan.upstream.koordinator.nodenumaresource.node_allocation import NodeObject, SchedulerNode
 from cpuplan.upstream.koordinator.nodenumaresource.plugin import Admission as Attempt
 from cpuplan.upstream.koordinator.nodenumaresource.plugin import (
@@ -36,14 +40,80 @@ from cpuplan.upstream.koordinator.nodenumaresource.plugin import (
     reserve,
 )
 from cpuplan.upstream.koordinator.nodenumaresource.scoring import read_args
+from cpuplan.upstream.koordinator.nodenumaresource.topology_options import (
+    TopologyOptions,
+    read_topology_options,
+)
 from cpuplan.upstream.koordinator.nodenumaresource.util import ERROR, StatusError, node_numa_policy
-from cpuplan.upstream.koordinator.util import dump
+from cpuplan.upstream.koordinator.util import dump, parse_cpus
 from cpuplan.upstream.koordinator.webhook import cluster_colocation_profile as webhook
 from cpuplan.upstream.koordinator.webhook import resource_amplification
-from cpuplan.upstream.kubelet.kubelet import Node, StartError
+from cpuplan.upstream.kubelet.kubelet import Kubelet, Node, StartError
 from cpuplan.upstream.kubernetes.bits import members, to_text
 from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError, TooManySetsError
 from cpuplan.upstream.kubernetes.pod import Pod, Resources
+
+_NODE_NAME = "node"
+
+
+class Koordlet:
+    """The agent beside a kubelet; pods carry the annotations of the scheduler."""
+
+    def __init__(self, kubelet: Kubelet, inputs: Inputs) -> None:
+        self.kubelet, self.inputs = kubelet, inputs
+        self.machine = machine_of(kubelet.machine)
+
+    def reported(self, pods: Mapping[str, Pod]) -> NodeTopology | None:
+        """The NodeResourceTopology now; None where koordlet cannot make one."""
+        kubelet, inputs = self.kubelet, self.inputs
+        node = states_noderesourcetopology.Node(
+            inputs.labels, inputs.node_annotations, kubelet.capacity, kubelet.allocatable
+        )
+        config, state = kubelet_of(kubelet.config), kubelet.cpus.dump() or ""
+        try:
+            return states_noderesourcetopology.compute_node_topology(
+                self.machine, node, list(pods.values()), config, state
+            )
+        except KubeletError:
+            return None
+
+    def options(self, pods: Mapping[str, Pod]) -> TopologyOptions:
+        """What the scheduler makes of it."""
+        reported = self.reported(pods)
+        if reported is None:
+            return TopologyOptions()
+        return read_topology_options(manifest(_NODE_NAME, self.machine, reported))
+
+    def shared(self, pods: Mapping[str, Pod]) -> int:
+        """The CPU shared pool of all NUMA nodes."""
+        reported = self.reported(pods)
+        pools = reported.ls_pools if reported else ()
+        return sum(parse_cpus(pool.cpuset) for pool in pools) or self.kubelet.machine.cpus
+
+    def cpus_of(self, pod: Pod, pods: Mapping[str, Pod]) -> tuple[int, bool] | None:
+        """(CPUs, whether they are the pod's own) as koordlet writes them for all its containers.
+
+        None where the kubelet's are left.
+        """
+        reported = self.reported(pods)
+        if reported is None:
+            return None
+        try:
+            given = cpuset.pod_cpus(pod, reported)
+            cpus = parse_cpus(_without_gaps(given.cpuset or ""))
+        except KubeletError:  # an annotation that somebody wrote
+            return None
+        if given.source == cpuset.LEFT:
+            return None
+        if given.source == cpuset.CLEARED:
+            return cpuset.be_cgroup(self.machine, reported, pods.values()), False
+        return cpus, given.source == cpuset.RESOURCE_STATUS
+
+
+def _without_gaps(cpus: str) -> str:
+    """The list as the kernel and runc read it: the pool of a full NUMA node is empty."""
+    return ",".join(filter(None, cpus.split(",")))
+
 
 #: Requests above the largest one that are tried to explain it: more than the threads of a core.
 _SIZES = 8
@@ -118,7 +188,7 @@ class KoordinatorAllocator:
         self._koordlet = Koordlet(self.kubelet, self.inputs)
         labels, annotations = self.inputs.labels, self.inputs.node_annotations
         options = self._koordlet.options(self._pods)
-        self.node = SchedulerNode(NodeObject(NAME, labels, annotations, allocatable, options))
+        self.node = SchedulerNode(NodeObject(_NODE_NAME, labels, annotations, allocatable, options))
 
     def admit(self, pod: Pod) -> Admission:
         """Create a pod, schedule it here, and have the kubelet admit it."""
@@ -252,7 +322,7 @@ def _placed(container: Placed, cpus: int, *, is_own: bool) -> Placed:
 
 def _shortened(message: str) -> str:
     """Without the masks of NUMA nodes where there are many: with 8 nodes there are 255."""
-    return _MASKS.sub(lambda found: f"[{len(found[0].split())} masks]", message)
+    return _MASKS.sub(lambda match: f"[{len(match[0].split())} masks]", message)
 
 
 def _annotated(pod: Pod, written: Annotations) -> Pod:

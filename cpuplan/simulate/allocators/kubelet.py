@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cpuplan.simulate import runtimes
-from cpuplan.simulate.allocators import base, snapshot
+from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import (
     HANG,
     PANIC,
@@ -23,7 +23,9 @@ from cpuplan.simulate.allocators.base import (
     Remainder,
 )
 from cpuplan.simulate.planned import Planned
+from cpuplan.upstream.kubelet.cpumanager.state import CPUState
 from cpuplan.upstream.kubelet.kubelet import Kubelet, Node, StartError
+from cpuplan.upstream.kubelet.memorymanager.state import MemoryState, NodeState
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.bits import members
 from cpuplan.upstream.kubernetes.errors import (
@@ -47,6 +49,64 @@ from cpuplan.upstream.kubernetes.pod import (
 )
 from cpuplan.upstream.kubernetes.qos import GUARANTEED, pod_qos
 from cpuplan.upstream.kubernetes.quantity import ZERO
+
+
+class Snapshot(NamedTuple):
+    """The states of the managers, and the pods that run."""
+
+    cpus: CPUState
+    memory: MemoryState
+    active: tuple[Pod, ...]
+
+
+def take_snapshot(kubelet: Kubelet) -> Snapshot:
+    """The moment between two pods: nothing stale, nothing to reuse."""
+    kubelet.cpus.remove_stale_state()
+    kubelet.memory.remove_stale_state()
+    return Snapshot(
+        _copy_cpus(kubelet.cpus.state), _copy_memory(kubelet.memory.state), tuple(kubelet.active)
+    )
+
+
+def restore_snapshot(kubelet: Kubelet, moment: Snapshot) -> None:
+    """Restores the moment, without what init containers left to reuse.
+
+    That is only for the pod that came last.
+    """
+    if kubelet.cpus.policy:
+        kubelet.cpus.policy.cpus_to_reuse = {}
+    if kubelet.memory.policy:
+        kubelet.memory.policy.reusable = {}
+    kubelet.cpus.state, kubelet.memory.state = _copy_cpus(moment.cpus), _copy_memory(moment.memory)
+    kubelet.active = list(moment.active)
+    kubelet.topology_manager.forget_all()
+
+
+def snapshot_key(kubelet: Kubelet) -> Hashable:
+    """What the next pod's admission depends on beside its requests; equal moments have one key.
+
+    Who has which CPUs is not in it, only which are left: nobody gives any back.
+    """
+    nodes = sorted(kubelet.memory.state.machine.items())
+    machine = tuple((node, kept.assignments, kept.cells, _free(kept)) for node, kept in nodes)
+    return kubelet.cpus.state.default, machine
+
+
+def _free(node: NodeState) -> tuple[tuple[str, int], ...]:
+    """The free bytes of a NUMA node by type."""
+    return tuple((kind, table.free) for kind, table in sorted(node.memory.items()))
+
+
+def _copy_cpus(state: CPUState) -> CPUState:
+    return CPUState(state.default, state.entries, state.pod_entries)
+
+
+def _copy_memory(state: MemoryState) -> MemoryState:
+    copied = MemoryState()
+    copied.machine = {node: kept.copy() for node, kept in state.machine.items()}
+    copied.entries = {pod: dict(containers) for pod, containers in state.entries.items()}
+    copied.pod_entries = dict(state.pod_entries)
+    return copied
 
 
 class Load(NamedTuple):
@@ -139,14 +199,14 @@ class KubeletAllocator:
             return remainder
         return remainder._replace(left=self.left(), after_restart=tuple(self.restart()))
 
-    def take(self) -> snapshot.Snapshot:
-        return snapshot.take(self.kubelet)
+    def take(self) -> Snapshot:
+        return take_snapshot(self.kubelet)
 
-    def restore(self, moment: snapshot.Snapshot) -> None:
-        snapshot.restore(self.kubelet, moment)
+    def restore(self, moment: Snapshot) -> None:
+        restore_snapshot(self.kubelet, moment)
 
     def key(self) -> Hashable:
-        return snapshot.key(self.kubelet)
+        return snapshot_key(self.kubelet)
 
     def overlap(self) -> Overlap | None:
         """The first CPU with two exclusive owners (kubelet bug: cpu_assignment.CPUAccumulator)."""

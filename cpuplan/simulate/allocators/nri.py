@@ -98,7 +98,7 @@ class NriAllocator(ABC):
         admission = self._below.bind(pod)
         if admission.refused:
             return admission
-        before = {key: one.cpus for key, one in self._running.items()}
+        before = {key: running.cpus for key, running in self._running.items()}
         try:
             self._create(pod)
         except NriError as error:
@@ -144,7 +144,7 @@ class NriAllocator(ABC):
     def remove(self, uid: str) -> tuple[Move, ...]:
         """Remove a pod that has ended; others may have what gets free."""
         gone = [key for key in self._running if key[0] == uid]
-        before = {key: one.cpus for key, one in self._running.items() if key not in gone}
+        before = {key: running.cpus for key, running in self._running.items() if key not in gone}
         for key in gone:
             self.started.remove(self._running.pop(key))
         self._below.remove(uid)
@@ -178,7 +178,7 @@ class NriAllocator(ABC):
         return any(matches(pattern, pod.namespace) for pattern in patterns), annotations
 
     def restart(self) -> list[tuple[Pod | None, Refusal]]:
-        """Nobody: no container is created again when the plugin restarts."""
+        """No pod is refused: no container is created again when the plugin restarts."""
         return []
 
     def take(self) -> _Moment:

@@ -5,14 +5,12 @@ from typing import Any
 
 from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import Left, Remainder, UnfitError
-from cpuplan.simulate.allocators.nri import NOT_CREATED, NriAllocator
+from cpuplan.simulate.allocators.nri import NriAllocator
 from cpuplan.upstream.nri.api import DEFAULT
 from cpuplan.upstream.nri.balloons import balloons_policy
 from cpuplan.upstream.nri.balloons.balloons_policy import Policy
 from cpuplan.upstream.nri.balloons.instances import Balloon
 from cpuplan.upstream.nri.pods import Container
-
-__all__ = ["NOT_CREATED", "BalloonsAllocator"]
 
 
 class BalloonsAllocator(NriAllocator):
@@ -35,7 +33,7 @@ class BalloonsAllocator(NriAllocator):
 
     def _balloon_of(self, container: Container) -> Balloon | None:
         balloons = self.policy.state.balloons
-        return next((one for one in balloons if container in one.containers), None)
+        return next((balloon for balloon in balloons if container in balloon.containers), None)
 
     @property
     def reserved_namespaces(self) -> tuple[str, ...]:
@@ -44,8 +42,8 @@ class BalloonsAllocator(NriAllocator):
     def remainder(self, *, ended: bool = False) -> Remainder:
         """The CPUs of all other pods, and what is left for containers with CPUs of their own."""
         state = self.policy.state
-        others = (one for one in state.balloons if one.type.name == DEFAULT)
-        shared = next((one.cpus | one.shared_idle for one in others), 0)
+        others = (balloon for balloon in state.balloons if balloon.type.name == DEFAULT)
+        shared = next((balloon.cpus | balloon.shared_idle for balloon in others), 0)
         if ended:
             return Remainder(shared)
         size = base.largest_admitted(self, state.free.bit_count(), state.free)

@@ -6,13 +6,11 @@ from typing import NamedTuple
 from cpuplan.simulate.allocators.base import Allocator
 from cpuplan.simulate.allocators.dynamic import DynamicAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-from cpuplan.simulate.allocators.nri_balloons import BalloonsAllocator
 from cpuplan.simulate.planned import Planned, under_koordinator, under_kubelet
 from cpuplan.upstream.kubelet.kubelet import Node
 
-#: Starts an allocator on a planned node with these state files; StartError, PanicError, HangError
-#: or
-#: UnfitError if it does not work there.
+#: Starts an allocator on a planned node with these state files.
+#: StartError, PanicError, HangError or UnfitError if it does not work there.
 Start = Callable[[Planned, Node], Allocator]
 
 
@@ -25,15 +23,14 @@ def start_planned(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B
 
         return DraAllocator(facts, state)
     if facts.pools:
-        return start_pools(facts, state)
-    return (BalloonsAllocator if facts.balloons else KubeletAllocator)(facts, state)
+        from cpuplan.simulate.allocators.nri_pools import PoolsAllocator  # for few plans
 
+        return PoolsAllocator(facts, state)
+    if facts.balloons:
+        from cpuplan.simulate.allocators.nri_balloons import BalloonsAllocator  # for few plans
 
-def start_pools(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008 - a constant
-    """The kubelet with the NRI topology-aware policy."""
-    from cpuplan.simulate.allocators.nri_pools import PoolsAllocator  # for few plans
-
-    return PoolsAllocator(facts, state)
+        return BalloonsAllocator(facts, state)
+    return KubeletAllocator(facts, state)
 
 
 def start_koordinator(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008

@@ -100,15 +100,11 @@ class TopologyAwareAllocator(KubeletAllocator):
 
 def _machine(kubelet: Kubelet) -> Machine:
     machine = kubelet.machine
-    nodes = tuple(
-        NumaNode(
-            node.id,
-            tuple(cpu for core in node.cores for cpu in core.threads),
-            tuple(machine.distances.get(node.id, ())),
-        )
-        for node in machine.nodes
-    )
-    return Machine(nodes, {})
+    nodes = []
+    for node in machine.nodes:
+        cpus = tuple(cpu for core in node.cores for cpu in core.threads)
+        nodes.append(NumaNode(node.id, cpus, tuple(machine.distances.get(node.id, ()))))
+    return Machine(tuple(nodes), {})
 
 
 def _allocatable(kubelet: Kubelet) -> Resources:

@@ -22,6 +22,7 @@ from cpuplan.simulate.files.koordinator_pods import (
     unread_fields,
     unread_names,
     unreadable,
+    without_effect,
 )
 from cpuplan.simulate.files.objects import (
     NRT,
@@ -29,6 +30,7 @@ from cpuplan.simulate.files.objects import (
     SCHEDULER_CONFIG,
     SLO_CONFIG,
     Object,
+    is_koordinators,
     objects,
     template,
 )
@@ -58,32 +60,32 @@ _WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def check_slo_config(found: Object, release: Version) -> Iterator[Diagnostic]:
+def check_slo_config(manifest: Object, release: Version) -> Iterator[Diagnostic]:
     """Each key by itself, so that the mistakes of all are told at once."""
-    data = found.texts("data")
+    data = manifest.texts("data")
     for key, text in data.items():
         field: Field = ("data", key)
         span = CONFIG_KEYS.get(key)
         if span is None or not span.has(release):
-            yield _unread(found, key, release)
+            yield _unread(manifest, key, release)
             continue
         problem = _refusal(key, data)
         if problem:
-            yield found.finding(problem[0], field, key=key, **problem[1])
+            yield manifest.finding(problem[0], field, key=key, **problem[1])
             continue
         for failure in slo_controller_config.failures(key, text):
             hint = "write ratios of at least 1, and values of the type that is named"
-            yield found.finding("CP648", field, key=key, problem=failure, hint=hint)
-        yield from _words(found, key, text)
+            yield manifest.finding("CP648", field, key=key, problem=failure, hint=hint)
+        yield from _words(manifest, key, text)
 
 
-def _unread(found: Object, key: str, release: Version) -> Diagnostic:
+def _unread(manifest: Object, key: str, release: Version) -> Diagnostic:
     span = CONFIG_KEYS.get(key)
     problem, hint = "no release has the key", did_you_mean(key, CONFIG_KEYS)
     if span:
         problem = f"it is read from release {name_of(span.since)} on"
         hint = f"update Koordinator to {name_of(span.since)} or later"
-    return found.finding(
+    return manifest.finding(
         "CP644", ("data", key), name=key, release=name_of(release), problem=problem, hint=hint
     )
 
@@ -127,7 +129,7 @@ def _hint(error: slo_config_plugin.SloConfigError) -> str:
     return "use a value of the type and range that is named"
 
 
-def _words(found: Object, key: str, text: str) -> Iterator[Diagnostic]:
+def _words(manifest: Object, key: str, text: str) -> Iterator[Diagnostic]:
     """Words that no one knows, of the cluster and of groups of nodes."""
     if key not in _WORDS or not text:
         return
@@ -138,21 +140,15 @@ def _words(found: Object, key: str, text: str) -> Iterator[Diagnostic]:
             value = section.get(name)
             if value and value not in known:
                 problem = f"any text passes, and it is treated as {known[0]}"
-                yield found.finding(
-                    "CP645",
-                    ("data", key),
-                    name=name,
-                    value=value,
-                    problem=problem,
-                    hint=did_you_mean(value, known),
-                )
+                hint = did_you_mean(value, known)
+                yield without_effect(manifest, ("data", key), name, value, problem, hint)
 
 
-def check_scheduler_config(found: Object) -> Iterator[Diagnostic]:
+def check_scheduler_config(manifest: Object) -> Iterator[Diagnostic]:
     """The arguments of NodeNUMAResource in each KubeSchedulerConfiguration of the ConfigMap."""
-    for key, text in found.texts("data").items():
+    for key, text in manifest.texts("data").items():
         for arguments in _arguments(text):
-            yield from _check_arguments(found, ("data", key), arguments)
+            yield from _check_arguments(manifest, ("data", key), arguments)
 
 
 def _arguments(text: str) -> Iterator[Mapping[str, Any]]:
@@ -169,29 +165,27 @@ def _arguments(text: str) -> Iterator[Mapping[str, Any]]:
                     yield plugin.get("args") or {}
 
 
-def _check_arguments(found: Object, field: Field, given: Mapping[str, Any]) -> Iterator[Diagnostic]:
+def _check_arguments(
+    manifest: Object, field: Field, given: Mapping[str, Any]
+) -> Iterator[Diagnostic]:
     try:
         arguments = read_args(given)
     except (KubeletError, AttributeError, TypeError) as error:
         hint = "use FullPCPUs or SpreadByPCPUs, LeastAllocated or MostAllocated, weights 1 to 100"
-        yield found.finding("CP649", field, problem=error, hint=hint)
+        yield manifest.finding("CP649", field, problem=error, hint=hint)
         return
     if not arguments.default_bind_policy:
         problem = "LSE and LSR pods without a policy of their own get no CPUs"
         hint = "use FullPCPUs or SpreadByPCPUs"
-        yield _argument(found, field, BIND_POLICY.key, '""', problem, hint)
+        yield without_effect(manifest, field, BIND_POLICY.key, '""', problem, hint)
     scoring = given.get(NUMA_SCORING.key) or {}
     if scoring.get("resources") and arguments.numa_scoring.resources != arguments.scoring.resources:
         weights = ", ".join(f"{name} {weight}" for name, weight in arguments.numa_scoring.resources)
         problem = f"the weights of {SCORING.key} are used instead"
         hint = f"set the weights in {SCORING.key}.resources"
-        yield _argument(found, field, f"{NUMA_SCORING.key}.resources", weights, problem, hint)
-
-
-def _argument(
-    found: Object, field: Field, name: str, value: str, problem: str, hint: str
-) -> Diagnostic:
-    return found.finding("CP645", field, name=name, value=value, problem=problem, hint=hint)
+        yield without_effect(
+            manifest, field, f"{NUMA_SCORING.key}.resources", weights, problem, hint
+        )
 
 
 _LABELS: Field = ("metadata", "labels")
@@ -214,27 +208,27 @@ _OF_KOORDLET = (
 )
 
 
-def check_node(found: Object, release: Version) -> Iterator[Diagnostic]:
+def check_node(manifest: Object, release: Version) -> Iterator[Diagnostic]:
     """Everything about a Node."""
-    yield from unread_names(found, NODE_NAMES, release, ("metadata",))
-    yield from _labels(found, release)
-    texts = found.annotations
+    yield from unread_names(manifest, NODE_NAMES, release, ("metadata",))
+    yield from _labels(manifest, release)
+    texts = manifest.annotations
     if constants.RESERVATION in texts:
-        yield from _reservation(found, texts, release)
+        yield from _reservation(manifest, texts, release)
     if constants.SYSTEM_QOS_RESOURCE in texts and NODE_NAMES[constants.SYSTEM_QOS_RESOURCE].has(
         release
     ):
-        yield from _system_qos(found, texts, release)
-    if not found.is_live:
-        yield from _written_by_others(found, texts)
+        yield from _system_qos(manifest, texts, release)
+    if not manifest.is_live:
+        yield from _written_by_others(manifest, texts)
 
 
-def _labels(found: Object, release: Version) -> Iterator[Diagnostic]:
-    labels = found.labels
+def _labels(manifest: Object, release: Version) -> Iterator[Diagnostic]:
+    labels = manifest.labels
     policy = labels.get(constants.NUMA_TOPOLOGY_POLICY, "")
     is_read = NODE_NAMES[constants.NUMA_TOPOLOGY_POLICY].has(release)
     if is_read and policy and policy not in NUMA_POLICIES:
-        yield found.finding(
+        yield manifest.finding(
             "CP643",
             (*_LABELS, constants.NUMA_TOPOLOGY_POLICY),
             key=constants.NUMA_TOPOLOGY_POLICY,
@@ -245,86 +239,88 @@ def _labels(found: Object, release: Version) -> Iterator[Diagnostic]:
     bind = labels.get(constants.CPU_BIND_POLICY, "")
     if bind and bind not in _BIND:
         problem = "this is no policy, and pods are bound as they ask"
-        yield _label(found, constants.CPU_BIND_POLICY, bind, problem, did_you_mean(bind, _BIND))
+        yield _label(manifest, constants.CPU_BIND_POLICY, bind, problem, did_you_mean(bind, _BIND))
     strategy = labels.get(constants.NUMA_ALLOCATE_STRATEGY, "")
     if strategy and strategy not in _STRATEGIES:
         problem = "it is treated as LeastAllocated"
         hint = did_you_mean(strategy, _STRATEGIES)
-        yield _label(found, constants.NUMA_ALLOCATE_STRATEGY, strategy, problem, hint)
+        yield _label(manifest, constants.NUMA_ALLOCATE_STRATEGY, strategy, problem, hint)
     reserves = labels.get(constants.ENABLE_NUMA_RESERVATION)
     if reserves not in (None, "true", "false"):
         problem = 'only "true" switches it on'
-        yield _label(found, constants.ENABLE_NUMA_RESERVATION, reserves, problem, 'write "true"')
+        yield _label(manifest, constants.ENABLE_NUMA_RESERVATION, reserves, problem, 'write "true"')
 
 
-def _label(found: Object, key: str, value: object, problem: str, hint: str) -> Diagnostic:
-    field = (*_LABELS, key)
-    return found.finding("CP645", field, name=key, value=value, problem=problem, hint=hint)
+def _label(manifest: Object, key: str, value: object, problem: str, hint: str) -> Diagnostic:
+    return without_effect(manifest, (*_LABELS, key), key, value, problem, hint)
 
 
-def _reservation(found: Object, texts: Mapping[str, str], release: Version) -> Iterator[Diagnostic]:
+def _reservation(
+    manifest: Object, texts: Mapping[str, str], release: Version
+) -> Iterator[Diagnostic]:
     field = (*_ANNOTATIONS, constants.RESERVATION)
     try:
         given = annotations.read_reservation(texts)
         parse_cpus(given.reserved_cpus if given else "")
     except KubeletError as error:
-        yield unreadable(found, field, error, '{"reservedCPUs": "0-1"}')
+        yield unreadable(manifest, field, error, '{"reservedCPUs": "0-1"}')
         return
     if given is None:
         return
-    yield from unread_fields(found, field, fields_of(texts[constants.RESERVATION]), release)
+    yield from unread_fields(manifest, field, fields_of(texts[constants.RESERVATION]), release)
     if given.apply_policy and given.apply_policy not in _APPLY:
         hint = did_you_mean(given.apply_policy, _APPLY)
         problem = "this is no policy, and it is applied as Default"
-        values = {"name": "applyPolicy", "value": given.apply_policy, "problem": problem}
-        yield found.finding("CP645", field, **values, hint=hint)
+        yield without_effect(manifest, field, "applyPolicy", given.apply_policy, problem, hint)
     if given.reserved_cpus and CPU in given.resources:
         problem = "reservedCPUs names the CPUs, and the number is not looked at"
-        values = {"name": "resources.cpu", "value": str(given.resources[CPU]), "problem": problem}
-        yield found.finding("CP645", field, **values, hint="leave one of the two out")
+        amount, hint = str(given.resources[CPU]), "leave one of the two out"
+        yield without_effect(manifest, field, "resources.cpu", amount, problem, hint)
 
 
-def _system_qos(found: Object, texts: Mapping[str, str], release: Version) -> Iterator[Diagnostic]:
+def _system_qos(
+    manifest: Object, texts: Mapping[str, str], release: Version
+) -> Iterator[Diagnostic]:
     field = (*_ANNOTATIONS, constants.SYSTEM_QOS_RESOURCE)
     try:
         parse_cpus(annotations.read_system_qos(texts).cpuset)
     except KubeletError as error:
-        yield unreadable(found, field, error, '{"cpuset": "2-3"}')
+        yield unreadable(manifest, field, error, '{"cpuset": "2-3"}')
         return
     given = fields_of(texts[constants.SYSTEM_QOS_RESOURCE])
-    yield from unread_fields(found, field, given, release)
+    yield from unread_fields(manifest, field, given, release)
 
 
-def _written_by_others(found: Object, texts: Mapping[str, str]) -> Iterator[Diagnostic]:
+def _written_by_others(manifest: Object, texts: Mapping[str, str]) -> Iterator[Diagnostic]:
     for key, config in _RATIOS.items():
         if key in texts:
             problem = f"it removes a ratio that {config} does not ask for"
             hint = f"set the ratio in {config} of slo-controller-config"
-            yield _owned(found, key, "koord-manager", problem, hint)
+            yield _owned(manifest, key, "koord-manager", problem, hint)
     if constants.RAW_ALLOCATABLE in texts:
         problem = "its webhook keeps there what the kubelet reported"
-        yield _owned(found, constants.RAW_ALLOCATABLE, "koord-manager", problem, "leave it out")
+        yield _owned(manifest, constants.RAW_ALLOCATABLE, "koord-manager", problem, "leave it out")
     for key in _OF_KOORDLET:
         if key in texts:
             problem = "it writes it into the NodeResourceTopology, and nobody reads it on the Node"
-            yield _owned(found, key, "koordlet", problem, "leave it out")
+            yield _owned(manifest, key, "koordlet", problem, "leave it out")
 
 
-def _owned(found: Object, key: str, owner: str, problem: str, hint: str) -> Diagnostic:
+def _owned(manifest: Object, key: str, owner: str, problem: str, hint: str) -> Diagnostic:
     field = (*_ANNOTATIONS, key)
-    return found.finding("CP646", field, name=key, owner=owner, problem=problem, hint=hint)
+    return manifest.finding("CP646", field, name=key, owner=owner, problem=problem, hint=hint)
 
 
-def check_topology(found: Object) -> Iterator[Diagnostic]:
+def check_topology(manifest: Object) -> Iterator[Diagnostic]:
     """A NodeResourceTopology of Koordinator that is not read from a cluster."""
-    if found.is_live:
+    if manifest.is_live:
         return
-    owned = [key for key in (*_OF_KOORDLET, constants.RESERVATION) if key in found.annotations]
+    owned = [key for key in (*_OF_KOORDLET, constants.RESERVATION) if key in manifest.annotations]
     if owned:
         problem = "it makes annotations and zones anew every few seconds"
         hint = "keep the object out of what is synced; set reservations on the Node"
         field = (*_ANNOTATIONS, owned[0])
-        yield found.finding(
+        yield manifest.finding(
             "CP646", field, name=owned[0], owner="koordlet", problem=problem, hint=hint
         )
 
@@ -335,35 +331,40 @@ def check(sources: Iterable[Source], release: Version) -> list[Diagnostic]:
     Where a ClusterColocationProfile is among the objects, classes of pods are not judged: the
     profile may set them.
     """
-    found = list(objects(sources))
-    has_profiles = any(each.kind == PROFILE for each in found)
-    return [
-        finding for each in found for finding in _check(each, release, has_profiles=has_profiles)
-    ]
+    manifests = list(objects(sources))
+    has_profiles = any(manifest.kind == PROFILE for manifest in manifests)
+    return _check_all(manifests, release, has_profiles=has_profiles)
 
 
-def _check(found: Object, release: Version, *, has_profiles: bool) -> Iterator[Diagnostic]:
-    made = template(found)
+def _check_all(
+    manifests: Iterable[Object], release: Version, *, has_profiles: bool
+) -> list[Diagnostic]:
+    problems: list[Diagnostic] = []
+    for manifest in manifests:
+        problems += _check(manifest, release, has_profiles=has_profiles)
+    return problems
+
+
+def _check(manifest: Object, release: Version, *, has_profiles: bool) -> Iterator[Diagnostic]:
+    made = template(manifest)
     if made is not None:
         yield from koordinator_pods.check_pod(made, release, has_profiles=has_profiles)
-    elif found.kind == "Node":
-        yield from check_node(found, release)
-    elif found.kind == NRT:
-        yield from check_topology(found)
-    elif found.kind == PROFILE:
-        yield from koordinator_pods.check_profile(found, release)
-    elif found.kind == "ConfigMap" and found.name == SLO_CONFIG:
-        yield from check_slo_config(found, release)
-    elif found.kind == "ConfigMap" and found.name == SCHEDULER_CONFIG:
-        yield from check_scheduler_config(found)
+    elif manifest.kind == "Node":
+        yield from check_node(manifest, release)
+    elif manifest.kind == NRT:
+        yield from check_topology(manifest)
+    elif manifest.kind == PROFILE:
+        yield from koordinator_pods.check_profile(manifest, release)
+    elif manifest.kind == "ConfigMap" and manifest.name == SLO_CONFIG:
+        yield from check_slo_config(manifest, release)
+    elif manifest.kind == "ConfigMap" and manifest.name == SCHEDULER_CONFIG:
+        yield from check_scheduler_config(manifest)
 
 
 def are_koordinators(sources: Sequence[Source]) -> bool:
     """Whether a file has only objects of which Koordinator reads something, and at least one."""
-    from cpuplan.simulate.files.objects import is_koordinators
-
-    found = list(objects(sources))
-    return bool(found) and all(is_koordinators(each.data) for each in found)
+    manifests = list(objects(sources))
+    return bool(manifests) and all(is_koordinators(manifest.data) for manifest in manifests)
 
 
 def of_pods(items: Iterable[Item], plans: Sequence[NodePlan]) -> list[Diagnostic]:
@@ -374,11 +375,7 @@ def of_pods(items: Iterable[Item], plans: Sequence[NodePlan]) -> list[Diagnostic
     sources = {id(item.source): item.source for item in items if item.source}
     has_profiles = any(plan.spec.koordinator.workloads for plan in plans)
     release = release_of(plan.node_class.target for plan in plans)
-    return [
-        finding
-        for found in objects(sources.values())
-        for finding in _check(found, release, has_profiles=has_profiles)
-    ]
+    return _check_all(objects(sources.values()), release, has_profiles=has_profiles)
 
 
 def release_of(targets: Iterable[Target]) -> Version:

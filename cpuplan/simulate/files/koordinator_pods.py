@@ -51,18 +51,18 @@ def fields_of(text: str) -> dict[str, Any]:
 
 
 def unread_names(
-    found: Object, names: Mapping[str, Span], release: Version, where: tuple[str, ...]
+    manifest: Object, names: Mapping[str, Span], release: Version, where: tuple[str, ...]
 ) -> Iterator[Diagnostic]:
     """CP644 for labels and annotations below metadata that the release does not read."""
     for group in ("labels", "annotations"):
-        for name in found.texts(*where, group):
+        for name in manifest.texts(*where, group):
             why = _unread(name, names, release)
             if why:
-                place = found.source.key_at((*found.at, *where, group, name))
+                place = manifest.source.key_at((*manifest.at, *where, group, name))
                 yield diagnose(
                     "CP644",
                     place,
-                    object=found.title,
+                    object=manifest.title,
                     name=name,
                     release=name_of(release),
                     problem=why[0],
@@ -100,7 +100,7 @@ def _other_release(span: Span, release: Version) -> tuple[str, str] | None:
 
 
 def unread_fields(
-    found: Object, field: Field, given: Mapping[str, object], release: Version
+    manifest: Object, field: Field, given: Mapping[str, object], release: Version
 ) -> Iterator[Diagnostic]:
     """CP644 for fields of an annotation's value."""
     key = str(field[-1])
@@ -113,7 +113,7 @@ def unread_fields(
         if span is None:
             why = "no release has the field", did_you_mean(name, known)
         if why:
-            yield found.finding(
+            yield manifest.finding(
                 "CP644",
                 field,
                 name=f"{name} in {key}",
@@ -123,10 +123,10 @@ def unread_fields(
             )
 
 
-def unreadable(found: Object, field: Field, error: KubeletError, example: str) -> Diagnostic:
+def unreadable(manifest: Object, field: Field, error: KubeletError, example: str) -> Diagnostic:
     """CP640 with an example of the value."""
     hint = f"write it like {example}"
-    return found.finding("CP640", field, key=field[-1], problem=error, hint=hint)
+    return manifest.finding("CP640", field, key=field[-1], problem=error, hint=hint)
 
 
 BIND_POLICIES = (annotations.DEFAULT, annotations.FULL_PCPUS, annotations.SPREAD_BY_PCPUS)
@@ -140,48 +140,50 @@ _SPEC_EXAMPLE = '{"preferredCPUBindPolicy": "FullPCPUs"}'
 _NUMA_EXAMPLE = '{"numaTopologyPolicy": "SingleNUMANode"}'
 
 
-def check_pod(found: Object, release: Version, *, has_profiles: bool) -> Iterator[Diagnostic]:
+def check_pod(manifest: Object, release: Version, *, has_profiles: bool) -> Iterator[Diagnostic]:
     """Everything about a pod or template. With profiles, its class may still change."""
-    problems = pod_problems(found)
+    problems = pod_problems(manifest)
     yield from problems
     if problems:
         return
-    yield from check_metadata(found, release)
-    pod = _read(found)
+    yield from check_metadata(manifest, release)
+    pod = _read(manifest)
     if not has_profiles:
-        yield from _refusals(found, pod)
-        yield from _never_bound(found, pod)
+        yield from _refusals(manifest, pod)
+        yield from _never_bound(manifest, pod)
 
 
-def pod_problems(found: Object) -> list[Diagnostic]:
+def pod_problems(manifest: Object) -> list[Diagnostic]:
     """What keeps a pod from being read (CP720)."""
-    return list(problems_of(found.source, found.at, found.data))
+    return list(problems_of(manifest.source, manifest.at, manifest.data))
 
 
 def check_metadata(
-    found: Object, release: Version, where: tuple[str, ...] = ("metadata",)
+    manifest: Object, release: Version, where: tuple[str, ...] = ("metadata",)
 ) -> Iterator[Diagnostic]:
     """Labels and annotations of a pod, or those that a profile gives to pods."""
-    yield from unread_names(found, POD_NAMES, release, where)
-    yield from _classes(found, found.texts(*where, "labels"), where)
-    texts = found.texts(*where, "annotations")
+    yield from unread_names(manifest, POD_NAMES, release, where)
+    yield from _classes(manifest, manifest.texts(*where, "labels"), where)
+    texts = manifest.texts(*where, "annotations")
     for key, check in _ANNOTATIONS.items():
         if key in texts and POD_NAMES[key].has(release):
-            yield from check(found, (*where, "annotations", key), texts, release)
+            yield from check(manifest, (*where, "annotations", key), texts, release)
 
 
-def _read(found: Object) -> Pod:
+def _read(manifest: Object) -> Pod:
     """The pod with its defaults and the priority of its class, as the API server fills them in."""
-    spec = found.data["spec"]
+    spec = manifest.data["spec"]
     name = spec.get("priorityClassName")
     if spec.get("priority") is None and isinstance(name, str) and name in qos.PRIORITIES:
         spec = {**spec, "priority": qos.PRIORITIES[name][0]}
-    return apply_defaults(read_pod({**found.data, "spec": spec}), Gates())
+    return apply_defaults(read_pod({**manifest.data, "spec": spec}), Gates())
 
 
-def _refusals(found: Object, pod: Pod) -> Iterator[Diagnostic]:
+def _refusals(manifest: Object, pod: Pod) -> Iterator[Diagnostic]:
     for problem in refusals(pod):
-        yield found.finding("CP641", _blamed(pod, problem), problem=problem, hint=_advice(problem))
+        yield manifest.finding(
+            "CP641", _blamed(pod, problem), problem=problem, hint=_advice(problem)
+        )
 
 
 def _blamed(pod: Pod, problem: str) -> Field:
@@ -199,25 +201,26 @@ def _advice(problem: str) -> str:
     return "request whole CPUs, such as cpu: 2, over all containers"
 
 
-def _never_bound(found: Object, pod: Pod) -> Iterator[Diagnostic]:
+def _never_bound(manifest: Object, pod: Pod) -> Iterator[Diagnostic]:
     """LSE pods of another priority pass the webhook, and never get CPUs."""
     label, priority = qos.given_qos(pod), qos.priority_class_of(pod)
     if label == qos.LSE and priority != qos.PROD:
         problem = f"with priority class {priority} the pod gets no CPUs of its own, without a word"
         hint = f"use priorityClassName: {qos.PROD}"
-        yield _without_effect(
-            found, ("metadata", "labels", constants.QOS), constants.QOS, label, problem, hint
+        yield without_effect(
+            manifest, ("metadata", "labels", constants.QOS), constants.QOS, label, problem, hint
         )
 
 
-def _without_effect(
-    found: Object, field: Field, name: str, value: object, problem: str, hint: str
+def without_effect(
+    manifest: Object, field: Field, name: str, value: object, problem: str, hint: str
 ) -> Diagnostic:
-    return found.finding("CP645", field, name=name, value=value, problem=problem, hint=hint)
+    """CP645 for a value that passes, and is not what its reader knows."""
+    return manifest.finding("CP645", field, name=name, value=value, problem=problem, hint=hint)
 
 
 def _classes(
-    found: Object, labels: Mapping[str, str], where: tuple[str, ...]
+    manifest: Object, labels: Mapping[str, str], where: tuple[str, ...]
 ) -> Iterator[Diagnostic]:
     for key, known in (
         (constants.QOS, qos.CLASSES),
@@ -227,23 +230,23 @@ def _classes(
         if value and value not in known:
             problem = "this is no class, and the pod is treated as if it had none"
             field = (*where, "labels", key)
-            yield _without_effect(found, field, key, value, problem, did_you_mean(value, known))
+            yield without_effect(manifest, field, key, value, problem, did_you_mean(value, known))
 
 
 def _spec(
-    found: Object, field: Field, texts: Mapping[str, str], release: Version
+    manifest: Object, field: Field, texts: Mapping[str, str], release: Version
 ) -> Iterator[Diagnostic]:
     try:
         spec = read_resource_spec(texts)
     except KubeletError as error:
-        yield unreadable(found, field, error, _SPEC_EXAMPLE)
+        yield unreadable(manifest, field, error, _SPEC_EXAMPLE)
         return
-    yield from unread_fields(found, field, fields_of(texts[constants.RESOURCE_SPEC]), release)
-    yield from _bind_policies(found, field, spec)
-    yield from _exclusive_policy(found, field, spec)
+    yield from unread_fields(manifest, field, fields_of(texts[constants.RESOURCE_SPEC]), release)
+    yield from _bind_policies(manifest, field, spec)
+    yield from _exclusive_policy(manifest, field, spec)
 
 
-def _bind_policies(found: Object, field: Field, spec: ResourceSpec) -> Iterator[Diagnostic]:
+def _bind_policies(manifest: Object, field: Field, spec: ResourceSpec) -> Iterator[Diagnostic]:
     for name, value in (
         ("requiredCPUBindPolicy", spec.required_bind_policy),
         ("preferredCPUBindPolicy", spec.preferred_bind_policy),
@@ -254,10 +257,10 @@ def _bind_policies(found: Object, field: Field, spec: ResourceSpec) -> Iterator[
         if value == annotations.CONSTRAINED_BURST:
             problem = "no release does anything with it, and the pod gets no CPUs of its own"
         hint = did_you_mean(value, BIND_POLICIES)
-        yield _without_effect(found, field, name, value, problem, hint)
+        yield without_effect(manifest, field, name, value, problem, hint)
 
 
-def _exclusive_policy(found: Object, field: Field, spec: ResourceSpec) -> Iterator[Diagnostic]:
+def _exclusive_policy(manifest: Object, field: Field, spec: ResourceSpec) -> Iterator[Diagnostic]:
     value, name = spec.preferred_exclusive_policy, "preferredCPUExclusivePolicy"
     bind = spec.required_bind_policy or spec.preferred_bind_policy
     if value and value not in _EXCLUSIVE:
@@ -265,24 +268,26 @@ def _exclusive_policy(found: Object, field: Field, spec: ResourceSpec) -> Iterat
         if value == annotations.DEFAULT:
             problem = "it is of the proposal only, and keeps off nobody"
         hint = did_you_mean(value, _EXCLUSIVE)
-        yield _without_effect(found, field, name, value, problem, hint)
+        yield without_effect(manifest, field, name, value, problem, hint)
     elif value == annotations.PCPU_LEVEL and bind in ("", *BIND_POLICIES[:2]):
         problem = "where whole cores are taken from one NUMA node, it is not looked at"
         hint = "use it with SpreadByPCPUs, or use NUMANodeLevel"
-        yield _without_effect(found, field, name, value, problem, hint)
+        yield without_effect(manifest, field, name, value, problem, hint)
 
 
 def _numa_spec(
-    found: Object, field: Field, texts: Mapping[str, str], release: Version
+    manifest: Object, field: Field, texts: Mapping[str, str], release: Version
 ) -> Iterator[Diagnostic]:
     try:
         spec = read_numa_topology_spec(texts)
     except KubeletError as error:
-        yield unreadable(found, field, error, _NUMA_EXAMPLE)
+        yield unreadable(manifest, field, error, _NUMA_EXAMPLE)
         return
-    yield from unread_fields(found, field, fields_of(texts[constants.NUMA_TOPOLOGY_SPEC]), release)
+    yield from unread_fields(
+        manifest, field, fields_of(texts[constants.NUMA_TOPOLOGY_SPEC]), release
+    )
     if spec.policy and spec.policy not in NUMA_POLICIES:
-        yield found.finding(
+        yield manifest.finding(
             "CP643",
             field,
             key=f"numaTopologyPolicy in {constants.NUMA_TOPOLOGY_SPEC}",
@@ -293,20 +298,20 @@ def _numa_spec(
 
 
 def _status(
-    found: Object, field: Field, texts: Mapping[str, str], release: Version
+    manifest: Object, field: Field, texts: Mapping[str, str], release: Version
 ) -> Iterator[Diagnostic]:
-    if found.is_live:
+    if manifest.is_live:
         return  # the scheduler's own
     try:
         status = read_resource_status(texts)
     except KubeletError as error:
-        yield unreadable(found, field, error, '{"cpuset": "2-3"}')
+        yield unreadable(manifest, field, error, '{"cpuset": "2-3"}')
         return
-    yield from unread_fields(found, field, fields_of(texts[constants.RESOURCE_STATUS]), release)
+    yield from unread_fields(manifest, field, fields_of(texts[constants.RESOURCE_STATUS]), release)
     nodes = [node.node for node in status.numa_nodes]
     shown = status.cpuset or (f"of NUMA nodes {', '.join(map(str, nodes))}" if nodes else "")
     if shown:
-        yield found.finding("CP647", field, cpus=shown, key=constants.RESOURCE_STATUS)
+        yield manifest.finding("CP647", field, cpus=shown, key=constants.RESOURCE_STATUS)
 
 
 _ANNOTATIONS = {
@@ -316,18 +321,18 @@ _ANNOTATIONS = {
 }
 
 
-def check_profile(found: Object, release: Version) -> Iterator[Diagnostic]:
+def check_profile(manifest: Object, release: Version) -> Iterator[Diagnostic]:
     """A ClusterColocationProfile: what it gives to pods, as if they had it themselves."""
-    yield from check_metadata(found, release, ("spec",))
-    spec = found.texts("spec")
+    yield from check_metadata(manifest, release, ("spec",))
+    spec = manifest.texts("spec")
     label, priority = spec.get("qosClass", ""), spec.get("priorityClassName", "")
     if label and label not in qos.CLASSES:
         problem = "this is no class, and the pods are treated as if they had none"
         hint = did_you_mean(label, qos.CLASSES)
-        yield _without_effect(found, ("spec", "qosClass"), "qosClass", label, problem, hint)
+        yield without_effect(manifest, ("spec", "qosClass"), "qosClass", label, problem, hint)
     for problem in _combination(label, priority):
         hint = _advice(problem)
-        yield found.finding("CP641", ("spec", "qosClass"), problem=problem, hint=hint)
+        yield manifest.finding("CP641", ("spec", "qosClass"), problem=problem, hint=hint)
 
 
 def _combination(label: str, priority: str) -> Iterable[str]:

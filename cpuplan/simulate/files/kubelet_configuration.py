@@ -201,10 +201,10 @@ def check(
     `drop_ins` are those of its folder, in the order in which it merges them.
     """
     where = "these files" if drop_ins else "this file"
-    found = located(main, version, drop_ins, openshift=openshift, cgroup_v1=cgroup_v1)
+    placed = located(main, version, drop_ins, openshift=openshift, cgroup_v1=cgroup_v1)
     return [
         diagnose(finding.code, position, where=where, problem=finding.text)
-        for finding, position in found
+        for finding, position in placed
     ]
 
 

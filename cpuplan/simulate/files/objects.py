@@ -75,14 +75,14 @@ def _objects(source: Source, at: Field, data: Any) -> Iterator[Object]:
     yield Object(source, at, data, f"{kind} {name}" if name else f"a {kind} without name")
 
 
-def template(found: Object) -> Object | None:
+def template(manifest: Object) -> Object | None:
     """The pod, or the template of pods of a workload."""
-    known = template_of(found.data)
+    known = template_of(manifest.data)
     if known is None:
         return None
     at, data = known
-    title = found.title if not at else f"the pods of {found.title}"
-    return found._replace(at=(*found.at, *at), data=data, title=title)
+    title = manifest.title if not at else f"the pods of {manifest.title}"
+    return manifest._replace(at=(*manifest.at, *at), data=data, title=title)
 
 
 def is_koordinators(data: Any) -> bool:

@@ -32,14 +32,14 @@ _NONE = "None"
 _WORDS = {POLICY: POLICIES, SCOPE: SCOPES}
 
 
-def check_unread(found: Object) -> Iterator[Diagnostic]:
+def check_unread(manifest: Object) -> Iterator[Diagnostic]:
     """Policies, attributes and zones that are not read."""
-    for field, value, hint in (*_policies(found), *_attributes(found), *_zones(found)):
-        yield found.finding("CP658", field, value=value, hint=hint)
+    for field, value, hint in (*_policies(manifest), *_attributes(manifest), *_zones(manifest)):
+        yield manifest.finding("CP658", field, value=value, hint=hint)
 
 
-def _policies(found: Object) -> Iterator[tuple[Field, str, str]]:
-    given = found.data.get(NRT_POLICIES.key) or ()
+def _policies(manifest: Object) -> Iterator[tuple[Field, str, str]]:
+    given = manifest.data.get(NRT_POLICIES.key) or ()
     for index, policy in enumerate(given):
         field = (NRT_POLICIES.key, index)
         if index:
@@ -48,8 +48,8 @@ def _policies(found: Object) -> Iterator[tuple[Field, str, str]]:
             yield field, policy, f"use one of {joined([*LEGACY, _NONE])}"
 
 
-def _attributes(found: Object) -> Iterator[tuple[Field, str, str]]:
-    for index, attribute in enumerate(found.data.get("attributes") or ()):
+def _attributes(manifest: Object) -> Iterator[tuple[Field, str, str]]:
+    for index, attribute in enumerate(manifest.data.get("attributes") or ()):
         name, value = attribute["name"], attribute["value"]
         field = ("attributes", index, "value")
         if name in _WORDS and value not in _WORDS[name]:
@@ -65,9 +65,9 @@ def _counts(attribute: dict[str, Any]) -> bool:
     return read != read_topology_manager({"attributes": [other]}) or attribute == other
 
 
-def _zones(found: Object) -> Iterator[tuple[Field, str, str]]:
+def _zones(manifest: Object) -> Iterator[tuple[Field, str, str]]:
     hint = "call the zone of NUMA node 0 node-0"
-    for index, zone in enumerate(found.data["zones"]):
+    for index, zone in enumerate(manifest.data["zones"]):
         if zone["type"] != NODE:
             continue
         try:
@@ -86,41 +86,43 @@ _COLUMNS = ("capacity", "allocatable", "available")
 
 def check_topologies(sources: Iterable[Source]) -> list[Diagnostic]:
     """CP655 to CP659 for the objects of this kind in files."""
-    return [
-        finding for found in objects(sources) if found.kind == KIND for finding in _check(found)
-    ]
+    problems: list[Diagnostic] = []
+    for manifest in objects(sources):
+        if manifest.kind == KIND:
+            problems += _check(manifest)
+    return problems
 
 
-def _check(found: Object) -> Iterator[Diagnostic]:
+def _check(manifest: Object) -> Iterator[Diagnostic]:
     """What the API server refuses, nobody reads."""
-    if not serves(found.data, _DEFINITION):
+    if not serves(manifest.data, _DEFINITION):
         served = " and ".join(_DEFINITION.served)
-        problem = f"no CRD serves {found.data.get('apiVersion')}"
-        yield found.finding(
+        problem = f"no CRD serves {manifest.data.get('apiVersion')}"
+        yield manifest.finding(
             "CP655", ("apiVersion",), problem=problem, hint=f"write it in one of {served}"
         )
         return
-    admission = admit(found.data, _DEFINITION)
+    admission = admit(manifest.data, _DEFINITION)
     for error in admission.errors:
         if error != NOWHERE:
-            yield _refused(found, error)
+            yield _refused(manifest, error)
     for path in admission.pruned:
-        place = found.source.key_at((*found.at, *_field(path)))
-        yield diagnose("CP656", place, object=found.title, field=path)
+        place = manifest.source.key_at((*manifest.at, *_field(path)))
+        yield diagnose("CP656", place, object=manifest.title, field=path)
     if not admission.errors:
-        yield from _crash(found)
-        yield from check_unread(found)
-        yield from _amounts(found)
+        yield from _crash(manifest)
+        yield from check_unread(manifest)
+        yield from _amounts(manifest)
 
 
-def _refused(found: Object, error: str) -> Diagnostic:
+def _refused(manifest: Object, error: str) -> Diagnostic:
     kind, _, path = error.partition(": ")
     if kind == "Required value":
         parent, _, name = path.rpartition(".")
         hint = f"add {name}"
-        return found.finding("CP655", _field(parent), problem=f"{path} is missing", hint=hint)
+        return manifest.finding("CP655", _field(parent), problem=f"{path} is missing", hint=hint)
     hint = "write it as the API has it: `cpuplan explain CP655`"
-    return found.finding("CP655", _field(path), problem=f"{path} is of another type", hint=hint)
+    return manifest.finding("CP655", _field(path), problem=f"{path} is of another type", hint=hint)
 
 
 def _field(path: str) -> Field:
@@ -129,10 +131,10 @@ def _field(path: str) -> Field:
     return tuple(int(place) if place else key for place, key in parts)
 
 
-def _crash(found: Object) -> Iterator[Diagnostic]:
+def _crash(manifest: Object) -> Iterator[Diagnostic]:
     """CP657: a score is kept at the number of its NUMA node, in a list of all of them."""
     try:
-        nodes = read_numa_nodes(found.data["zones"])
+        nodes = read_numa_nodes(manifest.data["zones"])
     except PanicError as error:
         problem = f"{error}"
     else:
@@ -141,16 +143,16 @@ def _crash(found: Object) -> Iterator[Diagnostic]:
             return
         numbers = ", ".join(str(node.number) for node in nodes)
         problem = f"it reads {len(nodes)} NUMA nodes with the numbers {numbers}"
-    yield found.finding("CP657", ("zones",), problem=problem)
+    yield manifest.finding("CP657", ("zones",), problem=problem)
 
 
-def _amounts(found: Object) -> Iterator[Diagnostic]:
+def _amounts(manifest: Object) -> Iterator[Diagnostic]:
     """CP659: zones of one name, and more available than allocatable, or than there is."""
     names: set[str] = set()
-    for index, zone in enumerate(found.data["zones"]):
+    for index, zone in enumerate(manifest.data["zones"]):
         if zone["name"] in names:
             problem = f"there are two zones {zone['name']}"
-            yield found.finding("CP659", ("zones", index, "name"), problem=problem)
+            yield manifest.finding("CP659", ("zones", index, "name"), problem=problem)
         names.add(zone["name"])
         for place, resource in enumerate(zone.get("resources") or ()):
             for more, less in pairwise(_COLUMNS):
@@ -160,7 +162,7 @@ def _amounts(found: Object) -> Iterator[Diagnostic]:
                         f"{resource['name']} of {zone['name']} has {less} {resource[less]}, "
                         f"but {more} {resource[more]}"
                     )
-                    yield found.finding("CP659", field, problem=problem)
+                    yield manifest.finding("CP659", field, problem=problem)
 
 
 def _nano(amount: Any) -> int:

@@ -11,7 +11,7 @@ from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.solve import budget
 from cpuplan.solve.budget import UndecidedError
 from cpuplan.solve.constraints import slots_by_core
-from cpuplan.solve.core_classes import CoreClass, Pattern, place
+from cpuplan.solve.core_classes import CoreClass, Pattern, place, renamed
 from cpuplan.solve.goals import Aim, Gap, Moved, Parts, Smallest, SplitCores, Total
 from cpuplan.solve.layout import Scope, Slot, slots_of
 from cpuplan.solve.model.bounds import Bounds
@@ -68,9 +68,9 @@ def _value(counts: Counts, aim: Aim, expression: Expression) -> int:
     return counts.value(expression)
 
 
-def _higher(one: int | None, other: int | None) -> int | None:
+def _higher(known: int | None, other: int | None) -> int | None:
     """The better of two lower bounds, each of which may be unknown."""
-    return max((bound for bound in (one, other) if bound is not None), default=None)
+    return max((bound for bound in (known, other) if bound is not None), default=None)
 
 
 def _fill(counts: Counts, aim: Parts, number: int) -> None:
@@ -164,27 +164,27 @@ def rows(counts: Counts, names: Sequence[str]) -> list[Row]:
     """A row for each kind; the names are those of all sets."""
     slots = slots_of(names)
     known: dict[int, list[int]] = {}  # many kinds have the same ways
-    found = []
+    result = []
     for index, (kind, ways) in enumerate(zip(counts.kinds, counts.ways, strict=True)):
         if id(ways) not in known:
             known[id(ways)] = ranks_of(slots, ways)
-        found.append(Row(index, len(kind.cores), ways, known[id(ways)], counts.used[index]))
-    return found
+        result.append(Row(index, len(kind.cores), ways, known[id(ways)], counts.used[index]))
+    return result
 
 
 def merged(level: Iterable[Row], first: Mapping[str, str]) -> list[Row]:
     """The rows in which sets that can be exchanged are one, by the name of the first of them."""
-    found = []
+    result = []
     for row in level:
         sums: dict[Pattern, list[Expression]] = {}
         ranks: dict[Pattern, int] = {}
         for pattern, rank, used in zip(row.ways, row.ranks, row.used, strict=True):
-            like = tuple(tuple(first.get(name, name) for name in slot) for slot in pattern)
+            like = renamed(pattern, first)
             sums.setdefault(like, []).append(used)
             ranks.setdefault(like, rank)
         used = [same[0] if len(same) == 1 else sum(same) for same in sums.values()]
-        found.append(Row(row.place, row.cores, list(sums), list(ranks.values()), used))
-    return found
+        result.append(Row(row.place, row.cores, list(sums), list(ranks.values()), used))
+    return result
 
 
 def settle(counts: Counts, level: Sequence[Row]) -> Settled:
@@ -321,7 +321,7 @@ def _has_before(counts: Counts, level: Sequence[Row], values: Sequence[int]) -> 
     model.add_exactly_one(larger)
     index = counts.cp_model.LinearExpr.weighted_sum(larger, range(len(larger)))
     model.minimize(index * (len(counts.everything) + 1) - gain)
-    found = counts.find(model, ways=TIE_PROOFS)
-    if found is not None:
-        counts.solver = found.solver
-    return found is not None
+    solution = counts.find(model, ways=TIE_PROOFS)
+    if solution is not None:
+        counts.solver = solution.solver
+    return solution is not None

@@ -123,18 +123,18 @@ def levels(constraints: Iterable[Constraint]) -> dict[Scopes, list[Apart]]:
         if isinstance(constraint, Apart) and constraint.scopes is not None:
             scopes_by_id[id(constraint.scopes)] = constraint.scopes
             same.setdefault(id(constraint.scopes), []).append(constraint)
-    found: dict[Scopes, list[Apart]] = {}
+    by_scopes: dict[Scopes, list[Apart]] = {}
     for key, some in same.items():
-        found.setdefault(scopes_by_id[key], []).extend(some)
-    return found
+        by_scopes.setdefault(scopes_by_id[key], []).extend(some)
+    return by_scopes
 
 
 def _grown(pairs: dict[tuple[str, str], None]) -> Iterator[list[str]]:
     """Groups in which all pairs are among these, until each pair is in one."""
     neighbours: dict[str, set[str]] = {}
-    for one, other in pairs:
-        neighbours.setdefault(one, set()).add(other)
-        neighbours.setdefault(other, set()).add(one)
+    for name, other in pairs:
+        neighbours.setdefault(name, set()).add(other)
+        neighbours.setdefault(other, set()).add(name)
     covered: set[tuple[str, str]] = set()
     for pair in pairs:
         if pair in covered:
@@ -144,7 +144,7 @@ def _grown(pairs: dict[tuple[str, str], None]) -> Iterator[list[str]]:
             if others.issuperset(group):
                 group.append(name)
         group.sort()
-        covered.update((one, other) for one in group for other in group)
+        covered.update((name, other) for name in group for other in group)
         yield group
 
 

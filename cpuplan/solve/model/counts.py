@@ -22,7 +22,7 @@ from cpuplan.solve.constraints import (
 from cpuplan.solve.core_classes import CoreClass, Pattern, width
 from cpuplan.solve.layout import Scope
 from cpuplan.solve.model import engine
-from cpuplan.solve.model.engine import SHARE, WAYS, Found, Way, easy, search
+from cpuplan.solve.model.engine import SHARE, WAYS, Solution, Way, easy, search
 from cpuplan.solve.rules.rule import Rule
 
 #: A sum over the solver's variables.
@@ -162,7 +162,7 @@ class Counts:
         key = (name, id(patterns))
         if key not in self._mine:
             self._mine[key] = [
-                at for at, pattern in enumerate(patterns) if any(name in slot for slot in pattern)
+                at for at, pattern in enumerate(patterns) if name in chain.from_iterable(pattern)
             ]
         return self._mine[key]
 
@@ -230,27 +230,27 @@ class Counts:
         self.model.minimize(expression)
         least: int | None = None
         try:
-            found = self.find(self.model, SHARE, ways)
+            solution = self.find(self.model, SHARE, ways)
         except UndecidedError:
             if self.solver is None:
                 raise
         else:
-            if found is None:
+            if solution is None:
                 return None
-            least = found.least
-            if self.solver is None or found.solver.value(expression) < self.value(expression):
-                self.solver = found.solver
+            least = solution.least
+            if self.solver is None or solution.solver.value(expression) < self.value(expression):
+                self.solver = solution.solver
         self.model.clear_objective()
         value = self.value(expression)
         self.model.add(expression == value if value == least else expression <= value)
         self._keep_hints()
         return Reached(value, least)
 
-    def find(self, model: Any, share: float = 1, ways: Sequence[Way] = WAYS) -> Found | None:
+    def find(self, model: Any, share: float = 1, ways: Sequence[Way] = WAYS) -> Solution | None:
         """The best solution of a model with these variables that the limit allows to find."""
         return search(self.cp_model, model, share, ways) if all(self.ways) else None
 
-    def find_soon(self, model: Any, ways: Sequence[Way]) -> Found | None:
+    def find_soon(self, model: Any, ways: Sequence[Way]) -> Solution | None:
         """The same with one short turn for each way; UndecidedError where that is too short."""
         return search(self.cp_model, model, ways=ways, is_short=True)
 
@@ -283,12 +283,12 @@ class Counts:
 
         Raises UndecidedError where the limit ends before that is proven.
         """
-        found = self.find(self.model)
-        if found is None:
+        solution = self.find(self.model)
+        if solution is None:
             return False
-        if not found.is_best:
+        if not solution.is_best:
             raise UndecidedError
-        self.solver = found.solver
+        self.solver = solution.solver
         return True
 
 

@@ -4,7 +4,7 @@ What single caches need is said by sums, until it is known what a part has of ea
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise
 
 from cpuplan.solve import budget
 from cpuplan.solve.budget import UndecidedError
@@ -24,7 +24,9 @@ class Coarse(Counts):
     """The counts of the larger parts, and the numbers of caches in each that sets are on."""
 
     def __init__(self, division: Division) -> None:
-        sizes = [one for one in division.constraints if isinstance(one, Amount)]
+        sizes = [
+            constraint for constraint in division.constraints if isinstance(constraint, Amount)
+        ]
         super().__init__(division.coarse, division.coarse_ways, sizes)
         self._division = division
         self.rooms = Rooms(division)
@@ -83,7 +85,9 @@ class Coarse(Counts):
             for group in self._division.apart:
                 left = self._size(index) - min(least.get(name, 1) for name in group)
                 beside = [name for name in others if name not in group]
-                self._leave(index, group, left, [one for one in beside if not _meets(one, group)])
+                self._leave(
+                    index, group, left, [name for name in beside if not _meets(name, group)]
+                )
 
     def _exclude(self, index: int, least: Mapping[str, int]) -> None:
         """Of sets that have more than half of each of their caches, a cache has one at most."""
@@ -121,7 +125,8 @@ class Coarse(Counts):
             number = self.model.new_int_var(0, len(rooms), "")
             taken = self.taken(name, self._division.blocks[index].cpus)
             held = list(accumulate(rooms, initial=outside))
-            steps = [0, *(at for at, (one, other) in enumerate(pairwise(rooms), 1) if one > other)]
+            pairs = enumerate(pairwise(rooms), 1)
+            steps = [0, *(at for at, (room, next_room) in pairs if room > next_room)]
             for at in steps if rooms else []:
                 self.model.add(taken <= held[at] + rooms[at] * (number - at))
             self._numbers[key] = number
@@ -293,7 +298,7 @@ def _inside(
     numbers = _numbers(parts, counts.limits(aims), counts.rooms)
     if numbers is None:
         return None
-    found: dict[int, Slot] = {}
+    slots: dict[int, Slot] = {}
     is_proven = settled.is_proven
     known: dict[object, Settled | None] = {}
     for part, most in zip(parts, numbers, strict=True):
@@ -304,32 +309,34 @@ def _inside(
         if inner is None:
             return None
         is_proven &= inner.is_proven
-        found.update(placed(part.kinds, part.ways, inner.values))
-    return found, is_proven
+        slots.update(placed(part.kinds, part.ways, inner.values))
+    return slots, is_proven
 
 
 def _numbers(
     parts: Sequence[Part], limits: Mapping[str, int], rooms: Rooms
 ) -> list[dict[str, int]] | None:
     """The most caches of each part that sets are on; None where parts could divide them."""
-    found: list[dict[str, int]] = [{} for _ in parts]
+    numbers: list[dict[str, int]] = [{} for _ in parts]
     for name, most in limits.items():
         mine = [part for part in parts if part.taken(name)]
         if len(mine) == 1:
-            found[mine[0].at][name] = most
+            numbers[mine[0].at][name] = most
             continue
         needed = {part.at: rooms.fewest(name, part.taken(name), part.at) for part in mine}
         if sum(needed.values()) != most:
             return None
         for at, number in needed.items():
-            found[at][name] = number
-    return found
+            numbers[at][name] = number
+    return numbers
 
 
 def divided(problem: Problem, division: Division, values: Iterable[int]) -> list[Part]:
     """The parts that have these numbers of cores of each coarse kind."""
     numbers = iter(values)
-    used = [{pattern: next(numbers) for pattern in ways} for ways in division.coarse_ways]
+    used = [
+        dict(zip(ways, islice(numbers, len(ways)), strict=True)) for ways in division.coarse_ways
+    ]
     equal = exchangeable(problem.rules, Forms(problem.rules))
     return parts_of(division, problem.names, used, equal)
 
@@ -349,12 +356,12 @@ def settle_whole(counts: Counts, problem: Problem, division: Division) -> bool:
 
 def _summed(level: Sequence[Row], division: Division) -> list[Row]:
     """Rows of the coarse kinds."""
-    found = []
+    result = []
     for index, kind in enumerate(division.coarse):
         mine = [row for row, parent in zip(level, division.parents, strict=True) if parent == index]
-        used = [sum(same) for same in zip(*(row.used for row in mine), strict=True)]
-        found.append(Row(index, len(kind.cores), mine[0].ways, mine[0].ranks, used))
-    return found
+        used = list(map(sum, zip(*[row.used for row in mine], strict=True)))
+        result.append(Row(index, len(kind.cores), mine[0].ways, mine[0].ranks, used))
+    return result
 
 
 def _rows_of(part: Part, level: Sequence[Row]) -> list[Row]:

@@ -7,7 +7,14 @@ from typing import NamedTuple, TypeAlias, TypeGuard
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.solve import goals
 from cpuplan.solve.constraints import Apart, Constraint, fewest, sets_of
-from cpuplan.solve.core_classes import CoreClass, Pattern, Ways, core_classes, width
+from cpuplan.solve.core_classes import (
+    CoreClass,
+    Pattern,
+    Ways,
+    core_classes,
+    renamed,
+    width,
+)
 from cpuplan.solve.goals import Aim, Parts
 from cpuplan.solve.layout import Slot, slots_of
 from cpuplan.solve.model.aims import Row, ranks_of
@@ -45,18 +52,23 @@ class Division(NamedTuple):
     @property
     def coarse_ways(self) -> list[list[Pattern]]:
         """The ways to use the cores of each coarse kind."""
-        found = dict(zip(self.parents, self.ways, strict=True))
-        return [found[index] for index in range(len(self.coarse))]
+        by_parent = dict(zip(self.parents, self.ways, strict=True))
+        return [by_parent[index] for index in range(len(self.coarse))]
 
 
 def division_of(problem: Problem, aims: Sequence[Aim]) -> Division | None:
     """How the machine is divided; None where that is not worth the work."""
     cells = tuple(scopes_of(problem.topology, "cache"))
     constraints = list(chain.from_iterable(rule.constraints for rule in problem.rules))
-    if len(cells) < 2 or any(getattr(one, "cores", ()) for one in (*constraints, *aims)):
+    if len(cells) < 2:
         return None
-    outer = [one for one in constraints if not (isinstance(one, Apart) and one.scopes == cells)]
-    inner = [one for one in constraints if isinstance(one, Apart) and one.scopes == cells]
+    if any(getattr(statement, "cores", ()) for statement in (*constraints, *aims)):
+        return None  # unlike machines
+    inner: list[Constraint] = []
+    outer: list[Constraint] = []
+    for constraint in constraints:
+        is_inner = isinstance(constraint, Apart) and constraint.scopes == cells
+        (inner if is_inner else outer).append(constraint)
     fine = core_classes(problem.topology, _distinguished(constraints, aims))
     said = _distinguished(outer, [aim for aim in aims if not is_within(aim, cells)])
     coarse = core_classes(problem.topology, said)
@@ -89,11 +101,11 @@ def _parents(fine: Sequence[CoreClass], coarse: Sequence[CoreClass]) -> list[int
     for index, kind in enumerate(coarse):
         index_of.update(dict.fromkeys(kind.cores, index))
     parents = [index_of.get(kind.sample) for kind in fine]
-    found = [parent for parent in parents if parent is not None]
+    known = [parent for parent in parents if parent is not None]
     is_alike = all(
-        kind.groups == coarse[parent].groups for kind, parent in zip(fine, found, strict=False)
+        kind.groups == coarse[parent].groups for kind, parent in zip(fine, known, strict=False)
     )
-    return found if len(found) == len(fine) and is_alike else None
+    return known if len(known) == len(fine) and is_alike else None
 
 
 def _blocks(fine: Sequence[CoreClass], parents: Sequence[int], cells: Scopes) -> list[Block]:
@@ -110,8 +122,8 @@ def _blocks(fine: Sequence[CoreClass], parents: Sequence[int], cells: Scopes) ->
     return [_block(fine, parents, cells, indexes) for indexes in members.values()]
 
 
-def _connect(block_of: list[int], one: int, other: int) -> None:
-    first, second = sorted((_root(block_of, one), _root(block_of, other)))
+def _connect(block_of: list[int], index: int, known: int) -> None:
+    first, second = sorted((_root(block_of, index), _root(block_of, known)))
     block_of[second] = first
 
 
@@ -151,9 +163,9 @@ class Rooms:
 
     def everywhere(self, name: str) -> tuple[list[int], int]:
         """The same of all blocks together."""
-        found = [self.of(name, index) for index in range(len(self._division.blocks))]
-        rooms = chain.from_iterable(inside for inside, _ in found)
-        return sorted(rooms, reverse=True), sum(outside for _, outside in found)
+        by_block = [self.of(name, index) for index in range(len(self._division.blocks))]
+        rooms = chain.from_iterable(inside for inside, _ in by_block)
+        return sorted(rooms, reverse=True), sum(outside for _, outside in by_block)
 
     def fewest(self, name: str, amount: int, block: int | None = None) -> int:
         """The fewest caches, of a block or of all, that hold an amount beside what is in none."""
@@ -203,18 +215,18 @@ class Part(NamedTuple):
 
     def rows(self, used: Sequence[Sequence[Expression]]) -> list[Row]:
         """Rows with these numbers of cores for the ways of each kind."""
-        found = []
+        result = []
         for place, (kind, ways) in enumerate(zip(self.kinds, self.ways, strict=True)):
             ranks = ranks_of(self.slots, ways)
-            found.append(Row(place, len(kind.cores), ways, ranks, used[place]))
-        return found
+            result.append(Row(place, len(kind.cores), ways, ranks, used[place]))
+        return result
 
 
 def parts_of(
     division: Division, names: Sequence[str], used: Used, equal: Iterable[Sequence[str]]
 ) -> list[Part]:
     """The blocks of a machine whose coarse kinds are used like this; `equal` sets are by group."""
-    groups = [[name for name in names if name in group] for group in equal]
+    groups = [list(filter(set(group).__contains__, names)) for group in equal]
     return [_part(division, index, names, used, groups) for index in range(len(division.blocks))]
 
 
@@ -239,7 +251,7 @@ def _part(
     here = set(chain.from_iterable(held))
     mine = [name for name in names if name in here]
     kinds = [division.fine[fine] for fine in block.fine]
-    first = _first(sums, [[name for name in group if name in here] for group in groups])
+    first = _first(sums, [filter(here.__contains__, group) for group in groups])
     return Part(at, block, kinds, ways, sums, mine, slots, first)
 
 
@@ -247,7 +259,7 @@ def _first(
     sums: Mapping[tuple[int, Pattern], int], groups: Iterable[Iterable[str]]
 ) -> dict[str, str]:
     """Sets that have the same of each coarse kind by the first of them."""
-    found: dict[str, str] = {}
+    first_of: dict[str, str] = {}
     for group in groups:
         by_amounts: dict[object, str] = {}
         for name in group:
@@ -256,22 +268,22 @@ def _first(
                 if threads := width(name, pattern):
                     key = (coarse, threads)
                     amounts[key] = amounts.get(key, 0) + number
-            found[name] = by_amounts.setdefault(frozenset(amounts.items()), name)
-    return found
+            first_of[name] = by_amounts.setdefault(frozenset(amounts.items()), name)
+    return first_of
 
 
 def form_of(division: Division, part: Part, rooms: Rooms, numbers: Mapping[str, int]) -> object:
     """What `solve` depends on, without the names of partitions: equal parts are solved once."""
-    renamed: dict[str, str] = {}
+    numbered: dict[str, str] = {}
     for name in part.names:
         pool, dot, _ = name.partition(".")
-        renamed[name] = f"{pool}.{len(renamed)}" if dot else name
+        numbered[name] = f"{pool}.{len(numbered)}" if dot else name
 
     def way(pattern: Pattern) -> Pattern:
-        return tuple(tuple(renamed.get(name, name) for name in slot) for slot in pattern)
+        return renamed(pattern, numbered)
 
     def listed(names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(renamed[name] for name in names if name in renamed)
+        return tuple(numbered[name] for name in names if name in numbered)
 
     parents = [division.parents[fine] for fine in part.block.fine]
     places = {parent: at for at, parent in enumerate(dict.fromkeys(parents))}
@@ -284,9 +296,9 @@ def form_of(division: Division, part: Part, rooms: Rooms, numbers: Mapping[str, 
         (places[parent], way(pattern)): number for (parent, pattern), number in part.sums.items()
     }
     needs = [
-        (renamed[name], number, *map(str, rooms.of(name, part.at)))
+        (numbered[name], number, *map(str, rooms.of(name, part.at)))
         for name, number in numbers.items()
     ]
     apart = [listed(group) for group in division.apart]
-    first = [(renamed[name], renamed[first]) for name, first in part.first.items()]
+    first = [(numbered[name], numbered[first]) for name, first in part.first.items()]
     return tuple(map(tuple, (shape, sums.items(), needs, apart, first)))

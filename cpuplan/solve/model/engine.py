@@ -113,7 +113,7 @@ _MADE = 4e-6
 _ROUNDED = 1e-6
 
 
-class Found(NamedTuple):
+class Solution(NamedTuple):
     """A solution, and how good solutions can be."""
 
     solver: Any  # has the values
@@ -137,7 +137,7 @@ def search(
     ways: Sequence[Way] = WAYS,
     *,
     is_short: bool = False,
-) -> Found | None:
+) -> Solution | None:
     """The best solution within a share of what is left of the limit; None if there is none.
 
     The solver's ways to search take turns, in deterministic time, so that the answer comes the same
@@ -146,7 +146,7 @@ def search(
     """
     limit = budget.current()
     reserve = limit.left * (1 - share)
-    best: Found | None = None
+    best: Solution | None = None
     for time, way in _short(ways) if is_short else _turns(model, ways):
         left = limit.left - reserve
         if left <= 0:
@@ -155,9 +155,9 @@ def search(
         if status == cp_model.INFEASIBLE:
             return None
         if status == cp_model.OPTIMAL:
-            return Found(solver, is_best=True, least=_least(solver))
+            return Solution(solver, is_best=True, least=_least(solver))
         if status == cp_model.FEASIBLE:
-            best = _better(best, Found(solver, is_best=False, least=_least(solver)))
+            best = _better(best, Solution(solver, is_best=False, least=_least(solver)))
             _start_from(model, best.solver)
     if best is None:
         raise UndecidedError
@@ -239,10 +239,10 @@ def _least(solver: Any) -> int:
     return ceil(bound - _ROUNDED)
 
 
-def _better(one: Found | None, other: Found) -> Found:
+def _better(best: Solution | None, other: Solution) -> Solution:
     """The better of two solutions, with the higher of both bounds."""
-    if one is None:
+    if best is None:
         return other
-    least = max(one.least, other.least)
-    is_better = other.solver.objective_value < one.solver.objective_value
-    return (other if is_better else one)._replace(least=least)
+    least = max(best.least, other.least)
+    is_better = other.solver.objective_value < best.solver.objective_value
+    return (other if is_better else best)._replace(least=least)

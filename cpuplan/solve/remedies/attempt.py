@@ -118,10 +118,10 @@ class Attempt:
 
     def _fits(self, node_class: NodeClass, left_out: Container[str]) -> bool:
         self.tests[0] -= 1
-        found = self.tests[0] >= 0 and fits_changed(node_class, left_out)
+        fits = self.tests[0] >= 0 and fits_changed(node_class, left_out)
         if budget.current().is_over:
             self.tests[0] = -1
-        return found
+        return fits
 
 
 def _unchanged(node_class: NodeClass) -> NodeClass:

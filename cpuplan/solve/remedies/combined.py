@@ -13,8 +13,8 @@ from cpuplan.language.model.pools import Pool
 from cpuplan.plan import NodeClass
 from cpuplan.solve import feasibility, model, validation
 from cpuplan.solve.budget import UndecidedError
-from cpuplan.solve.constraints import BEYOND, Amount
-from cpuplan.solve.model.nearest import Loose, Number, Slope
+from cpuplan.solve.constraints import BEYOND
+from cpuplan.solve.model import Loose, Number, Slope
 from cpuplan.solve.pigeonhole import is_crowded
 from cpuplan.solve.remedies.attempt import Attempt, Change, all_of, changed_problem, edited
 from cpuplan.solve.remedies.numbers import changed, limits_of, with_number
@@ -136,8 +136,7 @@ def _values(problem: Problem, items: Sequence[Item]) -> list[int] | None:
         if not own:
             fixed.append(rule)
             continue
-        others = [one for one in rule.constraints if not isinstance(one, Amount)]
-        fixed.append(rule._replace(constraints=tuple(others)))
+        fixed.append(rule._replace(constraints=tuple(rule.beside_amounts)))
         for at, amount in enumerate(rule.amounts):
             slopes = tuple(Slope(index, *item.slopes[at]) for index, item in own)
             loose.append(Loose(amount, slopes))
@@ -164,8 +163,7 @@ def _with_least(rule: Rule, items: Sequence[Item]) -> Rule:
     for at, amount in enumerate(rule.amounts):
         less = sum(item.slopes[at][0] * (item.number.written - item.number.least) for item in own)
         amounts.append(amount._replace(least=amount.least - less))
-    others = [one for one in rule.constraints if not isinstance(one, Amount)]
-    return rule._replace(constraints=(*amounts, *others))
+    return rule._replace(constraints=(*amounts, *rule.beside_amounts))
 
 
 def _items(statements: Statements, rule: Rule, own: set[str]) -> Iterator[Item]:
@@ -238,20 +236,20 @@ def _removals(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
     """
     own = [rule.name for rule in reversed(conflict) if rule.amounts]
     names = dict.fromkeys((*own, *reversed(changed_problem(attempt.node_class).names)))
-    found: list[Change] = []
+    removals: list[Change] = []
     here = attempt
     for name in names:
         if attempt.is_over:
             return
         change = removal(here.node_class, name)
         if change and not validation.errors_of(change.edit(here.node_class)):
-            found.append(change)
+            removals.append(change)
             here = here.after(change, attempt.left_out)
             if here.fits():
-                yield together(_needed(attempt, found))
+                yield together(_needed(attempt, removals))
             for changes in joint_changes(here, [conflict]):
-                yield together(_needed(attempt, [*found, *changes]))
-            if len(found) == _MOST_CHANGES:
+                yield together(_needed(attempt, [*removals, *changes]))
+            if len(removals) == _MOST_CHANGES:
                 return
 
 
@@ -300,7 +298,8 @@ def texts_of(changes: Sequence[Change]) -> list[str]:
     """Changes in words, where a later one may change a number again: all name its last value."""
     parts = [change.parts or (change,) for change in changes]
     last = {part.field: part.text for part in chain.from_iterable(parts) if part.field}
-    return [
-        SEPARATOR.join(dict.fromkeys(last.get(part.field, part.text) for part in own))
-        for own in parts
-    ]
+    texts = []
+    for own in parts:
+        latest = (last.get(part.field, part.text) for part in own)
+        texts.append(SEPARATOR.join(dict.fromkeys(latest)))
+    return texts

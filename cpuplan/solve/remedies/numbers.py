@@ -11,7 +11,7 @@ from cpuplan.solve.constraints import Amount
 from cpuplan.solve.layout import SetSpec
 from cpuplan.solve.pigeonhole import is_crowded
 from cpuplan.solve.remedies.attempt import Attempt, Change, changed_problem, edited, setting, short
-from cpuplan.solve.rules import workloads
+from cpuplan.solve.rules import sizes
 from cpuplan.solve.rules.rule import Problem, Rule, Statements, scopes_of
 from cpuplan.solve.rules.sizes import is_share, size
 
@@ -132,7 +132,7 @@ def _options(
             yield from with_number(statements, rule, field, value)
         return
     pairs = list(zip(low[0].amounts, high[0].amounts, strict=True))
-    others = [one for one in low[0].constraints if not isinstance(one, Amount)]
+    others = low[0].beside_amounts
     for value in values:
         amounts = [_between(*pair, value - first, last - first) for pair in pairs]
         yield low[0]._replace(constraints=(*amounts, *others))
@@ -158,7 +158,7 @@ def with_number(
     update = _update(key, value)
     if key == "pods":
         changed = Statements(edited(statements.node_class, path, **update))
-        rules = workloads.workloads_fit(changed)
+        rules = sizes.workloads_fit(changed)
     else:
         changed = statements.with_numbers(rule.name, update)
         rules = size(changed, changed.sets[rule.name])
@@ -184,8 +184,8 @@ def _is_in_vain(
             least._replace(least=min(least.least, most.least), most=max(least.most, most.most))
             for least, most in zip(low.amounts, high.amounts, strict=True)
         ]
-        others = [one for one in low.constraints if not isinstance(one, Amount)]
-        kept = kept.having((*kept.rules, low._replace(constraints=(*between, *others))))
+        widest = low._replace(constraints=(*between, *low.beside_amounts))
+        kept = kept.having((*kept.rules, widest))
     if is_crowded(kept.topology, kept.rules):
         return True
     try:

@@ -274,8 +274,8 @@ def changes_of(attempt: Attempt, conflict: Sequence[Rule]) -> Iterator[Change]:
     named = {rule: index for index, sort in enumerate(sorts) for rule in _named(sort)}
     others: list[Alternatives] = []
     for rule in filter(named.__contains__, conflict):
-        found = filter(None, other_changes(attempt.node_class, rule))
-        others += [((named[rule], at), changes) for at, changes in enumerate(found)]
+        options = filter(None, other_changes(attempt.node_class, rule))
+        others += [((named[rule], at), changes) for at, changes in enumerate(options)]
     rests = [other for other in others if leaves_over(conflict) and REST in other[1][0].text]
     yield from _fitting(attempt, rests)
     fitting = [change for sort in sorts for change in _numbers(attempt, sort)]
@@ -301,10 +301,10 @@ def _named(sort: Sequence[Rule]) -> Sequence[Rule]:
 def _numbers(attempt: Attempt, sort: Sequence[Rule]) -> Iterator[tuple[float, Change]]:
     """Other numbers of statements of one sort: all of them fit, or none do."""
     for rule in _named(sort):
-        found = list(numbers(attempt, rule))
-        if not found:
+        fitting = list(numbers(attempt, rule))
+        if not fitting:
             return
-        yield from found
+        yield from fitting
 
 
 def _fitting(attempt: Attempt, alternatives: Iterable[Alternatives]) -> Iterator[Change]:

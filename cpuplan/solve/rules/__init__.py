@@ -6,7 +6,7 @@ Each module has rules of one sort; `RULES` is the list.
 from collections.abc import Callable, Iterator
 
 from cpuplan.plan import NodeClass
-from cpuplan.solve.rules import cores, placement, sizes, workloads
+from cpuplan.solve.rules import cores, placement, sizes
 from cpuplan.solve.rules.rule import Problem, Rule, Statements
 
 #: Where a conflict can be explained in two ways, the rules further up are named.
@@ -22,7 +22,7 @@ RULES: tuple[Callable[[Statements], Iterator[Rule]], ...] = (
     cores.nothing_else_idle,
     placement.apart,
     placement.together,
-    workloads.workloads_fit,
+    sizes.workloads_fit,
     cores.reserved_not_empty,
     cores.reserved_on_every_numa_node,
     cores.cpu0_reserved,

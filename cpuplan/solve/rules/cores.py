@@ -36,8 +36,8 @@ def whole_cores(statements: Statements) -> Iterator[Rule]:
     for name, spec in statements.sets.items():
         if not has_whole_cores(statements, spec):
             continue
-        one = "set" if spec.is_qos else "pool"
-        text = f"{name} takes whole cores: siblings stay in one {one}"
+        kind = "set" if spec.is_qos else "pool"
+        text = f"{name} takes whole cores: siblings stay in one {kind}"
         field = f"{spec.field}.wholeCores"
         whole = WholeCores(name, beside(name, statements.sets, statements.one_thread))
         if "whole_cores" in spec.pool.model_fields_set:

@@ -37,6 +37,11 @@ class Rule(NamedTuple):
         return [constraint for constraint in self.constraints if isinstance(constraint, Amount)]
 
     @property
+    def beside_amounts(self) -> list[Constraint]:
+        """The constraints that are no amounts."""
+        return [constraint for constraint in self.constraints if not isinstance(constraint, Amount)]
+
+    @property
     def shares(self) -> list[Share]:
         return [constraint for constraint in self.constraints if isinstance(constraint, Share)]
 

@@ -51,11 +51,10 @@ def migrated(tables: Table, release: Version, merged: Table) -> Table:
 def _with_full_names(tables: Table) -> Table:
     """Plugins of a file of version 1 (or of none) by their full names."""
     named = {full_name(name): table for name, table in tables.get("plugins", {}).items()}
-    lists = {
-        key: [full_name(str(name)) for name in tables.get(key, ())]
-        for key in ("disabled_plugins", "required_plugins")
-    }
-    return {**tables, "plugins": named, **lists}
+    full: Table = {**tables, "plugins": named}
+    for key in ("disabled_plugins", "required_plugins"):
+        full[key] = [full_name(str(name)) for name in tables.get(key, ())]
+    return full
 
 
 def _divided(tables: Table) -> Table:
@@ -194,19 +193,19 @@ def _imports(
 
 def _matches(parts: list[str], names: Callable[[str], list[str]]) -> list[str]:
     """The files of a glob; a part without wildcards is taken as it is."""
-    found = [""]
+    paths = [""]
     for part in parts:
         if not any(sign in part for sign in "*?["):
-            found = [f"{folder}/{part}" for folder in found]
+            paths = [f"{folder}/{part}" for folder in paths]
             continue
         pattern = part.replace("[^", "[!")
-        found = [
+        paths = [
             f"{folder}/{name}"
-            for folder in found
+            for folder in paths
             for name in sorted(names(folder or "/"))
             if fnmatchcase(name, pattern)
         ]
-    return found
+    return paths
 
 
 def _validate(main: str, merged: Table, release: Version) -> None:

@@ -238,5 +238,5 @@ def wrong_types(tables: Table) -> Iterator[tuple[tuple[str, ...], str]]:
         for key, value in place.table.items():
             wanted = _TYPES.get(place.keys.get(key.lower(), ""))
             if wanted and type(value) is not wanted:
-                found, right = foreign.name_in_toml(type(value)), foreign.name_in_toml(wanted)
-                yield (*place.path, key), f"{key} is {found}, not {right}"
+                actual, right = foreign.name_in_toml(type(value)), foreign.name_in_toml(wanted)
+                yield (*place.path, key), f"{key} is {actual}, not {right}"

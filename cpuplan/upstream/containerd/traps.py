@@ -1,5 +1,4 @@
-"""What bites in files that containerd takes: tables that it loses or passes over, and files that
-nothing imports.
+"""Mistakes in files that containerd accepts: tables that it loses, files that nothing imports.
 
 Each rule names where it comes from; paths are those of containerd/containerd.
 

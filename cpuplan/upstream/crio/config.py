@@ -178,8 +178,8 @@ def _root(data: Table, tables: dict[str, Table], unknown: list[str]) -> None:
         if key in TABLES[""]:
             own[key] = _typed(TABLES[""][key], value, f"crio.{name}")
         elif key and key in TABLES:
-            found = _known(_table(value, f"crio.{name}"), key, f"crio.{name}", unknown)
-            tables[key] = {**tables.get(key, {}), **found}
+            entries = _known(_table(value, f"crio.{name}"), key, f"crio.{name}", unknown)
+            tables[key] = {**tables.get(key, {}), **entries}
         else:
             unknown += _paths(value, f"crio.{name}")
     if own:
@@ -189,23 +189,23 @@ def _root(data: Table, tables: dict[str, Table], unknown: list[str]) -> None:
 def _known(data: Table, table: str, path: str, unknown: list[str]) -> Table:
     """The known keys of one table."""
     keys = TABLES.get(table) or ENTRIES[table]
-    found: Table = {}
+    known: Table = {}
     for name, value in data.items():
         key, place = name.lower(), f"{path}.{name}"
         if key in keys:
-            found[key] = _typed(keys[key], value, place)
+            known[key] = _typed(keys[key], value, place)
         elif table == "runtime" and key in _MAPS:
-            found[key] = {
+            known[key] = {
                 entry: _known(_table(inner, f"{place}.{entry}"), key, f"{place}.{entry}", unknown)
                 for entry, inner in _table(value, place).items()
             }
         elif (table, key) == ("workloads", "resources"):
-            found[key] = _known(_table(value, place), key, place, unknown)
+            known[key] = _known(_table(value, place), key, place, unknown)
         elif (table, key) == ("nri", "default_validator"):
-            found[key] = _known(_table(value, place), f"nri.{key}", place, unknown)
+            known[key] = _known(_table(value, place), f"nri.{key}", place, unknown)
         else:
             unknown += _paths(value, place)
-    return found
+    return known
 
 
 def _table(value: Any, path: str) -> Table:

@@ -93,7 +93,7 @@ class Node(NamedTuple):
 
 def asking(pod: Pod) -> tuple[Container, ...]:
     """The containers that request the resource, init containers too."""
-    return tuple(one for one in pod.all_containers if RESOURCE in one.requests)
+    return tuple(container for container in pod.all_containers if RESOURCE in container.requests)
 
 
 def admit(pod: Pod, namespace_annotations: Mapping[str, str]) -> Pod:

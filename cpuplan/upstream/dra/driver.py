@@ -15,7 +15,7 @@ from cpuplan.upstream.dra.driverconfig import Config
 from cpuplan.upstream.dra.store import Allocations, Known, Owner, Owners
 from cpuplan.upstream.kubelet.cpumanager.cpu_assignment import take_by_topology_numa_packed
 from cpuplan.upstream.kubernetes import quantity
-from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
+from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text, union
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.strconv import quote
 
@@ -232,7 +232,7 @@ class Driver:
             self.owners.release(new)
             raise
         self._known[owner] = Known(container.id, tuple(wanted))
-        return Created(_union(wanted.values()), self._shared_updates() if new else {})
+        return Created(union(wanted.values()), self._shared_updates() if new else {})
 
     def forget(self, container: Container) -> None:
         """A container stopped or was removed: only its own record goes, no CPUs."""
@@ -272,7 +272,7 @@ class Driver:
         if not own:
             return {}
         self.owners.bind(owner, list(own))
-        return {container.id: _union(own.values())}
+        return {container.id: union(own.values())}
 
     def take(self) -> Moment:
         return Moment(
@@ -286,13 +286,6 @@ class Driver:
         self.store = Allocations(self.store.available, dict(moment.claims))
         self.owners = Owners(dict(moment.owners))
         self._known, self.files = dict(moment.known), dict(moment.files)
-
-
-def _union(sets: Iterable[int]) -> int:
-    together = 0
-    for cpus in sets:
-        together |= cpus
-    return together
 
 
 def _claims_in(environment: Iterable[str]) -> dict[str, int]:

@@ -48,6 +48,14 @@ def members(bits: int) -> list[int]:
     return numbers
 
 
+def union(sets: Iterable[int]) -> int:
+    """What is in any of the sets."""
+    together = 0
+    for bits in sets:
+        together |= bits
+    return together
+
+
 def to_text(bits: int) -> str:
     """`0-3,8`, as the kubelet prints CPU sets."""
     return str(CpuSet.from_bits(bits))

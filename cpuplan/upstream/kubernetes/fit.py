@@ -60,13 +60,14 @@ def check_requests(
     if pods + 1 > most:
         raise _out_of("pods", 1, pods, most)
     for name in [*_FIRST, *sorted(name for name in requested if name not in _FIRST)]:
-        amount, taken = _count(name, requested), _count(name, used)
+        amount, taken = amount_of(name, requested), amount_of(name, used)
         is_known = name in _FIRST or name in allocatable or name.startswith(HUGEPAGES)
-        if is_known and 0 < amount > _count(name, allocatable) - taken:
-            raise _out_of(name, amount, taken, _count(name, allocatable))
+        if is_known and 0 < amount > amount_of(name, allocatable) - taken:
+            raise _out_of(name, amount, taken, amount_of(name, allocatable))
 
 
-def _count(name: str, resources: Mapping[str, Quantity]) -> int:
+def amount_of(name: str, resources: Mapping[str, Quantity]) -> int:
+    """How much of a resource there is: CPUs in thousandths, others in whole units."""
     amount = resources.get(name, ZERO)
     return amount.milli if name == CPU else amount.value
 

@@ -56,13 +56,13 @@ def _problem(text: str, error: yaml.YAMLError, tab_problem: str) -> str:
 
     It counts lines from 0 where a token is in a wrong place, and tells none of the first line.
     """
-    found = _by_libyaml(text) or error
-    mark = getattr(found, "problem_mark", None)
-    problem = getattr(found, "problem", None) or str(found)
+    reported = _by_libyaml(text) or error
+    mark = getattr(reported, "problem_mark", None)
+    problem = getattr(reported, "problem", None) or str(reported)
     if "'\\t' that cannot start any token" in str(error):
         problem = tab_problem
     line = mark.line if mark else 0
-    if line and not isinstance(found, yaml.parser.ParserError):
+    if line and not isinstance(reported, yaml.parser.ParserError):
         line += 1
     return f"line {line}: {problem}" if line else problem
 

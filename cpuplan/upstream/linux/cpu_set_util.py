@@ -21,9 +21,9 @@ def allowed_cpus(lines: Iterable[str]) -> int:
     """
     cpus = 0
     for line in lines:
-        found = _line(line)
-        if found is not None:
-            cpus = cpus | found if found else 0
+        listed = _line(line)
+        if listed is not None:
+            cpus = cpus | listed if listed else 0
     return cpus
 
 

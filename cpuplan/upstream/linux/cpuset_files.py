@@ -34,10 +34,10 @@ STATES = {"member": MEMBER, "root": ROOT, "isolated": ISOLATED}
 
 
 def _parse(system: System, text: str) -> int:
-    found = bitmap_str.parse(text, system.possible.bit_length())
-    if found.error:
-        raise Refused(found.error)
-    return found.bits
+    parsed = bitmap_str.parse(text, system.possible.bit_length())
+    if parsed.error:
+        raise Refused(parsed.error)
+    return parsed.bits
 
 
 def write_cpus(system: System, cpuset: Cpuset, text: str) -> None:

@@ -216,5 +216,5 @@ def _is_about_cpus(line: str) -> bool:
 
 
 def _first(pattern: re.Pattern[str], lines: Iterable[str]) -> str | None:
-    found = (match[1] for line in lines if (match := pattern.search(line)))
-    return next(found, None)
+    matches = (match[1] for line in lines if (match := pattern.search(line)))
+    return next(matches, None)

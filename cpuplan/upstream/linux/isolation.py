@@ -13,6 +13,7 @@ from enum import Flag, auto
 from typing import NamedTuple
 
 from cpuplan.base.cpuset import CpuSet
+from cpuplan.upstream.kubernetes.bits import to_text
 from cpuplan.upstream.linux import bitmap_str
 
 _DECIMAL = re.compile(r"[0-9]{1,6}")
@@ -143,13 +144,11 @@ def _first(bits: int) -> int:
 
 
 class Hardware(NamedTuple):
-    """The machine that boots, as bits: all CPUs that it may ever have, the first thread of each
-    core, and NUMA node 0, on which kswapd0 runs.
-    """
+    """The machine that boots; CPUs as bits."""
 
-    possible: int
-    first_threads: int
-    node0: int
+    possible: int  # all CPUs that it may ever have
+    first_threads: int  # of each core
+    node0: int  # NUMA node 0, on which kswapd0 runs
     #: The CPU that boots the others.
     boot: int = 0
 
@@ -333,13 +332,13 @@ def _of_tick(housekeeping: Housekeeping) -> Iterator[str]:
         return
     if cpus >> boot_cpu & 1:
         yield f"NO_HZ: Clearing {boot_cpu} from nohz_full range for timekeeping"
-    yield f"NO_HZ: Full dynticks CPUs: {_list(cpus & ~(1 << boot_cpu))}."
+    yield f"NO_HZ: Full dynticks CPUs: {to_text(cpus & ~(1 << boot_cpu))}."
 
 
 def _of_callbacks(line: Line, callbacks: int | None) -> Iterator[str]:
     if callbacks is None:
         return
-    yield f"rcu: Offload RCU callbacks from CPUs: {_list(callbacks) or '(none)'}."
+    yield f"rcu: Offload RCU callbacks from CPUs: {to_text(callbacks) or '(none)'}."
     if line.has("rcu_nocb_poll"):
         yield "rcu: Poll for callbacks from no-CBs CPUs."
 
@@ -362,10 +361,6 @@ def _workqueue(line: Line, housekeeping: Housekeeping, size: int) -> int:
     for restriction in restrictions:
         cpus = cpus & restriction or cpus
     return cpus
-
-
-def _list(bits: int) -> str:
-    return str(CpuSet.from_bits(bits))
 
 
 #: Kinds: the kernel does something else, does nothing, or would do the same without the option.

@@ -81,8 +81,8 @@ def grub_environment(text: str) -> dict[str, str]:
 def default_of_systemd_boot(text: str) -> str:
     """The pattern of the default entry in loader.conf; "" without one."""
     words = (line.split(maxsplit=1) for line in nodetext.lines(text))
-    found = [pair[1].strip() for pair in words if len(pair) == 2 and pair[0] == "default"]
-    return found[-1] if found else ""
+    defaults = [pair[1].strip() for pair in words if len(pair) == 2 and pair[0] == "default"]
+    return defaults[-1] if defaults else ""
 
 
 _SET = re.compile(r"set\s+(\w+)=(.*)")

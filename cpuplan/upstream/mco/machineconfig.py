@@ -92,16 +92,19 @@ class MachineConfigs:
 
     def selected(self, selector: Selector) -> list[MachineConfig]:
         """Those that a selector matches, in their order."""
-        found = self._candidates(selector)
-        return [config for config in found if selector.matches(config.labels or {})]
+        candidates = self._candidates(selector)
+        return [config for config in candidates if selector.matches(config.labels or {})]
 
     def _candidates(self, selector: Selector) -> Sequence[MachineConfig]:
         """Those with a label that is required, so that no pool looks at the objects of all."""
-        wanted = next((each for each in selector.requirements if each.operator == "In"), None)
+        wanted = next(
+            (requirement for requirement in selector.requirements if requirement.operator == "In"),
+            None,
+        )
         if wanted is None:
             return self._configs
-        found = (self._by_label.get((wanted.key, value), ()) for value in wanted.values)
-        return [self._configs[index] for index in sorted(set(chain.from_iterable(found)))]
+        labelled = (self._by_label.get((wanted.key, value), ()) for value in wanted.values)
+        return [self._configs[index] for index in sorted(set(chain.from_iterable(labelled)))]
 
     def valid(self, config: MachineConfig, release: Release) -> Config | None:
         """The Ignition config of one of them as it is checked, never to be changed.

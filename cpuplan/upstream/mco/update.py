@@ -50,12 +50,12 @@ def differing_sections(
 
     Lists compare in order; a changed image of extensions does not count.
     """
-    one, other = old.fields, new.fields
-    if one.os_image != other.os_image or is_forced:
+    before, other = old.fields, new.fields
+    if before.os_image != other.os_image or is_forced:
         yield "osUpdate"
-    if one.kernel_arguments != other.kernel_arguments:
+    if before.kernel_arguments != other.kernel_arguments:
         yield "kernelArguments"
-    if one.fips != other.fips:
+    if before.fips != other.fips:
         yield "fips"
     if old.config.get("passwd") != new.config.get("passwd"):
         yield "passwd"
@@ -63,9 +63,9 @@ def differing_sections(
         yield "files"
     if _list(old.config, "systemd", "units") != _list(new.config, "systemd", "units"):
         yield "units"
-    if _kernel(one.kernel_type, release) != _kernel(other.kernel_type, release):
+    if _kernel(before.kernel_type, release) != _kernel(other.kernel_type, release):
         yield "kernelType"
-    if one.extensions != other.extensions:
+    if before.extensions != other.extensions:
         yield "extensions"
 
 

@@ -1,6 +1,6 @@
 """Memory nodes of containers: offers, overcommitment, and zones that grow.
 
-`Memory` is the allocator of containers without memory limits; `Allocator` counts amounts.
+`Memory` serves the balloons policy, which asks for nodes only; `Allocator` counts amounts too.
 
 Upstream: containers/nri-plugins pkg/resmgr/lib/memory/allocator.go pkg/resmgr/lib/memory/nodes.go
   pkg/resmgr/lib/memory/request.go pkg/resmgr/lib/memory/types.go pkg/resmgr/lib/memory/zones.go
@@ -67,6 +67,24 @@ class Nodes:
 
     def capacity(self, nodes: Mask) -> int:
         return sum(self._nodes[node].memory for node in members(nodes & self.with_memory))
+
+    def zone(self, nodes: Mask, types: Mask) -> Mask:
+        """The wished nodes and the closest of missing types; of them those of the types.
+
+        Nodes without memory get the closest with some: all memory counts as normal memory. 0 where
+        there is none.
+        """
+        zone = nodes
+        if missing := types & ~self.types_of(zone):
+            zone |= self.closest(zone, missing)
+        zone = zone & self.of_types(types) or zone
+        normal = types & self.types or self.types & -self.types
+        while not zone & self.with_memory:
+            nearest = self.closest(zone, normal)
+            if not nearest:
+                return 0
+            zone |= nearest
+        return zone
 
     def closest(self, zone: Mask, types: Mask) -> Mask:
         """For each type the nodes at the smallest distance.
@@ -136,27 +154,10 @@ class Memory:
         if not nodes:
             return 0
         types = types & self._nodes.types or self._nodes.types_of(nodes)
-        zone = self._initial(nodes, types)
+        zone = self._nodes.zone(nodes, types)
         if not zone:
             return nodes
         self._requests[owner] = _Assignment(nodes, types, zone)
-        return zone
-
-    def _initial(self, nodes: Mask, types: Mask) -> Mask:
-        """The wished nodes and the closest of missing types; of them those of the types.
-
-        Nodes without memory get the closest with some: all memory counts as normal memory.
-        """
-        zone = nodes
-        if missing := types & ~self._nodes.types_of(zone):
-            zone |= self._nodes.closest(zone, missing)
-        zone = zone & self._nodes.of_types(types) or zone
-        there = self._nodes.types
-        while not zone & self._nodes.with_memory:
-            nearest = self._nodes.closest(zone, types & there or there & -there)
-            if not nearest:
-                return 0
-            zone |= nearest
         return zone
 
     def _widened(self, request: _Assignment, nodes: Mask, types: Mask) -> Mask:
@@ -421,26 +422,12 @@ class Allocator:
         return tuple(sorted(wishes))
 
     def _find_zone(self, request: Request) -> None:
-        """The wished nodes and the closest of missing types; of them those of the types."""
         if request.owner in self._requests:
             raise NriError("libmem: allocation already exists")
         if not request.affinity:
             raise NriError("libmem: invalid NodeMask: request without affinity")
         nodes = self.nodes
         request.types = request.types & nodes.types or nodes.types_of(request.affinity)
-        zone = request.affinity
-        if missing := request.types & ~nodes.types_of(zone):
-            zone |= nodes.closest(zone, missing)
-        request.zone = zone & nodes.of_types(request.types) or zone
-        self._ensure_normal(request)
-
-    def _ensure_normal(self, request: Request) -> None:
-        """Nodes without memory get the closest with some: all memory counts as normal memory."""
-        there = self.nodes.types
-        types = request.types & there or there & -there
-        while not request.zone & self.nodes.with_memory:
-            nearest = self.nodes.closest(request.zone, types)
-            if not nearest:
-                raise NriError("libmem: no normal memory")
-            request.zone |= nearest
-            request.types |= types
+        request.zone = nodes.zone(request.affinity, request.types)
+        if not request.zone:
+            raise NriError("libmem: no normal memory")

@@ -4,10 +4,10 @@ Upstream: containers/nri-plugins pkg/sysfs/system.go pkg/sysfs/utils.go
   @ 83d986e963ad28ca31790102af6d509c7b7e7d45
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from cpuplan.upstream.kubernetes.bits import bits_of, members, to_text
+from cpuplan.upstream.kubernetes.bits import bits_of, members, to_text, union
 from cpuplan.upstream.kubernetes.errors import PanicError
 from cpuplan.upstream.nri.api import CPU_FOLDER, INDEX, NriError
 
@@ -163,12 +163,12 @@ class System(NamedTuple):
 
     def threads_of(self, cpus: int) -> int:
         """The given CPUs with all threads of their cores."""
-        return _union(self.cpus[cpu].threads for cpu in members(cpus) if cpu in self.cpus)
+        return union(self.cpus[cpu].threads for cpu in members(cpus) if cpu in self.cpus)
 
     def sharing_cache(self, level: int, cpus: int) -> int:
         """All CPUs that share caches of a level with the given ones."""
         known = (self.cpus[cpu] for cpu in members(cpus) if cpu in self.cpus)
-        return _union(cpu.cache_cpus(level) for cpu in known)
+        return union(cpu.cache_cpus(level) for cpu in known)
 
     def single_threads(self, cpus: int) -> int:
         """Of each core the lowest of the given CPUs."""
@@ -178,13 +178,6 @@ class System(NamedTuple):
                 single |= 1 << cpu
                 handled |= self.cpus[cpu].threads
         return single
-
-
-def _union(sets: Iterable[int]) -> int:
-    together = 0
-    for cpus in sets:
-        together |= cpus
-    return together
 
 
 def kinds_of(files: Files, cpus: Mapping[int, Cpu]) -> dict[str, int]:

@@ -30,7 +30,6 @@ _PREFIX = "node-"
 POLICY, SCOPE = "topologyManagerPolicy", "topologyManagerScope"
 MAX_NUMA_NODES = "topologyManagerMaxNUMANodes"
 FINGERPRINT = "nodeTopologyPodsFingerprint"
-FINGERPRINT_METHOD = f"{FINGERPRINT}Method"
 
 
 def zone_name(numa_node: int) -> str:

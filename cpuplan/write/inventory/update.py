@@ -10,6 +10,7 @@ from cpuplan.base.files import Unreadable, read_regular
 from cpuplan.base.naming import fold_names
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.importers import documents
+from cpuplan.importers.base import Node
 from cpuplan.importers.documents import (
     cluster_facts,
     derived_clusters,
@@ -20,10 +21,16 @@ from cpuplan.importers.documents import (
 from cpuplan.importers.documents.kinds import Kind
 from cpuplan.language.read import yaml
 from cpuplan.language.read.files import refusal
-from cpuplan.write import comments as second_reader
-from cpuplan.write.comments import Comment, comments
-from cpuplan.write.inventory.hardware import Matches, match, merge_hardware, same_facts, tells_less
-from cpuplan.write.inventory.merge import plain, splice
+from cpuplan.write.comments import MAX_CHARACTERS, Comment, UnreadableError, comments, read, same
+from cpuplan.write.inventory.merge import (
+    Matches,
+    match,
+    merge_hardware,
+    plain,
+    same_facts,
+    splice,
+    tells_less,
+)
 from cpuplan.write.inventory.nodes import (
     Known,
     Place,
@@ -126,19 +133,7 @@ def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> 
         *_nodes(known, wanted),
         *_clusters(known, facts),
     ]
-    clusters = {document.cluster for document in known if document.kind == "Nodes"}
-    fresh = [
-        document("Hardware", matches.names[name], kinds[name].spec)
-        for name in sorted(kinds)
-        if name not in matches.documents
-    ]
-    fresh += nodes_documents(pair for pair in placed if place_of(pair[0])[0] not in clusters)
-    described = {existing.name for existing in known if existing.kind == "Cluster"}
-    fresh += [
-        document("Cluster", name, spec)
-        for name, spec in documents.described(facts)
-        if name not in described
-    ]
+    fresh = _new_documents(known, kinds, matches, placed, facts)
     files: Files = {folder / name: (None, text) for name, text in texts_of(fresh, header).items()}
     diagnostics = [diagnose("CP621", path=path, hint=_HINT) for path in files if path.exists()]
     edited, removed = _edited(changes)
@@ -148,6 +143,28 @@ def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> 
         *removed,
     )
     return Update({**files, **edited}, sentences, tuple(diagnostics))
+
+
+def _new_documents(
+    known: list[Known],
+    kinds: Kinds,
+    matches: Matches,
+    placed: list[tuple[Node, str]],
+    facts: Mapping[str, Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """The documents of hardware, nodes and clusters that the inventory does not have yet."""
+    fresh = [
+        document("Hardware", matches.names[name], kinds[name].spec)
+        for name in sorted(kinds)
+        if name not in matches.documents
+    ]
+    clusters = {existing.cluster for existing in known if existing.kind == "Nodes"}
+    fresh += nodes_documents(pair for pair in placed if place_of(pair[0])[0] not in clusters)
+    described = {existing.name for existing in known if existing.kind == "Cluster"}
+    for name, spec in documents.described(facts):
+        if name not in described:
+            fresh.append(document("Cluster", name, spec))
+    return fresh
 
 
 def anew(kinds: Kinds, folder: Path, header: str = "") -> Update:
@@ -222,10 +239,8 @@ def _edited(changes: Iterable[_Change]) -> tuple[Files, list[str]]:
     removed: list[str] = []
     for path, (before, text) in files.items():
         for comment in _removed_comments(path, before, text, changed[path]):
-            place = f"{path}:{comment.line}"
-            removed.append(
-                f"{place}: the comment {comment.text!r} is removed with what it stood with"
-            )
+            lost = f"the comment {comment.text!r} is removed with what it stood with"
+            removed.append(f"{path}:{comment.line}: {lost}")
     return {path: files[path] for path in sorted(files)}, removed
 
 
@@ -233,14 +248,14 @@ def _removed_comments(
     path: Path, before: str, after: str, changed: Mapping[int, Any]
 ) -> list[Comment]:
     """The comments that a file loses. Raises CP114 unless ruamel.yaml reads what was to change."""
-    if max(len(before), len(after)) > second_reader.MAX_CHARACTERS:
+    if max(len(before), len(after)) > MAX_CHARACTERS:
         return _without(comments(before), comments(after))[0]
     try:
-        old, new = second_reader.read(before), second_reader.read(after)
-    except second_reader.UnreadableError as error:
+        old, new = read(before), read(after)
+    except UnreadableError as error:
         raise _refused(path, f"ruamel.yaml does not read it: {error}") from error
     wanted = [changed.get(number, document) for number, document in enumerate(old.documents)]
-    if not second_reader.same(wanted, new.documents):
+    if not same(wanted, new.documents):
         raise _refused(path, "other values would change too, as ruamel.yaml reads them")
     removed, left = _without(old.comments, new.comments)
     if left:

@@ -1,6 +1,4 @@
-"""The emitted policies, run on pods: who is admitted, who is refused with which words, and what is
-added.
-"""
+"""The emitted policies, run on pods: who is admitted, refused in which words, and what is added."""
 
 import json
 from typing import Any
@@ -22,14 +20,14 @@ def objects(
     version: str = "1.36", platform: str = "kubernetes", **runtime: Any
 ) -> list[dict[str, Any]]:
     """What is written for a cluster of one class with shared CPUs."""
-    one = plan(shared="2-3", platform=platform, version=version, spec={"runtime": runtime})
-    return [manifest.data for manifest in admission.manifests([one])]
+    configured = plan(shared="2-3", platform=platform, version=version, spec={"runtime": runtime})
+    return [manifest.data for manifest in admission.manifests([configured])]
 
 
 def kinds(written: list[dict[str, Any]]) -> list[str]:
     return [
-        f"{each['apiVersion'].rpartition('/')[2]} {each['kind']} {each['metadata']['name']}"
-        for each in written
+        f"{policy['apiVersion'].rpartition('/')[2]} {policy['kind']} {policy['metadata']['name']}"
+        for policy in written
     ]
 
 
@@ -69,11 +67,10 @@ def test_what_a_release_gets(
     platform: str, version: str, runtime: dict[str, Any], expected: list[str]
 ) -> None:
     mutating = [f"{{}} MutatingAdmissionPolicy{end} cpuplan-mixed-cpus" for end in ("", "Binding")]
-    wanted = [
-        text
-        for each in expected
-        for text in ([each] if " " in each else [pattern.format(each) for pattern in mutating])
-    ]
+    wanted = []
+    for answer in expected:
+        patterns = [] if " " in answer else mutating
+        wanted += [pattern.format(answer) for pattern in patterns] or [answer]
     assert kinds(objects(version, platform, **runtime)) == wanted
 
 
@@ -90,12 +87,19 @@ def test_the_newest_node_tells_the_api_and_the_oldest_the_kubelet(
     releases: tuple[str, str], api: str | None, refuses_pod_resources: bool, warns_of_quota: bool
 ) -> None:
     plans = [plan(shared="2-3", platform="kubernetes", version=release) for release in releases]
-    written = [each.data for each in admission.manifests(plans)]
-    mutating = [each["apiVersion"] for each in written if each["kind"] == "MutatingAdmissionPolicy"]
+    written = [manifest.data for manifest in admission.manifests(plans)]
+    mutating = [
+        policy["apiVersion"] for policy in written if policy["kind"] == "MutatingAdmissionPolicy"
+    ]
     assert mutating == ([f"admissionregistration.k8s.io/{api}"] if api else [])
-    refusing, _, warning, *_ = [each["spec"] for each in written if each["kind"] == POLICY]
-    assert any(each["name"] == "ofPod" for each in refusing["variables"]) is refuses_pod_resources
-    assert any(each["name"] == "throttled" for each in warning["variables"]) is warns_of_quota
+    refusing, _, warning, *_ = [policy["spec"] for policy in written if policy["kind"] == POLICY]
+    assert (
+        any(variable["name"] == "ofPod" for variable in refusing["variables"])
+        is refuses_pod_resources
+    )
+    assert (
+        any(variable["name"] == "throttled" for variable in warning["variables"]) is warns_of_quota
+    )
 
 
 def test_namespaces_of_all_intents() -> None:
@@ -103,11 +107,10 @@ def test_namespaces_of_all_intents() -> None:
         {"runtime": {"sharedNamespaces": ["a", "b"]}},
         {"runtime": {"sharedNamespaces": ["b"]}},
     ]
-    written = [
-        each.data for each in admission.manifests([plan(shared="2-3", spec=row) for row in rows])
-    ]
-    namespaces = [each for each in written if each["kind"] == "Namespace"]
-    assert [each["metadata"]["name"] for each in namespaces] == ["a", "b"]
+    plans = [plan(shared="2-3", spec=row) for row in rows]
+    written = [manifest.data for manifest in admission.manifests(plans)]
+    namespaces = [policy for policy in written if policy["kind"] == "Namespace"]
+    assert [namespace["metadata"]["name"] for namespace in namespaces] == ["a", "b"]
     assert namespaces[0]["metadata"]["annotations"][ALLOWED] == ""
     assert (
         "Delete=confirm"
@@ -344,11 +347,11 @@ def test_throttling_is_warned_of_where_it_happens(
     version: str, configuration: dict[str, Any], facts: dict[str, str], is_warned: bool
 ) -> None:
     spec = {"kubelet": {"configuration": configuration}}
-    one = plan(shared="2-3", platform="kubernetes", version=version, spec=spec)
-    one.node_class.cluster_facts = ClusterSpec.model_validate(facts)
-    made = {manifest.file: manifest.data for manifest in admission.manifests([one])}
+    configured = plan(shared="2-3", platform="kubernetes", version=version, spec=spec)
+    configured.node_class.cluster_facts = ClusterSpec.model_validate(facts)
+    made = {manifest.file: manifest.data for manifest in admission.manifests([configured])}
     hints = made["20-validatingadmissionpolicy-cpuplan-mixed-cpus-hints.yaml"]["spec"]
-    assert ("throttled" in {each["name"] for each in hints["variables"]}) == is_warned
+    assert ("throttled" in {variable["name"] for variable in hints["variables"]}) == is_warned
 
 
 @pytest.mark.parametrize(
@@ -418,9 +421,9 @@ def test_resizes_in_place(made: dict[str, Any], is_refused: bool) -> None:
 )
 def test_the_control_plane_tells_the_api(stated: str | None, api: str) -> None:
     """Policies follow the API server, which may be newer than all nodes, and never is older."""
-    one = plan(shared="2-3", platform="kubernetes", version="1.33")
-    one.node_class.cluster_facts = ClusterSpec(version=stated)
-    written = [manifest.data for manifest in admission.manifests([one])]
+    configured = plan(shared="2-3", platform="kubernetes", version="1.33")
+    configured.node_class.cluster_facts = ClusterSpec(version=stated)
+    written = [manifest.data for manifest in admission.manifests([configured])]
     assert f"{api} MutatingAdmissionPolicy cpuplan-mixed-cpus" in kinds(written)
 
 
@@ -450,8 +453,7 @@ def recorded() -> list[dict[str, Any]]:
 
 @needs_shared
 def test_like_the_plugin_and_stricter() -> None:
-    """What OpenShift's plugin answered: all that it refuses is refused, and what both admit gets
-    the same annotations.
+    """All that OpenShift's plugin refused is refused; what both admit gets the same annotations.
 
     Stricter only where the facts say that a pod gets nothing of what it asks for, or takes it
     without asking.
@@ -490,5 +492,5 @@ def test_like_the_plugin_and_stricter() -> None:
 
 @pytest.mark.parametrize(("version", "refuses"), [("1.31", False), ("1.32", True)])
 def test_pod_resources_are_known_since(version: str, refuses: bool) -> None:
-    refusing = next(each["spec"] for each in objects(version) if each["kind"] == POLICY)
-    assert any(each["name"] == "ofPod" for each in refusing["variables"]) is refuses
+    refusing = next(policy["spec"] for policy in objects(version) if policy["kind"] == POLICY)
+    assert any(variable["name"] == "ofPod" for variable in refusing["variables"]) is refuses

@@ -1,5 +1,4 @@
-"""The emitted policies against the fields of their API, and what an API server checks of them
-before it compiles CEL.
+"""The emitted policies against the fields of their API, and what its server checks before CEL.
 
 Fields and limits are those of admissionregistration.k8s.io (kubernetes: api/openapi-spec/v3, and
 pkg/apis/admissionregistration/validation), which are the same in v1, v1beta1 and v1alpha1. An API
@@ -101,19 +100,19 @@ def problems(data: dict[str, Any]) -> list[str]:
     schema = fields(
         {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": _SPECS[data["kind"]]}
     )
-    found = [error.json_path for error in jsonschema.Draft202012Validator(schema).iter_errors(data)]
+    paths = [error.json_path for error in jsonschema.Draft202012Validator(schema).iter_errors(data)]
     names = [
-        each["name"]
+        entry["name"]
         for key in ("matchConditions", "variables")
-        for each in data["spec"].get(key, ())
+        for entry in data["spec"].get(key, ())
     ]
-    return found + [name for name in names if names.count(name) > 1]
+    return paths + [name for name in names if names.count(name) > 1]
 
 
 def objects(platform: str, version: str) -> list[dict[str, Any]]:
     spec = {"runtime": {"mixedCpus": True}}
-    one = plan(shared="2-3", platform=platform, version=version, spec=spec)
-    return [manifest.data for manifest in admission.manifests([one])]
+    configured = plan(shared="2-3", platform=platform, version=version, spec=spec)
+    return [manifest.data for manifest in admission.manifests([configured])]
 
 
 @pytest.mark.parametrize(
@@ -126,11 +125,16 @@ def objects(platform: str, version: str) -> list[dict[str, Any]]:
 )
 def test_fields(platform: str, version: str) -> None:
     written = objects(platform, version)
-    assert {each["metadata"]["name"]: found for each in written if (found := problems(each))} == {}
-    policies = {(each["kind"], each["metadata"]["name"]) for each in written}
-    for each in written:
-        if each["kind"].endswith("Binding"):
-            assert (each["kind"].removesuffix("Binding"), each["spec"]["policyName"]) in policies
+    assert {
+        policy["metadata"]["name"]: wrong for policy in written if (wrong := problems(policy))
+    } == {}
+    policies = {(policy["kind"], policy["metadata"]["name"]) for policy in written}
+    for policy in written:
+        if policy["kind"].endswith("Binding"):
+            assert (
+                policy["kind"].removesuffix("Binding"),
+                policy["spec"]["policyName"],
+            ) in policies
 
 
 @pytest.mark.parametrize(
@@ -148,6 +152,6 @@ def test_fields(platform: str, version: str) -> None:
     ],
 )
 def test_a_wrong_field_is_found(kind: str, key: str, value: Any) -> None:
-    right = next(each for each in objects("kubernetes", "1.36") if each["kind"] == kind)
+    right = next(policy for policy in objects("kubernetes", "1.36") if policy["kind"] == kind)
     assert not problems(right)
     assert problems({**right, "spec": {**right["spec"], key: value}})

@@ -9,8 +9,8 @@ import yaml
 
 from cpuplan import backends
 from cpuplan.backends.verify import access
-from cpuplan.node.agent import reporter
-from cpuplan.node.agent.reporter import Verdict
+from cpuplan.node import reporter
+from cpuplan.node.reporter import Verdict
 from cpuplan.plan import ConfiguredPlan, Plan
 from tests.api_server import Request, admit
 from tests.machines.plans import plan, regular
@@ -75,7 +75,11 @@ def node(name: str = "worker-0") -> Node:
 def told(made: Node, status: str = "True") -> None:
     """What the agent's own patch makes of a node."""
     own = reporter.condition(Verdict(status, "PlanHolds", "all"), "2026-01-01T00:00:00Z", 0.0)
-    others = [each for each in made["status"]["conditions"] if each["type"] != reporter.CONDITION]
+    others = [
+        condition
+        for condition in made["status"]["conditions"]
+        if condition["type"] != reporter.CONDITION
+    ]
     made["status"]["conditions"] = [own, *others]
     made["metadata"]["managedFields"].append({"manager": "agent"})
     made["metadata"]["resourceVersion"] = "8"
@@ -277,7 +281,7 @@ def test_events_name_nothing_else(more: Node) -> None:
 
 def test_only_what_is_asked_for_is_held() -> None:
     def names(*plans: ConfiguredPlan) -> set[str]:
-        return {each["metadata"]["name"] for each in policies(*plans)}
+        return {policy["metadata"]["name"] for policy in policies(*plans)}
 
     assert names(asking()) == set()
     assert names(asking(condition=True)) == {access.STATUS}
@@ -287,7 +291,7 @@ def test_only_what_is_asked_for_is_held() -> None:
 
 def test_every_namespace_of_agents_and_one_policy() -> None:
     made = policies(asking(condition=True), asking(condition=True, namespace="other"))
-    [policy] = [each for each in made if each["kind"] == access.POLICY_KIND]
+    [policy] = [manifest for manifest in made if manifest["kind"] == access.POLICY_KIND]
     [condition] = policy["spec"]["matchConditions"]
     for namespace in ("cpuplan", "other"):
         start = f"startsWith('system:serviceaccount:{namespace}:cpuplan-agent-')"

@@ -114,7 +114,9 @@ def test_the_tree_is_there_for_ansible() -> None:
 
 def objects(*names: str, **further: Any) -> tuple[ConfiguredPlan, list[Manifest]]:
     made = plan(**SPEC, target={"delivery": list(names), **further})
-    return made, [each for each in kubernetes.manifests(made) if each.data["kind"] in OBJECTS]
+    return made, [
+        manifest for manifest in kubernetes.manifests(made) if manifest.data["kind"] in OBJECTS
+    ]
 
 
 def test_cluster_api() -> None:
@@ -133,7 +135,7 @@ def test_a_template_is_called_by_its_content() -> None:
     _, (first,) = objects("clusterApi")
     _, (same,) = objects("clusterApi", clusters=["site-a"])
     _, (other,) = objects("clusterApi", version="1.35")
-    names = [each.data["metadata"]["name"] for each in (first, same, other)]
+    names = [manifest.data["metadata"]["name"] for manifest in (first, same, other)]
     assert names[0] == names[1]
     made = plan(**SPEC | {"offlined": ""}, target={"delivery": ["clusterApi"]})
     (changed,) = cluster_api.manifests(made.node_class, tree_of(made))
@@ -185,7 +187,7 @@ def test_templates_go_to_the_named_cluster() -> None:
 
 def codes(*names: str, **further: Any) -> list[str]:
     made, _ = delivered(*names, **further)
-    return [each.code for each in kubernetes.check(made, no_position)]
+    return [finding.code for finding in kubernetes.check(made, no_position)]
 
 
 @pytest.mark.parametrize(
@@ -211,9 +213,9 @@ def test_scripts_on_flatcar() -> None:
     scripts = [path for path in files if path.endswith(".sh")]
     assert scripts
     assert all(path.startswith("/opt/bin/") for path in scripts)
-    texts = [file.text for file in files.values()]
-    assert all(any(f" {path}\n" in text for text in texts) for path in scripts)
-    assert not any("/usr/local/" in text for text in texts)
+    texts = "".join(file.text for file in files.values())
+    assert all(f" {path}\n" in texts for path in scripts)
+    assert "/usr/local/" not in texts
 
 
 def test_the_script_reads_what_it_is_given() -> None:

@@ -84,11 +84,11 @@ PLANS: dict[str, ConfiguredPlan] = {
 def test_no_object_goes_without_a_word(node: ConfiguredPlan) -> None:
     files = backends.tree(Plan((node,)), DeliverySpec(repository="https://git.example.com/a.git"))
     made = [yaml.safe_load(data) for path, data in files.items() if "/manifests/" in path]
-    found = [each for each in made if each["kind"] != "Kustomization"]
-    assert found
-    for each in found:
-        options = each["metadata"]["annotations"]["argocd.argoproj.io/sync-options"].split(",")
-        assert {"Prune=confirm", "Delete=confirm"} <= set(options), each["kind"]
+    documents = [document for document in made if document["kind"] != "Kustomization"]
+    assert documents
+    for document in documents:
+        options = document["metadata"]["annotations"]["argocd.argoproj.io/sync-options"].split(",")
+        assert {"Prune=confirm", "Delete=confirm"} <= set(options), document["kind"]
 
 
 def application_set(**given: Any) -> dict[str, Any]:

@@ -84,16 +84,16 @@ def test_without_partitions_there_are_no_policies() -> None:
 def test_each_partition_is_an_object() -> None:
     made = tree(partitioned())
     name = "ran-server.isolated.db"
-    found = made[f"{FOLDER}/manifests/20-deviceclass-{name}.yaml"]
-    assert found["metadata"]["name"] == name
-    assert "cpuID in [2, 10]" in found["spec"]["selectors"][0]["cel"]["expression"]
+    data = made[f"{FOLDER}/manifests/20-deviceclass-{name}.yaml"]
+    assert data["metadata"]["name"] == name
+    assert "cpuID in [2, 10]" in data["spec"]["selectors"][0]["cel"]["expression"]
 
 
 @pytest.mark.parametrize(("release", "kinds"), [("0.2", ["DaemonSet"]), ("0.3", [])])
 def test_one_class_is_as_the_chart_has_it(release: str, kinds: list[str]) -> None:
     made = tree(partitioned(release=release))
     component = made.get(f"{FOLDER}/dra/ran-server/kustomization.yaml", {"patches": []})
-    assert [each["target"]["kind"] for each in component["patches"]] == kinds
+    assert [patch["target"]["kind"] for patch in component["patches"]] == kinds
     assert (f"{FOLDER}/dra/ran-server/config.yaml" in made) == (release == "0.3")
 
 
@@ -109,7 +109,7 @@ def test_a_second_class_brings_no_second_device_class() -> None:
 
 def test_devices_are_expected_in_their_order() -> None:
     made = tree(partitioned())[f"{FOLDER}/expected/dra/ran-server.yaml"]
-    cpus = [each["attributes"]["dra.cpu/cpuID"]["int"] for each in made["devices"]]
+    cpus = [device["attributes"]["dra.cpu/cpuID"]["int"] for device in made["devices"]]
     assert cpus == [1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15]
     assert made["devices"][0]["name"] == "cpudev000"
     assert made["nodes"] == ["worker-0", "worker-1"]

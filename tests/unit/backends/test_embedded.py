@@ -16,7 +16,7 @@ def planned(platform: str, **further: Any) -> ConfiguredPlan:
 
 
 def codes(made: ConfiguredPlan) -> list[str]:
-    return [each.code for each in check(made, no_position)]
+    return [finding.code for finding in check(made, no_position)]
 
 
 @EACH

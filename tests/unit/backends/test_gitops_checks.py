@@ -138,4 +138,4 @@ def test_a_label_has_room_for_the_application(
 ) -> None:
     delivery = DeliverySpec.model_validate({"repository": REPOSITORY, "tracking": tracking})
     plans = [intent("x", {}, cluster="c" * size)]
-    assert [each.code for each in check_names(plans, delivery, HERE)] == expected
+    assert [finding.code for finding in check_names(plans, delivery, HERE)] == expected

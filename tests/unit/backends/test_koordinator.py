@@ -53,8 +53,8 @@ def test_the_project_may_patch_nodes_only_for_koordinator() -> None:
     kinds = {"ClusterColocationProfile", "Node"}
     for node, allowed in ((plain, set()), (planned(), kinds)):
         project = tree(node)["argocd/appproject.yaml"]["spec"]
-        found = {one["kind"] for one in project["clusterResourceWhitelist"]}
-        assert found & kinds == allowed
+        resources = project["clusterResourceWhitelist"]
+        assert {resource["kind"] for resource in resources} & kinds == allowed
 
 
 def test_what_others_write_to_nodes_is_no_difference() -> None:
@@ -74,7 +74,7 @@ def test_what_others_write_to_nodes_is_no_difference() -> None:
 def test_argo_cd_leaves_the_kinds_of_the_programs_alone() -> None:
     data = tree(planned())[f"{FOLDER}/koordinator/argocd-cm.yaml"]["data"]
     excluded = yaml.safe_load(data["resource.exclusions"])
-    assert {kind for one in excluded for kind in one["kinds"]} == {
+    assert {kind for excluded_kinds in excluded for kind in excluded_kinds["kinds"]} == {
         "NodeResourceTopology",
         "NodeSLO",
         "NodeMetric",
@@ -99,10 +99,10 @@ def test_config_maps_are_taken_from_the_chart() -> None:
     release = files[f"{FOLDER}/koordinator/flux-helmrelease.yaml"]
     (renderer,) = release["spec"]["postRenderers"]
     assert component["patches"] == renderer["kustomize"]["patches"]
-    assert {one["target"]["name"] for one in component["patches"]} == written
+    assert {patch["target"]["name"] for patch in component["patches"]} == written
     assert written == {"koord-scheduler-config", "slo-controller-config"}
-    for one in component["patches"]:
-        assert yaml.safe_load(one["patch"])["$patch"] == "delete"
+    for patch in component["patches"]:
+        assert yaml.safe_load(patch["patch"])["$patch"] == "delete"
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
@@ -118,22 +118,22 @@ def test_kustomize_takes_the_config_maps_from_the_chart(tmp_path: Path) -> None:
         "resources: [rendered.yaml]\ncomponents: [chart]\n"
     )
     done = subprocess.run(["kubectl", "kustomize", tmp_path], capture_output=True, check=True)
-    left = [one["metadata"]["name"] for one in yaml.safe_load_all(done.stdout)]
+    left = [document["metadata"]["name"] for document in yaml.safe_load_all(done.stdout)]
     assert left == ["slo-controller-config"]
 
 
-@pytest.mark.parametrize("name", [name for name, one in PLANS.items() if are_in([one])])
+@pytest.mark.parametrize("name", [name for name, member in PLANS.items() if are_in([member])])
 def test_the_programs_take_what_is_written(name: str) -> None:
     """By the ports of koord-manager's webhook and of koord-scheduler."""
     files = backends.tree(Plan((PLANS[name],)))
     manifests = [
         yaml.safe_load(data) for path, data in files.items() if "/manifests/20-configmap-" in path
     ]
-    data = {one["metadata"]["name"]: one["data"] for one in manifests}
+    data = {config_map["metadata"]["name"]: config_map["data"] for config_map in manifests}
     sloconfig.check(data["slo-controller-config"])
     text = data["koord-scheduler-config"]["koord-scheduler-config"]
     (profile,) = yaml.safe_load(text)["profiles"]
-    (own,) = (one for one in profile["pluginConfig"] if one["name"] == "NodeNUMAResource")
+    (own,) = (plugin for plugin in profile["pluginConfig"] if plugin["name"] == "NodeNUMAResource")
     read_args(own["args"])
 
 
@@ -157,5 +157,5 @@ def test_strategies_are_for_the_nodes_of_an_intent() -> None:
     }
     amplification = json.loads(data["resource-amplification-config"])
     assert amplification["enable"] is False
-    assert [one["name"] for one in amplification["nodeConfigs"]] == ["other"]
+    assert [node_config["name"] for node_config in amplification["nodeConfigs"]] == ["other"]
     assert json.loads(data["colocation-config"]) == {"enable": True}

@@ -30,9 +30,9 @@ def test_a_pool_takes_the_machine_configs_of_its_profile(
 
 
 def test_a_built_in_pool_has_the_operators_label_and_its_own_selector() -> None:
-    found = settings(pool.NAME, pool="worker")
-    assert found[pool.LABELS] == {"pools.operator.machineconfiguration.openshift.io/worker": ""}
-    assert pool.SELECTOR not in found
+    of_pool = settings(pool.NAME, pool="worker")
+    assert of_pool[pool.LABELS] == {"pools.operator.machineconfiguration.openshift.io/worker": ""}
+    assert pool.SELECTOR not in of_pool
 
 
 def test_a_hosted_cluster_has_labels_of_nodes_only() -> None:
@@ -52,7 +52,7 @@ def test_a_hosted_cluster_has_labels_of_nodes_only() -> None:
 )
 def test_the_kernel_and_why(kernel: dict[str, Any], kernel_type: str, origin: str) -> None:
     node = plan(spec={"kernel": kernel})
-    (setting,) = (each for each in node.settings if each.key == machineconfig.KERNEL_TYPE)
+    (setting,) = (setting for setting in node.settings if setting.key == machineconfig.KERNEL_TYPE)
     assert (setting.value, setting.reasons[0].origin) == (kernel_type, origin)
     assert objects.machine_config(node)["spec"]["kernelType"] == kernel_type
 

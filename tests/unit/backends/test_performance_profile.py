@@ -20,14 +20,14 @@ TARGET: dict[str, Any] = {
 
 
 def spec_of(**given: Any) -> dict[str, Any]:
-    found: dict[str, Any] = objects.performance_profile(
+    profile: dict[str, Any] = objects.performance_profile(
         plan(regular(cores=8), spec=given, **TARGET)
     )["spec"]
-    return found
+    return profile
 
 
 def test_the_profile_and_its_pool_are_all_that_is_written() -> None:
-    kinds = [each.data["kind"] for each in openshift.manifests(plan(**TARGET))]
+    kinds = [manifest.data["kind"] for manifest in openshift.manifests(plan(**TARGET))]
     assert kinds == ["MachineConfigPool", "PerformanceProfile"]
 
 
@@ -128,9 +128,9 @@ def test_interrupts_are_an_argument() -> None:
     ],
 )
 def test_no_place(given: dict[str, Any], field: str) -> None:
-    (found,) = checks.check_profile(plan(spec=given, **TARGET), no_position)
-    assert found.code == "CP548"
-    assert field in found.message
+    (finding,) = checks.check_profile(plan(spec=given, **TARGET), no_position)
+    assert finding.code == "CP548"
+    assert field in finding.message
     other = {**TARGET, "target": {"mode": "mco"}}
     assert list(checks.check_profile(plan(spec=given, **other), no_position)) == []
 
@@ -138,8 +138,8 @@ def test_no_place(given: dict[str, Any], field: str) -> None:
 def test_cpus_of_isolcpus_are_those_of_the_switch() -> None:
     """A profile has the isolated CPUs of Open vSwitch, and no other CPUs for isolcpus."""
     node = plan(isolated="4-7", isolcpus="2-3", **TARGET)
-    (found,) = checks.check_profile(node, no_position)
-    assert "pools.isolcpus is 2-3" in found.message
+    (finding,) = checks.check_profile(node, no_position)
+    assert "pools.isolcpus is 2-3" in finding.message
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_an_old_operator_steers_packets_whatever_a_profile_says(
     net: dict[str, bool], codes: list[str]
 ) -> None:
     node = plan(**{**TARGET, "version": "4.18"}, spec={"net": net})
-    assert [found.code for found in checks.check_profile(node, no_position)] == codes
+    assert [finding.code for finding in checks.check_profile(node, no_position)] == codes
 
 
 def test_one_label_has_a_place_in_a_profile() -> None:
@@ -164,13 +164,11 @@ def test_one_label_has_a_place_in_a_profile() -> None:
 
 
 def test_several_labels_of_a_pool_are_left_to_the_operator() -> None:
-    """The webhook takes one label; without any, the operator selects by all labels of the pool that
-    it finds.
-    """
+    """The webhook takes one label; without any, the operator selects by all labels of the pool."""
     for labels, is_written in (({"a/b": "c"}, True), ({"a/b": "c", "d": ""}, False)):
         target = {**TARGET["target"], "pool": "ran", "machineConfigPoolSelector": labels}
         node = plan(platform="openshift", version="5.1", target=target)
-        pool, made = (each.data for each in openshift.manifests(node))
+        pool, made = (manifest.data for manifest in openshift.manifests(node))
         assert pool["metadata"]["labels"].items() >= labels.items()
         assert made["spec"].get("machineConfigPoolSelector") == (labels if is_written else None)
         assert list(checks.check_profile(node, no_position)) == []
@@ -179,10 +177,13 @@ def test_several_labels_of_a_pool_are_left_to_the_operator() -> None:
 @pytest.mark.parametrize("field", ["nodeSelector", "machineConfigLabel"])
 def test_a_profile_has_one_label(field: str) -> None:
     target = {**TARGET["target"], field: {"a/b": "c", "d": ""}}
-    (found,) = checks.check_profile(
+    (finding,) = checks.check_profile(
         plan(platform="openshift", version="5.1", target=target), no_position
     )
-    assert (found.code, f"targets.0.{field} is a/b=c, d=; with" in found.message) == ("CP548", True)
+    assert (finding.code, f"targets.0.{field} is a/b=c, d=; with" in finding.message) == (
+        "CP548",
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -191,7 +192,9 @@ def test_a_profile_has_one_label(field: str) -> None:
 def test_a_profile_without_cpus_is_refused(pools: dict[str, Any], named: str) -> None:
     """The CRD requires both lists (facts/nto.md 3)."""
     node = plan(regular(cores=4), **pools, **TARGET)
-    found = [one for one in checks.check_profile(node, no_position) if one.code == "CP564"]
-    assert [one.message for one in found] == [
+    findings = [
+        finding for finding in checks.check_profile(node, no_position) if finding.code == "CP564"
+    ]
+    assert [finding.message for finding in findings] == [
         f"pools.{named} has no CPU, but a PerformanceProfile must have some"
     ]

@@ -84,8 +84,10 @@ def test_a_file_of_another_class_must_be_the_same(change: Mapping[str, Any], is_
     profile: dict[str, Any] = {"mode": "performanceProfile"}
     general = of_intent("general", "worker", "4-7", **profile)
     pool = rendered(general, of_intent("fast", "fast", "2-7", **profile))["fast"]
-    own = next(one for one in pool.sources if one.config.name == "50-performance-fast")
-    other = next(one for one in pool.sources if one.config.name == "50-performance-general")
+    own = next(source for source in pool.sources if source.config.name == "50-performance-fast")
+    other = next(
+        source for source in pool.sources if source.config.name == "50-performance-general"
+    )
     file = {**own.data["spec"]["config"]["storage"]["files"][0], **change}
     spec = {"config": {"storage": {"files": [file]}}, "kernelArguments": []}
     later = other._replace(data={**other.data, "spec": spec})

@@ -1,6 +1,4 @@
-"""What the node tuning operator is expected to make of a profile: the objects of mode mco, in the
-operator's ways.
-"""
+"""What the node tuning operator makes of a profile: the objects of mode mco, in its own ways."""
 
 from typing import Any
 
@@ -18,14 +16,17 @@ def objects(**target: Any) -> dict[str, dict[str, Any]]:
         regular(cores=8), offlined="6-7", version="5.1", platform="openshift", target=target
     )
     return {
-        each.data["metadata"]["name"]: each.data for each in predicted.predicted_manifests(node)
+        manifest.data["metadata"]["name"]: manifest.data
+        for manifest in predicted.predicted_manifests(node)
     }
 
 
 def written() -> dict[str, dict[str, Any]]:
     """The same plan in mode mco."""
     node = plan(regular(cores=8), offlined="6-7", version="5.1", platform="openshift")
-    return {each.data["metadata"]["name"]: each.data for each in openshift.manifests(node)}
+    return {
+        manifest.data["metadata"]["name"]: manifest.data for manifest in openshift.manifests(node)
+    }
 
 
 def test_the_objects_have_the_names_of_mode_mco_and_one_for_boot_arguments() -> None:
@@ -46,13 +47,15 @@ def test_boot_arguments_stand_in_a_machine_config_of_their_own() -> None:
     assert boot["metadata"]["labels"] == files["metadata"]["labels"]
 
 
+def file_paths(config: dict[str, Any]) -> set[str]:
+    """The paths of the files that a MachineConfig writes."""
+    return {file["path"] for file in config["spec"]["config"]["storage"]["files"]}
+
+
 def test_the_operators_own_scripts_are_left_out() -> None:
     expected, own = objects(**PROFILE), written()
     name = next(name for name in expected if name.startswith("50-performance-"))
-    paths, all_paths = (
-        {file["path"] for file in each[name]["spec"]["config"]["storage"]["files"]}
-        for each in (expected, own)
-    )
+    paths, all_paths = file_paths(expected[name]), file_paths(own[name])
     assert (
         all_paths - paths
         == {path for path in all_paths if path.startswith("/usr/local/bin/")}
@@ -75,9 +78,9 @@ def test_durations_are_those_of_go() -> None:
     configuration = {"shutdownGracePeriod": "90s", "syncFrequency": "1m0s", **webhook}
     node = plan(spec={"kubelet": {"configuration": configuration}}, target=PROFILE)
     (kubelet,) = (
-        each.data["spec"]["kubeletConfig"]
-        for each in predicted.predicted_manifests(node)
-        if each.data["kind"] == "KubeletConfig"
+        manifest.data["spec"]["kubeletConfig"]
+        for manifest in predicted.predicted_manifests(node)
+        if manifest.data["kind"] == "KubeletConfig"
     )
     assert kubelet["shutdownGracePeriod"] == "1m30s"
     assert kubelet["syncFrequency"] == "1m0s"

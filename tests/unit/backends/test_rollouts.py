@@ -133,7 +133,11 @@ def test_windows_are_those_of_the_project() -> None:
 def test_paused_belongs_to_git_where_git_says_it() -> None:
     entries = application_set(with_rollout({"pausePools": False}), ignore_differences=True)
     ignored = entries["template"]["spec"]["ignoreDifferences"]
-    [pointers] = [each["jsonPointers"] for each in ignored if each["kind"] == "MachineConfigPool"]
+    [pointers] = [
+        difference["jsonPointers"]
+        for difference in ignored
+        if difference["kind"] == "MachineConfigPool"
+    ]
     assert pointers == ["/spec/configuration"]
 
 
@@ -163,8 +167,8 @@ def test_ansible_plays_waves_in_their_order() -> None:
 
 
 def codes(node: ConfiguredPlan) -> list[str]:
-    found: list[Diagnostic] = backends.check(node, lambda _: None)
-    return [each.code for each in found if each.code in ("CP661", "CP662", "CP678")]
+    findings: list[Diagnostic] = backends.check(node, lambda _: None)
+    return [finding.code for finding in findings if finding.code in ("CP661", "CP662", "CP678")]
 
 
 HOSTED = {"mode": "performanceProfile", "controlPlaneTopology": "External", "pool": "np"}

@@ -1,5 +1,4 @@
-"""Every emitted object against the schema of its kind: the CRDs of OpenShift's operators, as
-recorded.
+"""Every emitted object against the schema of its kind, as the CRDs of operators have it.
 
 An API server drops fields that a CRD does not have, in silence, so they are mistakes here. Each
 object is also read back from its file, here and not at each compilation, which would take longer by
@@ -30,21 +29,21 @@ KEPT = "x-kubernetes-preserve-unknown-fields"
 @cache
 def validators() -> dict[tuple[str, str], jsonschema.protocols.Validator]:
     """By API version and kind."""
-    found: dict[tuple[str, str], jsonschema.protocols.Validator] = {}
+    validators: dict[tuple[str, str], jsonschema.protocols.Validator] = {}
     for path in sorted((VECTORS / "crd").glob("*.schema.json")):
         data = json.loads(path.read_text())
         schema = strict(data["openAPIV3Schema"])
         schema["properties"]["metadata"] = {"type": "object"}
-        found[f"{data['group']}/{data['version']}", str(data["kind"])] = jsonschema.Draft4Validator(
-            schema
+        validators[f"{data['group']}/{data['version']}", str(data["kind"])] = (
+            jsonschema.Draft4Validator(schema)
         )
-    return found
+    return validators
 
 
 def strict(schema: Any) -> Any:
     """The schema with the fields that an API server would drop refused."""
     if isinstance(schema, list):
-        return [strict(each) for each in schema]
+        return [strict(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     made = {key: strict(value) for key, value in schema.items()}
@@ -54,9 +53,7 @@ def strict(schema: Any) -> Any:
 
 
 def problems(data: dict[str, Any]) -> list[str]:
-    """What is wrong with an object, each with its place; nothing for kinds without a recorded
-    schema.
-    """
+    """What is wrong with an object, and where; nothing for kinds without a recorded schema."""
     validator = validators().get((data["apiVersion"], data["kind"]))
     if validator is None:
         return []
@@ -85,8 +82,8 @@ def test_objects_of_all_vectors() -> None:
             compiled = nto_render._compile_all(case)
         except nto_render.RefusedError:
             continue
-        for one in compiled:
-            for data in objects(one.plan):
+        for document in compiled:
+            for data in objects(document.plan):
                 assert not problems(data), case.name
                 assert yaml.load(to_file(data), yaml.CSafeLoader) == data, case.name
                 seen.add(data["kind"])

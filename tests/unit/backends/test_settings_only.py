@@ -21,7 +21,7 @@ def planned(platform: str, version: str = "", **spec: Any) -> ConfiguredPlan:
 
 
 def codes(made: ConfiguredPlan) -> list[str]:
-    return [each.code for each in check(made, no_position)]
+    return [finding.code for finding in check(made, no_position)]
 
 
 def patches(made: ConfiguredPlan) -> list[dict[str, Any]]:

@@ -11,12 +11,12 @@ import yaml
 from cpuplan import backends
 from cpuplan.backends.base import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
 from cpuplan.backends.verify import access, cluster_manifests, job
-from cpuplan.check.cluster.objects import KINDS as KINDS_OF_A_CLUSTER
+from cpuplan.check.cluster.live_objects import KINDS as KINDS_OF_A_CLUSTER
 from cpuplan.fleet.class_names import VERIFICATION_KINDS, agent_name
 from cpuplan.language.model.operations import DeliverySpec
-from cpuplan.node.agent import state
-from cpuplan.node.agent.state import Checked, State
-from cpuplan.node.agent.state import Plan as Known
+from cpuplan.node import view
+from cpuplan.node.view import Checked, State
+from cpuplan.node.view import Plan as Known
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.render.answers.prometheus import Counts
 from cpuplan.write import emitted
@@ -49,12 +49,12 @@ def asking(platform: str = "kubernetes", **verify: Any) -> ConfiguredPlan:
 
 def objects(*plans: ConfiguredPlan) -> dict[str, list[dict[str, Any]]]:
     """What is written to verify their nodes, by kind."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_kind: dict[str, list[dict[str, Any]]] = {}
     for path, data in backends.tree(Plan(plans), DELIVERY).items():
         if "/manifests/40-" in path:
             made = yaml.safe_load(data)
-            found.setdefault(made["kind"], []).append(made)
-    return found
+            by_kind.setdefault(made["kind"], []).append(made)
+    return by_kind
 
 
 def pod(made: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -88,13 +88,16 @@ def test_the_project_may_sync_it_and_each_file_is_known(platform: str) -> None:
     files = backends.tree(Plan((asking(platform, **ALL),)), DELIVERY)
     project = yaml.safe_load(files["argocd/appproject.yaml"])["spec"]
     allowed = {
-        (each["group"], each["kind"])
+        (entry["group"], entry["kind"])
         for key in ("clusterResourceWhitelist", "namespaceResourceWhitelist")
-        for each in project[key]
+        for entry in project[key]
     }
     paths = [path for path in files if "/manifests/40-" in path]
     written = {path: yaml.safe_load(files[path]) for path in paths}
-    kinds = {(each["apiVersion"].rpartition("/")[0], each["kind"]) for each in written.values()}
+    kinds = {
+        (document["apiVersion"].rpartition("/")[0], document["kind"])
+        for document in written.values()
+    }
     assert kinds <= allowed
     assert {*VERIFY_KINDS, *VERIFY_CLUSTER_KINDS} <= allowed
     own = {f"40-{kind}-{agent_name('ran-server')}.yaml" for kind in VERIFICATION_KINDS}
@@ -184,8 +187,8 @@ def test_mounts_below_are_read_only_where_the_release_can(
     version: str, recursive: str | None
 ) -> None:
     spec = {"verify": {"image": IMAGE}}
-    one = plan(regular(cores=8), platform="kubernetes", version=version, spec=spec)
-    mounts = pod(objects(one))["containers"][0]["volumeMounts"]
+    configured = plan(regular(cores=8), platform="kubernetes", version=version, spec=spec)
+    mounts = pod(objects(configured))["containers"][0]["volumeMounts"]
     of_host = [mount for mount in mounts if mount["name"] != "state"]
     assert {mount.get("recursiveReadOnly") for mount in of_host} == {recursive}
     # The API server refuses it with propagation; without, no later mount of the host comes along.
@@ -232,9 +235,9 @@ def network(**verify: Any) -> dict[str, Any]:
 
 
 def test_nobody_connects_and_the_agent_nowhere_unless_asked_for() -> None:
-    one = of_platform("kubernetes")
-    [policy] = objects(one)["NetworkPolicy"]
-    template = objects(one)["DaemonSet"][0]["spec"]["template"]
+    configured = of_platform("kubernetes")
+    [policy] = objects(configured)["NetworkPolicy"]
+    template = objects(configured)["DaemonSet"][0]["spec"]["template"]
     labels = policy["spec"]["podSelector"]["matchLabels"]
     assert labels.items() <= template["metadata"]["labels"].items()
     assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
@@ -293,12 +296,12 @@ def test_rights_are_those_of_what_is_asked_for() -> None:
 
 def test_bindings_name_their_roles_and_accounts() -> None:
     made = objects(asking(**ALL))
-    accounts = {each["metadata"]["name"] for each in made["ServiceAccount"]}
+    accounts = {account["metadata"]["name"] for account in made["ServiceAccount"]}
     for kind in ("ClusterRoleBinding", "RoleBinding"):
-        for each in made[kind]:
-            roles = {one["metadata"]["name"] for one in made[each["roleRef"]["kind"]]}
-            assert each["roleRef"]["name"] in roles
-            assert {subject["name"] for subject in each["subjects"]} <= accounts
+        for binding in made[kind]:
+            roles = {role["metadata"]["name"] for role in made[binding["roleRef"]["kind"]]}
+            assert binding["roleRef"]["name"] in roles
+            assert {subject["name"] for subject in binding["subjects"]} <= accounts
     assert pod(made)["serviceAccountName"] in accounts
 
 
@@ -333,8 +336,8 @@ def test_with_workload_partitioning_it_runs_on_reserved_cpus() -> None:
 
 
 def test_the_state_is_that_of_out() -> None:
-    one = asking()
-    files = backends.tree(Plan((one,)))
+    configured = asking()
+    files = backends.tree(Plan((configured,)))
     [path] = [path for path in files if "/40-configmap-" in path]
     data = yaml.safe_load(files[path])["data"]
     assert data == {
@@ -396,13 +399,15 @@ def test_the_job_may_read_every_kind_that_is_compared() -> None:
 def test_the_job_may_read_what_other_classes_of_its_cluster_compile() -> None:
     other = plan(platform="kubernetes", version="1.34", target={"mechanism": "koordinator"})
     made = cluster_manifests([asking(**ALL), other], {})
-    [role] = [each.data for each in made if each.data["kind"] == "ClusterRole"]
+    [role] = [manifest.data for manifest in made if manifest.data["kind"] == "ClusterRole"]
     assert "configmaps" in {kind for rule in role["rules"] for kind in rule["resources"]}
 
 
 def test_the_job_reads_only() -> None:
     roles = objects(asking("openshift", **ALL))["ClusterRole"]
-    [role] = [each for each in roles if each["metadata"]["name"] == "cpuplan-arrival"]
+    [role] = [
+        role_object for role_object in roles if role_object["metadata"]["name"] == "cpuplan-arrival"
+    ]
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
     kinds = {kind for rule in role["rules"] for kind in rule["resources"]}
     assert {"nodes", "machineconfigpools", "noderesourcetopologies"} <= kinds
@@ -410,11 +415,11 @@ def test_the_job_reads_only() -> None:
     assert "pods" not in kinds  # only with Koordinator are those of nodes compared
 
 
-def rules(one: ConfiguredPlan) -> list[dict[str, Any]]:
-    [rule] = objects(one)["PrometheusRule"]
+def rules(configured: ConfiguredPlan) -> list[dict[str, Any]]:
+    [rule] = objects(configured)["PrometheusRule"]
     [group] = rule["spec"]["groups"]
-    found: list[dict[str, Any]] = group["rules"]
-    return found
+    alerts: list[dict[str, Any]] = group["rules"]
+    return alerts
 
 
 def test_the_rules_name_metrics_that_the_agent_has() -> None:
@@ -424,7 +429,7 @@ def test_the_rules_name_metrics_that_the_agent_has() -> None:
         0.1,
     )
     served = set(
-        re.findall("^cpuplan_\\w+", state.text(board.view(), Known("a", "b", "c")), re.MULTILINE)
+        re.findall("^cpuplan_\\w+", view.text(board.view(), Known("a", "b", "c")), re.MULTILINE)
     )
     asked = {
         name for rule in rules(asking(**ALL)) for name in re.findall("cpuplan_\\w+", rule["expr"])
@@ -515,11 +520,13 @@ def cases(digest: str) -> list[Any]:
 
 @needs_promtool
 def test_alerts_fire_when_they_should(tmp_path: Path) -> None:
-    found = rules(asking(**ALL))
-    [stale] = [rule for rule in found if rule["alert"] == "CPUPlanStale"]
+    alerts = rules(asking(**ALL))
+    [stale] = [rule for rule in alerts if rule["alert"] == "CPUPlanStale"]
     digests = re.findall('digest!="([0-9a-f]{64})"', stale["expr"])
     # Annotations are texts for people, which change; that they can be filled is checked below.
-    bare = [{key: rule[key] for key in rule if key != "annotations"} for rule in found]
+    bare = [dict(rule) for rule in alerts]
+    for rule in bare:
+        del rule["annotations"]
     (tmp_path / "rules.json").write_text(json.dumps({"groups": [{"name": "a", "rules": bare}]}))
     tests = {"rule_files": ["rules.json"], "evaluation_interval": "1m", "tests": cases(*digests)}
     (tmp_path / "tests.json").write_text(json.dumps(tests))

@@ -45,7 +45,7 @@ def test_every_kind_also_unknown_ones(kind: str, tmp_path: Path, capsys: Capture
     )
     code, out, err = run_in(project, ["validate", "--format", "json"], capsys)
     assert code == 1, err
-    assert [each["code"] for each in json.loads(out)["diagnostics"]] == ["CP139"]
+    assert [diagnostic["code"] for diagnostic in json.loads(out)["diagnostics"]] == ["CP139"]
 
 
 def test_a_class_of_the_plan_before(

@@ -18,7 +18,7 @@ from cpuplan.base.cpuset import MAX_CPU, CpuSet
 from cpuplan.cli.roots import Answered
 from cpuplan.diagnostics import Diagnostic, Reason
 from cpuplan.diagnostics.source import Position
-from cpuplan.pipeline.perclass import batch
+from cpuplan.pipeline import batch
 from cpuplan.plan import Limited, Pool
 from cpuplan.plan.setting import Setting
 from cpuplan.simulate import admission
@@ -89,9 +89,9 @@ def test_every_value_comes_back(kind: Any) -> None:
     @settings(max_examples=40)
     @given(values_of(kind))
     def check(value: Any) -> None:
-        found = codec.decode(codec.encode(value))
-        assert found == value
-        assert repr(found) == repr(value)  # of the same types, to the last field
+        decoded = codec.decode(codec.encode(value))
+        assert decoded == value
+        assert repr(decoded) == repr(value)  # of the same types, to the last field
 
     check()
 
@@ -105,10 +105,10 @@ def test_whatever_is_changed_is_refused_or_a_value(kind: Any) -> None:
     def check(value: Any, random: Random) -> None:
         data = json.dumps(disturbed(random, json.loads(codec.encode(value)), rate=0.2)).encode()
         try:
-            found = codec.decode(data)
+            decoded = codec.decode(data)
         except CodecError:
             return
-        assert codec.decode(codec.encode(found)) == found
+        assert codec.decode(codec.encode(decoded)) == decoded
 
     check()
 

@@ -94,15 +94,15 @@ def test_every_form_is_read_back(cpus: CpuSet) -> None:
 
 @given(SETS, SETS)
 def test_algebra_is_that_of_sets(first: CpuSet, second: CpuSet) -> None:
-    one, two = set(first), set(second)
-    assert set(first | second) == one | two
-    assert set(first & second) == one & two
-    assert set(first - second) == one - two
-    assert (first <= second) == (one <= two)
-    assert first.isdisjoint(second) == one.isdisjoint(two)
-    assert len(first) == len(one)
+    left, two = set(first), set(second)
+    assert set(first | second) == left | two
+    assert set(first & second) == left & two
+    assert set(first - second) == left - two
+    assert (first <= second) == (left <= two)
+    assert first.isdisjoint(second) == left.isdisjoint(two)
+    assert len(first) == len(left)
     assert union([first, second]) == first | second
-    assert [cpu in first for cpu in range(310)] == [cpu in one for cpu in range(310)]
+    assert [cpu in first for cpu in range(310)] == [cpu in left for cpu in range(310)]
 
 
 def test_masks_are_as_wide_as_asked() -> None:

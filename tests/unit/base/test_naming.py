@@ -153,9 +153,7 @@ def test_what_stands_around_names() -> None:
 
 
 def test_a_dollar_is_no_end() -> None:
-    """Python's `$` is before a line end, too: who asks for the end writes `\\Z`, or matches in
-    full.
-    """
+    r"""Python's `$` also matches before a line end: `\Z` or a full match is the end."""
     for module in sources():
         loaded = importlib.import_module(module.name)
         names = {

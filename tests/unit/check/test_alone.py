@@ -54,4 +54,4 @@ def test_every_setting_has_an_answer(tmp_path: Path) -> None:
     node = plan(regular(cores=4, threads=2), offlined="7")
     answers = checked.answers(make_root(node, tmp_path), node)
     facts = {answer.fact for answer in answers}
-    assert {f"{each.component} {each.key}" for each in node.settings} <= facts
+    assert {f"{setting.component} {setting.key}" for setting in node.settings} <= facts

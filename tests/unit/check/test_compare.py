@@ -55,5 +55,5 @@ def test_the_line_of_a_key(tmp_path: Path, key: str, place: str) -> None:
 def test_where_a_parser_stopped(tmp_path: Path, error: str, place: str, words: str) -> None:
     """What it quotes may be a secret."""
     subject = checked.subject(tmp_path, plan())
-    found, text = compare.unreadable(subject, "file", ValueError(error))
-    assert (str(found), text) == (f"{tmp_path}/file:{place}", words)
+    position, text = compare.unreadable(subject, "file", ValueError(error))
+    assert (str(position), text) == (f"{tmp_path}/file:{place}", words)

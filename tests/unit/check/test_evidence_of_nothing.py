@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cpuplan.check.host import check
-from cpuplan.check.roots.sources import root_of
+from cpuplan.check.roots.openings import root_of
 from cpuplan.plan.expected import evidence
 from cpuplan.plan.expected.evidence import Situation, Verdict
 from tests.live import Cluster
@@ -47,7 +47,7 @@ def test_nothing_is_held(tmp_path: Path, name: str, folders: str) -> None:
     made = plan(regular(sockets=2, cores=4, threads=2), reserved="0,8", **PLANS[name])
     expected = Cluster(made).expected[0]
     answers = check(root_of(root, "worker-0"), expected, "worker-0", no_position)
-    assert [each.fact for each in answers if each.verdict is Verdict.HELD] == []
+    assert [answer.fact for answer in answers if answer.verdict is Verdict.HELD] == []
     assert len(answers) > 10
 
 
@@ -85,5 +85,5 @@ def test_a_machine_without_a_plan_holds_none(
         (tmp_path / "worker-0/proc").mkdir(exist_ok=True)
         path.write_text(text)
     answers = check(root_of(tmp_path / "worker-0", "worker-0"), expected, "worker-0", no_position)
-    assert Verdict.HELD in {each.verdict for each in answers}
+    assert Verdict.HELD in {answer.verdict for answer in answers}
     assert evidence.standing(answers) is not Situation.HELD

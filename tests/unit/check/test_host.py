@@ -1,5 +1,6 @@
-"""A node that holds everything has no finding; a node with one fact changed has exactly one, at
-that fact.
+"""A node that holds everything has no finding.
+
+A node with one fact changed has exactly one, at that fact.
 """
 
 import os
@@ -27,7 +28,7 @@ def sample() -> tuple[Project, dict[str, ConfiguredPlan]]:
     project = pipeline.load(REPOSITORY)
     plan, problems = pipeline.solve(project)
     assert not problems
-    return project, {node: found for (_, node), found in plan.by_node.items()}
+    return project, {node: expected for (_, node), expected in plan.by_node.items()}
 
 
 Sample = tuple[Project, dict[str, ConfiguredPlan]]
@@ -144,10 +145,10 @@ def test_one_changed_fact(
     root = make_root(sample[1][node], tmp_path)
     (root / "etc/kubernetes/kubelet.conf.d").mkdir(parents=True, exist_ok=True)
     mutate(root)
-    found = findings(sample, node, root)
-    assert [finding.code for finding in found] == [code]
+    reported = findings(sample, node, root)
+    assert [finding.code for finding in reported] == [code]
     if place:
-        assert str(found[0].position) == f"{root}/{place}"
+        assert str(reported[0].position) == f"{root}/{place}"
 
 
 def test_a_finding_names_the_statement_that_it_contradicts(sample: Sample, tmp_path: Path) -> None:
@@ -227,9 +228,9 @@ def test_what_cannot_be_read_is_neither_right_nor_wrong(
 ) -> None:
     root = make_root(sample[1][node], tmp_path)
     mutate(root)
-    found = findings(sample, node, root)
-    assert [finding.code for finding in found] == ["CP805"]
-    assert found[0].message.endswith(f" exists but cannot be read: {problem}")
+    reported = findings(sample, node, root)
+    assert [finding.code for finding in reported] == ["CP805"]
+    assert reported[0].message.endswith(f" exists but cannot be read: {problem}")
 
 
 @pytest.mark.parametrize("path", ["var/lib/kubelet", f"{CRIO}", "proc", CPU, "sys", "etc", "."])
@@ -238,11 +239,11 @@ def test_folders_of_another_user(sample: Sample, tmp_path: Path, path: str) -> N
     made = make_root(sample[1]["du-00"], tmp_path / "node")
     (made / path).chmod(0o000)
     with unprivileged(tmp_path):
-        found = findings(sample, "du-00", made)
+        reported = findings(sample, "du-00", made)
     (made / path).chmod(0o755)
-    assert found
-    assert {finding.code for finding in found} == {"CP805"}
-    assert all("Permission denied" in finding.message for finding in found)
+    assert reported
+    assert {finding.code for finding in reported} == {"CP805"}
+    assert all("Permission denied" in finding.message for finding in reported)
 
 
 def test_a_tree_of_links_is_not_walked(sample: Sample, tmp_path: Path) -> None:
@@ -250,8 +251,8 @@ def test_a_tree_of_links_is_not_walked(sample: Sample, tmp_path: Path) -> None:
     root = make_root(sample[1]["worker1.internal"], tmp_path)
     for name in ("a", "b"):
         (root / CRIO / name).symlink_to(".")
-    found = findings(sample, "worker1.internal", root)
-    assert [finding.code for finding in found] == ["CP805", "CP805"]
+    reported = findings(sample, "worker1.internal", root)
+    assert [finding.code for finding in reported] == ["CP805", "CP805"]
 
 
 @pytest.mark.parametrize(
@@ -292,8 +293,8 @@ def test_drop_ins_below_the_folder_count(sample: Sample, tmp_path: Path) -> None
 def test_configurations_that_no_reader_can_take(sample: Sample, tmp_path: Path, text: str) -> None:
     root = make_root(sample[1]["worker1.internal"], tmp_path)
     write(KUBELET, text)(root)
-    found = findings(sample, "worker1.internal", root)
-    assert found[0].code == "CP821"
+    reported = findings(sample, "worker1.internal", root)
+    assert reported[0].code == "CP821"
 
 
 def test_a_kernel_without_the_file_of_an_argument(sample: Sample, tmp_path: Path) -> None:
@@ -324,7 +325,7 @@ def test_isolcpus_has_a_list_for_each_flag(
     root = make_root(node, tmp_path)
     assert checked.findings(root, node, project.locate) == []
     change(root)
-    assert [each.code for each in checked.findings(root, node, project.locate)] == codes
+    assert [finding.code for finding in checked.findings(root, node, project.locate)] == codes
 
 
 def test_the_wanted_cpus_are_named_with_those_that_are_off(sample: Sample, tmp_path: Path) -> None:
@@ -332,7 +333,9 @@ def test_the_wanted_cpus_are_named_with_those_that_are_off(sample: Sample, tmp_p
     node = "worker1.internal"
     root = make_root(sample[1][node], tmp_path)
     write(f"{CPU}/present", "0-78\n")(root)
-    [finding] = [one for one in findings(sample, node, root) if one.code == "CP802"]
+    [finding] = [
+        diagnostic for diagnostic in findings(sample, node, root) if diagnostic.code == "CP802"
+    ]
     topology = sample[1][node].topology
     assert str(topology.online | topology.offline) in f"{finding.message} {finding.remedy}"
 

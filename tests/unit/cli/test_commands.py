@@ -275,8 +275,11 @@ def test_json(project: Path, capsys: Capture) -> None:
     edit(project, "cores: 1", "cores: x")
     code, out, err = run_in(project, ["validate", "--format", "json"], capsys)
     assert (code, err) == (1, "")
-    found = json.loads(out)["diagnostics"]
-    assert [(each["code"], each["file"], each["line"], each["column"]) for each in found] == [
+    findings = json.loads(out)["diagnostics"]
+    assert [
+        (finding["code"], finding["file"], finding["line"], finding["column"])
+        for finding in findings
+    ] == [
         ("CP203", INTENT, 12, 23),
     ]
 
@@ -318,8 +321,9 @@ def test_fmt_keeps_comments_and_orders_keys(project: Path, capsys: Capture) -> N
 
 
 def test_import_again(project: Path, capsys: Capture) -> None:
-    """A first import writes; another one changes nothing; after an edit it shows the difference,
-    and writes it.
+    """A first import writes, and another one changes nothing.
+
+    After an edit it shows the difference, and writes it.
     """
     trees.put(trees.server(), project / "dump")
     arguments = ["import", "dump", "-o", "inventories/new"]

@@ -50,10 +50,10 @@ def _kept(cache: Path) -> dict[str, int]:
 
 def _is_gone(session: int) -> bool:
     """Whether no process of a session does anything."""
-    found = subprocess.run(
+    done = subprocess.run(
         ["ps", "-o", "stat=", "-s", str(session)], capture_output=True, text=True, check=False
     )
-    return all(state.startswith("Z") for state in found.stdout.split())
+    return all(state.startswith("Z") for state in done.stdout.split())
 
 
 @pytest.mark.parametrize("jobs", sampled(["2", "1"], 1))

@@ -21,8 +21,8 @@ def test_what_is_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
     (tmp_path / "folder.yaml").mkdir()
     texts = {tmp_path / f"{name}.yaml": TEXT for name in ("other", "bytes", "folder")}
-    found = blocked(texts, "take another name than {name}")
-    assert [(each.code, each.remedy) for each in found] == [
+    findings = blocked(texts, "take another name than {name}")
+    assert [(finding.code, finding.remedy) for finding in findings] == [
         ("CP621", f"take another name than {name}") for name in ("other", "bytes", "folder")
     ]
 

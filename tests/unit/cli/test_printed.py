@@ -136,9 +136,9 @@ def test_topologies_are_printed_for_each_node(
     code, out, _ = run_in(project, words, capfd)
     printed = list(yaml.safe_load_all(out))
     assert code == 0
-    nodes = [each["metadata"]["name"] for each in printed]
+    nodes = [topology["metadata"]["name"] for topology in printed]
     assert nodes == ["worker-0", "worker-1", "worker-2"]
-    assert {each["kind"] for each in printed} == {"NodeResourceTopology"}
+    assert {topology["kind"] for topology in printed} == {"NodeResourceTopology"}
     assert printed[0]["zones"] == printed[1]["zones"]
     code, out, _ = run_in(project, [*words, "--node", nodes[1]], capfd)
     assert (code, list(yaml.safe_load_all(out))) == (0, [printed[1]])
@@ -180,5 +180,5 @@ def test_an_error_of_the_inputs_prints_nothing(
 def test_the_plugin_runs_this_command() -> None:
     plugin = yaml.safe_load((REPOSITORY / "templates" / "argocd" / "plugin.yaml").read_text())
     assert plugin["spec"]["generate"]["command"] == ["cpuplan", "compile", "--stdout"]
-    names = {each["name"] for each in plugin["spec"]["parameters"]["static"]}
+    names = {parameter["name"] for parameter in plugin["spec"]["parameters"]["static"]}
     assert names == {"cluster", "hosting"}

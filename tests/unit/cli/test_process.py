@@ -14,36 +14,34 @@ PROGRAM = [sys.executable, "-m", "cpuplan", "-C", str(REPOSITORY)]
 
 def test_the_exit_code_is_the_commands() -> None:
     assert subprocess.run([*PROGRAM, "show"], capture_output=True, check=False).returncode == 0
-    found = subprocess.run(
-        [*PROGRAM, "show", "nobody"], capture_output=True, text=True, check=False
-    )
-    assert (found.returncode, "CP250" in found.stderr) == (2, True)
+    done = subprocess.run([*PROGRAM, "show", "nobody"], capture_output=True, text=True, check=False)
+    assert (done.returncode, "CP250" in done.stderr) == (2, True)
 
 
 def test_a_reader_may_have_seen_enough() -> None:
     with subprocess.Popen(
         [*PROGRAM, "show", "worker1.internal"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as found:
-        assert found.stdout
-        assert found.stderr
-        found.stdout.close()
-        assert found.stderr.read() == b""
-    assert found.returncode == 0
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_disk_is_no_bug() -> None:
     with Path("/dev/full").open("w") as full:
-        found = subprocess.run(
+        done = subprocess.run(
             [*PROGRAM, "show"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert (found.returncode, "[CP607]: standard output" in found.stderr) == (2, True)
+    assert (done.returncode, "[CP607]: standard output" in done.stderr) == (2, True)
 
 
 def test_a_profiler_has_its_say_at_the_end() -> None:
     words = [sys.executable, "-m", "cProfile", "-m", "cpuplan", "--version"]
-    found = subprocess.run(words, capture_output=True, text=True, check=False, cwd=REPOSITORY)
-    assert "function calls" in found.stdout
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+    assert "function calls" in done.stdout
 
 
 def test_shells_are_told_how_to_complete() -> None:
@@ -59,7 +57,7 @@ def test_shells_are_told_how_to_complete() -> None:
             "COMP_WORDS": typed,
             "COMP_CWORD": str(typed.count(" ")),
         }
-        found = subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-c", words],
             capture_output=True,
             text=True,
@@ -67,4 +65,4 @@ def test_shells_are_told_how_to_complete() -> None:
             env={**os.environ, **completing},
             cwd=REPOSITORY,
         )
-        assert offered in found.stdout
+        assert offered in done.stdout

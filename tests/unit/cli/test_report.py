@@ -29,9 +29,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository with the project in a folder whose name must be escaped, and a mistake in its
-    intent.
-    """
+    """A project with a mistake in its intent, in a folder whose name must be escaped."""
     project = make_project(tmp_path / "repo/site a%b")
     (tmp_path / "repo/.git").mkdir()
     intent = project / "intents/main.yaml"
@@ -48,8 +46,8 @@ def read(name: str, text: str) -> list[dict[str, Any]]:
     """The findings of a document, which must be whole: file, line and code of each."""
     if name == "json":
         return [
-            _place(each["file"], each["line"], each["code"])
-            for each in json.loads(text)["diagnostics"]
+            _place(finding["file"], finding["line"], finding["code"])
+            for finding in json.loads(text)["diagnostics"]
         ]
     if name == "jsonl":
         rows = [json.loads(line) for line in text.splitlines()]
@@ -60,11 +58,15 @@ def read(name: str, text: str) -> list[dict[str, Any]]:
             if row["type"] == "finding"
         ]
     if name == "sarif":
-        return [_of_sarif(each) for each in json.loads(text)["runs"][0]["results"]]
+        return [_of_sarif(result) for result in json.loads(text)["runs"][0]["results"]]
     if name == "gitlab":
         return [
-            _place(each["location"]["path"], each["location"]["lines"]["begin"], each["check_name"])
-            for each in json.loads(text)
+            _place(
+                finding["location"]["path"],
+                finding["location"]["lines"]["begin"],
+                finding["check_name"],
+            )
+            for finding in json.loads(text)
         ]
     if name == "junit":
         cases = list(ElementTree.fromstring(text).iter("testcase"))  # noqa: S314 - made here
@@ -73,17 +75,17 @@ def read(name: str, text: str) -> list[dict[str, Any]]:
         # commands, a finding.
         causes = [cause for case in cases for cause in case if cause.tag in ("failure", "error")]
         facts = [cause.get("type", "") for cause in causes]
-        found = [
-            _place(each.get("file"), int(each.get("line", 0)), each.get("name", "").split()[0])
-            for each in cases
-            if each.get("file")
+        places = [
+            _place(case.get("file"), int(case.get("line", 0)), case.get("name", "").split()[0])
+            for case in cases
+            if case.get("file")
         ]
-        return found or [_place(None, 0, code) for code in facts]
-    found = re.findall(
+        return places or [_place(None, 0, code) for code in facts]
+    lines = re.findall(
         r"^::\w+ (?:file=(.*?),)?(?:line=(\d+),)?.*?title=(CP\d{3,4}).*$", text, re.MULTILINE
     )
-    assert len(found) == len(text.splitlines())
-    return [_place(file.replace("%25", "%"), int(line or 0), code) for file, line, code in found]
+    assert len(lines) == len(text.splitlines())
+    return [_place(file.replace("%25", "%"), int(line or 0), code) for file, line, code in lines]
 
 
 def _of_sarif(result: Any) -> dict[str, Any]:
@@ -150,7 +152,7 @@ def test_without_git_paths_are_those_of_the_project(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MACHINE)
 @pytest.mark.parametrize(
-    ("arguments", "code", "found"),
+    ("arguments", "code", "expected"),
     [
         (["validate"], 0, []),
         (["compile"], 0, []),
@@ -164,18 +166,20 @@ def test_without_git_paths_are_those_of_the_project(tmp_path: Path) -> None:
     ],
 )
 def test_there_is_always_a_document(
-    tmp_path: Path, capsys: Capture, name: str, arguments: list[str], code: int, found: list[str]
+    tmp_path: Path, capsys: Capture, name: str, arguments: list[str], code: int, expected: list[str]
 ) -> None:
     project = make_project(tmp_path / "p")
     if arguments[0] == "check":
         run_in(project, ["compile"], capsys)
     ended, out, _ = run_in(project, [*arguments, "--format", name], capsys)
     assert ended == code
-    codes = [each["code"] for each in read(name, out)]
-    assert sorted(set(codes)) == sorted(set(found))
-    if found == ["CP292"]:
+    codes = [finding["code"] for finding in read(name, out)]
+    assert sorted(set(codes)) == sorted(set(expected))
+    if expected == ["CP292"]:
         ended, _, _ = run_in(project, [*arguments, f"--format={name}", "-qo", "report"], capsys)
-        assert [each["code"] for each in read(name, (project / "report").read_text())] == found
+        assert [
+            finding["code"] for finding in read(name, (project / "report").read_text())
+        ] == expected
 
 
 #: Whose findings have formats, one of each code; with --stdout, standard output is for objects.
@@ -242,7 +246,7 @@ def test_a_folder_that_was_removed(tmp_path: Path, capsys: Capture) -> None:
         gone.rmdir()
         capsys.readouterr()
         assert run(["validate", "--format", "json"]) == 2
-        assert [each["code"] for each in read("json", capsys.readouterr().out)] == ["CP607"]
+        assert [finding["code"] for finding in read("json", capsys.readouterr().out)] == ["CP607"]
         os.chdir(tmp_path)
 
 
@@ -257,7 +261,7 @@ def test_a_report_is_the_same_bytes_from_everywhere(
     for path in (project / "out").rglob("*"):
         if path.is_file() and ".cpuplan" not in path.parts:
             path.unlink()
-    found = set()
+    names = set()
     for folder, arguments in (
         ("repo", ["-C", "p"]),
         ("repo/p", []),
@@ -267,9 +271,9 @@ def test_a_report_is_the_same_bytes_from_everywhere(
         words = [*arguments, "compile", "--check", "--format", name, "-q"]
         code, out, err = run_in(tmp_path / folder, words, capsys)
         assert code == 3
-        found.add(out or err)
-    assert len(found) == 1
-    assert "p/out/clusters/lab" in found.pop()
+        names.add(out or err)
+    assert len(names) == 1
+    assert "p/out/clusters/lab" in names.pop()
 
 
 def test_text_in_a_file(tmp_path: Path, capsys: Capture) -> None:
@@ -373,12 +377,14 @@ def test_stale_files_are_told_by_class_and_cluster(tmp_path: Path, capsys: Captu
     )
     data = json.loads(run_in(project, ["compile", "--check", "--format", "json"], capsys)[1])
     assert [
-        each["count"]
-        for each in data["diagnostics"]
-        if each["file"] == "out/clusters/lab/manifests"
+        finding["count"]
+        for finding in data["diagnostics"]
+        if finding["file"] == "out/clusters/lab/manifests"
     ] == [301]
     sarif = json.loads(run_in(project, ["compile", "--check", "--format", "sarif"], capsys)[1])
     results = sarif["runs"][0]["results"]
     assert [
-        each["occurrenceCount"] for each in results if "lab/manifests" in each["message"]["text"]
+        result["occurrenceCount"]
+        for result in results
+        if "lab/manifests" in result["message"]["text"]
     ] == [301]

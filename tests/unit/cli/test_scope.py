@@ -62,7 +62,7 @@ def files(project: Path, capsys: Capture, *arguments: str) -> tuple[int, list[st
     """Exit code, files of the findings, and how many are elsewhere."""
     code, out, _ = run_in(project, [*arguments, "--format", "json"], capsys)
     data = json.loads(out)
-    return code, [each["file"] for each in data["diagnostics"]], data["summary"]["elsewhere"]
+    return code, [finding["file"] for finding in data["diagnostics"]], data["summary"]["elsewhere"]
 
 
 def test_findings_of_a_cluster(project: Path, capsys: Capture) -> None:
@@ -113,8 +113,8 @@ def test_findings_of_an_intent_that_both_clusters_share(project: Path, capsys: C
     code, out, _ = run_in(project, ["validate", "--cluster", "south", "--format", "json"], capsys)
     data = json.loads(out)
     assert (code, data["summary"]["elsewhere"]) == (1, 1)
-    found = [each["classes"] for each in data["diagnostics"] if each["code"] == "CP401"]
-    assert found == [["south/north-small"]]
+    classes = [finding["classes"] for finding in data["diagnostics"] if finding["code"] == "CP401"]
+    assert classes == [["south/north-small"]]
 
 
 def test_stale_files_of_a_node(project: Path, capsys: Capture) -> None:
@@ -122,15 +122,15 @@ def test_stale_files_of_a_node(project: Path, capsys: Capture) -> None:
     for path in (project / "out").rglob("*"):
         if path.is_file() and ".cpuplan" not in path.parts:
             path.unlink()
-    code, found, elsewhere = files(
+    code, paths, elsewhere = files(
         project, capsys, "compile", "--check", "--node", "north/north-0", "-v"
     )
     assert (code, elsewhere > 0) == (3, True)
-    assert "out/clusters/north/expected/nrt/north-small.yaml" in found
+    assert "out/clusters/north/expected/nrt/north-small.yaml" in paths
     assert not [
-        file for file in found if file.startswith(("out/clusters/south", "out/nodes/south"))
+        file for file in paths if file.startswith(("out/clusters/south", "out/nodes/south"))
     ]
-    assert [file for file in found if file.startswith("out/nodes/north/north-small/")]
+    assert [file for file in paths if file.startswith("out/nodes/north/north-small/")]
 
 
 def test_a_filter_is_for_printing_only(project: Path, capsys: Capture) -> None:
@@ -192,7 +192,7 @@ def test_simulated_nodes(project: Path, capsys: Capture) -> None:
         ["simulate", "pods.yaml", "--each", "--node", "south-1", "--format", "json"],
         capsys,
     )
-    assert (code, [each["nodes"] for each in json.loads(out)["nodes"]]) == (1, [["south-1"]])
+    assert (code, [group["nodes"] for group in json.loads(out)["nodes"]]) == (1, [["south-1"]])
 
 
 def test_results_of_a_simulation_in_a_file(project: Path, capsys: Capture) -> None:
@@ -205,7 +205,7 @@ def test_results_of_a_simulation_in_a_file(project: Path, capsys: Capture) -> No
     assert run_in(project, ["simulate", "pods.yaml", "-o", "a.txt"], capsys)[1] == ""
     assert (project / "a.txt").read_text().endswith("4 nodes: 1 pod admitted\n")
     code, out, _ = run_in(project, ["simulate", "nobody", "pods.yaml", "--format", "json"], capsys)
-    assert (code, [each["code"] for each in json.loads(out)["diagnostics"]]) == (2, ["CP250"])
+    assert (code, [finding["code"] for finding in json.loads(out)["diagnostics"]]) == (2, ["CP250"])
 
 
 def test_errors_of_the_project_are_told_in_the_format_asked_for(
@@ -215,7 +215,7 @@ def test_errors_of_the_project_are_told_in_the_format_asked_for(
     (project / "pods.yaml").write_text("{}")
     command = ["simulate", "north-0", "pods.yaml", "--format", "json"]
     code, out, _ = run_in(project, command, capsys)
-    assert (code, {each["code"] for each in json.loads(out)["diagnostics"]}) == (
+    assert (code, {finding["code"] for finding in json.loads(out)["diagnostics"]}) == (
         1,
         {"CP401", "CP221"},
     )

@@ -41,9 +41,7 @@ def test_standard_input(project: Path, path: str) -> None:
 
 
 def test_a_pipe_of_the_shell(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """As `import <(lscpu -Je)` gives it: a descriptor that is open already, and can be read only
-    once.
-    """
+    """As `import <(lscpu -Je)` gives it: an open descriptor that can be read only once."""
     source, end = os.pipe()
 
     def write() -> None:

@@ -1,5 +1,6 @@
-"""Commands as an ordinary user, where something may not be read: always said, never a bug, never a
-yes.
+"""Commands as an ordinary user, where something may not be read.
+
+It is always said, never a bug, and never a yes.
 """
 
 import os
@@ -66,8 +67,9 @@ def test_what_may_not_be_read_is_said(
 def test_classes_behind_a_link(
     project: Path, target: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Found by fuzzing: a link whose target is too long for a name, where the classes of `out/` are
-    looked for.
+    """A link whose target is too long for a name, where the classes of `out/` are looked for.
+
+    Found by fuzzing.
     """
     classes = project / "out/.cpuplan/classes"
     classes.rename(project / "before")

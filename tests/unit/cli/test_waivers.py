@@ -99,7 +99,7 @@ def test_after_its_last_day_the_warning_counts_again(
     assert "4 warnings" in err
     assert run_in(project, ["validate", "--strict"], capsys)[0] == 1
     code, out, _ = run_in(project, ["validate", "--format", "sarif"], capsys)
-    assert not [each for each in sarif(out) if "suppressions" in each]
+    assert not [result for result in sarif(out) if "suppressions" in result]
 
 
 def sarif(text: str) -> list[Any]:
@@ -115,7 +115,7 @@ def test_waived_findings_in_every_format(project: Path, capsys: Capture) -> None
         "status": "accepted",
         "justification": f"change 47: 11 (until {DAY})",
     }
-    assert [each["suppressions"] for each in results] == [[why], [why]]
+    assert [result["suppressions"] for result in results] == [[why], [why]]
     data = json.loads(run_in(project, ["validate", "--format", "json"], capsys)[1])
     assert (data["diagnostics"], data["summary"]["waived"], data["summary"]["warnings"]) == (
         [],
@@ -123,7 +123,7 @@ def test_waived_findings_in_every_format(project: Path, capsys: Capture) -> None
         0,
     )
     data = json.loads(run_in(project, ["validate", "--format", "json", "-v"], capsys)[1])
-    assert [each["waived"] for each in data["diagnostics"]] == [
+    assert [finding["waived"] for finding in data["diagnostics"]] == [
         {"reason": "change 47: 11", "expires": DAY}
     ] * 2
     out = run_in(project, ["validate", "--strict", "--format", "junit", "-v"], capsys)[1]
@@ -211,12 +211,13 @@ def test_fingerprints_hold_when_lines_move_and_files_are_renamed(
     project: Path, capsys: Capture
 ) -> None:
     def prints() -> list[str]:
-        found = sarif(run_in(project, ["validate", "--format", "sarif"], capsys)[1])
+        results = sarif(run_in(project, ["validate", "--format", "sarif"], capsys)[1])
         names = [
-            each["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for each in found
+            result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"]
+            for result in results
         ]
         assert "Intent/main:spec.selector" in names
-        return sorted(each["partialFingerprints"]["cpuplan/v2"] for each in found)
+        return sorted(result["partialFingerprints"]["cpuplan/v2"] for result in results)
 
     before = prints()
     intent = project / "intents/main.yaml"

@@ -12,7 +12,7 @@ from cpuplan.components.nrt import EXPORTERS, is_served
 from cpuplan.importers import objects
 from cpuplan.language.model.cluster import NodeResourceTopology
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected.objects import named_topology
+from cpuplan.plan.expected.folder import named_topology
 from cpuplan.upstream.nrt.crd import DEFINITIONS, Admission, admit
 from tests.machines.plans import GIB, plan, regular
 

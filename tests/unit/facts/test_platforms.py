@@ -7,7 +7,7 @@ import pytest
 
 from cpuplan.backends import BACKENDS
 from cpuplan.facts import platforms
-from cpuplan.facts.platforms import PLATFORMS, Platform, features
+from cpuplan.facts.platforms import PLATFORMS, Platform
 from tests.projects import REPOSITORY
 
 PACKAGE = REPOSITORY / "cpuplan"
@@ -29,7 +29,7 @@ def test_releases_ascend_and_features_name_one(platform: Platform) -> None:
 
 
 def test_every_feature_is_one_of_a_platform() -> None:
-    assert set(features.OPENSHIFT) == set(get_args(features.Feature))
+    assert set(platforms.OPENSHIFT_FEATURES) == set(get_args(platforms.Feature))
 
 
 def test_no_stage_compares_names_of_platforms() -> None:

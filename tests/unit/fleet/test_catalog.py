@@ -1,6 +1,4 @@
-"""The catalogue: every entry is a machine, can be taken alone, and is like the machines that were
-recorded.
-"""
+"""The catalogue: every entry is a machine, stands alone, and is like the recorded machines."""
 
 import json
 from pathlib import Path
@@ -75,9 +73,9 @@ def test_an_entry_stands_alone(entry: Document) -> None:
     text = hardware.catalog_text(entry)
     sources, problems = yaml.parse("copy.yaml", text)
     assert not problems
-    found, wrong = documents.from_sources(sources)
+    read, wrong = documents.from_sources(sources)
     assert not wrong
-    assert [(each.name, each.spec) for each in found.of_kind("Hardware")] == [
+    assert [(document.name, document.spec) for document in read.of_kind("Hardware")] == [
         (entry.name, entry.spec)
     ]
     assert text.startswith("# yaml-language-server: $schema=../schemas/hardware.schema.json\n# ")

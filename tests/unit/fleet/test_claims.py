@@ -105,7 +105,7 @@ HARDWARE = NODES.partition("---\n")[2]
 )
 def test_an_intent_that_selects_nothing(inventory: str, codes: list[str]) -> None:
     _, diagnostics = claimed(inventory, intent("a", matchLabels={"role": "storage"}))
-    assert [found.code for found in diagnostics if found.code != "CP221"] == codes
+    assert [finding.code for finding in diagnostics if finding.code != "CP221"] == codes
 
 
 def test_a_selector_of_everything_says_how_much_that_is() -> None:
@@ -128,8 +128,8 @@ def test_a_selector_of_everything_says_how_much_that_is() -> None:
 def test_everything_in_a_selector_must_fit(
     selector: dict[str, Any], nodes: tuple[str, ...]
 ) -> None:
-    found, _ = claimed(NODES, intent("a", **selector))
-    assert found.get("a", ()) == nodes
+    claims, _ = claimed(NODES, intent("a", **selector))
+    assert claims.get("a", ()) == nodes
 
 
 def test_names_that_cannot_be_read_are_told_once() -> None:
@@ -152,6 +152,6 @@ def test_nodes_that_two_select_are_counted(names: list[str], shown: str) -> None
 def test_a_name_of_any_length_is_clipped() -> None:
     name = "w" * 900
     nodes = NODES.replace('"w-[0-3]"', name)
-    found = claimed(nodes, intent("a", nodes=[f"{name}-[3-1]"]))[1]
-    assert [finding.code for finding in found[:2]] == ["CP228", "CP228"]
-    assert all(len(finding.message) < 500 for finding in found)
+    findings = claimed(nodes, intent("a", nodes=[f"{name}-[3-1]"]))[1]
+    assert [finding.code for finding in findings[:2]] == ["CP228", "CP228"]
+    assert all(len(finding.message) < 500 for finding in findings)

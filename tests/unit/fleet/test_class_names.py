@@ -41,7 +41,9 @@ spec:
 
 def codes(project: Path) -> list[str]:
     return [
-        each.code for each in pipeline.load(project).diagnostics if each.code in ("CP234", "CP235")
+        finding.code
+        for finding in pipeline.load(project).diagnostics
+        if finding.code in ("CP234", "CP235")
     ]
 
 
@@ -67,8 +69,8 @@ def test_a_class_with_many_offline_cpus_compiles(tmp_path: Path) -> None:
     (project / "inventories/site.yaml").write_text(
         HARDWARE.format(name="large", cores=128) + NODES + node
     )
-    found = pipeline.load(project)
-    assert [len(each.name) <= naming.LONGEST_NAME for each in found.classes] == [True]
+    loaded = pipeline.load(project)
+    assert [len(node_class.name) <= naming.LONGEST_NAME for node_class in loaded.classes] == [True]
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ def edit(project: Path, name: str, old: str, new: str) -> None:
 
 def classes(project: Path) -> list[tuple[str, tuple[str, ...]]]:
     loaded = pipeline.load(project)
-    assert not [found.code for found in loaded.diagnostics if found.severity.value == "error"]
-    return [(each.name, each.nodes) for each in loaded.classes]
+    assert not [finding.code for finding in loaded.diagnostics if finding.severity.value == "error"]
+    return [(node_class.name, node_class.nodes) for node_class in loaded.classes]
 
 
 SITE = "inventories/site.yaml"
@@ -141,7 +141,7 @@ def test_nodes_of_a_pool_must_get_the_same_files(
     (project / INTENT).write_text(head + POOL + restricted)
     compiled = pipeline.compile_project(pipeline.load(project))
     assert [
-        found.code for found in compiled.diagnostics if found.severity.value == "error"
+        finding.code for finding in compiled.diagnostics if finding.severity.value == "error"
     ] == wanted
 
 
@@ -166,8 +166,8 @@ def test_nodes_without_a_machine_are_in_no_class(
     site = (project / SITE).read_text()
     (project / SITE).write_text(site + groups)
     loaded = pipeline.load(project)
-    assert [found.code for found in loaded.diagnostics] == codes
-    assert [each.nodes for each in loaded.classes] == [("worker-0", "worker-1")]
+    assert [finding.code for finding in loaded.diagnostics] == codes
+    assert [node_class.nodes for node_class in loaded.classes] == [("worker-0", "worker-1")]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_of_a_pool_that_cannot_be_split_only_that_is_said(tmp_path: Path) -> Non
     (project / SITE).write_text(site + group + OTHER % ("AuthenticAMD", "16Gi"))
     master = POOL.replace("pool: du", "pool: master, mixedHardware: split")
     edit(project, INTENT, '  - platform: kubernetes\n    version: "1.33"\n', master)
-    codes = [found.code for found in pipeline.load(project).diagnostics]
+    codes = [finding.code for finding in pipeline.load(project).diagnostics]
     assert codes == ["CP288"]
 
 
@@ -256,6 +256,6 @@ spec:
         (tmp_path / path).write_text(text)
     project = pipeline.load(tmp_path)
     assert [
-        (each.code, text in each.remedy)
-        for each, text in zip(project.diagnostics, said, strict=True)
+        (finding.code, text in finding.remedy)
+        for finding, text in zip(project.diagnostics, said, strict=True)
     ] == [("CP291", True) for _ in said]

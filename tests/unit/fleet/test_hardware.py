@@ -1,6 +1,4 @@
-"""Hardware: numbering of regular machines, layouts as they are read, and what is wrong with
-either.
-"""
+"""Hardware: numbering of regular machines, layouts as they are read, and what is wrong there."""
 
 from pathlib import Path
 from typing import Any
@@ -144,9 +142,7 @@ def test_layout_defaults() -> None:
 
 
 def test_layout_in_full() -> None:
-    """A made-up hybrid: a core with two threads on socket 1, two small cores in a cluster, memory
-    without CPUs.
-    """
+    """A made-up hybrid: cores of one and of two threads, a cluster, and memory without CPUs."""
     topology = made(
         {
             "topology": {
@@ -375,9 +371,7 @@ def test_offline_cpus_may_be_in_groups_and_in_no_core() -> None:
     ],
 )
 def test_regular_is_as_recorded(name: str, values: dict[str, Any]) -> None:
-    """The short form numbers CPUs as the firmware of the recorded machine did; node ids of POWER
-    are its own.
-    """
+    """The short form numbers CPUs as the firmware did; node ids of POWER are its own."""
     archive = next((CORPUS / name).glob("sysroot.tar.*"))
     sources = [
         source

@@ -5,6 +5,7 @@ from pathlib import Path
 from cpuplan import pipeline
 from cpuplan.fleet import lock
 from cpuplan.fleet.lock import Lock
+from cpuplan.pipeline import lock_diff
 from tests.projects import REPOSITORY, make_project
 
 
@@ -13,7 +14,7 @@ def test_a_plan_is_read_back_without_loss(tmp_path: Path) -> None:
     solved, problems = pipeline.solve(project, resolve=True)
     assert not problems
     path = tmp_path / "plan.lock.yaml"
-    path.write_text(lock.render(solved.nodes, {}, {}, solver=pipeline.solver_version))
+    path.write_text(lock.render(solved.nodes, {}, {}, solver=lock_diff.solver_version))
     locked, problems = lock.read(path.read_bytes(), "plan.lock.yaml")
     assert not problems
     kept, problems = pipeline.solve(project._replace(lock=locked))

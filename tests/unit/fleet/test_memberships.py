@@ -54,4 +54,4 @@ def test_pools_of_others_select_by_labels(tmp_path: Path, selector: str, codes: 
     [file] = [path for path in project.rglob("*.yaml") if IN_INFRA in path.read_text()]
     text = selector.replace("%s", "node-role.kubernetes.io/infra")
     file.write_text(file.read_text().replace(IN_INFRA, text))
-    assert [found.code for found in pipeline.load(project).diagnostics] == codes
+    assert [finding.code for finding in pipeline.load(project).diagnostics] == codes

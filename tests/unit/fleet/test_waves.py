@@ -33,6 +33,6 @@ def test_a_node_is_in_the_first_wave_that_selects_it() -> None:
 def test_waves_of_clusters_are_no_waves_of_nodes() -> None:
     alike = [claims({}, *NAMES)]
     canary = {"name": "canary", "clusters": ["lab"]}
-    one = {"name": "one", "clusters": ["lab"], "nodes": ["w-3"]}
+    wave = {"name": "one", "clusters": ["lab"], "nodes": ["w-3"]}
     elsewhere = {"name": "else", "clusters": ["other"], "nodes": ["w-0"]}
-    assert waves_of_class(spec(canary, one, elsewhere), alike) == (Wave(1, "one", ("w-3",)),)
+    assert waves_of_class(spec(canary, wave, elsewhere), alike) == (Wave(1, "one", ("w-3",)),)

@@ -9,8 +9,7 @@ import pytest
 
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.git import trees
-from cpuplan.git.door import checked_out, opened
-from cpuplan.git.program import run
+from cpuplan.git.program import checked_out, opened, run
 from tests.git_projects import commit, git, write
 
 ROOT = os.geteuid() == 0

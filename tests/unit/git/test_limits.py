@@ -9,7 +9,7 @@ import pytest
 
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.git import program, trees
-from cpuplan.git.door import opened
+from cpuplan.git.program import opened
 from tests.git_projects import commit, git, write
 from tests.projects import run_in
 

@@ -9,7 +9,7 @@ import pytest
 
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.git import commits, program, remotes
-from cpuplan.git.door import opened
+from cpuplan.git.program import opened
 from tests.git_projects import commit, git, write
 
 REF = "refs/heads/deploy"

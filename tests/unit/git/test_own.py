@@ -7,8 +7,7 @@ import pytest
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.git import remotes
 from cpuplan.git import remotes as owns
-from cpuplan.git.door import opened
-from cpuplan.git.program import run_as_user, users_paths
+from cpuplan.git.program import opened, run_as_user, users_paths
 from cpuplan.git.remotes import Refused
 from tests.git_projects import commit, git, write
 from tests.hostile_git import CONFIG

@@ -8,7 +8,7 @@ import pytest
 
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.git import trees
-from cpuplan.git.door import opened
+from cpuplan.git.program import opened
 from tests.git_projects import commit, git, write
 
 
@@ -234,9 +234,9 @@ def test_ten_thousand_files_take_about_a_second(tmp_path: Path) -> None:
         write(tmp_path / "top", f"out/nodes/{number % 100}/{number}", f"{number}\n" * 100)
     commit(tmp_path / "top", "many")
     begin = time.monotonic()
-    found = _read(tmp_path / "top", "HEAD")
-    assert len(found) == 10_000
-    assert found["nodes/7/107"] == b"107\n" * 100
+    read = _read(tmp_path / "top", "HEAD")
+    assert len(read) == 10_000
+    assert read["nodes/7/107"] == b"107\n" * 100
     assert time.monotonic() - begin < 20  # 0.1 s on an idle machine
 
 

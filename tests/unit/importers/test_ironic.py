@@ -88,14 +88,14 @@ def test_memory(tmp_path: Path, ram: tuple[int, ...], memory: list[int | None]) 
 )
 def test_rows_that_cannot_be(tmp_path: Path, odd: dict[str, Any]) -> None:
     imported = read(tmp_path, {"numa_topology": topology(*CPUS, odd)})
-    assert [found.code for found in imported.diagnostics] == ["CP125"]
+    assert [diagnostic.code for diagnostic in imported.diagnostics] == ["CP125"]
     assert str(imported.nodes[0].machine.online) == "0-7"
 
 
 def test_nothing_there(tmp_path: Path) -> None:
-    assert [found.code for found in read(tmp_path, [{"numa_topology": {}}]).diagnostics] == [
-        "CP124"
-    ]
+    assert [
+        diagnostic.code for diagnostic in read(tmp_path, [{"numa_topology": {}}]).diagnostics
+    ] == ["CP124"]
 
 
 @given(JUNK)

@@ -34,7 +34,7 @@ def zone(number: int, cpus: int | None = 4, memory: int | None = None, *costs: i
 
 
 def test_of_two_objects_the_first_counts_and_the_second_fills() -> None:
-    one = NodeObject("n", {"a": "1"}, "arm64", cpus=8, zones=(zone(1, None, GIB),))
+    first = NodeObject("n", {"a": "1"}, "arm64", cpus=8, zones=(zone(1, None, GIB),))
     two = NodeObject(
         "n",
         {"a": "2", "b": "2"},
@@ -44,12 +44,12 @@ def test_of_two_objects_the_first_counts_and_the_second_fills() -> None:
         memory=GIB,
         zones=(zone(0), zone(1, 3, 2 * GIB, 20, 10)),
     )
-    merged = join.merge(one, two)
+    merged = join.merge(first, two)
     assert (merged.architecture, merged.cluster, merged.cpus) == ("arm64", "lab", 8)
     assert (merged.memory, merged.labels) == (GIB, {"a": "1", "b": "2"})
     assert merged.zones == (zone(0), zone(1, 3, GIB, 20, 10))
     assert join.merge(NodeObject("n", {}), two).architecture == "amd64"
-    assert join.merge(one._replace(memory=2 * GIB), two).memory == 2 * GIB
+    assert join.merge(first._replace(memory=2 * GIB), two).memory == 2 * GIB
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_node_object_may_differ_by_little_memory(
 ) -> None:
     known = NodeObject("n", {}, cpus=cpus, memory=memory)
     given = node(online=LOW, numa_nodes=(numa(0, LOW, 64 * GIB),))
-    assert [found.code for found in join.complete(given, known)[1]] == codes
+    assert [contradiction.code for contradiction in join.complete(given, known)[1]] == codes
 
 
 def test_nothing_is_taken_of_zones_that_contradict() -> None:

@@ -51,14 +51,14 @@ def node(number: int, *cores: dict[str, Any], memory: int = 1 << 30, **more: Any
 
 def machine(data: dict[str, Any]) -> Machine:
     complaints = Complaints("machineinfo.json")
-    found = machineinfo.machine_of(data, complaints)
-    assert found is not None
+    facts = machineinfo.machine_of(data, complaints)
+    assert facts is not None
     assert not complaints
-    return found
+    return facts
 
 
-def caches(found: Machine, level: int) -> list[tuple[int | None, str]]:
-    return [(each.id, str(each.cpus)) for each in found.caches if each.level == level]
+def caches(facts: Machine, level: int) -> list[tuple[int | None, str]]:
+    return [(row.id, str(row.cpus)) for row in facts.caches if row.level == level]
 
 
 def test_server() -> None:
@@ -78,21 +78,21 @@ def test_server() -> None:
         caches=[cache(3, 9)],
         distances=[21, 10],
     )
-    found = machine(info(second, first))
-    assert (found.architecture, found.vendor) == ("x86_64", "GenuineIntel")
-    assert [str(each) for each in found.siblings] == ["0,4", "1,5", "2,6", "3,7"]
-    assert found.sockets == {cpu: cpu % 2 for cpu in range(8)}
-    assert found.core_ids == {0: 0, 4: 0, 2: 1, 6: 1, 1: 0, 5: 0, 3: 1, 7: 1}
-    assert caches(found, 2) == [(0, "0,4"), (1, "1,5"), (2, "2,6"), (3, "3,7")]
-    assert caches(found, 3) == [(7, "0,2,4,6"), (9, "1,3,5,7")]
+    facts = machine(info(second, first))
+    assert (facts.architecture, facts.vendor) == ("x86_64", "GenuineIntel")
+    assert [str(core_cpus) for core_cpus in facts.siblings] == ["0,4", "1,5", "2,6", "3,7"]
+    assert facts.sockets == {cpu: cpu % 2 for cpu in range(8)}
+    assert facts.core_ids == {0: 0, 4: 0, 2: 1, 6: 1, 1: 0, 5: 0, 3: 1, 7: 1}
+    assert caches(facts, 2) == [(0, "0,4"), (1, "1,5"), (2, "2,6"), (3, "3,7")]
+    assert caches(facts, 3) == [(7, "0,2,4,6"), (9, "1,3,5,7")]
     assert [
-        (each.id, str(each.cpus), each.memory, each.distances) for each in found.numa_nodes
+        (numa.id, str(numa.cpus), numa.memory, numa.distances) for numa in facts.numa_nodes
     ] == [
         (0, "0,2,4,6", 1 << 30, (10, 21)),
         (1, "1,3,5,7", 1 << 30, (21, 10)),
     ]
-    assert found.numa_nodes[0].huge_pages == {2048: 0, 1048576: 4}
-    assert found.huge_page_sizes == (2048, 1048576)
+    assert facts.numa_nodes[0].huge_pages == {2048: 0, 1048576: 4}
+    assert facts.huge_page_sizes == (2048, 1048576)
 
 
 def test_uncore_caches_are_told_apart_by_id_across_nodes() -> None:
@@ -117,11 +117,11 @@ def test_a_cache_that_is_listed_at_the_node_and_at_cores_is_one() -> None:
 
 def test_releases_without_cache_ids() -> None:
     cores = [core(0), core(1, number=1)]
-    for each in cores:
-        each["caches"] = [L1, cache(2, 0)]
-    found = machine(info(node(0, *cores, caches=[cache(3, 0)])))
-    assert caches(found, 2) == [(None, "0"), (None, "1")]
-    assert caches(found, 3) == [(None, "0-1")]
+    for data in cores:
+        data["caches"] = [L1, cache(2, 0)]
+    facts = machine(info(node(0, *cores, caches=[cache(3, 0)])))
+    assert caches(facts, 2) == [(None, "0"), (None, "1")]
+    assert caches(facts, 3) == [(None, "0-1")]
     cores[0]["uncore_caches"] = cores[1]["uncore_caches"] = [cache(3, 0)]
     assert caches(machine(info(node(0, *cores))), 3) == []
 
@@ -129,13 +129,13 @@ def test_releases_without_cache_ids() -> None:
 def test_sockets_that_stand_for_numa_nodes() -> None:
     """A kernel without NUMA: cAdvisor's nodes are sockets, and tell nothing else."""
     nodes = [node(7, core(0, socket=7), memory=0), node(9, core(1, socket=9), memory=0)]
-    found = machine(
+    facts = machine(
         info(*nodes, memory_capacity=1 << 30, hugepages=[{"page_size": 2048, "num_pages": 3}])
     )
     assert [
-        (each.id, str(each.cpus), each.memory, each.huge_pages) for each in found.numa_nodes
+        (numa.id, str(numa.cpus), numa.memory, numa.huge_pages) for numa in facts.numa_nodes
     ] == [(0, "0-1", 1 << 30, {2048: 3})]
-    assert found.sockets == {0: 7, 1: 9}
+    assert facts.sockets == {0: 7, 1: 9}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_sockets_that_stand_for_numa_nodes() -> None:
     ],
 )
 def test_memory(nodes: list[dict[str, Any]], memory: list[int | None]) -> None:
-    assert [each.memory for each in machine(info(*nodes)).numa_nodes] == memory
+    assert [numa.memory for numa in machine(info(*nodes)).numa_nodes] == memory
 
 
 def test_rows_of_distances_that_fit_no_machine_are_left_open() -> None:
@@ -177,10 +177,10 @@ def test_architecture(vendor: str, architecture: str) -> None:
 )
 def test_contradictions_are_told_and_left_out(nodes: list[dict[str, Any]]) -> None:
     complaints = Complaints("machineinfo.json")
-    found = machineinfo.machine_of(info(*nodes), complaints)
-    assert found is not None
-    assert str(found.online) == "0"
-    assert [each.code for each in complaints] == ["CP125"]
+    facts = machineinfo.machine_of(info(*nodes), complaints)
+    assert facts is not None
+    assert str(facts.online) == "0"
+    assert [complaint.code for complaint in complaints] == ["CP125"]
 
 
 def test_the_file_names_the_node(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_the_file_names_the_node(tmp_path: Path) -> None:
         json.dumps(info(node(0, core(0)), machine_id="4d4fa0cd"))
     )
     imported = importers.run(None, [tmp_path])
-    assert [each.name for each in imported.nodes] == ["w0"]
+    assert [imported_node.name for imported_node in imported.nodes] == ["w0"]
     assert imported.diagnostics == ()
     assert "4d4fa0cd" not in repr(imported)
 

@@ -21,9 +21,7 @@ DATA = bytes(range(256)) * 2000
 @pytest.mark.parametrize("pack", PACKERS)
 @pytest.mark.parametrize("tail", [b"", b"\0" * 8, b"something else"])
 def test_joined_streams(pack: Callable[[bytes], bytes], tail: bytes) -> None:
-    """pbzip2 writes one for each 900 kB, pigz and `cat a.xz b.xz` join them too; what follows them
-    is ignored.
-    """
+    """pbzip2, pigz and `cat a.xz b.xz` join streams; what follows them is ignored."""
     assert unpack(pack(DATA[:300]) + pack(b"") + pack(DATA[300:]) + tail, "a") == DATA
 
 
@@ -75,7 +73,7 @@ def test_a_file_without_an_end(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
     path.touch()
     os.truncate(path, 1 << 40)
-    assert [each.code for each in hwloc.read(path).diagnostics] == ["CP123"]
+    assert [diagnostic.code for diagnostic in hwloc.read(path).diagnostics] == ["CP123"]
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(ArchiveError, match="it is a pipe"):

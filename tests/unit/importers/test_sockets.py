@@ -15,10 +15,10 @@ from cpuplan.importers import machineinfo, objects
 from cpuplan.importers.base import NumaFacts
 from cpuplan.importers.data import Complaints
 from cpuplan.importers.hwloc import reader as hwloc
-from cpuplan.importers.hwloc import topology as hwloc_xml
-from cpuplan.importers.hwloc.topology import Reader
-from cpuplan.importers.hwloc.topology import read as read_objects
-from cpuplan.importers.lscpu import machine as lscpu_machine
+from cpuplan.importers.hwloc import xml as hwloc_xml
+from cpuplan.importers.hwloc.xml import Reader
+from cpuplan.importers.hwloc.xml import read as read_objects
+from cpuplan.importers.lscpu import numbering as lscpu_machine
 from cpuplan.importers.lscpu import tables as lscpu_table
 from cpuplan.importers.lscpu.tables import Table
 from cpuplan.importers.sysroot import reader as sysroot
@@ -41,9 +41,9 @@ def _sysroot() -> Mapping[int, int]:
         files[f"{topology}/core_cpus_list"] = f"{cpu}\n"
     files["sys/devices/system/node/node0/cpulist"] = "0,2\n"
     files["sys/devices/system/node/node1/cpulist"] = "1,3\n"
-    found, _, _ = sysroot.read_machine(TarTree(trees.tar(files, "w"), "a.tar"))
-    assert found is not None
-    return found.sockets
+    facts, _, _ = sysroot.read_machine(TarTree(trees.tar(files, "w"), "a.tar"))
+    assert facts is not None
+    return facts.sockets
 
 
 def _parsable() -> Mapping[int, int]:
@@ -76,19 +76,19 @@ def _machineinfo() -> Mapping[int, int]:
             if NODES[cpu] == number
         ]
         nodes.append({"node_id": number, "memory": 1 << 30, "cores": cores})
-    found = machineinfo.machine_of({"num_cores": 4, "topology": nodes}, Complaints("a"))
-    assert found is not None
-    return found.sockets
+    facts = machineinfo.machine_of({"num_cores": 4, "topology": nodes}, Complaints("a"))
+    assert facts is not None
+    return facts.sockets
 
 
 def _koordinator() -> Mapping[int, int]:
     rows = [{"id": cpu, "core": cpu, "socket": SOCKETS[cpu], "node": NODES[cpu]} for cpu in SOCKETS]
     annotations = {objects.CPU_TOPOLOGY: json.dumps({"detail": rows})}
-    found, _ = objects.read_topology(
+    facts, _ = objects.read_topology(
         "a", {"metadata": {"annotations": annotations}}, Complaints("a")
     )
-    assert found is not None
-    return found.sockets
+    assert facts is not None
+    return facts.sockets
 
 
 def _hwloc() -> Mapping[int, int]:
@@ -102,9 +102,9 @@ def _hwloc() -> Mapping[int, int]:
 def _of_hwloc(text: str) -> Mapping[int, int]:
     reader = Reader("a.xml")
     document = read_objects(hwloc_xml.parse_xml(text.encode(), "a.xml"), reader)
-    found, _ = hwloc.machine_of(document, reader)
-    assert found is not None
-    return found.sockets
+    facts, _ = hwloc.machine_of(document, reader)
+    assert facts is not None
+    return facts.sockets
 
 
 @pytest.mark.parametrize(

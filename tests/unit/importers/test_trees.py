@@ -1,13 +1,11 @@
-"""Folders as trees: links are followed as if the folder were the root, and nothing outside is
-read.
-"""
+"""Folders as trees: links are followed as if the folder were the root, and never out of it."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from cpuplan.base.roots.budget import Budget
+from cpuplan.base.roots.tree import Budget
 from cpuplan.importers import trees
 from cpuplan.importers.trees import FolderTree, Refused
 
@@ -51,10 +49,10 @@ def test_links_that_lead_out(root: Path, target: str) -> None:
     assert tree.read("sys/file") is None
     assert tree.read("sys/folder/secret") is None
     assert tree.names("sys/folder") == []
-    found = tree.refused.diagnostics()
-    assert {d.code for d in found} == {"CP122"}
-    assert "sys/file" in found[0].message
-    assert "sys/folder" in found[-1].message or "and 1 more" in found[-1].message
+    diagnostics = tree.refused.diagnostics()
+    assert {d.code for d in diagnostics} == {"CP122"}
+    assert "sys/file" in diagnostics[0].message
+    assert "sys/folder" in diagnostics[-1].message or "and 1 more" in diagnostics[-1].message
 
 
 def test_absolute_links_mean_the_folder(root: Path, tmp_path: Path) -> None:

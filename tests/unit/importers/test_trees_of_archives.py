@@ -26,11 +26,11 @@ def tree(data: bytes) -> TarTree:
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz", "w:bz2"])
 def test_compressions(mode: str) -> None:
-    found = tree(trees.tar(FILES, mode))
-    assert found.read("sys/a/b/value") == "7\n"
-    assert found.names("sys") == ["a", "devices"]
-    assert found.names("sys/a/b/value") == []
-    assert found.read("sys/a") is None
+    opened = tree(trees.tar(FILES, mode))
+    assert opened.read("sys/a/b/value") == "7\n"
+    assert opened.names("sys") == ["a", "devices"]
+    assert opened.names("sys/a/b/value") == []
+    assert opened.read("sys/a") is None
 
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
@@ -43,9 +43,9 @@ def test_long_names_and_targets(form: int, tmp_path: Path) -> None:
             made.addfile(member)
         if form != tarfile.USTAR_FORMAT:  # has no room for a target of more than 100 characters
             made.addfile(trees.link("sys/far", "/" + deep))
-    found = TarTree.open(path)
-    assert found.read(deep) == ""
-    assert found.read("sys/far") == ("" if form != tarfile.USTAR_FORMAT else None)
+    opened = TarTree.open(path)
+    assert opened.read(deep) == ""
+    assert opened.read("sys/far") == ("" if form != tarfile.USTAR_FORMAT else None)
 
 
 @pytest.mark.parametrize("prefix", ["./", "worker-0/", "a/b/c/"])
@@ -54,11 +54,11 @@ def test_root_is_where_sys_and_proc_are(prefix: str) -> None:
         trees.link(f"{prefix}sys/hard", f"{prefix}sys/a/b/value", tarfile.LNKTYPE),
         trees.link(f"{prefix}sys/soft", "a/b"),
     )
-    found = tree(trees.tar(FILES, prefix=prefix, extra=extra))
-    assert found.read("sys/a/b/value") == "7\n"
-    assert found.read("sys/hard") == "7\n"
-    assert found.read("sys/soft/value") == "7\n"
-    assert found.refused.diagnostics() == []
+    opened = tree(trees.tar(FILES, prefix=prefix, extra=extra))
+    assert opened.read("sys/a/b/value") == "7\n"
+    assert opened.read("sys/hard") == "7\n"
+    assert opened.read("sys/soft/value") == "7\n"
+    assert opened.refused.diagnostics() == []
 
 
 def test_links_are_followed_inside() -> None:
@@ -67,13 +67,13 @@ def test_links_are_followed_inside() -> None:
         trees.link("sys/absolute", "/sys/up/b/value"),
         trees.link("sys/dangling", "nowhere"),
     )
-    found = tree(trees.tar(FILES, extra=extra))
-    assert found.read("sys/up/b/value") == "7\n"
-    assert found.read("sys/absolute") == "7\n"
-    assert found.names("sys/up") == ["b"]
-    assert found.link("sys/up") == "../sys/a"
-    assert found.read("sys/dangling") is None
-    assert found.refused.diagnostics() == []
+    opened = tree(trees.tar(FILES, extra=extra))
+    assert opened.read("sys/up/b/value") == "7\n"
+    assert opened.read("sys/absolute") == "7\n"
+    assert opened.names("sys/up") == ["b"]
+    assert opened.link("sys/up") == "../sys/a"
+    assert opened.read("sys/dangling") is None
+    assert opened.refused.diagnostics() == []
 
 
 @pytest.mark.parametrize(
@@ -97,10 +97,10 @@ def test_links_are_followed_inside() -> None:
     ],
 )
 def test_refused_members(member: tarfile.TarInfo, said: str) -> None:
-    found = tree(trees.tar(FILES, "w", extra=(member,)))
-    assert [d.code for d in found.refused.diagnostics()] == ["CP122"]
-    assert said in found.refused.diagnostics()[0].message
-    assert found.read("sys/a/b/value") == "7\n"
+    opened = tree(trees.tar(FILES, "w", extra=(member,)))
+    assert [d.code for d in opened.refused.diagnostics()] == ["CP122"]
+    assert said in opened.refused.diagnostics()[0].message
+    assert opened.read("sys/a/b/value") == "7\n"
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_refused_members(member: tarfile.TarInfo, said: str) -> None:
     ],
 )
 def test_refused_links(links: tuple[tarfile.TarInfo, ...]) -> None:
-    found = tree(trees.tar(FILES, extra=links))
-    assert found.read("sys/out") is None
-    assert found.read("sys/out") is None
-    assert [d.code for d in found.refused.diagnostics()] == ["CP122"]
-    assert "sys/out" in found.refused.diagnostics()[0].message
+    opened = tree(trees.tar(FILES, extra=links))
+    assert opened.read("sys/out") is None
+    assert opened.read("sys/out") is None
+    assert [d.code for d in opened.refused.diagnostics()] == ["CP122"]
+    assert "sys/out" in opened.refused.diagnostics()[0].message
 
 
 def test_ring_of_hard_links() -> None:
@@ -248,9 +248,9 @@ def test_names_that_are_too_long_are_left_out(form: int, tmp_path: Path) -> None
             "sys/" + "\u00e4" * 1021,
         ):
             made.addfile(tarfile.TarInfo(name))
-    found = TarTree.open(path)
-    assert found.names("sys") == ["a", "devices", "\u00e4" * 1020]
-    (refused,) = found.refused.diagnostics()
+    opened = TarTree.open(path)
+    assert opened.names("sys") == ["a", "devices", "\u00e4" * 1020]
+    (refused,) = opened.refused.diagnostics()
     assert "a name that is too long: sys/x/x/x/" in refused.message
     assert "and 1 more" in refused.message
 
@@ -261,9 +261,9 @@ def test_hard_links_name_what_came_before() -> None:
         trees.link("sys/again", "sys/soft", tarfile.LNKTYPE),
         trees.link("sys/early", "sys/late", tarfile.LNKTYPE),
     )
-    found = tree(trees.tar(FILES, extra=extra))
-    assert found.read("sys/again") == "7\n"
-    assert [d.message for d in found.refused.diagnostics()] == [
+    opened = tree(trees.tar(FILES, extra=extra))
+    assert opened.read("sys/again") == "7\n"
+    assert [d.message for d in opened.refused.diagnostics()] == [
         "a.tar contains a hard link to a file that is not in it: sys/early"
     ]
 
@@ -281,30 +281,28 @@ def test_what_a_link_replaces() -> None:
 
 
 def test_sparse_files_are_skipped_with_their_maps() -> None:
-    """GNU tar's map goes on in further blocks where byte 482 of the header, and 504 of a block, say
-    so.
-    """
+    """GNU tar's map goes on in further blocks where bytes 482 and 504 say so."""
     header = bytearray(
         trees.link("sys/sparse", "", tarfile.GNUTYPE_SPARSE).tobuf(tarfile.GNU_FORMAT)
     )
     header[482] = 1
     extension = bytearray(512)
     extension[504] = 1
-    found = tree(checked(bytes(header)) + extension + bytes(512) + trees.tar(FILES, "w"))
-    assert found.read("sys/a/b/value") == "7\n"
-    assert "a sparse file: sys/sparse" in found.refused.diagnostics()[0].message
+    opened = tree(checked(bytes(header)) + extension + bytes(512) + trees.tar(FILES, "w"))
+    assert opened.read("sys/a/b/value") == "7\n"
+    assert "a sparse file: sys/sparse" in opened.refused.diagnostics()[0].message
 
 
 @pytest.mark.parametrize(
     ("limit", "what"),
     [
-        ("archive.MAX_FOLDERS", "folders"),
-        ("members.tar.MAX_EXTENSIONS", "long names"),
-        ("members.MAX_RECORDS", "records in extended headers"),
+        ("roots.archive.MAX_FOLDERS", "folders"),
+        ("files.archives.MAX_EXTENSIONS", "long names"),
+        ("roots.archive.MAX_RECORDS", "records in extended headers"),
     ],
 )
 def test_further_limits(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"cpuplan.base.roots.{limit}", 1)
+    monkeypatch.setattr(f"cpuplan.base.{limit}", 1)
     path = "sys/" + "x" * 120
     made = b"".join(tarfile.TarInfo(name).tobuf(tarfile.PAX_FORMAT) for name in (path, path + "y"))
     with pytest.raises(ArchiveError, match=what):
@@ -312,6 +310,6 @@ def test_further_limits(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_large_member_is_not_read() -> None:
-    found = tree(trees.tar(FILES))
-    assert found.read("sys/a/b/value", 1) is None
-    assert [d.code for d in found.refused.diagnostics()] == ["CP123"]
+    opened = tree(trees.tar(FILES))
+    assert opened.read("sys/a/b/value", 1) is None
+    assert [d.code for d in opened.refused.diagnostics()] == ["CP123"]

@@ -42,7 +42,7 @@ def test_it_has_what_nodes_need_and_no_more(bundle: Path) -> None:
     assert {name.partition("/")[0] for name in names} == {
         *("__main__.py", "click", "cpuplan", "licenses", "yaml")
     }
-    assert "cpuplan/node/agent/server.py" in names
+    assert "cpuplan/node/server.py" in names
     # How long a search lasts is an option of every command.
     assert {name for name in names if "/solve/" in name} == {
         "cpuplan/solve/__init__.py",

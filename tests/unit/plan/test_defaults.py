@@ -1,6 +1,4 @@
-"""Nothing that nobody asked for: what is set by default, where, and how an intent says
-otherwise.
-"""
+"""What is set by default, where, and how an intent says otherwise."""
 
 from collections.abc import Iterator
 from typing import Any, get_args
@@ -50,11 +48,11 @@ LATENCY = {
 
 def of(node: ConfiguredPlan) -> dict[str, dict[str, Value]]:
     """Values by component and key; without what is only expected of others."""
-    found: dict[str, dict[str, Value]] = {}
+    values: dict[str, dict[str, Value]] = {}
     for setting in node.settings:
         if setting.component != "nrt":
-            found.setdefault(setting.component, {})[setting.key] = setting.value
-    return found
+            values.setdefault(setting.component, {})[setting.key] = setting.value
+    return values
 
 
 @pytest.mark.parametrize("version", ["1.30", "1.33", "1.37"])
@@ -63,17 +61,17 @@ def of(node: ConfiguredPlan) -> dict[str, dict[str, Value]]:
 def test_plain_kubernetes_has_what_was_asked_for(
     version: str, vendor: str, model: int | None
 ) -> None:
-    found = of(plan(platform="kubernetes", version=version, vendor=vendor, model=model))
-    assert {component: set(values) for component, values in found.items()} == NEEDED
+    by_component = of(plan(platform="kubernetes", version=version, vendor=vendor, model=model))
+    assert {component: set(values) for component, values in by_component.items()} == NEEDED
 
 
 def test_a_shared_pool_needs_a_handler_and_nothing_else() -> None:
-    found = of(plan(shared="2", **KUBERNETES))
-    hooks = found["crio"]["runtimes.high-performance.allowed_annotations"]
+    values = of(plan(shared="2", **KUBERNETES))
+    hooks = values["crio"]["runtimes.high-performance.allowed_annotations"]
     assert hooks == (crio.QUOTA_HOOK, crio.SHARED_HOOK)
-    assert found.keys() == {*NEEDED, "runtimeclass"}
-    assert found["kubelet"].keys() == NEEDED["kubelet"]
-    assert found["kernel"].keys() == NEEDED["kernel"]
+    assert values.keys() == {*NEEDED, "runtimeclass"}
+    assert values["kubelet"].keys() == NEEDED["kubelet"]
+    assert values["kernel"].keys() == NEEDED["kernel"]
 
 
 def test_a_node_without_wishes_has_no_objects_and_no_empty_files() -> None:
@@ -86,9 +84,9 @@ def test_a_node_without_wishes_has_no_objects_and_no_empty_files() -> None:
 
 
 def test_real_time_workloads_get_all_they_need() -> None:
-    found = of(plan(spec={"workloadHints": {"realTime": True}}, **KUBERNETES))["kernel"]
-    assert {key: found.get(key) for key in LATENCY} == LATENCY
-    assert found.keys() == NEEDED["kernel"] | LATENCY.keys()
+    values = of(plan(spec={"workloadHints": {"realTime": True}}, **KUBERNETES))["kernel"]
+    assert {key: values.get(key) for key in LATENCY} == LATENCY
+    assert values.keys() == NEEDED["kernel"] | LATENCY.keys()
 
 
 @pytest.mark.parametrize(("hint", "wanted"), [(None, True), (True, True), (False, False)])
@@ -112,8 +110,8 @@ def test_real_time_is_the_default_of_openshift_only(hint: bool | None, wanted: b
 def test_the_kubelet_is_told_what_was_asked_for_and_no_more(
     field: str, value: object, keys: set[str]
 ) -> None:
-    found = of(plan(spec={"kubelet": {field: value}}, **KUBERNETES))["kubelet"]
-    assert found.keys() == NEEDED["kubelet"] | keys
+    values = of(plan(spec={"kubelet": {field: value}}, **KUBERNETES))["kubelet"]
+    assert values.keys() == NEEDED["kubelet"] | keys
 
 
 @pytest.mark.parametrize(
@@ -128,13 +126,11 @@ def test_the_kubelet_is_told_what_was_asked_for_and_no_more(
     ],
 )
 def test_a_memory_manager_reserves_what_is_known(given: dict[str, Any], total: int) -> None:
-    """The kubelet has a threshold of its own, whoever says nothing; a warning asks for what the
-    nodes have.
-    """
+    """The kubelet has a threshold of its own; a warning asks for what the nodes have."""
     node = plan(spec={"kubelet": {"memoryManagerPolicy": "Static", **given}}, **KUBERNETES)
     assert memory.reservation(node) == total * 1024**2
     assert kubelet_checks.check(node, no_position) == []
-    warned = [one.code for one in checks.check(node, no_position)]
+    warned = [finding.code for finding in checks.check(node, no_position)]
     assert warned == ([] if len(given) == 3 else ["CP562"])
 
 
@@ -168,7 +164,7 @@ def default_settings() -> Iterator[tuple[ConfiguredPlan, Setting]]:
 
 def test_every_default_is_listed_with_its_reason() -> None:
     page = defaults_page.page()
-    found = 0
+    count = 0
     for node, setting in default_settings():
         platform = node.node_class.platform
         rows = rows_of(setting)
@@ -181,8 +177,8 @@ def test_every_default_is_listed_with_its_reason() -> None:
             assert row.reason in page
             assert row.reason in shown
             assert (row.off_by or f"disable: {row.name}") in shown
-        found += 1
-    assert found > 1000
+        count += 1
+    assert count > 1000
 
 
 def test_the_names_of_switches_are_those_of_the_table() -> None:
@@ -204,10 +200,10 @@ def test_no_can_be_said_of_each(name: str) -> None:
     )
     before, after = of(whole), of(without)
     gone = {
-        (one, key)
-        for one, values in before.items()
+        (component, key)
+        for component, values in before.items()
         for key in values
-        if key not in after.get(one, {})
+        if key not in after.get(component, {})
     }
     own = {
         (setting.component, setting.key)
@@ -223,7 +219,7 @@ def test_no_can_be_said_of_each(name: str) -> None:
     kinds = [manifest.data["kind"] for manifest in openshift.manifests(without)]
     assert ("Tuned" in kinds) is (name != "tuned")
     assert ("RuntimeClass" in kinds) is (name != "handler")
-    assert [one.code for one in checks.check(without, no_position)] == []
+    assert [finding.code for finding in checks.check(without, no_position)] == []
 
 
 @pytest.mark.parametrize(
@@ -237,12 +233,16 @@ def test_no_can_be_said_of_each(name: str) -> None:
 def test_yes_can_be_said_on_kubernetes(name: str) -> None:
     spec = {"defaults": [{"enable": name, "because": "it is wanted"}]}
     node = plan(spec=spec, **KUBERNETES)
-    found = [one for one in node.settings if name in {row.name for row in _rows(one)}]
-    assert found
-    assert [one.code for one in checks.check(node, no_position)] == []
+    switched = [
+        setting for setting in node.settings if name in {row.name for row in _rows(setting)}
+    ]
+    assert switched
+    assert [finding.code for finding in checks.check(node, no_position)] == []
     if not defaults.SWITCHES[name].on.includes(platforms.KUBERNETES):
         assert any(
-            reason.origin == "Intent/ran:spec.defaults.0" for one in found for reason in one.reasons
+            reason.origin == "Intent/ran:spec.defaults.0"
+            for setting in switched
+            for reason in setting.reasons
         )
 
 
@@ -259,11 +259,11 @@ def test_scripts_stay_where_units_run_them() -> None:
         offlined="7",
         spec={"hugePages": pages, "defaults": [{"disable": "scripts", "because": "unused"}]},
     )
-    found = of(node)["units"]
+    values = of(node)["units"]
     assert {
         "/usr/local/bin/hugepages-allocation.sh",
         "/usr/local/bin/set-cpus-offline.sh",
-    } <= found.keys()
+    } <= values.keys()
 
 
 @pytest.mark.parametrize("name", dict.fromkeys(row.name for row in defaults.DEFAULTS))

@@ -57,9 +57,11 @@ def indented(text: str, indent: str, first: str = "") -> str:
 def test_problems_stand_where_the_profile_stands(text: str, places: list[str]) -> None:
     sources, problems = yaml.parse("f.yaml", text)
     assert not problems
-    found = openshift.read(sources).diagnostics
+    diagnostics = openshift.read(sources).diagnostics
     assert [
-        f"{each.position.line}:{each.position.column}" for each in found if each.position
+        f"{diagnostic.position.line}:{diagnostic.position.column}"
+        for diagnostic in diagnostics
+        if diagnostic.position
     ] == places
 
 
@@ -69,24 +71,26 @@ def test_yaml_that_is_none_inside_a_config_map() -> None:
     )
     problems: list[Diagnostic] = []
     list(reader.unbundled(sources, problems))
-    assert [(each.code, each.position.line) for each in problems if each.position] == [("CP101", 7)]
+    assert [(problem.code, problem.position.line) for problem in problems if problem.position] == [
+        ("CP101", 7)
+    ]
 
 
 def test_a_hosted_cluster_is_told_from_the_config_map() -> None:
     profile = PROFILE.replace("1-7", "2-7")
     other = profile.replace("name: ran", "name: other")
     texts = "---\n".join(
-        CONFIG_MAP + "  tuning: |\n" + indented(each, "    ") for each in (profile, other)
+        CONFIG_MAP + "  tuning: |\n" + indented(text, "    ") for text in (profile, other)
     )
     read = openshift.read(yaml.parse("f.yaml", texts)[0])
     # Both select the workers of their own NodePools.
     assert not read.diagnostics
-    targets = [each.spec.targets[0] for each in read.intents]
-    assert {(each.control_plane_topology, each.mode) for each in targets} == {
+    targets = [intent.spec.targets[0] for intent in read.intents]
+    assert {(target.control_plane_topology, target.mode) for target in targets} == {
         ("External", "performanceProfile")
     }
 
 
 def test_a_config_map_without_a_profile_is_itself() -> None:
     sources, _ = yaml.parse("f.yaml", CONFIG_MAP + "  tuning: |\n    kind: Tuned\n")
-    assert [each.source for each in reader.unbundled(sources, [])] == sources
+    assert [unbundled.source for unbundled in reader.unbundled(sources, [])] == sources

@@ -67,9 +67,9 @@ def profile(spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
 
 def read(*objects: dict[str, Any]) -> Document:
     """The Intent of the only profile among `objects`."""
-    found = read_all(*objects)
-    assert errors(found.diagnostics) == []
-    return found.intents[0]
+    profiles = read_all(*objects)
+    assert errors(profiles.diagnostics) == []
+    return profiles.intents[0]
 
 
 def read_all(*objects: dict[str, Any]) -> reader.Profiles:
@@ -161,9 +161,7 @@ def test_each_value_stands_where_the_profile_has_it(
 @pytest.mark.parametrize("drivers", [False, True])
 @pytest.mark.parametrize("policy", ["none", "best-effort", "restricted", "single-numa-node"])
 def test_there_and_back(policy: str, drivers: bool) -> None:
-    """Mode performanceProfile writes a profile that gives the same Intent again, and so the same
-    outputs.
-    """
+    """Mode performanceProfile writes a profile that gives the same Intent and outputs again."""
     spec = EVERYTHING | {"numa": {"topologyPolicy": policy}}
     annotations = dict(ANNOTATIONS)
     if drivers:
@@ -179,13 +177,13 @@ def test_there_and_back(policy: str, drivers: bool) -> None:
     in_mode = first.spec.model_copy(update={"targets": (target,)})
     written = objects.performance_profile(configure(synthetic.plan(first.name, in_mode)))
     again = read(written)
-    plans = [configure(synthetic.plan(each.name, each.spec)) for each in (first, again)]
+    plans = [configure(synthetic.plan(document.name, document.spec)) for document in (first, again)]
     assert _outputs(plans[1]) == _outputs(plans[0])
 
 
 def _outputs(plan: ConfiguredPlan) -> list[tuple[str, str, Any]]:
     """The settings of all components, without their reasons; the kubelet's amounts as they are."""
-    return sorted((each.component, each.key, str(each.value)) for each in plan.settings)
+    return sorted((setting.component, setting.key, str(setting.value)) for setting in plan.settings)
 
 
 POOL = {
@@ -223,10 +221,10 @@ def test_objects_of_the_cluster_complete_the_target() -> None:
 
 def test_two_pools_for_one_profile() -> None:
     other = POOL | {"metadata": {"name": "other", "labels": {"pool": "other"}}}
-    found = read_all(profile({}), POOL, other)
-    assert [each.code for each in found.diagnostics] == ["CP271"]
-    assert "worker-cnf and other" in found.diagnostics[0].message
-    assert found.broken == {("Intent", "ran-du")}
+    profiles = read_all(profile({}), POOL, other)
+    assert [diagnostic.code for diagnostic in profiles.diagnostics] == ["CP271"]
+    assert "worker-cnf and other" in profiles.diagnostics[0].message
+    assert profiles.broken == {("Intent", "ran-du")}
 
 
 def test_legacy_pinning_counts_on_single_nodes_only() -> None:
@@ -262,9 +260,9 @@ def test_legacy_pinning_counts_on_single_nodes_only() -> None:
     ],
 )
 def test_refused(spec: dict[str, Any], code: str, words: str) -> None:
-    found = errors(read_all(profile(spec)).diagnostics)
-    assert code in [each.code for each in found]
-    assert any(words in f"{each.message}; {each.remedy}" for each in found)
+    refusals = errors(read_all(profile(spec)).diagnostics)
+    assert code in [refusal.code for refusal in refusals]
+    assert any(words in f"{refusal.message}; {refusal.remedy}" for refusal in refusals)
 
 
 def snippet(text: str, spec: dict[str, Any] | None = None, **switches: str) -> reader.Profiles:
@@ -292,10 +290,10 @@ RESTRICTED = {"numa": {"topologyPolicy": "restricted"}}
 )
 def test_static_memory_manager_without_reservation(text: str, spec: dict[str, Any]) -> None:
     """The operator reserves memory by its own topology policy only; an Intent's is computed."""
-    (found,) = errors(snippet(text, spec).diagnostics)
-    assert found.code == "CP278"
-    assert found.position is not None
-    assert found.position.line == 6  # the annotation
+    (error,) = errors(snippet(text, spec).diagnostics)
+    assert error.code == "CP278"
+    assert error.position is not None
+    assert error.position.line == 6  # the annotation
 
 
 @pytest.mark.parametrize(
@@ -342,18 +340,18 @@ def test_static_memory_manager_with_reservation(
     ],
 )
 def test_snippets_that_nobody_decodes(text: str, words: str) -> None:
-    (found,) = errors(snippet(text).diagnostics)
-    assert found.code == "CP272"
-    assert words in found.message
+    (error,) = errors(snippet(text).diagnostics)
+    assert error.code == "CP272"
+    assert words in error.message
 
 
 @pytest.mark.parametrize(
     "text", ["null", "{}", '{"systemReserved": null}', '{"topologyManagerScope": ""}']
 )
 def test_snippets_that_say_nothing(text: str) -> None:
-    found = snippet(text)
-    assert found.diagnostics == []
-    assert found.intents[0].source.data == read(profile({})).source.data
+    result = snippet(text)
+    assert result.diagnostics == []
+    assert result.intents[0].source.data == read(profile({})).source.data
 
 
 def test_fractions_of_a_snippet_are_text() -> None:
@@ -363,9 +361,7 @@ def test_fractions_of_a_snippet_are_text() -> None:
 
 @pytest.mark.parametrize("spec", [{}, RESTRICTED])
 def test_beside_drivers_a_snippet_stays_as_it_is(spec: dict[str, Any]) -> None:
-    """With DRA the operator sets the managers' policies and adds nothing
-    (setKubeletConfigForDRAManagement).
-    """
+    """With DRA the operator sets the managers' policies and adds nothing."""
     from cpuplan.components import kubelet
 
     text = (
@@ -405,9 +401,9 @@ def test_beside_drivers_a_snippet_stays_as_it_is(spec: dict[str, Any]) -> None:
 def test_what_the_operator_takes_for_yes(
     name: str, value: str, field: str | None, warned: bool
 ) -> None:
-    found = read_all(profile({}, annotations={f"performance.openshift.io/{name}": value}))
-    assert [each.code for each in found.diagnostics] == ["CP273"] * warned
-    data: Any = found.intents[0].source.data
+    profiles = read_all(profile({}, annotations={f"performance.openshift.io/{name}": value}))
+    assert [diagnostic.code for diagnostic in profiles.diagnostics] == ["CP273"] * warned
+    data: Any = profiles.intents[0].source.data
     assert {"paused", "net", "kubelet"} & data["spec"].keys() == ({field} if field else set())
 
 
@@ -416,7 +412,9 @@ def test_what_the_operator_takes_for_yes(
     [{"annotations": {"x": True}}, {"annotations": ["x"]}, {"labels": {"x": 1}}, {"labels": "x"}],
 )
 def test_labels_and_annotations_are_text(metadata: dict[str, Any]) -> None:
-    assert [each.code for each in read_all(profile({}, **metadata)).diagnostics] == ["CP279"]
+    assert [diagnostic.code for diagnostic in read_all(profile({}, **metadata)).diagnostics] == [
+        "CP279"
+    ]
 
 
 def test_arguments_are_words() -> None:
@@ -441,9 +439,9 @@ def test_arguments_are_words() -> None:
     ],
 )
 def test_what_the_operator_takes_and_we_do_not(spec: dict[str, Any], words: str) -> None:
-    (found,) = errors(read_all(profile(spec)).diagnostics)
-    assert found.code == "CP277"
-    assert words in found.message
+    (error,) = errors(read_all(profile(spec)).diagnostics)
+    assert error.code == "CP277"
+    assert words in error.message
 
 
 def test_a_list_that_nobody_reads_hides_nothing_else() -> None:
@@ -452,16 +450,14 @@ def test_a_list_that_nobody_reads_hides_nothing_else() -> None:
         "numa": {"topologyPolicy": "bogus"},
         "workloadHints": {"mixedCpus": True},
     }
-    found = read_all(profile(spec))
-    assert [each.code for each in found.diagnostics] == ["CP208", "CP208", "CP270"]
-    assert "topologyPolicy" in found.diagnostics[2].message
-    assert found.broken == {("Intent", "ran-du")}
+    profiles = read_all(profile(spec))
+    assert [diagnostic.code for diagnostic in profiles.diagnostics] == ["CP208", "CP208", "CP270"]
+    assert "topologyPolicy" in profiles.diagnostics[2].message
+    assert profiles.broken == {("Intent", "ran-du")}
 
 
 def test_a_pool_of_another_name() -> None:
-    """The labels of objects are the role's, which the operator takes from the selector; the pool
-    has its own name.
-    """
+    """Objects have the labels of the role in the selector; the pool has its own name."""
     other = POOL | {"metadata": {"name": "cnf.v2", "labels": {"pool": "cnf"}}}
     target = read(profile({}), other, INFRASTRUCTURE).spec.targets[0]
     assert (target.pool, target.pinned_pools) == ("cnf.v2", ())
@@ -496,5 +492,5 @@ def test_topologies_of_which_the_operator_asks_nothing(topology: str) -> None:
     ],
 )
 def test_no_pool(selector: dict[str, str], objects: list[dict[str, Any]]) -> None:
-    found = read_all(profile({"nodeSelector": selector}), *objects)
-    assert [each.code for each in found.diagnostics] == ["CP271"]
+    profiles = read_all(profile({"nodeSelector": selector}), *objects)
+    assert [diagnostic.code for diagnostic in profiles.diagnostics] == ["CP271"]

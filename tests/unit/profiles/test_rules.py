@@ -20,8 +20,8 @@ def node(name: str, architecture: str = "amd64", cpus: str = "8", **labels: str)
 def refusals(spec: dict[str, Any], *nodes: dict[str, Any]) -> list[str]:
     """Code and field of each."""
     return [
-        f"{each.code} {each.message.split()[0]}"
-        for each in read_all(profile(spec), *nodes).diagnostics
+        f"{diagnostic.code} {diagnostic.message.split()[0]}"
+        for diagnostic in read_all(profile(spec), *nodes).diagnostics
     ]
 
 
@@ -38,7 +38,7 @@ DEFAULT, PAGES, KERNEL = (
 
 
 @pytest.mark.parametrize(
-    ("architecture", "spec", "found"),
+    ("architecture", "spec", "expected"),
     [
         ("amd64", pages("1G", "64k"), [KERNEL]),
         ("amd64", pages("1G", ""), [KERNEL]),
@@ -52,12 +52,12 @@ DEFAULT, PAGES, KERNEL = (
         ("amd64", {"hugepages": {"defaultHugepagesSize": None}}, []),
     ],
 )
-def test_pages(architecture: str, spec: dict[str, Any], found: list[str]) -> None:
-    assert refusals(spec, node("worker-0", architecture)) == found
+def test_pages(architecture: str, spec: dict[str, Any], expected: list[str]) -> None:
+    assert refusals(spec, node("worker-0", architecture)) == expected
 
 
 @pytest.mark.parametrize(
-    ("nodes", "found"),
+    ("nodes", "expected"),
     [
         ([node("worker-0", "")], ["CP270 spec.nodeSelector"]),
         (
@@ -70,8 +70,8 @@ def test_pages(architecture: str, spec: dict[str, Any], found: list[str]) -> Non
         ([node("worker-0"), node("other", cpus="64", zone="a")], []),
     ],
 )
-def test_nodes(nodes: list[dict[str, Any]], found: list[str]) -> None:
-    assert refusals({}, *nodes) == found
+def test_nodes(nodes: list[dict[str, Any]], expected: list[str]) -> None:
+    assert refusals({}, *nodes) == expected
 
 
 def test_a_selector_without_labels_selects_all_nodes() -> None:
@@ -86,7 +86,7 @@ def test_a_selector_without_labels_selects_all_nodes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tuning", "found"),
+    ("tuning", "expected"),
     [
         (
             {"isolatedCpuFreq": 0, "reservedCpuFreq": 1},
@@ -104,15 +104,15 @@ def test_a_selector_without_labels_selects_all_nodes() -> None:
         ),
     ],
 )
-def test_frequencies(tuning: dict[str, int], found: list[str]) -> None:
-    assert refusals({"hardwareTuning": tuning}) == found
+def test_frequencies(tuning: dict[str, int], expected: list[str]) -> None:
+    assert refusals({"hardwareTuning": tuning}) == expected
 
 
 POWER, PODS = {"highPowerConsumption": True}, {"perPodPowerManagement": True}
 
 
 @pytest.mark.parametrize(
-    ("hints", "found"),
+    ("hints", "expected"),
     [
         (POWER, []),
         (PODS, []),
@@ -122,12 +122,12 @@ POWER, PODS = {"highPowerConsumption": True}, {"perPodPowerManagement": True}
         ({"mixedCpus": True}, ["CP270 spec.workloadHints.mixedCpus"]),
     ],
 )
-def test_hints_that_exclude_each_other(hints: dict[str, bool], found: list[str]) -> None:
-    assert refusals({"workloadHints": hints}) == found
+def test_hints_that_exclude_each_other(hints: dict[str, bool], expected: list[str]) -> None:
+    assert refusals({"workloadHints": hints}) == expected
 
 
 @pytest.mark.parametrize(
-    ("device", "found"),
+    ("device", "expected"),
     [
         ({"vendorID": "0x8086", "deviceID": "0x1572"}, []),
         ({"vendorID": "0x8086"}, []),
@@ -135,9 +135,9 @@ def test_hints_that_exclude_each_other(hints: dict[str, bool], found: list[str])
         ({"vendorID": "8086"}, ["CP269 spec.net.devices.0"]),
     ],
 )
-def test_devices(device: dict[str, str], found: list[str]) -> None:
+def test_devices(device: dict[str, str], expected: list[str]) -> None:
     refused = refusals({"net": {"userLevelNetworking": True, "devices": [device]}})
-    assert [item.removesuffix(",") for item in refused] == found
+    assert [item.removesuffix(",") for item in refused] == expected
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_cpus_in_two_sets(isolated: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "found"),
+    ("spec", "expected"),
     [
         ({"hugepages": {"defaultHugepagesSize": "1G", "pages": [{"size": "1G", "count": 0}]}}, []),
         ({"nodeSelector": {"a/b": "c d"}}, ["CP270 spec.nodeSelector"]),
@@ -174,5 +174,5 @@ def test_cpus_in_two_sets(isolated: str, said: str) -> None:
         ),
     ],
 )
-def test_values_at_their_edges(spec: dict[str, Any], found: list[str]) -> None:
-    assert refusals(spec) == found
+def test_values_at_their_edges(spec: dict[str, Any], expected: list[str]) -> None:
+    assert refusals(spec) == expected

@@ -41,9 +41,7 @@ def regular(
     memory: int | None = 256 * GIB,
     offline: CpuSet = EMPTY,
 ) -> Topology:
-    """Sockets of `cores` cores, with `numa` nodes and `caches` caches each (0: not known), CPUs
-    numbered in blocks.
-    """
+    """Sockets with equal cores, NUMA nodes and caches (0: not known), numbered in blocks."""
     count = sockets * cores
 
     def number(core: int, thread: int) -> int:
@@ -71,8 +69,9 @@ def regular(
 
 
 def hybrid() -> Topology:
-    """Two performance cores with two threads, four efficient ones, and a low-power one outside of
-    the cache.
+    """Two performance cores with threads, four efficient ones, and a low-power one.
+
+    The last is outside of the cache.
     """
 
     def make(cpu: int, core: int, cache: int, kind: str) -> Cpu:

@@ -114,12 +114,12 @@ def test_plans_are_drawn_as_text_and_xml(text: str) -> None:
 @given(texts, texts)
 def test_diagnostics_are_printable_in_every_format(text: str, path: str) -> None:
     place = Position(path, 1, 1, 3)
-    found = [
+    problems = [
         Diagnostic(
             "CP102", text, text, place, text, (Label(place, text), Label(Position("b", 1, 1), text))
         )
     ]
-    report = Report(ordered(found))
+    report = Report(ordered(problems))
     plain = text_format.render(report, read_lines=lambda _: [text])
     assert not RAW.search(on_terminal(plain, colour=False))
     coloured = on_terminal(
@@ -228,13 +228,13 @@ def uncoloured(text: str) -> str:
     return re.sub(" +$", "", plain, flags=re.MULTILINE)  # a styled blank ends no line
 
 
-def strings(value: object) -> Iterator[str]:
+def strings(data: object) -> Iterator[str]:
     """All texts in JSON data."""
-    todo = [value]
-    for each in todo:
-        if isinstance(each, dict):
-            todo += [*each, *each.values()]
-        elif isinstance(each, list):
-            todo += each
-        elif isinstance(each, str):
-            yield each.replace("\n", "")
+    todo = [data]
+    for value in todo:
+        if isinstance(value, dict):
+            todo += [*value, *value.values()]
+        elif isinstance(value, list):
+            todo += value
+        elif isinstance(value, str):
+            yield value.replace("\n", "")

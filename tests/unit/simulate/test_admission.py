@@ -18,10 +18,11 @@ def run(*pods: Pod, **kubelet: Any) -> tuple[Outcome, ...]:
 
 
 def rows(outcomes: Iterable[Outcome]) -> list[tuple[Any, ...]]:
-    return [
-        (one.qos, *((to_text(each.cpus), each.is_exclusive) for each in one.containers))
-        for one in outcomes
-    ]
+    result = []
+    for outcome in outcomes:
+        placed = ((to_text(own.cpus), own.is_exclusive) for own in outcome.containers)
+        result.append((outcome.qos, *placed))
+    return result
 
 
 def test_containers_end_with_what_is_left_of_the_shared_pool() -> None:
@@ -45,9 +46,9 @@ def test_defaults_come_from_limits() -> None:
 
 def test_pods_of_one_kind_differ_in_their_names_only() -> None:
     kubelet = KubeletAllocator(facts())
-    one, two, larger = guaranteed("one", 2), guaranteed("two", 2), guaranteed("one", 3)
-    kind = admission.kind_of(one, kubelet)
-    assert kind == admission.kind_of(two._replace(labels={"app": "two"}), kubelet)
+    first, second, larger = guaranteed("one", 2), guaranteed("two", 2), guaranteed("one", 3)
+    kind = admission.kind_of(first, kubelet)
+    assert kind == admission.kind_of(second._replace(labels={"app": "two"}), kubelet)
     assert kind != admission.kind_of(larger, kubelet)
 
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpuplan.simulate.dynamic.policy import DynamicPolicy
-from cpuplan.simulate.dynamic.updates import Admission, Update, order_updates
+from cpuplan.simulate.dynamic.policy import Admission, DynamicPolicy, Update, order_updates
 from cpuplan.upstream.kubelet.cpumanager.policy_static import Reserved, new_static_policy
 from cpuplan.upstream.kubelet.cpumanager.topology import CPUTopology
 from cpuplan.upstream.kubelet.topologymanager.policy import (
@@ -52,16 +51,18 @@ def dynamic(
 
 
 def texts(cpus: Mapping[str, int]) -> dict[str, str]:
-    return {name: to_text(found) for name, found in cpus.items()}
+    return {name: to_text(bits) for name, bits in cpus.items()}
 
 
 def seen(updates: tuple[Update[tuple[str, str]], ...]) -> list[tuple[str, str, str]]:
     return [(update.key[0], to_text(update.old), to_text(update.new)) for update in updates]
 
 
-def exclusive(one: DynamicPolicy) -> dict[str, str]:
+def exclusive(policy: DynamicPolicy) -> dict[str, str]:
     return {
-        uid: to_text(cpus) for uid, found in one.state.entries.items() for cpus in found.values()
+        uid: to_text(cpus)
+        for uid, entries in policy.state.entries.items()
+        for cpus in entries.values()
     }
 
 
@@ -69,13 +70,13 @@ def shared(uid: str) -> Pod:
     return named(uid, pod(container("500m", "1Gi")))
 
 
-def fill_with_holes(one: DynamicPolicy) -> DynamicPolicy:
+def fill_with_holes(policy: DynamicPolicy) -> DynamicPolicy:
     """Four pods of a core each, of which one on each node goes again."""
     for uid in "abcd":
-        one.admit(guaranteed(uid, 2))
-    one.remove("b")
-    one.remove("d")
-    return one
+        policy.admit(guaranteed(uid, 2))
+    policy.remove("b")
+    policy.remove("d")
+    return policy
 
 
 @pytest.mark.parametrize(
@@ -93,42 +94,43 @@ def fill_with_holes(one: DynamicPolicy) -> DynamicPolicy:
     ],
 )
 def test_the_seeds_example_pods(given: Pod, cpus: dict[str, str]) -> None:
-    """cpu-manager.txt gives this table for the static policy and an empty one for the dynamic
-    policy: both agree.
+    """Both policies agree on the table that cpu-manager.txt gives for the static policy.
+
+    For the dynamic policy it has an empty one.
     """
-    found = dynamic(options={}).admit(given)
-    assert (texts(found.cpus), found.updates, found.is_exact) == (cpus, (), True)
+    admission = dynamic(options={}).admit(given)
+    assert (texts(admission.cpus), admission.updates, admission.is_exact) == (cpus, (), True)
 
 
 def test_a_pod_that_the_static_policy_refuses_finds_room() -> None:
-    one = fill_with_holes(dynamic())
-    assert exclusive(one) == {"a": "0,4", "c": "2,6"}
-    found = one.admit(guaranteed("e", 4))
-    assert texts(found.cpus) == {"a": "0-1,4-5"}
-    assert seen(found.updates) == [("a", "0,4", "3,7")]
+    policy = fill_with_holes(dynamic())
+    assert exclusive(policy) == {"a": "0,4", "c": "2,6"}
+    admission = policy.admit(guaranteed("e", 4))
+    assert texts(admission.cpus) == {"a": "0-1,4-5"}
+    assert seen(admission.updates) == [("a", "0,4", "3,7")]
 
 
 def test_the_shared_pool_makes_way_before_others_move() -> None:
-    one = dynamic(regular(1, 2, 3), reserved="0,6")
-    one.admit(shared("s"))
-    updates = [seen(one.admit(guaranteed(uid, 2)).updates) for uid in "abcde"]
+    policy = dynamic(regular(1, 2, 3), reserved="0,6")
+    policy.admit(shared("s"))
+    updates = [seen(policy.admit(guaranteed(uid, 2)).updates) for uid in "abcde"]
     assert updates[:2] == [[("s", "0-11", "0,2-6,8-11")], [("s", "0,2-6,8-11", "0,3-6,9-11")]]
-    assert seen(one.remove("b")) == [("s", "0,6", "0,2,6,8")]
-    one.remove("d")
-    found = one.admit(guaranteed("f", 4))
-    assert texts(found.cpus) == {"a": "1-2,7-8"}
-    assert seen(found.updates) == [("s", "0,2,4,6,8,10", "0,6"), ("a", "1,7", "4,10")]
+    assert seen(policy.remove("b")) == [("s", "0,6", "0,2,6,8")]
+    policy.remove("d")
+    admission = policy.admit(guaranteed("f", 4))
+    assert texts(admission.cpus) == {"a": "1-2,7-8"}
+    assert seen(admission.updates) == [("s", "0,2,4,6,8,10", "0,6"), ("a", "1,7", "4,10")]
 
 
 def test_what_cannot_be_admitted_changes_nothing() -> None:
-    one = fill_with_holes(dynamic())
-    one.admit(guaranteed("e", 2))
-    before = exclusive(one)
+    policy = fill_with_holes(dynamic())
+    policy.admit(guaranteed("e", 2))
+    before = exclusive(policy)
     with pytest.raises(AdmissionError) as refused:
-        one.admit(guaranteed("f", 4))
+        policy.admit(guaranteed("f", 4))
     assert refused.value.reason == "TopologyAffinityError"
-    assert exclusive(one) == before
-    assert [found.uid for found in one.active] == ["a", "c", "e"]
+    assert exclusive(policy) == before
+    assert [active.uid for active in policy.active] == ["a", "c", "e"]
 
 
 def test_part_of_a_core_is_refused_as_by_the_static_policy() -> None:
@@ -137,74 +139,74 @@ def test_part_of_a_core_is_refused_as_by_the_static_policy() -> None:
 
 
 def test_reserved_cpus_stay() -> None:
-    one = dynamic(reserved="0,4")
-    one.admit(guaranteed("a", 2))
-    assert exclusive(one) == {"a": "1,5"}
-    one.admit(guaranteed("b", 4))
-    assert exclusive(one) == {"a": "1,5", "b": "2-3,6-7"}
+    policy = dynamic(reserved="0,4")
+    policy.admit(guaranteed("a", 2))
+    assert exclusive(policy) == {"a": "1,5"}
+    policy.admit(guaranteed("b", 4))
+    assert exclusive(policy) == {"a": "1,5", "b": "2-3,6-7"}
     with pytest.raises(KubeletError):
-        one.admit(guaranteed("c", 2))
-    assert to_text(one.state.default) == "0,4"
+        policy.admit(guaranteed("c", 2))
+    assert to_text(policy.state.default) == "0,4"
 
 
 def test_containers_of_a_pod_may_part_in_the_scope_of_containers() -> None:
     """A core is free on either node, and the new pod needs two on one."""
-    one = dynamic(regular(1, 2, 3))
-    one.admit(named("p", pod(container("2", "1Gi"), container("2", "1Gi"))))
-    one.admit(guaranteed("q", 4))
-    assert texts(one.state.entries["p"]) == {"a": "0,6", "b": "1,7"}
-    found = one.admit(guaranteed("r", 4))
-    assert seen(found.updates) == [("p", "1,7", "5,11")]
-    assert texts(found.cpus) == {"a": "1-2,7-8"}
+    policy = dynamic(regular(1, 2, 3))
+    policy.admit(named("p", pod(container("2", "1Gi"), container("2", "1Gi"))))
+    policy.admit(guaranteed("q", 4))
+    assert texts(policy.state.entries["p"]) == {"a": "0,6", "b": "1,7"}
+    admission = policy.admit(guaranteed("r", 4))
+    assert seen(admission.updates) == [("p", "1,7", "5,11")]
+    assert texts(admission.cpus) == {"a": "1-2,7-8"}
 
 
 def test_containers_of_a_pod_stay_together_in_the_scope_of_pods() -> None:
-    one = dynamic(regular(1, 2, 3), scope=POD)
-    one.admit(named("p", pod(container("2", "1Gi"), container("2", "1Gi"))))
-    one.admit(guaranteed("q", 4))
+    policy = dynamic(regular(1, 2, 3), scope=POD)
+    policy.admit(named("p", pod(container("2", "1Gi"), container("2", "1Gi"))))
+    policy.admit(guaranteed("q", 4))
     with pytest.raises(AdmissionError):
-        one.admit(guaranteed("r", 4))
-    assert texts(one.state.entries["p"]) == {"a": "0,6", "b": "1,7"}
+        policy.admit(guaranteed("r", 4))
+    assert texts(policy.state.entries["p"]) == {"a": "0,6", "b": "1,7"}
 
 
 def test_init_containers_use_what_the_others_have() -> None:
-    one = fill_with_holes(dynamic())
-    found = one.admit(named("p", pod(container("4", "1Gi"), init=(container("2", "1Gi"),))))
-    assert parse_cpus(texts(found.cpus)["a"]) & ~parse_cpus(texts(found.cpus)["b"]) == 0
-    assert list(one.state.entries["p"]) == ["b"]
+    policy = fill_with_holes(dynamic())
+    admission = policy.admit(named("p", pod(container("4", "1Gi"), init=(container("2", "1Gi"),))))
+    assert parse_cpus(texts(admission.cpus)["a"]) & ~parse_cpus(texts(admission.cpus)["b"]) == 0
+    assert list(policy.state.entries["p"]) == ["b"]
 
 
 def test_init_containers_that_need_more_have_cpus_of_their_own() -> None:
-    one = dynamic()
-    found = one.admit(named("p", pod(container("2", "1Gi"), init=(container("4", "1Gi"),))))
-    assert texts(found.cpus) == {"a": "0-1,4-5", "b": "0,4"}
-    assert texts(one.state.entries["p"]) == {"a": "1,5", "b": "0,4"}
+    policy = dynamic()
+    admission = policy.admit(named("p", pod(container("2", "1Gi"), init=(container("4", "1Gi"),))))
+    assert texts(admission.cpus) == {"a": "0-1,4-5", "b": "0,4"}
+    assert texts(policy.state.entries["p"]) == {"a": "1,5", "b": "0,4"}
 
 
 def test_removal_brings_together_what_best_effort_had_to_divide() -> None:
-    one = dynamic(policy=BEST_EFFORT)
+    policy = dynamic(policy=BEST_EFFORT)
     for uid in "abc":
-        one.admit(guaranteed(uid, 2))
-    one.remove("b")
-    assert texts(one.admit(guaranteed("d", 4)).cpus) == {"a": "1,3,5,7"}
-    assert seen(one.remove("a")) == [("d", "1,3,5,7", "0-1,4-5")]
+        policy.admit(guaranteed(uid, 2))
+    policy.remove("b")
+    assert texts(policy.admit(guaranteed("d", 4)).cpus) == {"a": "1,3,5,7"}
+    assert seen(policy.remove("a")) == [("d", "1,3,5,7", "0-1,4-5")]
 
 
 def test_bug_of_the_static_policy_on_hybrid_machines_is_not_repeated() -> None:
     """Averages make it hand out CPUs of others."""
     topology = hybrid(2, 4)
-    one = dynamic(topology, BEST_EFFORT, {}, reserved="0")
+    policy = dynamic(topology, BEST_EFFORT, {}, reserved="0")
     for uid, count in (("a", 3), ("b", 2), ("c", 2)):
-        one.admit(guaranteed(uid, count))
-    taken = [cpus for found in one.state.entries.values() for cpus in found.values()]
+        policy.admit(guaranteed(uid, count))
+    taken = [cpus for entries in policy.state.entries.values() for cpus in entries.values()]
     assert sum(taken).bit_count() == 7 == sum(cpus.bit_count() for cpus in taken)
 
 
 def test_beyond_the_limit_room_is_found_but_not_the_least_movement() -> None:
-    one = fill_with_holes(dynamic(limit=1))
-    found = one.admit(guaranteed("e", 4))
-    assert not found.is_exact
-    assert found.cpus["a"].bit_count() == 4
+    policy = fill_with_holes(dynamic(limit=1))
+    admission = policy.admit(guaranteed("e", 4))
+    assert not admission.is_exact
+    assert admission.cpus["a"].bit_count() == 4
 
 
 @pytest.mark.parametrize(
@@ -237,10 +239,11 @@ OWNERS = st.lists(st.sampled_from(["a", "b", "c", ""]), min_size=8, max_size=8)
 def sets_of(owners: list[str], kept: int) -> dict[str, int]:
     """The CPUs of each owner by CPU; the first three stay whose they are, if so many are `kept`."""
     fixed = ["a", "b", "c"][:kept]
-    return {
-        name: bits_of(cpu for cpu, owner in enumerate([*fixed, *owners]) if owner == name)
-        for name in "abc"
-    }
+    sets = dict.fromkeys("abc", 0)
+    for cpu, owner in enumerate([*fixed, *owners]):
+        if owner in sets:
+            sets[owner] |= 1 << cpu
+    return sets
 
 
 @given(before=OWNERS, after=OWNERS)
@@ -266,45 +269,43 @@ def test_updates_end_where_they_should_also_when_all_is_exchanged(
 
 def test_the_seeds_scenarios() -> None:
     """cpu-manager.txt: a container arrives, one terminates, the shared pool cannot become empty."""
-    one = dynamic(policy=BEST_EFFORT, reserved="0,4")
-    one.admit(shared("s"))
-    assert seen(one.admit(guaranteed("a", 2)).updates) == [("s", "0-7", "0,2-4,6-7")]
-    assert seen(one.remove("a")) == [("s", "0,2-4,6-7", "0-7")]
-    one.admit(guaranteed("b", 6))
-    assert to_text(one.state.default) == "0,4"
+    policy = dynamic(policy=BEST_EFFORT, reserved="0,4")
+    policy.admit(shared("s"))
+    assert seen(policy.admit(guaranteed("a", 2)).updates) == [("s", "0-7", "0,2-4,6-7")]
+    assert seen(policy.remove("a")) == [("s", "0,2-4,6-7", "0-7")]
+    policy.admit(guaranteed("b", 6))
+    assert to_text(policy.state.default) == "0,4"
     with pytest.raises(KubeletError):
-        one.admit(guaranteed("c", 2))
+        policy.admit(guaranteed("c", 2))
 
 
 # Against every possible layout.
 
 
-def allowed_sets(one: DynamicPolicy, count: int) -> Iterator[int]:
+def allowed_sets(policy: DynamicPolicy, count: int) -> Iterator[int]:
     """Every set that a container of `count` CPUs may have, by the rules alone."""
-    topology = one.topology
+    topology = policy.topology
     sizes = sorted((cpus.bit_count() for cpus in topology.numa_nodes.values()), reverse=True)
     fewest = next(
         (number for number in range(1, len(sizes) + 1) if sum(sizes[:number]) >= count), len(sizes)
     )
-    most = 1 if one.alignment.name == SINGLE else fewest
-    for chosen in combinations(members(topology.all & ~one.static.reserved), count):
+    most = 1 if policy.alignment.name == SINGLE else fewest
+    for chosen in combinations(members(topology.all & ~policy.static.reserved), count):
         cpus = bits_of(chosen)
         if sum(bool(cpus & node) for node in topology.numa_nodes.values()) > most:
             continue
-        if one.static.options.full_pcpus_only and any(
+        if policy.static.options.full_pcpus_only and any(
             core & cpus not in (0, core) for core in topology.cores.values()
         ):
             continue
         yield cpus
 
 
-def least_movement(one: DynamicPolicy, count: int) -> float:
-    """The fewest CPUs that others give up for `count` new ones; infinite when there is no layout at
-    all.
-    """
-    old = [cpus for found in one.state.entries.values() for cpus in found.values()]
-    choices = [list(allowed_sets(one, cpus.bit_count())) for cpus in old] + [
-        list(allowed_sets(one, count))
+def least_movement(policy: DynamicPolicy, count: int) -> float:
+    """The fewest CPUs that others give up for `count` new ones; infinite without any layout."""
+    old = [cpus for entries in policy.state.entries.values() for cpus in entries.values()]
+    choices = [list(allowed_sets(policy, cpus.bit_count())) for cpus in old] + [
+        list(allowed_sets(policy, count))
     ]
 
     def search(number: int, taken: int, moved: int, best: float) -> float:
@@ -319,17 +320,17 @@ def least_movement(one: DynamicPolicy, count: int) -> float:
     return search(0, 0, 0, float("inf"))
 
 
-def moved(one: DynamicPolicy, before: Mapping[str, int]) -> int:
-    now = {uid: cpus for uid, found in one.state.entries.items() for cpus in found.values()}
+def moved(policy: DynamicPolicy, before: Mapping[str, int]) -> int:
+    now = {uid: cpus for uid, entries in policy.state.entries.items() for cpus in entries.values()}
     return sum((now[uid] & ~cpus).bit_count() for uid, cpus in before.items())
 
 
-def check_sets(one: DynamicPolicy, found: Admission) -> None:
-    sets = [cpus for entries in one.state.entries.values() for cpus in entries.values()]
+def check_sets(policy: DynamicPolicy, admission: Admission) -> None:
+    sets = [cpus for entries in policy.state.entries.values() for cpus in entries.values()]
     assert sum(cpus.bit_count() for cpus in sets) == sum(sets).bit_count()
-    assert all(cpus in set(allowed_sets(one, cpus.bit_count())) for cpus in sets)
-    assert one.state.default == one.topology.all & ~sum(sets)
-    assert found.is_exact
+    assert all(cpus in set(allowed_sets(policy, cpus.bit_count())) for cpus in sets)
+    assert policy.state.default == policy.topology.all & ~sum(sets)
+    assert admission.is_exact
 
 
 MACHINES = [
@@ -371,31 +372,33 @@ def test_room_is_found_with_a_thread_offline(steps: list[int]) -> None:
     compare_with_every_layout(dynamic(without(regular(1, 2, 2), 5), options={}), steps)
 
 
-def compare_with_every_layout(one: DynamicPolicy, steps: list[int]) -> None:
+def compare_with_every_layout(policy: DynamicPolicy, steps: list[int]) -> None:
     """Admit pods of so many CPUs, or (negative) remove one."""
     for number, step in enumerate(steps):
         if step < 0:
-            if one.active:
-                one.remove(one.active[step % len(one.active)].uid)
+            if policy.active:
+                policy.remove(policy.active[step % len(policy.active)].uid)
             continue
-        before = {uid: cpus for uid, found in one.state.entries.items() for cpus in found.values()}
-        least = least_movement(one, step)
+        before = {
+            uid: cpus for uid, entries in policy.state.entries.items() for cpus in entries.values()
+        }
+        least = least_movement(policy, step)
         try:
-            found = one.admit(guaranteed(str(number), step))
+            admission = policy.admit(guaranteed(str(number), step))
         except KubeletError:
             assert least == float("inf")
             continue
-        assert moved(one, before) == least
-        check_sets(one, found)
+        assert moved(policy, before) == least
+        check_sets(policy, admission)
 
 
 # Pods in their own scope on single NUMA nodes: only which node each pod is on matters.
 
 
-def least_movement_of_pods(one: DynamicPolicy, size: int) -> float:
+def least_movement_of_pods(policy: DynamicPolicy, size: int) -> float:
     """By every choice of a node for each pod."""
-    nodes = [cpus & ~one.static.reserved for cpus in one.topology.numa_nodes.values()]
-    old = [sum(found.values()) for found in one.state.entries.values()]
+    nodes = [cpus & ~policy.static.reserved for cpus in policy.topology.numa_nodes.values()]
+    old = [sum(entries.values()) for entries in policy.state.entries.values()]
     best = float("inf")
     for chosen in product(range(len(nodes)), repeat=len(old) + 1):
         room = [cpus.bit_count() for cpus in nodes]
@@ -423,20 +426,19 @@ def test_pods_in_their_scope_find_room_with_the_least_movement(
     then: list[tuple[int, int]],
 ) -> None:
     topology, reserved = machine
-    one = dynamic(topology, options={}, reserved=reserved, scope=POD)
+    policy = dynamic(topology, options={}, reserved=reserved, scope=POD)
     for number, sizes in enumerate([*first, *then]):
         if number == len(first):
             for removed in gone:
-                one.remove(str(removed))
-        before = {uid: sum(found.values()) for uid, found in one.state.entries.items()}
-        least = least_movement_of_pods(one, sum(sizes))
+                policy.remove(str(removed))
+        before = {uid: sum(entries.values()) for uid, entries in policy.state.entries.items()}
+        least = least_movement_of_pods(policy, sum(sizes))
         try:
-            one.admit(named(str(number), pod(*(container(str(size), "1Gi") for size in sizes))))
+            policy.admit(named(str(number), pod(*(container(str(size), "1Gi") for size in sizes))))
         except KubeletError:
             assert least == float("inf")
             continue
-        now = {uid: sum(found.values()) for uid, found in one.state.entries.items()}
+        now = {uid: sum(entries.values()) for uid, entries in policy.state.entries.items()}
         assert sum((now[uid] & ~cpus).bit_count() for uid, cpus in before.items()) == least
-        assert all(
-            any(not cpus & ~node for node in topology.numa_nodes.values()) for cpus in now.values()
-        )
+        for cpus in now.values():
+            assert any(not cpus & ~node for node in topology.numa_nodes.values())

@@ -20,9 +20,10 @@ def pods(*sizes: int) -> list[Item]:
 
 def placed(result: Result) -> dict[str, list[str]]:
     """Who is on which node."""
-    return {
-        node.nodes[0]: [each.pod.uid for each in node.outcome.outcomes] for node in result.nodes
-    }
+    names = {}
+    for node in result.nodes:
+        names[node.nodes[0]] = [outcome.pod.uid for outcome in node.outcome.outcomes]
+    return names
 
 
 START = Starter(KubeletAllocator)
@@ -41,8 +42,8 @@ def test_a_pod_goes_to_the_first_node_that_admits_it() -> None:
 def test_a_pod_that_nobody_admits_is_refused_once() -> None:
     result = fleet.spread(FLEET, pods(8, 16, 8), START)
     assert placed(result) == {"a": [], "b": [], "c": ["0-of-8"]}
-    assert [each.outcome.pod.uid for each in result.nowhere] == ["1-of-16", "2-of-8"]
-    assert {each.node for each in result.nowhere} == {"c"}
+    assert [waiting.outcome.pod.uid for waiting in result.nowhere] == ["1-of-16", "2-of-8"]
+    assert {waiting.node for waiting in result.nowhere} == {"c"}
     assert not result.is_fine
 
 
@@ -64,10 +65,10 @@ def test_daemon_sets_come_to_every_node() -> None:
 
 def test_all_pods_on_each_are_run_once_a_class() -> None:
     result = fleet.on_each(FLEET, pods(4, 4), START)
-    assert [
-        (node.nodes, [bool(each.refused) for each in node.outcome.outcomes])
-        for node in result.nodes
-    ] == [
+    refused = {}
+    for node in result.nodes:
+        refused[node.nodes] = [bool(of_pod.refused) for of_pod in node.outcome.outcomes]
+    assert list(refused.items()) == [
         (("a", "b"), [False, True]),
         (("c",), [False, False]),
     ]

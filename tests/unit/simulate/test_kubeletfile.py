@@ -82,11 +82,11 @@ ROWS: list[tuple[str, str, int, int, str]] = [
     ("text", "code", "line", "column", "words"), ROWS, ids=[row[0][:20] for row in ROWS]
 )
 def test_findings(text: str, code: str, line: int, column: int, words: str) -> None:
-    (found,) = kubelet_configuration.check(File("kubelet.yaml", HEAD + text), (1, 36))
-    assert found.code == code
-    assert words in found.message
-    assert found.position is not None
-    assert (found.position.line, found.position.column) == (line, column)
+    (problem,) = kubelet_configuration.check(File("kubelet.yaml", HEAD + text), (1, 36))
+    assert problem.code == code
+    assert words in problem.message
+    assert problem.position is not None
+    assert (problem.position.line, problem.position.column) == (line, column)
 
 
 @pytest.mark.parametrize(
@@ -135,33 +135,39 @@ def test_drop_ins_are_merged_and_the_one_that_brings_the_value_is_named(
     drop_ins: list[str], code: str, place: str, words: str
 ) -> None:
     merged = [File(f"{10 * n}.conf", HEAD + text) for n, text in enumerate(drop_ins, 1)]
-    found = kubelet_configuration.check(File("kubelet.yaml", HEAD + MAIN), (1, 36), merged)
-    places = [f"{at.path}:{at.line}:{at.column}" for at in (one.position for one in found) if at]
-    assert ([one.code for one in found], places) == ([code] * bool(code), [place] * bool(code))
-    assert all(words in one.message and "of these files" in one.message for one in found)
+    problems = kubelet_configuration.check(File("kubelet.yaml", HEAD + MAIN), (1, 36), merged)
+    positions = [problem.position for problem in problems if problem.position]
+    places = [f"{at.path}:{at.line}:{at.column}" for at in positions]
+    assert ([problem.code for problem in problems], places) == (
+        [code] * bool(code),
+        [place] * bool(code),
+    )
+    assert all(
+        words in problem.message and "of these files" in problem.message for problem in problems
+    )
 
 
 def test_a_drop_in_must_say_what_it_is() -> None:
-    (found,) = kubelet_configuration.check(
+    (problem,) = kubelet_configuration.check(
         File("kubelet.yaml", HEAD), (1, 36), [File("10.conf", "kind: KubeletConfiguration\n")]
     )
-    assert (found.code, "unknown apiVersion/kind" in found.message) == ("CP710", True)
-    assert found.position
-    assert found.position.path == "10.conf"
+    assert (problem.code, "unknown apiVersion/kind" in problem.message) == ("CP710", True)
+    assert problem.position
+    assert problem.position.path == "10.conf"
 
 
 def test_a_kubelet_may_have_drop_ins_only() -> None:
     merged = [File("10.conf", f"{HEAD}cpuManagerPolicy: static\n")]
-    (found,) = kubelet_configuration.check(kubelet_configuration.NO_FILE, (1, 36), merged)
-    assert found.position
-    assert found.position.path == "10.conf"
+    (problem,) = kubelet_configuration.check(kubelet_configuration.NO_FILE, (1, 36), merged)
+    assert problem.position
+    assert problem.position.path == "10.conf"
 
 
 @pytest.mark.parametrize(("cgroup_v1", "columns"), [(True, [15]), (False, [])])
 def test_cgroups(cgroup_v1: bool, columns: list[int]) -> None:
     text = f"{HEAD}failCgroupV1: true\n"
-    found = kubelet_configuration.check(File("kubelet.yaml", text), (1, 34), cgroup_v1=cgroup_v1)
-    assert [each.position and each.position.column for each in found] == columns
+    problems = kubelet_configuration.check(File("kubelet.yaml", text), (1, 34), cgroup_v1=cgroup_v1)
+    assert [problem.position and problem.position.column for problem in problems] == columns
 
 
 def test_gates_go_by_version_and_platform() -> None:
@@ -169,7 +175,7 @@ def test_gates_go_by_version_and_platform() -> None:
     assert kubelet_configuration.check(File("kubelet.yaml", text), (1, 32)) == []
     assert kubelet_configuration.check(File("kubelet.yaml", text), (1, 33), openshift=True) == []
     assert [
-        each.code for each in kubelet_configuration.check(File("kubelet.yaml", text), (1, 33))
+        problem.code for problem in kubelet_configuration.check(File("kubelet.yaml", text), (1, 33))
     ] == ["CP702"]
 
 

@@ -9,7 +9,7 @@ from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import NOT_SIMULATED
 from cpuplan.simulate.allocators.dynamic import DynamicAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-from cpuplan.simulate.fleet import Result, Starter
+from cpuplan.simulate.fleet import Result, Simulated, Starter
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
 from cpuplan.solve import budget
@@ -34,7 +34,11 @@ def items(number: int) -> list[Item]:
 
 def became(result: Result) -> list[list[bool]]:
     """Which pods of each node were simulated."""
-    return [[not outcome.is_unknown for outcome in node.outcome.outcomes] for node in result.nodes]
+
+    def simulated(node: Simulated) -> list[bool]:
+        return [not outcome.is_unknown for outcome in node.outcome.outcomes]
+
+    return list(map(simulated, result.nodes))
 
 
 @pytest.mark.parametrize("start", ALLOCATORS)

@@ -51,9 +51,9 @@ CRON_JOB = (
     ],
 )
 def test_as_many_pods_as_the_controllers_would_make(text: str, names: list[str]) -> None:
-    found = read(text)
-    assert [item.pod.uid for item in found.items] == names
-    assert not found.diagnostics
+    objects = read(text)
+    assert [item.pod.uid for item in objects.items] == names
+    assert not objects.diagnostics
 
 
 def test_only_daemon_sets_are_on_each_node() -> None:
@@ -133,11 +133,11 @@ def test_limits_that_the_api_server_takes(requests: str, limits: str) -> None:
     ],
 )
 def test_what_is_wrong_is_told_at_its_line(text: str, line: int, problem: str) -> None:
-    (found,) = read(text).diagnostics
-    assert found.code == "CP720"
-    assert problem in found.message
-    assert found.position is not None
-    assert found.position.line == line
+    (diagnostic,) = read(text).diagnostics
+    assert diagnostic.code == "CP720"
+    assert problem in diagnostic.message
+    assert diagnostic.position is not None
+    assert diagnostic.position.line == line
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,8 @@ def test_what_is_wrong_is_told_at_its_line(text: str, line: int, problem: str) -
     ],
 )
 def test_fields_of_another_type(text: str, problem: str) -> None:
-    found = read(text)
-    assert found.items == ()
-    assert [problem in each.message for each in found.diagnostics] == [True], found.diagnostics
+    objects = read(text)
+    assert objects.items == ()
+    assert [problem in diagnostic.message for diagnostic in objects.diagnostics] == [True], (
+        objects.diagnostics
+    )

@@ -50,8 +50,8 @@ def test_an_order_that_fails_is_shown() -> None:
 def test_the_failing_order_fails_when_it_is_run() -> None:
     answer = admission.any_order(node(**SINGLE), pods(4, 4, 3, 3))
     again = node(**SINGLE)
-    for one in answer.failing[:-1]:
-        assert not again.admit(one).refused
+    for before in answer.failing[:-1]:
+        assert not again.admit(before).refused
     assert again.admit(answer.failing[-1]).refused == answer.refused
 
 

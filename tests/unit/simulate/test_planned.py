@@ -16,7 +16,10 @@ SMT = regular(sockets=2, cores=4, threads=2)
 
 def test_a_machine_has_cores_memory_and_distances() -> None:
     machine = machine_of(SMT, {1: ((1048576, 2),)})
-    assert [(node.id, [core.threads for core in node.cores]) for node in machine.nodes] == [
+    threads = {}
+    for node in machine.nodes:
+        threads[node.id] = [core.threads for core in node.cores]
+    assert list(threads.items()) == [
         (0, [(0, 8), (1, 9), (10, 2), (11, 3)]),  # in the order of the names of their folders
         (1, [(12, 4), (13, 5), (14, 6), (15, 7)]),
     ]

@@ -34,21 +34,21 @@ def run(node: ConfiguredPlan, *pods: Pod, **resources: int) -> dict[str, Any]:
     facts = planned(node)
     amounts = {name: quantity.of(amount) for name, amount in resources.items()}
     allocator = KubeletAllocator(facts._replace(resources=amounts))
-    found: dict[str, Any] = {}
+    placed: dict[str, Any] = {}
     for outcome in admission.run(allocator, pods).outcomes:
-        places = [CpuSet.from_bits(one.started.effective) for one in outcome.containers]
-        found[outcome.pod.uid] = outcome.refused.reason if outcome.refused else places[0]
-        assert not any(one.started.outside for one in outcome.containers)
-    return found
+        places = [CpuSet.from_bits(container.started.effective) for container in outcome.containers]
+        placed[outcome.pod.uid] = outcome.refused.reason if outcome.refused else places[0]
+        assert not any(container.started.outside for container in outcome.containers)
+    return placed
 
 
 def test_variant_1_best_effort_runs_on_its_cores_and_nobody_else_does() -> None:
     node = node_of("avx-batch")
     best_effort, other = node.pool("bestEffort").cpus, node.pool("other").cpus
-    found = run(node, BEST_EFFORT, BURSTABLE, SHARED, EXCLUSIVE)
-    assert found["be"] == best_effort
+    placed = run(node, BEST_EFFORT, BURSTABLE, SHARED, EXCLUSIVE)
+    assert placed["be"] == best_effort
     for name in ("bu", "gs", "ge"):
-        assert found[name] <= other - node.pool("reserved").cpus
+        assert placed[name] <= other - node.pool("reserved").cpus
     assert best_effort | other | node.pool("isolcpus").cpus == node.topology.online
 
 
@@ -57,9 +57,9 @@ def test_variant_2_counts_cores_with_exclusive_cpus() -> None:
     (main,) = simd.containers
     asking = main._replace(requests={**main.requests, AVX: quantity.of(8)})
     pods = [simd._replace(uid=f"simd-{number}", containers=(asking,)) for number in range(3)]
-    found = run(node_of("avx-exclusive"), *pods, **{AVX: 16})
-    assert [len(found[f"simd-{number}"]) for number in range(2)] == [8, 8]
-    assert found["simd-2"] == f"OutOf{AVX}"
+    placed = run(node_of("avx-exclusive"), *pods, **{AVX: 16})
+    assert [len(placed[f"simd-{number}"]) for number in range(2)] == [8, 8]
+    assert placed["simd-2"] == f"OutOf{AVX}"
 
 
 def test_the_policy_of_variant_2_is_one_of_kubernetes() -> None:

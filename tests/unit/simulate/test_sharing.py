@@ -58,9 +58,9 @@ INIT: dict[str, Any] = {"initContainers": [container("first")]}
     ],
 )
 def test_what_the_plugin_of_openshift_lets_through(made: dict[str, Any], words: str) -> None:
-    found = problems(made, node())
-    assert len(found) == bool(words)
-    assert all(words in text for text in found)
+    messages = problems(made, node())
+    assert len(messages) == bool(words)
+    assert all(words in text for text in messages)
 
 
 def test_a_request_of_no_cpu_is_burstable() -> None:
@@ -74,9 +74,11 @@ def test_a_request_of_no_cpu_is_burstable() -> None:
 @pytest.mark.parametrize(("version", "is_told"), [("1.33", False), ("1.34", True)])
 def test_resources_of_the_pod(version: str, is_told: bool) -> None:
     own: dict[str, Any] = {"resources": {"limits": {"cpu": "2", "memory": "1Gi"}}}
-    found = problems(pod(container(), annotations=TOLD, **FINE, **own), node("kubernetes", version))
-    assert bool(found) == is_told
-    assert all("spec.resources" in text for text in found)
+    messages = problems(
+        pod(container(), annotations=TOLD, **FINE, **own), node("kubernetes", version)
+    )
+    assert bool(messages) == is_told
+    assert all("spec.resources" in text for text in messages)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +92,8 @@ def test_resources_of_the_pod(version: str, is_told: bool) -> None:
 def test_throttled_without_the_annotation(
     version: str, annotations: dict[str, str], is_throttled: bool
 ) -> None:
-    found = problems(pod(container(), annotations=annotations, **FINE), node(version=version))
-    assert found == ["is throttled to the time of its exclusive CPUs"] * is_throttled
+    messages = problems(pod(container(), annotations=annotations, **FINE), node(version=version))
+    assert messages == ["is throttled to the time of its exclusive CPUs"] * is_throttled
 
 
 def test_namespaces_that_are_not_open() -> None:
@@ -137,8 +139,8 @@ items:
 def test_each_manifest_is_told_of_once_at_its_container() -> None:
     sources, _ = yaml.parse("pods.yaml", MANIFEST.replace("- {name: log}\n        ", ""))
     items = manifests.read(sources).items
-    (found,) = findings.check_sharing([node(), node(version="4.21")], items)
-    assert found.message.startswith("default/upf-1 fast requests 0 of")
-    assert found.position
-    assert (found.position.line, found.position.column) == (11, 17)
+    (problem,) = findings.check_sharing([node(), node(version="4.21")], items)
+    assert problem.message.startswith("default/upf-1 fast requests 0 of")
+    assert problem.position
+    assert (problem.position.line, problem.position.column) == (11, 17)
     assert list(findings.check_sharing([plan(platform="openshift")], items)) == []

@@ -31,7 +31,8 @@ def node(
 def found(out: Path, old: ConfiguredPlan, new: ConfiguredPlan) -> list[str]:
     _write(out, old, state.render_plan(old).decode())
     return [
-        each.message for each in statefiles.check(previous.read(out), Plan((new,)), no_position)
+        problem.message
+        for problem in statefiles.check(previous.read(out), Plan((new,)), no_position)
     ]
 
 

@@ -81,10 +81,10 @@ ROWS: list[tuple[str, dict[str, Any], str]] = [
 )
 def test_traps(code: str, given: dict[str, Any], words: str) -> None:
     given = dict(given)
-    one = plan(given.pop("topology", None), **given)
-    found = startup.check(one, no_position)
-    assert [each.code for each in found] == [code]
-    assert words in found[0].message
+    made = plan(given.pop("topology", None), **given)
+    problems = startup.check(made, no_position)
+    assert [problem.code for problem in problems] == [code]
+    assert words in problems[0].message
 
 
 def workloads(*sizes: tuple[int, int], **fields: Any) -> dict[str, Any]:
@@ -117,8 +117,8 @@ WORKLOADS: list[tuple[dict[str, Any], list[str]]] = [
 @pytest.mark.parametrize(("given", "codes"), WORKLOADS, ids=range(len(WORKLOADS)))
 def test_workloads_are_admitted(given: dict[str, Any], codes: list[str]) -> None:
     given = dict(given)
-    one = plan(given.pop("topology"), **given)
-    assert [each.code for each in startup.check(one, no_position)] == codes
+    made = plan(given.pop("topology"), **given)
+    assert [problem.code for problem in startup.check(made, no_position)] == codes
 
 
 FINE: list[dict[str, Any]] = [
@@ -162,9 +162,9 @@ def test_reserved_cpus_that_the_kubelet_does_not_see() -> None:
     topology = Topology(
         SMT.cpus, SMT.numa_facts.values(), kubelet=KubeletFacts(unlabelled=CpuSet.parse("0"))
     )
-    one = plan(topology, reserved="0,8", **KUBERNETES)
-    (found,) = startup.check(one, no_position)
-    assert "reserved-cpus: 0,8 is not a subset of online-cpus: 1-15" in found.message
+    made = plan(topology, reserved="0,8", **KUBERNETES)
+    (problem,) = startup.check(made, no_position)
+    assert "reserved-cpus: 0,8 is not a subset of online-cpus: 1-15" in problem.message
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ def _named(spec: dict[str, Any], name: str) -> Any:
 
 def _take_out(spec: dict[str, Any], path: str) -> None:
     for relation in (".apart.", ".together."):
-        owner, found, other = path.partition(relation)
-        if found:
+        owner, separator, other = path.partition(relation)
+        if separator:
             del _at(spec, owner + relation[:-1])[other]
             return
     owner, _, key = path.rpartition(".")

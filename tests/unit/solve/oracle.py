@@ -1,16 +1,15 @@
-"""All layouts of small machines, found without solver and rules: what docs/layout.md says, in other
-words.
+"""All layouts of small machines, found without solver and rules.
 
-Sets of CPUs are bits of integers here, for speed.
+It says in other words what docs/layout.md says. Sets of CPUs are bits of integers here, for speed.
 """
 
 import functools
 import operator
 from collections.abc import Iterator
-from itertools import product
+from itertools import compress, product
 from typing import Any, NamedTuple
 
-from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.plan import NodeClass
 
 POOLS = ("reserved", "shared", "isolated", "isolcpus", "offlined")
@@ -64,7 +63,7 @@ def asked(node: NodeClass) -> Asked:
 
 def slots(names: Any) -> list[frozenset[str]]:
     """The sets that one CPU may be in together."""
-    found = []
+    result = []
     for pool in POOLS:
         if pool not in names:
             continue
@@ -75,23 +74,25 @@ def slots(names: Any) -> list[frozenset[str]]:
         outer: list[list[str]] = [[]]
         qos = [name for name in ("bestEffort", "other") if name in names]
         if pool not in ("isolcpus", "offlined"):
-            outer = [qos] if len(qos) == 1 else [[qos[0]], [qos[1]], qos] if qos else [[]]
-            outer = [[], *outer] if len(qos) == 1 else outer
-        found += [frozenset([pool, *some, *over]) for some in inner for over in outer]
-    return found
+            if len(qos) == 1:
+                outer = [[], qos]
+            elif qos:
+                outer = [[qos[0]], [qos[1]], qos]
+        result += [frozenset([pool, *some, *over]) for some in inner for over in outer]
+    return result
 
 
 def every_layout(node: NodeClass, limit: int) -> Iterator[Bits] | None:
     """All layouts that what is said of single cores allows; None if these are more than `limit`."""
     said = asked(node)
-    each = slots(said.said)
+    layout_slots = slots(said.said)
     choices, many = [], 1
     for siblings in node.topology.cores.values():
-        if len(each) ** len(siblings) > 5000:
+        if len(layout_slots) ** len(siblings) > 5000:
             return None
         ways = [
             tuple(zip(siblings, way, strict=True))
-            for way in product(each, repeat=len(siblings))
+            for way in product(layout_slots, repeat=len(siblings))
             if core_fits(node, said, dict(zip(siblings, way, strict=True)))
         ]
         choices.append(ways)
@@ -111,9 +112,17 @@ def _layouts(said: Asked, choices: list[Any]) -> Iterator[Bits]:
         yield layout
 
 
+def _threads_of_sets(said: Asked, threads: dict[int, frozenset[str]]) -> dict[str, list[int]]:
+    has: dict[str, list[int]] = {name: [] for name in said.said}
+    for cpu, slot in threads.items():
+        for name in slot:
+            has[name].append(cpu)
+    return has
+
+
 def core_fits(node: NodeClass, said: Asked, threads: dict[int, frozenset[str]]) -> bool:
     """What is said of the threads of one core, and of single CPUs."""
-    has = {name: [cpu for cpu in threads if name in threads[cpu]] for name in said.said}
+    has = _threads_of_sets(said, threads)
     several = node.topology.threads_per_core > 1
     for name, pool in said.said.items():
         if pool is None:
@@ -318,22 +327,25 @@ def _sized(pool: Any) -> bool:
 
 def _scopes(node: NodeClass, level: str) -> dict[int, int]:
     topology = node.topology
-    found = {
+    parts = {
         "socket": topology.sockets,
         "numaNode": topology.numa_nodes,
         "cache": topology.uncore_caches,
     }.get(level, {0: topology.online})
-    return {number: cpus.bits for number, cpus in found.items()}
+    return {number: cpus.bits for number, cpus in parts.items()}
 
 
 def _meant(node: NodeClass, pool: Any) -> list[tuple[int, int]]:
-    """The parts that a size is for, and how many times it is: those where some CPU is in all places
-    that the pool names, all if none is; or the nodes of devices.
+    """The parts that a size is for, and how many times it is.
+
+    Those where some CPU is in all places that the pool names, all if none is; or the nodes of
+    devices.
     """
     if pool.per_device is not None:
         nodes = _nodes_of(node, pool.per_device)
         return [
-            (node.topology.numa_nodes[one].bits, nodes.count(one)) for one in sorted(set(nodes))
+            (node.topology.numa_nodes[node_id].bits, nodes.count(node_id))
+            for node_id in sorted(set(nodes))
         ]
     parts = list(_scopes(node, pool.per).values())
     named = pool.model_copy(update={"cpus": None, "core_types": None, "never": None})
@@ -378,14 +390,11 @@ def _share(node: NodeClass, said: Asked, name: str, scope: int, whole: int) -> i
     if pool.sibling:
         return int(wanted if pool.max is None else min(wanted, pool.max))
     widths = [len(siblings) for siblings in node.topology.cores.values() if siblings.bits & scope]
-    sums = {
-        sum(w for w, used in zip(widths, way, strict=True) if used)
-        for way in product((0, 1), repeat=len(widths))
-    }
+    sums = {sum(compress(widths, way)) for way in product((0, 1), repeat=len(widths))}
     if pool.max is None or wanted <= pool.max:
-        found = min((number for number in sums if number >= wanted), default=int(wanted))
-        if pool.max is None or found <= pool.max:
-            return found
+        reached = min((number for number in sums if number >= wanted), default=int(wanted))
+        if pool.max is None or reached <= pool.max:
+            return reached
     if pool.max in sums:
         return int(pool.max)
     written = "whole_cores" in pool.model_fields_set
@@ -492,10 +501,10 @@ def merit(
         if name in said.said and not (pool and (pool.cpus is not None or is_spread)):
             packed.append(name)
     for parts in (part for part in (topology.numa_nodes, topology.uncore_caches) if len(part) > 1):
-        goals["locality"] += [
-            sum(bool(layout[name] & cpus.bits) for cpus in parts.values()) for name in packed
-        ]
-    found = [number for goal in node.spec.objective for number in goals[goal]]
+        for name in packed:
+            used = [cpus for cpus in parts.values() if layout[name] & cpus.bits]
+            goals["locality"].append(len(used))
+    numbers = [number for goal in node.spec.objective for number in goals[goal]]
     for name, pool in said.said.items():
         ranged = (
             pool
@@ -505,24 +514,20 @@ def merit(
             and pool.steps is None
         )
         if name != "isolated" and (ranged or (name == "offlined" and pool is None)):
-            found.append(layout[name].bit_count())
-    return tuple(found)
+            numbers.append(layout[name].bit_count())
+    return tuple(numbers)
 
 
 def _moved(node: NodeClass, layout: Bits, committed: dict[str, CpuSet]) -> int:
-    return sum(
-        any(
-            (cpu in committed.get(name, ())) != bool(layout.get(name, 0) >> cpu & 1)
-            for name in {*layout, *committed}
-        )
-        for cpu in node.topology.online
-    )
+    moved = 0
+    for name in {*layout, *committed}:
+        moved |= layout.get(name, 0) ^ committed.get(name, EMPTY).bits
+    return (moved & node.topology.online.bits).bit_count()
 
 
 def _split(node: NodeClass, layout: Bits) -> int:
     def sets(cpu: int) -> frozenset[str]:
         return frozenset(name for name, bits in layout.items() if bits >> cpu & 1)
 
-    return sum(
-        len({sets(cpu) for cpu in siblings}) > 1 for siblings in node.topology.cores.values()
-    )
+    used = [set(map(sets, siblings)) for siblings in node.topology.cores.values()]
+    return sum(len(slots) > 1 for slots in used)

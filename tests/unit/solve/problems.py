@@ -21,8 +21,9 @@ def machine(
     interleaved: bool = False,
     offline: CpuSet = EMPTY,
 ) -> Topology:
-    """`cores` in all, second threads after all first ones; neighbours together or, interleaved,
-    spread.
+    """`cores` in all, second threads after all first ones.
+
+    Neighbours are together or, interleaved, spread.
     """
 
     def part(core: int, parts: int) -> int:
@@ -47,9 +48,7 @@ def node_class(
     devices: tuple[Device, ...] = (),
     **further: Any,
 ) -> NodeClass:
-    """A class with these pools and `further` keys of the intent's spec, as they are written in
-    YAML.
-    """
+    """A class with these pools and `further` keys of the intent's spec, as written in YAML."""
     spec = {
         "targets": [{"platform": "kubernetes", "version": "1.33"}],
         "pools": pools,

@@ -37,13 +37,13 @@ def test_tenants_of_two_caches_each_are_counted_by_caches() -> None:
 @pytest.mark.parametrize("number", [17, 19])
 def test_a_conflict_of_many_alike_is_irreducible(number: int) -> None:
     problem = problem_of(tenants(number, 16))
-    found = symmetry.minimal(problem.rules, feasibility.oracle(problem, 8).feasible)
-    sizes = [rule for rule in found if rule.field.endswith(".cores")]
-    apart = [rule for rule in found if ".apart." in rule.field]
-    assert (len(sizes), len(apart), len(found)) == (17, 17 * 16 // 2, 17 + 17 * 16 // 2)
-    assert not model.feasible(problem.having(found))
+    minimal = symmetry.minimal(problem.rules, feasibility.oracle(problem, 8).feasible)
+    sizes = [rule for rule in minimal if rule.field.endswith(".cores")]
+    apart = [rule for rule in minimal if ".apart." in rule.field]
+    assert (len(sizes), len(apart), len(minimal)) == (17, 17 * 16 // 2, 17 + 17 * 16 // 2)
+    assert not model.feasible(problem.having(minimal))
     for rule in (sizes[0], sizes[-1], apart[0], apart[-1]):
-        assert model.feasible(problem.having(other for other in found if other is not rule))
+        assert model.feasible(problem.having(other for other in minimal if other is not rule))
 
 
 def test_few_statements_are_searched_as_ever() -> None:
@@ -55,13 +55,13 @@ def test_few_statements_are_searched_as_ever() -> None:
 def test_the_message_names_some_tenants_and_its_places_every_one() -> None:
     with pytest.raises(CpuplanError) as caught:
         solver.solve(tenants(17, 16), locate)
-    (found,) = caught.value.diagnostics
-    assert found.code == "CP401"
-    assert conflict.IN_ITSELF not in found.message  # no smaller one exists
-    assert found.remedy == "remove isolated.partitions.t1.apart.isolated.t0"  # one of 136
-    assert "isolated.t0, isolated.t1, " in found.message
-    assert "and 9 more do not fit" in found.message
-    places = " ".join(label.text for label in found.labels)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "CP401"
+    assert conflict.IN_ITSELF not in diagnostic.message  # no smaller one exists
+    assert diagnostic.remedy == "remove isolated.partitions.t1.apart.isolated.t0"  # one of 136
+    assert "isolated.t0, isolated.t1, " in diagnostic.message
+    assert "and 9 more do not fit" in diagnostic.message
+    places = " ".join(label.text for label in diagnostic.labels)
     assert all(f"isolated.t{index} " in places for index in range(17))
 
 
@@ -74,7 +74,8 @@ def test_sets_of_one_size_are_of_one_sort_and_others_are_not() -> None:
 
 def test_each_pair_that_is_apart_is_in_a_clique() -> None:
     pairs = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")]
-    found = [names for _, names in cliques(Apart(one, other, ()) for one, other in pairs)]
-    assert found == [["a", "b", "c"], ["c", "d"]]
-    covered = {pair for names in found for pair in combinations(names, 2)}
+    statements = [Apart(name, other, ()) for name, other in pairs]
+    groups = [names for _, names in cliques(statements)]
+    assert groups == [["a", "b", "c"], ["c", "d"]]
+    covered = {pair for names in groups for pair in combinations(names, 2)}
     assert covered == set(pairs)

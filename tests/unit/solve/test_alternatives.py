@@ -17,13 +17,19 @@ def plan_of(pools: dict[str, Any], **further: Any) -> NodePlan:
     return solver.solve(node_class(SERVER, pools, **further), locate)
 
 
-def told(found: Alternative | None) -> dict[str, Any]:
-    assert found
+def told(answer: Alternative | None) -> dict[str, Any]:
+    assert answer
     return {
-        "wish": found.wish,
-        "differences": [(each.goal, each.text, each.is_worse) for each in found.differences],
-        "moves": {each.name: (str(each.loses), str(each.gets)) for each in found.moves},
-        "conflict": [reason.origin for reason in found.conflict],
+        "wish": answer.wish,
+        "differences": [
+            (difference.goal, difference.text, difference.is_worse)
+            for difference in answer.differences
+        ],
+        "moves": {
+            difference.name: (str(difference.loses), str(difference.gets))
+            for difference in answer.moves
+        },
+        "conflict": [reason.origin for reason in answer.conflict],
     }
 
 
@@ -39,8 +45,8 @@ def test_a_cpu_that_could_as_well_be_elsewhere() -> None:
 
 def test_a_cpu_whose_move_makes_a_goal_worse() -> None:
     plan = plan_of({"reserved": {"cores": 4}, "shared": {"cores": 4}})
-    found = told(alternatives.cpu_elsewhere(plan, 1))
-    assert found["differences"] == [("locality", "reserved would be on 2 caches, not 1", True)]
+    answer = told(alternatives.cpu_elsewhere(plan, 1))
+    assert answer["differences"] == [("locality", "reserved would be on 2 caches, not 1", True)]
 
 
 @pytest.mark.parametrize(
@@ -73,9 +79,9 @@ def test_a_cpu_whose_move_makes_a_goal_worse() -> None:
 def test_a_cpu_that_cannot_be_elsewhere(
     pools: dict[str, Any], cpu: int, conflict: list[str]
 ) -> None:
-    found = told(alternatives.cpu_elsewhere(plan_of(pools), cpu))
-    assert found["conflict"] == conflict
-    assert not found["moves"]
+    answer = told(alternatives.cpu_elsewhere(plan_of(pools), cpu))
+    assert answer["conflict"] == conflict
+    assert not answer["moves"]
 
 
 def test_a_cpu_of_a_partition_and_one_of_no_pool() -> None:
@@ -88,14 +94,14 @@ def test_a_cpu_of_a_partition_and_one_of_no_pool() -> None:
 def test_other_cpus_and_another_part() -> None:
     plan = plan_of({"reserved": {"cores": 4}, "shared": {"cores": 4}})
     assert str(plan.pool("shared").cpus) == "8-11,24-27"
-    found = told(alternatives.other_part(plan, "shared"))
-    assert found["wish"] == "shared not on NUMA node 1"
-    assert found["differences"] == [
+    answer = told(alternatives.other_part(plan, "shared"))
+    assert answer["wish"] == "shared not on NUMA node 1"
+    assert answer["differences"] == [
         ("balance", "the NUMA node with the fewest isolated CPUs would have 0, not 8", True)
     ]
-    found = told(alternatives.other_cpus(plan, ["reserved", "shared"]))
-    assert found["moves"]
-    assert not found["conflict"]
+    answer = told(alternatives.other_cpus(plan, ["reserved", "shared"]))
+    assert answer["moves"]
+    assert not answer["conflict"]
     spread = plan_of({"reserved": {"cores": 1, "per": "numaNode"}})
     assert (
         told(alternatives.other_part(spread, "reserved"))["wish"]
@@ -107,8 +113,12 @@ def test_a_layout_that_was_kept_may_be_worse_than_the_next_best() -> None:
     node = node_class(SERVER, {"reserved": {"cores": 2}})
     kept = {"reserved": CpuSet.parse("0,8,16,24")}
     kept["isolated"] = SERVER.online - kept["reserved"]
-    found = told(alternatives.cpu_elsewhere(solver.explain(node, kept), 24))
-    assert found["differences"][0] == ("locality", "reserved would be on 1 NUMA node, not 2", False)
+    answer = told(alternatives.cpu_elsewhere(solver.explain(node, kept), 24))
+    assert answer["differences"][0] == (
+        "locality",
+        "reserved would be on 1 NUMA node, not 2",
+        False,
+    )
 
 
 def test_an_empty_set_has_its_reason() -> None:
@@ -135,5 +145,5 @@ def test_many_equal_choices_come_to_an_end() -> None:
         node_class(many, {"reserved": {"cores": 1, "per": "numaNode"}, "offlined": {"cores": 4}}),
         locate,
     )
-    found = told(alternatives.other_cpus(plan, ["reserved"]))
-    assert found["moves"]["reserved"] == ("56,120", "57,121")
+    answer = told(alternatives.other_cpus(plan, ["reserved"]))
+    assert answer["moves"]["reserved"] == ("56,120", "57,121")

@@ -34,7 +34,7 @@ def test_a_common_layout_is_found_if_there_is_one_and_it_is_the_best(
     assume(other.online == node.topology.online)
     classes = [node, on(node, other, "spr")]
     assume(not errors(solver.check_statements(classes[1], locate)))
-    mine, theirs = (layouts(each) for each in classes)
+    mine, theirs = (layouts(node_class) for node_class in classes)
     allowed = [layout for layout in mine if layout in theirs]
     if not allowed:
         with pytest.raises(CpuplanError) as raised:
@@ -42,14 +42,16 @@ def test_a_common_layout_is_found_if_there_is_one_and_it_is_the_best(
         codes = {problem.code for problem in raised.value.diagnostics}
         assert codes == {"CP403"} if mine and theirs else codes <= {"CP401", "CP402"}
         return
-    found = common.solve_common(classes, locate)[0].layout
-    assert {name: cpus.bits for name, cpus in found.items()} in allowed
-    assert all(solver.verify(each, found) for each in classes)
+    solved = common.solve_common(classes, locate)[0].layout
+    assert {name: cpus.bits for name, cpus in solved.items()} in allowed
+    assert all(solver.verify(node_class, solved) for node_class in classes)
     aims = common_aims(classes, None, common.joint_topology(classes)[1])
     views = [View(node.topology, oracle.to_sets(layout)) for layout in allowed]
-    best = min([aim.measure(view) for aim in aims] for view in views)
-    view = View(node.topology, found)
-    assert [aim.measure(view) for aim in aims] == best
+
+    def measures(view: View) -> list[int]:
+        return [aim.measure(view) for aim in aims]
+
+    assert measures(View(node.topology, solved)) == min(map(measures, views))
 
 
 #: The same CPUs: the second thread after all first ones, or next to the first; one NUMA node or
@@ -83,8 +85,8 @@ def test_layouts(
     first: Topology, second: Topology, pools: dict[str, Any], layout: dict[str, str]
 ) -> None:
     node = node_class(first, pools)
-    found = common.solve_common([node, on(node, second, "spr")], locate)[0].layout
-    assert found == {name: CpuSet.parse(cpus) for name, cpus in layout.items()}
+    solved = common.solve_common([node, on(node, second, "spr")], locate)[0].layout
+    assert solved == {name: CpuSet.parse(cpus) for name, cpus in layout.items()}
 
 
 def test_the_machines_that_contradict_each_other_are_named() -> None:

@@ -1,6 +1,4 @@
-"""Conflicts of plain numbers: statements are numbers, and some can hold together while their sum is
-at most 10.
-"""
+"""Conflicts of plain numbers, which can hold together while their sum is at most 10."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -50,7 +48,7 @@ def test_minimal(numbers: list[int], kept: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "found"),
+    ("numbers", "smallest_conflict"),
     [
         ([11], [11]),
         ([1, 6, 2, 5], [6, 5]),
@@ -61,8 +59,8 @@ def test_minimal(numbers: list[int], kept: list[int]) -> None:
         ([2, 2, 2, 2, 2, 2, 9, 2], [2, 9]),
     ],
 )
-def test_smallest(numbers: list[int], found: list[int]) -> None:
-    assert smallest(numbers, oracle(1000)) == Conflict(found, is_smallest=True)
+def test_smallest(numbers: list[int], smallest_conflict: list[int]) -> None:
+    assert smallest(numbers, oracle(1000)) == Conflict(smallest_conflict, is_smallest=True)
 
 
 def test_where_all_others_hold_without_any_one_it_is_the_only_conflict() -> None:
@@ -80,8 +78,8 @@ def test_of_statements_that_are_alike_one_is_tried() -> None:
         length = len("".join(some))
         return length if length <= 10 else None
 
-    one = Oracle(example, lambda _word, _room: False, 1, sorts=lambda some, _: [list(some)])
-    assert smallest(words, one) == Conflict(words, is_smallest=True)
+    asked = Oracle(example, lambda _word, _room: False, 1, sorts=lambda some, _: [list(some)])
+    assert smallest(words, asked) == Conflict(words, is_smallest=True)
     assert smallest(words, Oracle(example, lambda _word, _room: False, 1)).is_smallest is False
 
 
@@ -95,10 +93,10 @@ def test_a_large_conflict_is_not_searched_with_few_calls() -> None:
 def test_no_smaller_set_contradicts_itself(numbers: list[int]) -> None:
     if fits(numbers):
         return
-    found = smallest(numbers, oracle(1000))
-    assert found.is_smallest
-    assert not fits(found.statements)
-    assert all(fits(some) for some in combinations(numbers, len(found.statements) - 1))
+    conflict = smallest(numbers, oracle(1000))
+    assert conflict.is_smallest
+    assert not fits(conflict.statements)
+    assert all(fits(some) for some in combinations(numbers, len(conflict.statements) - 1))
 
 
 def test_where_tests_end_it_is_smallest_in_itself() -> None:
@@ -116,7 +114,9 @@ def test_where_tests_end_it_is_smallest_in_itself() -> None:
     ],
 )
 def test_disjoint(numbers: list[int], conflicts: list[list[int]]) -> None:
-    assert sorted(each.statements for each in disjoint(numbers, oracle(1000))) == sorted(conflicts)
+    assert sorted(conflict.statements for conflict in disjoint(numbers, oracle(1000))) == sorted(
+        conflicts
+    )
 
 
 @given(st.lists(st.integers(0, 9), max_size=9), st.integers(0, 12))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError, errors
 from cpuplan.language.model.inventory import Device
@@ -108,7 +108,7 @@ def new_sizes(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:
 @cache
 def sizes(cpus: int) -> st.SearchStrategy[dict[str, Any]]:
     lists = st.sets(st.integers(0, cpus - 1), max_size=4).map(
-        lambda found: {"cpus": str(CpuSet(found))}
+        lambda cpus: {"cpus": str(CpuSet(cpus))}
     )
     numbers = st.tuples(one_of("count", "count", "cores"), st.integers(0, 4)).map(
         lambda pair: dict([pair])
@@ -143,7 +143,7 @@ def places(cpus: int, names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any
         "sockets": one_of(0, 1, "0-1"),
         "caches": one_of(0, 1, "0-2"),
         "never": st.sets(st.integers(0, cpus - 1), min_size=1, max_size=2).map(
-            lambda found: str(CpuSet(found))
+            lambda cpus: str(CpuSet(cpus))
         ),
         "near": st.sampled_from([{"class": "network"}, {"driver": "ice"}, {"class": "gpu"}]),
         "sibling": one_of("idle", *names),
@@ -246,19 +246,21 @@ def check_best(node: NodeClass, data: st.DataObject) -> None:
     if data.draw(st.booleans()):
         pools = [name for name in oracle.asked(node).said if name in oracle.POOLS]
         places = {cpu: data.draw(st.sampled_from(pools)) for cpu in node.topology.online}
-        committed = {name: CpuSet(cpu for cpu in places if places[cpu] == name) for name in pools}
+        committed = dict.fromkeys(pools, EMPTY)
+        for cpu, pool in places.items():
+            committed[pool] |= CpuSet([cpu])
     plan = solver.solve(node, locate, committed)
-    found = sets_of(plan)
-    bits = {name: cpus.bits for name, cpus in found.items()}
+    solved = sets_of(plan)
+    bits = {name: cpus.bits for name, cpus in solved.items()}
     assert bits in allowed
     assert oracle.merit(node, bits, committed) == min(
         oracle.merit(node, layout, committed) for layout in allowed
     )
     assert all(pool.because for pool in (*plan.pools, *plan.sets))
-    assert solver.verify(node, found)
+    assert solver.verify(node, solved)
     aims, topology = aims_of(node, committed), node.topology
     other = data.draw(st.sampled_from(allowed))
-    best, possible = View(topology, found), View(topology, oracle.to_sets(other))
+    best, possible = View(topology, solved), View(topology, oracle.to_sets(other))
     assert [aim.measure(best) for aim in aims] <= [aim.measure(possible) for aim in aims]
 
 
@@ -285,10 +287,10 @@ def test_verify_accepts_what_the_intent_allows_and_nothing_else(
     allowed = layouts(node)
     slots = oracle.slots(oracle.asked(node).said)
     places = {cpu: data.draw(st.sampled_from(slots)) for cpu in node.topology.online}
-    layout = {
-        name: sum(1 << cpu for cpu in places if name in places[cpu])
-        for name in oracle.asked(node).said
-    }
+    layout = dict.fromkeys(oracle.asked(node).said, 0)
+    for cpu, slot in places.items():
+        for name in slot:
+            layout[name] |= 1 << cpu
     assert solver.verify(node, oracle.to_sets(layout)) is (layout in allowed)
     for right in allowed[:20]:
         assert solver.verify(node, oracle.to_sets(right))
@@ -300,7 +302,7 @@ def test_what_fits_nowhere_is_told(node: NodeClass) -> None:
     assume(not model.feasible(problem_of(node)))
     with pytest.raises(CpuplanError) as caught:
         solver.solve(node, locate)
-    assert {found.code for found in caught.value.diagnostics} <= {"CP401", "CP402"}
+    assert {diagnostic.code for diagnostic in caught.value.diagnostics} <= {"CP401", "CP402"}
 
 
 @pytest.mark.slow
@@ -349,8 +351,9 @@ def test_the_order_of_rules_and_cpus_makes_no_difference(node: NodeClass, random
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_seed_makes_no_difference(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Aims and the canonical choice leave nothing open, so nothing that the solver does on its way
-    shows.
+    """Aims and the canonical choice leave nothing open.
+
+    So nothing that the solver does on its way shows.
     """
     pools = {
         "reserved": {"count": 3, "wholeCores": False},

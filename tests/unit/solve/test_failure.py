@@ -21,8 +21,13 @@ def failure(pools: dict[str, Any], topology: Topology = SERVER) -> tuple[Diagnos
 
 
 def told(pools: dict[str, Any], topology: Topology = SERVER) -> list[str]:
-    (found,) = failure(pools, topology)
-    return [found.message, found.label, *(label.text for label in found.labels), found.remedy]
+    (diagnostic,) = failure(pools, topology)
+    return [
+        diagnostic.message,
+        diagnostic.label,
+        *(label.text for label in diagnostic.labels),
+        diagnostic.remedy,
+    ]
 
 
 ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
@@ -111,17 +116,17 @@ def test_what_is_told(name: str) -> None:
 
 
 def test_positions() -> None:
-    (found,) = failure(ROWS["half a core"][0])
-    assert found.position == locate("Intent/ran:spec.pools.reserved.count")
-    assert [label.position for label in found.labels] == [
+    (diagnostic,) = failure(ROWS["half a core"][0])
+    assert diagnostic.position == locate("Intent/ran:spec.pools.reserved.count")
+    assert [label.position for label in diagnostic.labels] == [
         locate("Intent/ran:spec.pools.reserved.wholeCores"),
         locate("Hardware/icx:spec"),
     ]
 
 
 def test_conflicts_without_a_common_statement_are_all_told() -> None:
-    found = failure({"reserved": {"count": 3}, "shared": {"count": 5}})
-    assert [each.position for each in found] == [
+    diagnostics = failure({"reserved": {"count": 3}, "shared": {"count": 5}})
+    assert [diagnostic.position for diagnostic in diagnostics] == [
         locate("Intent/ran:spec.pools.reserved.count"),
         locate("Intent/ran:spec.pools.shared.count"),
     ]
@@ -247,12 +252,12 @@ def test_what_is_told_of_places_and_neighbours(name: str) -> None:
     pools, further, expected = FURTHER[name]
     with pytest.raises(CpuplanError) as caught:
         solver.solve(node_class(SERVER, pools, devices=GPUS, **further), locate)
-    (found,) = caught.value.diagnostics
+    (diagnostic,) = caught.value.diagnostics
     assert [
-        found.message,
-        found.label,
-        *(label.text for label in found.labels),
-        found.remedy,
+        diagnostic.message,
+        diagnostic.label,
+        *(label.text for label in diagnostic.labels),
+        diagnostic.remedy,
     ] == expected
 
 
@@ -260,14 +265,14 @@ def test_where_tests_end_nothing_more_is_claimed(monkeypatch: pytest.MonkeyPatch
     pools = ROWS["more than there is"][0]
     monkeypatch.setattr(feasibility, "most_calls", lambda _problem: 0)
     monkeypatch.setattr(remedies, "_TESTS", 0)
-    (found,) = failure(pools)
+    (diagnostic,) = failure(pools)
     assert (
-        found.message
+        diagnostic.message
         == "reserved and isolated do not fit class ran-icx of cluster site (2 nodes)"
         + conflict.IN_ITSELF
     )
     assert (
-        found.remedy
+        diagnostic.remedy
         == "change one or more of these statements: the changes that were tried are not enough"
     )
 
@@ -281,11 +286,11 @@ def test_the_fewest_statements_are_told() -> None:
         "c": {"cores": 20},
         "d": {"cores": 40, "numaNodes": "0"},
     }
-    (found,) = failure(
+    (diagnostic,) = failure(
         {"reserved": {"cores": 2}, "isolated": {"rest": True, "partitions": parts}}, caches
     )
-    assert found.message == "isolated.d does not fit class ran-icx of cluster site (2 nodes)"
-    assert [found.label, *(label.text for label in found.labels)] == [
+    assert diagnostic.message == "isolated.d does not fit class ran-icx of cluster site (2 nodes)"
+    assert [diagnostic.label, *(label.text for label in diagnostic.labels)] == [
         "isolated.d takes 40 cores of the machine, and 32 are left",
         "isolated.d is on NUMA node 0 only",
         "the machine has 64 cores with 2 threads each",
@@ -312,10 +317,10 @@ UNFIT: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("pools", UNFIT)
 def test_every_remedy_helps(pools: dict[str, Any]) -> None:
-    for found in failure(pools):
-        for remedy in found.remedy.split(", or "):
+    for diagnostic in failure(pools):
+        for remedy in diagnostic.remedy.split(", or "):
             if remedy != "change more than one of these statements":
-                assert not _still_fails(pools, remedy, found.code), remedy
+                assert not _still_fails(pools, remedy, diagnostic.code), remedy
 
 
 def _still_fails(pools: dict[str, Any], remedy: str, code: str) -> bool:
@@ -341,7 +346,7 @@ def _still_fails(pools: dict[str, Any], remedy: str, code: str) -> bool:
 
 def test_of_very_many_sets_the_first_ones_are_named() -> None:
     parts = {f"p{number}": {"cores": 1} for number in range(100)}
-    (found,) = failure({"reserved": {"cores": 1}, "isolated": {"partitions": parts}})
-    assert re.match(r"(\S+, ){7}\S+ and \d+ more do not fit class", found.message)
-    assert len(found.message) < 400
-    assert len(found.labels) > 50
+    (diagnostic,) = failure({"reserved": {"cores": 1}, "isolated": {"partitions": parts}})
+    assert re.match(r"(\S+, ){7}\S+ and \d+ more do not fit class", diagnostic.message)
+    assert len(diagnostic.message) < 400
+    assert len(diagnostic.labels) > 50

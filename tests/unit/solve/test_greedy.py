@@ -12,10 +12,10 @@ def test_tenants_have_caches_of_their_own(number: int, cores: int) -> None:
     problem = problem_of(tenants(number, 17, cores))
     view = feasibility.greedy_layout(problem)
     assert view
-    caches = [
-        {problem.topology[cpu].uncore_cache for cpu in view.cpus(f"isolated.t{at}")}
-        for at in range(number)
-    ]
+    caches = []
+    for at in range(number):
+        cpus = view.cpus(f"isolated.t{at}")
+        caches.append({problem.topology[cpu].uncore_cache for cpu in cpus})
     assert sum(map(len, caches)) == len(set.union(*caches)) == number * -(-cores // 4)
 
 

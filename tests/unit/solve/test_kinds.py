@@ -8,7 +8,7 @@ from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.topology import Topology
 from cpuplan.solve.constraints import Constraint, Has, OneOf, OneThread, WholeCores, Within
 from cpuplan.solve.core_classes import CoreClass, Ways, core_classes, place
-from cpuplan.solve.layout import slots_of
+from cpuplan.solve.layout import Slot, slots_of
 from tests.unit.solve.problems import machine
 
 
@@ -46,9 +46,11 @@ def patterns(
 ) -> list[str]:
     (kind,) = core_classes(machine(2, threads), [])
     ways = Ways(slots_of(names.split()), [*constraints, OneOf(tuple(names.split()))])
-    return [
-        " ".join("".join(name[0] for name in slot) for slot in pattern) for pattern in ways.of(kind)
-    ]
+
+    def letters(slot: Slot) -> str:
+        return "".join(name[0] for name in slot)
+
+    return [" ".join(map(letters, pattern)) for pattern in ways.of(kind)]
 
 
 @pytest.mark.parametrize(
@@ -104,9 +106,10 @@ def test_many_threads_and_whole_cores_are_few_ways() -> None:
 )
 def test_place(taken: Mapping[str, int], chosen: dict[str, str]) -> None:
     (kind,) = core_classes(machine(4, 2), [])
-    slots = place(
-        kind, [(tuple((name,) for name in way.split()), many) for way, many in taken.items()]
-    )
-    assert {
-        name: str(CpuSet(cpu for cpu, slot in slots.items() if slot == (name,))) for name in chosen
-    } == chosen
+    used = []
+    for way, cores in taken.items():
+        used.append((tuple((name,) for name in way.split()), cores))
+    by_name: dict[str, list[int]] = {}
+    for cpu, (name,) in place(kind, used).items():
+        by_name.setdefault(name, []).append(cpu)
+    assert {name: str(CpuSet(cpus)) for name, cpus in by_name.items()} == chosen

@@ -41,20 +41,20 @@ def after(node: NodeClass, remedies: Sequence[str]) -> NodeClass:
 
 def check(node: NodeClass) -> None:
     """Each remedy of one conflict helps; those of several conflicts do together."""
-    found = failure(node)
-    if len(found) == 1:
-        for remedy in found[0].remedy.split(", or "):
+    problems = failure(node)
+    if len(problems) == 1:
+        for remedy in problems[0].remedy.split(", or "):
             if remedy not in (SEVERAL, UNTRIED):
                 solver.solve(after(node, [remedy]), locate)
         return
-    remedies = [each.remedy for each in found]
+    remedies = [problem.remedy for problem in problems]
     if not {SEVERAL, UNTRIED}.isdisjoint(remedies):
         # Only some can be mended, and each of these says so.
         assert all(
             remedy in (SEVERAL, UNTRIED) or remedy.endswith(WITHOUT) for remedy in remedies
         ), remedies
         return
-    solver.solve(after(node, [each.remedy for each in found]), locate)
+    solver.solve(after(node, [problem.remedy for problem in problems]), locate)
 
 
 @pytest.mark.slow
@@ -146,7 +146,7 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
 def test_what_is_proposed(name: str) -> None:
     pools, expected = ROWS[name]
     node = node_class(SERVER, pools)
-    assert [each.remedy for each in failure(node)] == expected
+    assert [problem.remedy for problem in failure(node)] == expected
     check(node)
 
 
@@ -221,13 +221,15 @@ LISTS: dict[str, tuple[dict[str, Any], list[str]]] = {
 def test_lists_that_are_proposed_overlap_nothing(name: str) -> None:
     pools, expected = LISTS[name]
     node = node_class(HALF, pools)
-    found = [each for each in solver.check_statements(node, locate) if each.code == "CP352"]
-    assert [each.remedy for each in found] == expected
-    for way in range(max(each.remedy.count(", or ") for each in found) + 1):
+    problems = [
+        problem for problem in solver.check_statements(node, locate) if problem.code == "CP352"
+    ]
+    assert [problem.remedy for problem in problems] == expected
+    for way in range(max(problem.remedy.count(", or ") for problem in problems) + 1):
         spec = json.loads(node.spec.model_dump_json(by_alias=True, exclude_unset=True))
-        for each in found:
-            pool = each.message.split(" ")[0]
-            remedy = each.remedy.split(", or ")[way]
+        for problem in problems:
+            pool = problem.message.split(" ")[0]
+            remedy = problem.remedy.split(", or ")[way]
             follow(
                 spec,
                 remedy.replace(
@@ -246,18 +248,22 @@ def test_lists_that_are_proposed_overlap_nothing(name: str) -> None:
 )
 def test_lists_are_proposed_where_there_are_some(owners: list[str], by_number: bool) -> None:
     topology = machine(6, 2)
-    named = {
-        name: [cpu for cpu in range(12) if owners[cpu] == name]
-        for name in ("reserved", "shared", "isolated")
-    }
-    pools: dict[str, Any] = {
-        name: {"cpus": str(CpuSet(cpus))} for name, cpus in named.items() if cpus
-    }
+    pools: dict[str, Any] = {}
+    for name in ("reserved", "shared", "isolated"):
+        cpus = [cpu for cpu in range(12) if owners[cpu] == name]
+        if cpus:
+            pools[name] = {"cpus": str(CpuSet(cpus))}
     if by_number or "reserved" not in pools:
         pools["reserved"] = {"cores": 1}
     node = node_class(topology, pools | {"offlined": "rest"})
-    found = [each for each in errors(solver.check_statements(node, locate)) if each.code == "CP352"]
-    listed = {each.message.split(" ")[0]: each.remedy.split(", or ")[0] for each in found}
+    problems = [
+        problem
+        for problem in errors(solver.check_statements(node, locate))
+        if problem.code == "CP352"
+    ]
+    listed = {
+        problem.message.split(" ")[0]: problem.remedy.split(", or ")[0] for problem in problems
+    }
     assume(listed and all(remedy.startswith("list ") for remedy in listed.values()))
     changed = {name: {"cpus": remedy.removeprefix("list ")} for name, remedy in listed.items()}
     assert (
@@ -297,11 +303,11 @@ def test_other_machines_of_the_intent_keep_their_layouts(
     node, kin = node_class(SERVER, pools), node_class(other, pools)
     with pytest.raises(CpuplanError) as caught:
         solver.solve(node, locate, kin=[kin])
-    (found,) = caught.value.diagnostics
-    assert found.remedy == expected
-    for remedy in found.remedy.split(", or "):
-        for each in (node, kin):
-            solver.solve(after(each, [remedy]), locate)
+    (problem,) = caught.value.diagnostics
+    assert problem.remedy == expected
+    for remedy in problem.remedy.split(", or "):
+        for case in (node, kin):
+            solver.solve(after(case, [remedy]), locate)
 
 
 @pytest.mark.parametrize(
@@ -333,8 +339,8 @@ def test_numbers_of_several_statements_change_by_equal_shares() -> None:
         "isolated": {"rest": True, "partitions": {n: {"wholeCaches": 7} for n in ("a", "b")}},
     }
     node = node_class(caches, pools)
-    (found,) = failure(node)
-    assert found.remedy == (
+    (problem,) = failure(node)
+    assert problem.remedy == (
         "lower isolated.partitions.a.wholeCaches to 3, "
         "and lower isolated.partitions.b.wholeCaches to 3"
     )
@@ -351,8 +357,8 @@ def test_of_several_workloads_each_has_its_pods() -> None:
         {"reserved": {"cores": 1, "per": "numaNode"}, "isolated": "rest"},
         workloads=workloads,
     )
-    (found,) = failure(node)
-    assert found.remedy == "lower workloads.0.pods to 16, and lower workloads.1.pods to 15"
+    (problem,) = failure(node)
+    assert problem.remedy == "lower workloads.0.pods to 16, and lower workloads.1.pods to 15"
     check(node)
 
 
@@ -361,8 +367,8 @@ def test_a_partition_that_has_no_place_can_be_taken_out() -> None:
     parts["c"] = {"cores": 1, "apart": {"isolated.a": "core"}}
     pools = {"reserved": {"cores": 1}, "isolated": {"rest": True, "partitions": parts}}
     node = node_class(machine(3, 2), pools)
-    (found,) = failure(node)
-    assert found.remedy == "remove isolated.partitions.c"
+    (problem,) = failure(node)
+    assert problem.remedy == "remove isolated.partitions.c"
     check(node)
 
 
@@ -379,7 +385,7 @@ def test_numbers_and_other_statements_are_changed_together() -> None:
         "isolated": {"rest": True, "partitions": parts},
     }
     node = node_class(machine(32, 2, sockets=2, numa_nodes=2, caches=8), pools)
-    found = failure(node)
-    assert len(found) > 2
-    assert not {SEVERAL, UNTRIED}.intersection(each.remedy for each in found)
+    problems = failure(node)
+    assert len(problems) > 2
+    assert not {SEVERAL, UNTRIED}.intersection(problem.remedy for problem in problems)
     check(node)

@@ -51,8 +51,14 @@ def test_siblings_stay_in_one_pool_or_qos_set() -> None:
 
 def amounts(topology: Topology, pool: dict[str, Any]) -> list[tuple[str, int, str]]:
     rules = problem_of(node_class(topology, {"reserved": pool})).rules
-    found = [each for rule in rules for each in rule.constraints if isinstance(each, Amount)]
-    return [(each.scope.name, each.least, each.unit) for each in found if each.least == each.most]
+    amounts = [
+        amount for rule in rules for amount in rule.constraints if isinstance(amount, Amount)
+    ]
+    return [
+        (amount.scope.name, amount.least, amount.unit)
+        for amount in amounts
+        if amount.least == amount.most
+    ]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +167,7 @@ def test_places_that_contradict_each_other_take_no_size_away() -> None:
     pools = {"reserved": {"cores": 1, "per": "socket", "sockets": 0, "numaNodes": 3}}
     with pytest.raises(CpuplanError) as caught:
         solver.solve(node_class(TWO_NODES, pools), locate)
-    assert [each.code for each in caught.value.diagnostics] == ["CP401"]
+    assert [problem.code for problem in caught.value.diagnostics] == ["CP401"]
 
 
 def test_percent_of_unlike_cores_is_rounded_to_what_some_cores_have() -> None:
@@ -262,7 +268,7 @@ def test_partitions_leave_siblings_as_isolated_does(
         pools |= {"shared": {"min": 0}}
     topology = machine(8, 2)
     plan = solver.solve(node_class(topology, pools), locate)
-    parts = [each.cpus for each in (*plan.pools, *plan.sets) if each.name.startswith("isolated.")]
+    parts = [pool.cpus for pool in (*plan.pools, *plan.sets) if pool.name.startswith("isolated.")]
     assert tuple(map(len, parts)) == sizes
     assert all(len(core & cpus) < 2 for core in topology.cores.values() for cpus in parts)
 

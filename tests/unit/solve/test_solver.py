@@ -91,9 +91,10 @@ def explained(pools: dict[str, Any], layout: dict[str, str]) -> dict[str, list[t
     plan = solver.explain(
         node_class(SERVER, pools), {name: CpuSet.parse(cpus) for name, cpus in layout.items()}
     )
-    return {
-        pool.name: [(reason.text, reason.origin) for reason in pool.because] for pool in plan.pools
-    }
+    reasons = {}
+    for pool in plan.pools:
+        reasons[pool.name] = [(reason.text, reason.origin) for reason in pool.because]
+    return reasons
 
 
 def test_reasons_of_a_layout() -> None:
@@ -174,8 +175,9 @@ def test_only_solving_imports_the_solver() -> None:
 
 
 def test_a_range_that_holds_nothing_is_no_range() -> None:
-    """More CPUs than there are, of a set that can have none: the solver takes such a sum for one
-    that fits.
+    """More CPUs than there are, of a set that can have none.
+
+    The solver takes such a sum for one that fits.
     """
     qos = {"bestEffort": {"min": 2, "apart": {"reserved": "core"}}}
     rules = [{"disable": name, "because": "-"} for name in ("cpu0-reserved", "reserved-not-empty")]

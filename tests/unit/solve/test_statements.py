@@ -9,15 +9,16 @@ from cpuplan.solve import solver
 from tests.unit.solve.problems import locate, machine, node_class
 
 
-def found(pools: dict[str, Any], policy: str = "static") -> list[str]:
-    """`code place: message` of each diagnostic, on 4 cores with 2 threads of which CPU 7 is
-    offline.
-    """
+def problems_of(pools: dict[str, Any], policy: str = "static") -> list[str]:
+    """`code: message` of each diagnostic, on 4 cores with 2 threads of which CPU 7 is offline."""
     node = node_class(machine(4, 2, offline=CpuSet([7])), pools, policy)
     assert solver.check_statements(node, lambda _: None) == [
-        each._replace(position=None, labels=()) for each in solver.check_statements(node, locate)
+        problem._replace(position=None, labels=())
+        for problem in solver.check_statements(node, locate)
     ]
-    return [f"{each.code}: {each.message}" for each in solver.check_statements(node, locate)]
+    return [
+        f"{problem.code}: {problem.message}" for problem in solver.check_statements(node, locate)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def found(pools: dict[str, Any], policy: str = "static") -> list[str]:
     ],
 )
 def test_check(pools: dict[str, Any], messages: list[str]) -> None:
-    assert found(pools) == messages
+    assert problems_of(pools) == messages
 
 
 @pytest.mark.parametrize(
@@ -110,13 +111,13 @@ def test_threads_of_isolated_cannot_be_its_partitions_alone() -> None:
         "reserved": "rest",
         "isolated": {"sibling": "isolated.a", "partitions": {"a": {"cores": 1}}},
     }
-    assert [each[:5] for each in found(pools)] == ["CP216"]
+    assert [problem[:5] for problem in problems_of(pools)] == ["CP216"]
 
 
 def test_everything_is_said_at_once() -> None:
     codes = [
-        each[:5]
-        for each in found(
+        problem[:5]
+        for problem in problems_of(
             {"reserved": "1,9", "shared": "1,7", "isolated": "rest", "offlined": "rest"}
         )
     ]
@@ -124,7 +125,7 @@ def test_everything_is_said_at_once() -> None:
 
 
 def test_without_the_static_policy_nothing_may_be_reserved() -> None:
-    assert found({"reserved": {"count": 0}}, "none") == []
+    assert problems_of({"reserved": {"count": 0}}, "none") == []
 
 
 def test_both_places_are_shown() -> None:

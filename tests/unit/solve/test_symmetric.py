@@ -68,12 +68,12 @@ def sets_of(node: NodeClass) -> dict[str, CpuSet]:
 @pytest.mark.parametrize("pools", CASES.values(), ids=CASES)
 def test_shortcuts_change_no_layout(pools: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     node = node_class(EQUAL, pools)
-    found = sets_of(node)
+    sets = sets_of(node)
     monkeypatch.setattr(Bounds, "most_of_each", lambda *_: len(EQUAL.online))
     monkeypatch.setattr(model, "nest", lambda *_: None)
     # any layout is another one now, so that the first one is searched for and proven
     monkeypatch.setattr(CANONICAL, "_others", lambda counts, *_: counts.model.clone())
-    assert sets_of(node) == found
+    assert sets_of(node) == sets
 
 
 @pytest.mark.parametrize("pools", CASES.values(), ids=CASES)

@@ -78,11 +78,11 @@ def test_any_executor_starts_nodes(project: Path, executor: type[Executor]) -> N
     items, _ = simulation.read_pods([project / "pods.yaml"])
     start = Starter(start_planned)
     with executor() as who:
-        found = fleet.on_each(chosen, items, start, workers=Workers(2, who))
+        answers = fleet.on_each(chosen, items, start, workers=Workers(2, who))
         orders = fleet.any_order_on_each(plan.nodes, items[:3], start, Workers(2, who))
-    assert found == fleet.on_each(chosen, items, start)
+    assert answers == fleet.on_each(chosen, items, start)
     assert orders == fleet.any_order_on_each(plan.nodes, items[:3], start)
-    assert not found.is_fine
+    assert not answers.is_fine
 
 
 @pytest.mark.parametrize("executor", [_threads, pytest.param(_spawned, marks=pytest.mark.slow)])
@@ -120,8 +120,8 @@ def test_a_class_whose_process_was_killed_is_asked_again(
     monkeypatch.setattr(divide, "_MANY", 0)
     plan, _ = pipeline.solve(pipeline.load(project))
     fatal = _Fatal(tmp_path / "killed")
-    found = list(results_of(fatal, plan.nodes, Workers(2)))
-    assert found == [node.node_class.name for node in plan.nodes]
+    answers = list(results_of(fatal, plan.nodes, Workers(2)))
+    assert answers == [node.node_class.name for node in plan.nodes]
     assert fatal.file.exists()
 
 
@@ -169,7 +169,7 @@ def test_what_is_no_answer_is_said(data: bytes) -> None:
     workers = Workers(1, cast(Executor, _Odd(data)))
     with pytest.raises(CpuplanError) as caught:
         list(results_of(_square, range(2), workers, (KeyError,), int))
-    assert [each.code for each in caught.value.diagnostics] == ["CP623"]
+    assert [finding.code for finding in caught.value.diagnostics] == ["CP623"]
 
 
 def test_errors_come_back_with_what_they_were_made_of() -> None:

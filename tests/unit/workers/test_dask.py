@@ -36,8 +36,8 @@ def cluster() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=3, threads_per_worker=1, dashboard_address=None, silence_logs=50
-    ) as found:
-        yield found
+    ) as workers:
+        yield workers
 
 
 def _pids(cluster: Any) -> set[int]:
@@ -58,7 +58,7 @@ def test_a_killed_worker_has_its_part_done_again(cluster: Any, tmp_path: Path) -
 def test_what_kills_every_worker_is_said(cluster: Any) -> None:
     with scheduler(cluster.scheduler_address) as who, pytest.raises(CpuplanError) as caught:
         list(workers.results(Toy(_NUMBERS, fatal=21, here=os.getpid()), who))
-    assert [each.code for each in caught.value.diagnostics] == ["CP623"]
+    assert [finding.code for finding in caught.value.diagnostics] == ["CP623"]
 
 
 @contextmanager
@@ -91,10 +91,10 @@ def test_a_fleet_is_compiled_to_the_same_bytes(
     expected = run_in(here, ["compile", "--jobs", "1"], capsys)
     killed: list[int] = []
     with _killer(cluster, killed):
-        found = run_in(there, ["compile", "--dask", cluster.scheduler_address], capsys)
+        answer = run_in(there, ["compile", "--dask", cluster.scheduler_address], capsys)
     assert killed
-    assert found == expected
-    assert found[0] == 0
+    assert answer == expected
+    assert answer[0] == 0
     assert tree(there) == tree(here)
     assert killed[0] not in _pids(cluster)
     code, _, _ = run_in(there, ["compile", "--check", "--dask", cluster.scheduler_address], capsys)
@@ -108,11 +108,11 @@ def _divided_and_killed(
     expected = run_in(project, [*words, "--jobs", "1"], capsys)
     killed: list[int] = []
     with _killer(cluster, killed):
-        found = run_in(project, [*words, "--dask", cluster.scheduler_address], capsys)
+        answer = run_in(project, [*words, "--dask", cluster.scheduler_address], capsys)
     assert killed
     assert killed[0] not in _pids(cluster)
-    assert found == expected
-    return found
+    assert answer == expected
+    return answer
 
 
 def test_snapshots_are_checked_with_the_same_answers(
@@ -145,7 +145,7 @@ def test_pods_come_to_the_same_nodes(
     expected = run_in(started, [*words, "--jobs", "1"], capsys)
     assert run_in(started, [*words, "--dask", cluster.scheduler_address], capsys) == expected
     assert expected[0] == (1 if more else 0)
-    assert sum(len(each["nodes"]) for each in json.loads(expected[1])["nodes"]) == 72
+    assert sum(len(node["nodes"]) for node in json.loads(expected[1])["nodes"]) == 72
 
 
 def test_a_worker_is_killed_while_nodes_start(cluster: Any, started: Path) -> None:
@@ -156,9 +156,9 @@ def test_a_worker_is_killed_while_nodes_start(cluster: Any, started: Path) -> No
     expected = fleet.on_each(chosen, items, starter)
     killed: list[int] = []
     with scheduler(cluster.scheduler_address) as who, _killer(cluster, killed):
-        found = fleet.on_each(chosen, items, starter, workers=who)
+        answers = fleet.on_each(chosen, items, starter, workers=who)
     assert killed
-    assert found == expected
+    assert answers == expected
     assert killed[0] not in _pids(cluster)
 
 
@@ -166,9 +166,9 @@ def test_another_cpuplan_on_the_workers(cluster: Any, monkeypatch: pytest.Monkey
     monkeypatch.setattr(executors, "edition", lambda: "0.0.1 (of this test)")
     with scheduler(cluster.scheduler_address) as who, pytest.raises(CpuplanError) as caught:
         list(workers.results(Toy(_NUMBERS), who))
-    (found,) = caught.value.diagnostics
-    assert found.code == "CP624"
-    assert "0.0.1 (of this test)" in found.message
+    (finding,) = caught.value.diagnostics
+    assert finding.code == "CP624"
+    assert "0.0.1 (of this test)" in finding.message
 
 
 def test_a_scheduler_that_ends_in_the_middle() -> None:
@@ -181,5 +181,5 @@ def test_a_scheduler_that_ends_in_the_middle() -> None:
         closing.start()
         with pytest.raises(CpuplanError) as caught:
             list(workers.results(Toy(tuple(range(-40, 0)), pause=0.05), who))
-    assert [each.code for each in caught.value.diagnostics] == ["CP623"]
+    assert [finding.code for finding in caught.value.diagnostics] == ["CP623"]
     closing.join()

@@ -129,6 +129,6 @@ class _Answering:
 def test_answers_that_are_none(answer: object, code: str) -> None:
     with pytest.raises(CpuplanError) as caught:
         executors._received(_Answering(answer), "0.1.0")  # type: ignore[arg-type]
-    (found,) = caught.value.diagnostics
-    assert found.code == code
-    assert len(found.message) < 500
+    (finding,) = caught.value.diagnostics
+    assert finding.code == code
+    assert len(finding.message) < 500

@@ -17,10 +17,10 @@ def test_one_result_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         return number
 
     monkeypatch.setattr(Toy, "_square", square)
-    found = workers.results(Toy((5, 6, 7)))
-    assert next(found) == 5
+    results = workers.results(Toy((5, 6, 7)))
+    assert next(results) == 5
     assert done == [5]
-    assert list(found) == [6, 7]
+    assert list(results) == [6, 7]
 
 
 def test_no_work() -> None:
@@ -38,6 +38,6 @@ def test_an_executor_does_it_all() -> None:
 
     with Counting(2) as executor:
         assert isinstance(executor, Executor)
-        found = list(workers.results(Toy(tuple(range(40))), Workers(2, executor)))
-    assert found == [number * number for number in range(40)]
+        results = list(workers.results(Toy(tuple(range(40))), Workers(2, executor)))
+    assert results == [number * number for number in range(40)]
     assert executor.number == 8

@@ -47,7 +47,7 @@ def test_what_kills_its_process_is_said() -> None:
     made: list[int] = []
     with pytest.raises(CpuplanError) as caught:
         made.extend(workers.results(Toy(_NUMBERS, fatal=21, here=os.getpid()), Workers(2)))
-    assert [each.code for each in caught.value.diagnostics] == ["CP622"]
+    assert [finding.code for finding in caught.value.diagnostics] == ["CP622"]
     assert not multiprocessing.active_children()
 
 
@@ -61,10 +61,10 @@ def test_little_work_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _children(parent: int) -> list[int]:
-    found = subprocess.run(
+    done = subprocess.run(
         ["ps", "--ppid", str(parent), "-o", "pid="], capture_output=True, text=True, check=False
     )
-    return list(map(int, found.stdout.split()))
+    return list(map(int, done.stdout.split()))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -39,8 +39,8 @@ class Toy:
         return json.dumps(self.results()).encode()
 
     def unpacked(self, data: bytes) -> Sequence[int]:
-        found: list[int] = json.loads(data)
-        return found
+        numbers: list[int] = json.loads(data)
+        return numbers
 
     def _square(self, number: int) -> int:
         if number == self.fatal and os.getpid() != self.here:

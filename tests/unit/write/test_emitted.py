@@ -1,11 +1,9 @@
-"""Files are read again before they are written, compared with what they say, and checked against
-schemas.
-"""
+"""Files are read again before they are written, and checked against schemas."""
 
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,12 +78,12 @@ def tree(node: ConfiguredPlan) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("node", [*PLANS.values(), *OURS.values()], ids=[*PLANS, *OURS])
 def test_what_is_written_fits(node: ConfiguredPlan) -> None:
-    assert [one.message for one in emitted.check(tree(node))] == []
+    assert [finding.message for finding in emitted.check(tree(node))] == []
 
 
 @pytest.mark.parametrize("name", named_cases.CASES)
 def test_what_is_written_for_the_cases_fits(name: str) -> None:
-    assert [one.message for one in emitted.check(named_cases.compiled(name).files)] == []
+    assert [finding.message for finding in emitted.check(named_cases.compiled(name).files)] == []
 
 
 @pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
@@ -93,8 +91,8 @@ def test_schemas_know_every_field(path: Path) -> None:
     schema = json.loads(path.read_text())
     jsonschema.Draft7Validator.check_schema(schema)
     jsonschema.Draft7Validator.check_schema(kubelet_schema.schema())
-    for one in objects(schema):
-        assert "additionalProperties" in one or "properties" not in one
+    for part in objects(schema):
+        assert "additionalProperties" in part or "properties" not in part
 
 
 def objects(schema: Any) -> Iterator[dict[str, Any]]:
@@ -110,13 +108,11 @@ def objects(schema: Any) -> Iterator[dict[str, Any]]:
 
 def ways(value: Any, way: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """The way to every value of a document but the whole."""
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
     for key, inner in items:
         yield (*way, key)
         yield from ways(inner, (*way, key))
@@ -137,9 +133,7 @@ def changed(value: Any, way: tuple[str | int, ...], key: str | None) -> Any:
 
 @pytest.mark.parametrize("node", OURS.values(), ids=OURS)
 def test_a_wrong_type_anywhere_is_found(node: ConfiguredPlan) -> None:
-    """Whatever a backend gets wrong: each value of each object, and each mapping with fields of its
-    own.
-    """
+    """A wrong type in any value of any object is found, and a field that no schema has."""
     tried = 0
     for path, data in tree(node).items():
         if not path.endswith((".yaml", "kubelet.conf.d/90-cpuplan.conf")):
@@ -147,15 +141,17 @@ def test_a_wrong_type_anywhere_is_found(node: ConfiguredPlan) -> None:
         document = yaml.safe_load(data)
         for way in ways(document):
             wrong = to_yaml(changed(document, way, None)).encode()
-            found = emitted.check({path: wrong})
-            assert {one.code for one in found} == {"CP570"}, (path, way)
-            assert any(path in one.message for one in found)
+            findings = emitted.check({path: wrong})
+            assert {finding.code for finding in findings} == {"CP570"}, (path, way)
+            assert any(path in finding.message for finding in findings)
             tried += 1
         for way in (("spec",), ("metadata",)):
             if isinstance(document.get(way[0]), dict):
                 wrong = to_yaml(changed(document, way, "unheardOf")).encode()
                 assert [
-                    one for one in emitted.check({path: wrong}) if "unheardOf" in one.message
+                    finding
+                    for finding in emitted.check({path: wrong})
+                    if "unheardOf" in finding.message
                 ], (path, way)
     assert tried > 50
 
@@ -216,7 +212,7 @@ def test_a_wrong_type_anywhere_is_found(node: ConfiguredPlan) -> None:
     ],
 )
 def test_what_nobody_could_read(path: str, text: str, words: str) -> None:
-    assert any(words in one.message for one in emitted.check({path: text.encode()}))
+    assert any(words in finding.message for finding in emitted.check({path: text.encode()}))
 
 
 @pytest.mark.parametrize(
@@ -227,16 +223,19 @@ def test_a_file_is_read_as_what_it_was_made_from(text: str) -> None:
     lines = "apiVersion: v1\nkind: Namespace\nmetadata:\n  annotations: {}\n  name: a\n"
     assert emitted.check({"clusters/a/manifests/n.yaml": lines.encode()}) == []
     wrong = emitted.check({"clusters/a/manifests/n.yaml": lines.replace("name: a", text).encode()})
-    assert {one.code for one in wrong} == {"CP570"}
+    assert {finding.code for finding in wrong} == {"CP570"}
 
 
 def test_what_a_machine_config_carries_is_read_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cpuplan.components import crio
+    from cpuplan.components.emission import by_default
 
-    monkeypatch.setattr(crio, "MIN_GOMAXPROCS", "four")
+    def words(of: Any, row: Any, value: Any, *because: Any) -> Any:
+        return by_default(of, row, "four" if value == 4 else value, *because)
+
+    monkeypatch.setattr("cpuplan.components.crio.by_default", words)
     pinned = plan(regular(cores=8), shared="2", target={"cpuPartitioning": True}, spec=FULL)
-    found = emitted.check(tree(pinned))
-    assert any("/etc/crio/crio.conf.d/99-runtimes.conf" in one.message for one in found)
+    findings = emitted.check(tree(pinned))
+    assert any("/etc/crio/crio.conf.d/99-runtimes.conf" in finding.message for finding in findings)
 
 
 def test_equal_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +247,7 @@ def test_equal_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         count += 1
         return read(reader, data)
 
-    monkeypatch.setattr(emitted, "_read", counted)
+    monkeypatch.setattr(emitted, "_read_again", counted)
     nodes = {
         f"clusters/{cluster}/manifests/n-{number}.yaml": f"kind: X\nname: n-{number}\n".encode()
         for number in range(9)
@@ -295,4 +294,4 @@ def test_jsonschema_is_loaded_only_to_explain_a_mistake(tmp_path: Path) -> None:
 def test_the_record_of_the_sample_is_whole() -> None:
     compiled = pipeline.compile_project(pipeline.load(REPOSITORY))
     assert emitted.check(compiled.files) == []
-    assert "openshift" in {each.node_class.target.platform for each in compiled.plan.nodes}
+    assert "openshift" in {node.node_class.target.platform for node in compiled.plan.nodes}

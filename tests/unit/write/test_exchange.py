@@ -30,8 +30,9 @@ WATCHED = ("open", "os.", "shutil.", "ctypes.", "fcntl.")
 
 @pytest.fixture(params=["exchange", "renames"])
 def atomic(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether the file system can exchange two folders; without it, the run after a kill completes
-    the renames.
+    """Whether the file system can exchange two folders.
+
+    Without it, the run after a kill completes the renames.
     """
     if request.param == "renames":
         monkeypatch.setattr(exchange, "RENAME_EXCHANGE", UNKNOWN_FLAG)
@@ -41,8 +42,9 @@ def atomic(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
 def in_child(
     action: Callable[[], object], watch: Callable[[str, tuple[object, ...]], None]
 ) -> bool:
-    """Run `action` in a forked process that tells `watch` its audit events; whether it came to its
-    end.
+    """Run `action` in a forked process that tells `watch` its audit events.
+
+    Whether it came to its end.
     """
     if (child := os.fork()) == 0:
         busy = False
@@ -81,9 +83,7 @@ def kill_at(number: int) -> Callable[[str, tuple[object, ...]], None]:
 
 
 def kill_points(prepare: Callable[[], object], action: Callable[[], object]) -> Iterator[int]:
-    """Prepare, run `action` killed at its first event; again with its second, and so on until it
-    comes to its end.
-    """
+    """Prepare, and run `action` killed at each of its events in turn, until it ends by itself."""
     for number in count(1):
         prepare()
         if in_child(action, kill_at(number)):
@@ -128,22 +128,25 @@ def then_kill_at(
 
 
 def content(root: Path) -> dict[str, object]:
-    """All below `root`, with mode; foreign files and folders (named `my...`) also with inode or
-    time.
+    """All below `root`, with mode.
+
+    Foreign files and folders (named `my...`) also with inode or time.
     """
-    found: dict[str, object] = {}
+    contents: dict[str, object] = {}
     for path in root.rglob("*"):
         status = os.lstat(path)
-        data = (
-            os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
-        )
+        data: object = ""
+        if path.is_symlink():
+            data = os.readlink(path)
+        elif path.is_file():
+            data = path.read_bytes()
         identity = (
             (0 if path.is_dir() else status.st_ino, status.st_mtime_ns)
             if path.name.startswith("my")
             else ()
         )
-        found[path.relative_to(root).as_posix()] = (data, status.st_mode, identity)
-    return found
+        contents[path.relative_to(root).as_posix()] = (data, status.st_mode, identity)
+    return contents
 
 
 def add_foreign(out: Path) -> None:
@@ -362,8 +365,9 @@ def test_files_that_keep_changing_stop_the_run(tmp_path: Path) -> None:
 
 
 def test_order_of_the_steps(tmp_path: Path) -> None:
-    """The tree is on disk before its journal says so; and the journal goes before the old tree, of
-    which the next run would otherwise think that others had deleted files.
+    """The tree is on disk before its journal says so, and the journal goes before the old tree.
+
+    Of a journal without its tree the next run would think that others had deleted files.
     """
     renew(tmp_path / "out")
     record = tmp_path / "record"
@@ -430,8 +434,9 @@ def test_interrupted_run_cleans_up(
 
 
 def of_a_killed_run(out: Path, *, renames: bool) -> tree.Stage:
-    """The stage of a run that was killed between the exchange and its settlement; by renames: in
-    their middle.
+    """The stage of a run that was killed between the exchange and its settlement.
+
+    By renames: in their middle.
     """
     made = tree.stage_of(out)
     tree.begin(made)
@@ -464,8 +469,9 @@ def test_a_stage_of_this_machine_is_settled(tmp_path: Path, renames: bool) -> No
 def test_a_stage_that_came_with_a_repository_is_not_touched(
     tmp_path: Path, renames: bool, with_out: bool
 ) -> None:
-    """Git keeps no empty folders and no inodes: what it brings has no mark, whatever else is in
-    it.
+    """What Git brings has no mark, whatever else is in it.
+
+    Git keeps no empty folders and no inodes.
     """
     there = tmp_path / "there"
     write_tree(there / "out", OLD)
@@ -480,7 +486,7 @@ def test_a_stage_that_came_with_a_repository_is_not_touched(
     for folder in ("copied with its mark", "as Git brings it"):
         with pytest.raises(CpuplanError) as error:
             write_tree(here / "out", NEW)
-        assert [each.code for each in error.value.diagnostics] == ["CP602"], folder
+        assert [finding.code for finding in error.value.diagnostics] == ["CP602"], folder
         refused = tree.in_the_way(tree.stage_of(here / "out"))
         assert refused
         assert refused.code == "CP602", folder
@@ -526,7 +532,7 @@ def test_journals_that_are_none(tmp_path: Path, marked: bool) -> None:
     ):
         write_tree(out, OLD, force=True)
         made = tree.stage_of(out)
-        (tree.begin if marked else lambda each: each.folder.mkdir())(made)
+        (tree.begin if marked else lambda stage: stage.folder.mkdir())(made)
         shutil.copytree(out, made.tree)
         written = text.replace("NEW", str(out.stat().st_ino)).replace(
             "OLD", str(made.tree.stat().st_ino)

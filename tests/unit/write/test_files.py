@@ -1,5 +1,6 @@
-"""What is written, kept, refused and reported; the instant of the exchange is in
-test_exchange.py.
+"""What is written, kept, refused and reported.
+
+The instant of the exchange is in test_exchange.py.
 """
 
 import fcntl
@@ -40,9 +41,7 @@ def out(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def open_path() -> Iterator[Path]:
-    """A folder that a user other than root can reach and write, for tests that give up root's
-    powers.
-    """
+    """A folder that users other than root can write, for tests that give up root's powers."""
     with tempfile.TemporaryDirectory() as folder:
         if os.geteuid() == 0:
             os.chown(folder, NOBODY, NOBODY)
@@ -51,24 +50,21 @@ def open_path() -> Iterator[Path]:
 
 def content(root: Path) -> dict[str, object]:
     """All below `root`: bytes of files, targets of links, else None; without the manifest."""
-    found: dict[str, object] = {}
+    contents: dict[str, object] = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
-        if not name.startswith(".cpuplan"):
-            found[name] = (
-                os.readlink(path)
-                if path.is_symlink()
-                else path.read_bytes()
-                if path.is_file()
-                else None
-            )
-    return found
+        if name.startswith(".cpuplan"):
+            continue
+        contents[name] = None
+        if path.is_symlink():
+            contents[name] = os.readlink(path)
+        elif path.is_file():
+            contents[name] = path.read_bytes()
+    return contents
 
 
 def state(root: Path) -> list[tuple[str, int, int, int]]:
-    """Path, inode, mode and time of everything below and including `root`: whether anything at all
-    was written.
-    """
+    """Path, inode, mode and time of `root` and all below it: whether anything was written."""
     status = {str(path): os.lstat(path) for path in (root, *root.rglob("*"))}
     return sorted((path, s.st_ino, s.st_mode, s.st_mtime_ns) for path, s in status.items())
 
@@ -438,8 +434,9 @@ def test_permission_denied_leaves_the_old_tree(open_path: Path) -> None:
 
 
 def test_full_disk_leaves_the_old_tree(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A limit on the size of files stands in for the disk's: write(2) fails in the same place, with
-    EFBIG.
+    """A limit on the size of files stands in for the disk's.
+
+    write(2) fails in the same place, with EFBIG.
     """
     monkeypatch.chdir(out.parent)
     before = state(out)

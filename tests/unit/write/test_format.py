@@ -1,5 +1,6 @@
-"""The canonical form: every value stays, a second run changes nothing, and what has none is
-said.
+"""The canonical form keeps every value, and a second run changes nothing.
+
+What has no such form is said.
 """
 
 import pytest
@@ -30,7 +31,7 @@ def test_a_second_run_changes_nothing(text: str) -> None:
     once = canonical(text)
     after, problems = yaml.parse("a.yaml", once)
     assert not problems
-    assert [each.data for each in before] == [each.data for each in after]
+    assert [source.data for source in before] == [source.data for source in after]
     assert canonical(once) == once
 
 
@@ -47,7 +48,7 @@ def test_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     canonical("a: [1, 2, 3]\nb: 1\n")
     with pytest.raises(NotFormattable, match="more than 8 keys and values"):
         canonical("a: [1, 2, 3]\n---\nb: [1]\n")
-    monkeypatch.setattr(format, "_MAX_CHARACTERS", 8)
+    monkeypatch.setattr(format, "_MAX_TEXT", 8)
     with pytest.raises(NotFormattable, match="more than 8 characters"):
         canonical("# comment\n")
 

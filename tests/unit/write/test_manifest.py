@@ -74,9 +74,9 @@ def test_a_file_has_a_line_for_each_of_its_classes() -> None:
     assert listed == ["b", "a\tx", "a\ty"]
     text = render_manifest(listed)
     assert text.decode() == f"{HEAD}a\tx\na\ty\nb\n"
-    found = parse_manifest(text, "m")
-    assert found.paths == {"a", "b"}
-    assert divide(found.lines) == {".cpuplan/manifest": set(listed)}
+    manifest = parse_manifest(text, "m")
+    assert manifest.paths == {"a", "b"}
+    assert divide(manifest.lines) == {".cpuplan/manifest": set(listed)}
     assert of_class(text.decode(), "y") == ["a"]
     assert of_class(text.decode(), "z") == []
     assert of_class("", "y") is None
@@ -121,9 +121,9 @@ def test_a_manifest_of_before_is_read_once_more() -> None:
         f'{{\n "version": 1,\n "files": {{\n<<<<<<< HEAD\n  "a/b": "{EMPTY}",\n=======\n'
         f'  "c": "{EMPTY}"\n }}\n}}\n'
     )
-    found = parse_old_manifest(text.encode())
-    assert found.keys() == {"a/b", "c", ".cpuplan/manifest.json"}
-    assert found["c"] == EMPTY
+    listed = parse_old_manifest(text.encode())
+    assert listed.keys() == {"a/b", "c", ".cpuplan/manifest.json"}
+    assert listed["c"] == EMPTY
 
 
 def test_the_note_of_what_was_written_is_read_back() -> None:

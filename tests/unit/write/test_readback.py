@@ -82,12 +82,12 @@ def test_nothing_wrong_is_taken_for_right() -> None:
             except (yaml.YAMLError, TypeError):
                 expected = None, False
             try:
-                found = emitted.document(text.encode())
+                written = emitted.document(text.encode())
             except ValueError:
                 assert not expected[1], text
             else:
-                assert found.is_canonical == expected[1], text
-                assert not expected[1] or found.value == expected[0], text
+                assert written.is_canonical == expected[1], text
+                assert not expected[1] or written.value == expected[0], text
             wrong += not expected[1]
     assert wrong > 100
 

@@ -32,7 +32,7 @@ def test_it_finds_what_libyaml_finds(text: str) -> None:
     assert reading.comments == list(comments(text))
     assert reading.comments
     sources, _ = yaml.parse("", text)
-    assert not sources or second_reader.same(reading.documents, [each.data for each in sources])
+    assert not sources or second_reader.same(reading.documents, [source.data for source in sources])
 
 
 def test_it_finds_it_in_made_documents() -> None:
@@ -46,11 +46,11 @@ def test_it_finds_it_in_made_documents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [(True, 1), (0, False), ("1", 1), ({"a": [1]}, {"a": [True]}), (None, "")]
+    ("value", "other"), [(True, 1), (0, False), ("1", 1), ({"a": [1]}, {"a": [True]}), (None, "")]
 )
-def test_values_of_two_types_differ(one: object, other: object) -> None:
-    assert not second_reader.same(one, other)
-    assert second_reader.same(one, one)
+def test_values_of_two_types_differ(value: object, other: object) -> None:
+    assert not second_reader.same(value, other)
+    assert second_reader.same(value, value)
 
 
 def _writes(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:

@@ -73,13 +73,13 @@ def _differing(
 ) -> tuple[tuple[ObjectId, bool], ...]:
     """The objects that differ, and whether their pods are replaced: once for all classes."""
     old, new = objects(before, cluster), objects(after, cluster)
-    found = []
+    differing = []
     for identity in sorted(old.keys() | new.keys()):
-        one, other = old.get(identity), new.get(identity)
-        if _content(one) != _content(other):
-            is_replaced = identity.kind == _AGENT and _template(one) != _template(other)
-            found.append((identity, is_replaced))
-    return tuple(found)
+        was, now = old.get(identity), new.get(identity)
+        if _content(was) != _content(now):
+            is_replaced = identity.kind == _AGENT and _template(was) != _template(now)
+            differing.append((identity, is_replaced))
+    return tuple(differing)
 
 
 def _rule(identity: ObjectId, agents: Collection[str], *, is_replaced: bool) -> str:

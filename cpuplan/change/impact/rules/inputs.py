@@ -29,7 +29,7 @@ Context = Mapping[str, Cluster]
 
 def context_of(classes: Iterable[NodeClass]) -> Context:
     """What the Cluster documents of a project say."""
-    return {each.cluster: _cluster(each.cluster_facts) for each in classes}
+    return {node_class.cluster: _cluster(node_class.cluster_facts) for node_class in classes}
 
 
 def _cluster(facts: ClusterSpec) -> Cluster:
@@ -115,19 +115,19 @@ def changed(before: Half, after: Half) -> tuple[Changed, ...]:
 
 def _values(old: "_Settings", new: "_Settings") -> Iterator[Changed]:
     for component, key in dict.fromkeys([*new, *old]):
-        one, other = old.get((component, key)), new.get((component, key))
-        values = one and one.values, other and other.values
+        was, now = old.get((component, key)), new.get((component, key))
+        values = was and was.values, now and now.values
         if values[0] != values[1]:
-            known = other or one
+            known = now or was
             origin = known.origin if known else ""
             yield Changed(component, key, _plain(values[0]), _plain(values[1]), origin)
 
 
 def _order(old: "_Settings", new: "_Settings") -> Iterator[Changed]:
     """The same settings of the command line in another order."""
-    one, other = _keys(old), _keys(new)
-    if one != other and sorted(one) == sorted(other):
-        yield Changed(_ORDERED, ORDER, one, other)
+    was, now = _keys(old), _keys(new)
+    if was != now and sorted(was) == sorted(now):
+        yield Changed(_ORDERED, ORDER, was, now)
 
 
 def _keys(settings: "_Settings") -> list[str]:
@@ -144,12 +144,12 @@ _Settings = Mapping[tuple[str, str], _Values]
 
 def _by_key(plan: Mapping[str, Any]) -> _Settings:
     """A key that is there several times has all its values."""
-    found: dict[tuple[str, str], _Values] = {}
+    settings: dict[tuple[str, str], _Values] = {}
     for entry in plan.get("settings", ()):
         key = entry["component"], entry["key"]
-        known = found.get(key, _Values((), _origin(entry)))
-        found[key] = _Values((*known.values, entry["value"]), known.origin)
-    return found
+        known = settings.get(key, _Values((), _origin(entry)))
+        settings[key] = _Values((*known.values, entry["value"]), known.origin)
+    return settings
 
 
 def _origin(entry: Mapping[str, Any]) -> str:
@@ -178,11 +178,11 @@ def listed(names: Iterable[str]) -> str:
 def told(changes: Iterable[Changed]) -> str:
     """Settings in words, each component once."""
     keys: dict[str, list[str]] = {}
-    for each in changes:
-        keys.setdefault(each.component, []).append(each.key)
+    for change in changes:
+        keys.setdefault(change.component, []).append(change.key)
     return "; ".join(f"{component} {listed(of)}" for component, of in keys.items())
 
 
 def origin_of(changes: Iterable[Changed]) -> str:
     """The first statement that asked for one of them."""
-    return next((each.origin for each in changes if each.origin), "")
+    return next((change.origin for change in changes if change.origin), "")

@@ -47,13 +47,13 @@ def of_settings(changes: Iterable[Changed]) -> Iterator[Step]:
 
 def _by_rule(changes: Iterable[Changed]) -> dict[str, Parts]:
     known = tuple(changes)
-    programs = {each.component: rule for each in known if (rule := _program(each))}
+    programs = {change.component: rule for change in known if (rule := _program(change))}
     by_rule: dict[str, Parts] = {}
-    for each in known:
-        name = programs.get(each.component) or rule_of(each)
+    for change in known:
+        name = programs.get(change.component) or rule_of(change)
         if name:
             parts = by_rule.get(name, Parts(name, (), ()))
-            by_rule[name] = parts._replace(changes=(*parts.changes, each))
+            by_rule[name] = parts._replace(changes=(*parts.changes, change))
     # What was there before must be gone before another program comes.
     return dict(sorted(by_rule.items(), key=lambda entry: entry[0] not in _REMOVALS))
 
@@ -69,7 +69,7 @@ def _program(change: Changed) -> str:
 
 def _step(parts: Parts, kubelet_service: str) -> Step:
     because = "; ".join(filter(None, (told(parts.changes), listed(parts.files))))
-    allocations = (each.key for each in parts.changes if each.key.endswith(".service"))
+    allocations = (change.key for change in parts.changes if change.key.endswith(".service"))
     unit = kubelet_service
     if parts.rule == "huge-pages-at-run-time":
         unit = listed(allocations) or "the changed unit"
@@ -93,13 +93,13 @@ def _files(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[
     if (before.key and old is None) or (after.key and new is None):
         yield "the expected state of one side", "unknown-before"
         return
-    one, other = old.files if old else {}, new.files if new else {}
-    told_of = {each.component for each in changes}
-    for path in unequal(one, other):
-        file = other.get(path) or one[path]
+    old_files, new_files = old.files if old else {}, new.files if new else {}
+    told_of = {change.component for change in changes}
+    for path in unequal(old_files, new_files):
+        file = new_files.get(path) or old_files[path]
         if file.component not in told_of:
             name = path.rpartition("/")[2]
-            gone = None if path not in other else ""
+            gone = None if path not in new_files else ""
             rule = rule_of(Changed(file.component, name, "", gone))
             if rule:
                 yield path, rule
@@ -110,5 +110,5 @@ def kubelet_service(half: Half) -> str:
     state = half.state
     if state is None:
         return "kubelet.service"
-    found = (_KUBELET_DROP_IN.match(path) for path in state.files)
-    return next((match[1] for match in found if match), state.platform.kubelet_unit)
+    matches = (_KUBELET_DROP_IN.match(path) for path in state.files)
+    return next((match[1] for match in matches if match), state.platform.kubelet_unit)

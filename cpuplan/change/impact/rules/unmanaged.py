@@ -24,7 +24,7 @@ from cpuplan.facts.settings.costs import Impact, Step
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
 from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate import statefiles
-from cpuplan.simulate.compiled import kubelet_alone
+from cpuplan.simulate.planned import kubelet_alone
 
 #: Read by the first boot of a machine and never again, by the ends of their files.
 _FIRST_BOOT = {"butane": ".butane.yaml", "cloudInit": ".cloud-init.yaml", "ignition": ".ign"}
@@ -41,28 +41,29 @@ def forms(half: Half) -> dict[str, Files]:
         return {}
     cluster, name = half.key
     files, folder = half.side.files, f"nodes/{cluster}/{name}"
-    found: dict[str, Files] = {}
+    by_form: dict[str, Files] = {}
     tree = half.side.node_files(half.key)
     if f"ansible/{cluster}/{name}.yaml" in files:
-        found["ansible"] = tree
+        by_form["ansible"] = tree
     elif tree:
-        found["tree"] = tree
+        by_form["tree"] = tree
     for form, end in _FIRST_BOOT.items():
         if folder + end in files:
-            found[form] = {form: files[folder + end]}
+            by_form[form] = {form: files[folder + end]}
     for form, place in (("nodeWright", "manifests"), ("clusterApi", "hosting/manifests")):
         file = (_SKYHOOK if form == "nodeWright" else _TEMPLATE).format(name)
         path = f"clusters/{cluster}/{place}/{file}"
         if path in files:
-            found[form] = {form: files[path]}
-    return found
+            by_form[form] = {form: files[path]}
+    return by_form
 
 
 def delivery_steps(
     before: Half, after: Half, of_files: list[Step], units: tuple[str, str]
 ) -> Iterator[Step]:
-    """What the deliveries do; `of_files` is what the files need, `units` the runtime's and the
-    kubelet's.
+    """What the deliveries do.
+
+    `of_files` is what the files need, `units` the runtime's and the kubelet's.
     """
     old, new = forms(before), forms(after)
     differing = {form for form in new if old.get(form) != new[form]}
@@ -108,9 +109,9 @@ def _node_wright(_after: Half) -> Step:
 def _cluster_api(after: Half) -> Step:
     """The template has a name of its own for each content."""
     name = ""
-    for each in objects(after.side, after.key[0] if after.key else "").values():
-        is_own = after.key and each.path.endswith(_TEMPLATE.format(after.key[1]))
-        name = each.id.name if is_own else name
+    for template in objects(after.side, after.key[0] if after.key else "").values():
+        is_own = after.key and template.path.endswith(_TEMPLATE.format(after.key[1]))
+        name = template.id.name if is_own else name
     return RULES["cluster-api-machines"].step("KubeadmConfigTemplate", name=name)
 
 
@@ -143,7 +144,7 @@ def settings_steps(
     differing = {end for _, end in rules.values() if _file(before, end) != _file(after, end)}
     explained = set()
     for component, (rule, end) in rules.items():
-        own = [each for each in known if each.component == component]
+        own = [change for change in known if change.component == component]
         if own and end in differing:
             explained.add(end)
             yield RULES[rule].step(told(own), origin_of(own))
@@ -174,7 +175,7 @@ def state_file_steps(before: Half, after: Half, changes: tuple[Changed, ...]) ->
     new = after.state
     if new is None or new.platform.removes_state_files:
         return
-    own = [each for each in changes if each.component == kubelet.NAME]
+    own = [change for change in changes if change.component == kubelet.NAME]
     if before.key is None:
         if after.value(kubelet.NAME, _POLICY) == "static":
             yield RULES["state-file-new-node"].step(f"kubelet {_POLICY}", origin_of(own))
@@ -202,8 +203,8 @@ def steps(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[S
     if after.key is None:
         yield RULES["node-leaves"].step("the nodes are in no class")
         return
-    of_api = [each for each in changes if each.component in nodes.OF_API]
-    others = [each for each in changes if each.component not in nodes.OF_API]
+    of_api = [change for change in changes if change.component in nodes.OF_API]
+    others = [change for change in changes if change.component not in nodes.OF_API]
     state = after.state
     platform = state.release.platform if state else ""
     yield from nodes.of_settings(of_api)

@@ -4,8 +4,8 @@ Upstream: koordinator-sh/koordinator pkg/koordlet/qosmanager/plugins/cpusuppress
   @ 989ca85c62abcca92b303aa12fd2ccff2ed30fed
 """
 
+import contextlib
 from collections.abc import Iterable, Sequence
-from contextlib import suppress as suppress_errors
 from itertools import pairwise
 
 from cpuplan.upstream.koordinator.extension import qos
@@ -63,9 +63,9 @@ def _candidates(
 def _kept_back(annotations: Annotations) -> int:
     """Reserved CPUs and those of system pods; what cannot be read keeps nothing back."""
     kept = 0
-    with suppress_errors(KubeletError):
+    with contextlib.suppress(KubeletError):
         kept |= parse_cpus(reserved_cpus(annotations)[0])
-    with suppress_errors(KubeletError):
+    with contextlib.suppress(KubeletError):
         kept |= exclusive_system_cpus(node_system_qos(annotations))
     return kept
 

@@ -19,8 +19,8 @@ from cpuplan.upstream.koordinator.extension.node import (
     of_milli,
     read_reservation,
     read_system_qos,
+    reserved_cpus,
 )
-from cpuplan.upstream.koordinator.extension.node import reserved_cpus as reserved_of
 from cpuplan.upstream.koordinator.extension.numa_aware import (
     STATIC,
     CpuInfo,
@@ -135,7 +135,7 @@ def node_reserved(topology: CPUTopology, annotations: Annotations) -> NodeReserv
         reservation = read_reservation(annotations) or NodeReservation({})
     except KubeletError:
         reservation = NodeReservation({})
-    listed, count = reserved_of(annotations)
+    listed, count = reserved_cpus(annotations)
     cpus = 0
     try:
         if listed:

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from cpuplan.upstream.koordinator.extension.numa_aware import FULL_PCPUS, SPREAD_BY_PCPUS
 from cpuplan.upstream.kubernetes.errors import AggregateError, KubeletError
-from cpuplan.upstream.kubernetes.fit import EPHEMERAL_STORAGE
+from cpuplan.upstream.kubernetes.fit import EPHEMERAL_STORAGE, amount_of
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Resources
-from cpuplan.upstream.kubernetes.quantity import ZERO
 from cpuplan.upstream.kubernetes.strconv import quote
 
 MOST_ALLOCATED, LEAST_ALLOCATED = "MostAllocated", "LeastAllocated"
@@ -108,18 +107,13 @@ def score(
     """
     total = weights = 0
     for name, weight in dict(scoring.resources).items():
-        capacity, wanted = _amount_of(name, allocatable), _amount_of(name, pod)
+        capacity, wanted = amount_of(name, allocatable), amount_of(name, pod)
         if not capacity or (not wanted and name not in _ALWAYS):
             continue
-        used = _amount_of(name, requested) + wanted
+        used = amount_of(name, requested) + wanted
         total += weight * _share(strategy, used, capacity)
         weights += weight
     return total // weights if weights else 0
-
-
-def _amount_of(name: str, resources: Resources) -> int:
-    amount = resources.get(name, ZERO)
-    return amount.milli if name == CPU else amount.value
 
 
 def _share(strategy: str, used: int, capacity: int) -> int:

@@ -191,7 +191,7 @@ def _convert(value: Any, go_type: str, struct: str, path: tuple[str, ...], any_c
     if go_type.startswith("[]"):
         if not isinstance(value, list):
             raise _mismatch(value, struct, path, go_type)
-        return [_convert(one, go_type[2:], struct, path, any_case) for one in value]
+        return [_convert(element, go_type[2:], struct, path, any_case) for element in value]
     if go_type.startswith("map[string]"):
         if not isinstance(value, dict):
             raise _mismatch(value, struct, path, go_type)
@@ -199,9 +199,9 @@ def _convert(value: Any, go_type: str, struct: str, path: tuple[str, ...], any_c
         # Go's errors tell the fields on the way, and no keys of maps (encoding/json, decode.go:
         # errorContext).
         return {
-            key: _convert(one, inner, struct, path, any_case)
-            for key, one in value.items()
-            if one is not None
+            key: _convert(element, inner, struct, path, any_case)
+            for key, element in value.items()
+            if element is not None
         }
     return _convert_scalar(value, go_type, struct, path)
 
@@ -247,19 +247,20 @@ def encode(config: Config) -> Config:
 def _encode(value: Any, go_type: str) -> Any:
     go_type = go_type.removeprefix("*").removeprefix("[]")
     if isinstance(value, list):
-        return [_encode(one, go_type) for one in value]
+        return [_encode(element, go_type) for element in value]
     if go_type in STRUCTS:
         fields = STRUCTS[go_type]
-        inner = {name: _encode(one, fields[name]) for name, one in value.items()}
+        inner = {name: _encode(element, fields[name]) for name, element in value.items()}
         return {
-            name: one
-            for name, one in inner.items()
+            name: encoded
+            for name, encoded in inner.items()
             if name in _WRITTEN_EMPTY
-            or (one not in ("", [], {}) and (one or fields[name][0] == "*"))
+            or (encoded not in ("", [], {}) and (encoded or fields[name][0] == "*"))
         }
     if isinstance(value, dict):
         return {
-            key: _encode(one, go_type.removeprefix("map[string]")) for key, one in value.items()
+            key: _encode(element, go_type.removeprefix("map[string]"))
+            for key, element in value.items()
         }
     if go_type == "metav1.Duration":
         return duration_text(value)

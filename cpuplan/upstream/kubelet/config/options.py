@@ -192,8 +192,8 @@ def _pairs(name: str, value: str, go_type: str) -> dict[str, Any]:
     separator = "<" if name in _MAP_OF_LESS else "="
     pairs: dict[str, Any] = {}
     for pair in [value] if name in _ONE_PAIR else filter(None, value.split(",")):
-        key, found, text = pair.partition(separator)
-        if not found:
+        key, sign, text = pair.partition(separator)
+        if not sign:
             kind = "bool" if go_type.endswith("bool") else "string"
             raise KubeletError(f"malformed pair, expect string{separator}{kind}")
         is_flag = go_type.endswith("bool")
@@ -207,7 +207,7 @@ def _texts(value: str) -> list[str]:
 
 def _reservations(value: str) -> list[dict[str, Any]]:
     """`0:memory=1Gi,hugepages-2Mi=2Gi`, several with semicolons between them."""
-    found = []
+    reservations = []
     for text in value.split(";") if value else []:
         match = _RESERVATION.match(text)
         if match is None:
@@ -216,19 +216,19 @@ def _reservations(value: str) -> list[dict[str, Any]]:
                 f"the reserved memory has incorrect format, expected {form}, got {text}"
             )
         limits = _pairs("limits", match[2], "map[string]Quantity")
-        found.append({"numaNode": int(match[1]), "limits": limits})
-    return found
+        reservations.append({"numaNode": int(match[1]), "limits": limits})
+    return reservations
 
 
 def _taints(value: str) -> list[dict[str, str]]:
     """`key=value:effect`, with commas between several."""
-    found = []
+    taints = []
     for text in _texts(value):
         match = _TAINT.match(text)
         if match is None:
             raise KubeletError(f"invalid taint spec: {text}")
-        found.append({"key": match[1], "value": match[2] or "", "effect": match[3]})
-    return found
+        taints.append({"key": match[1], "value": match[2] or "", "effect": match[3]})
+    return taints
 
 
 _READ_LIST: Mapping[str, Callable[[str], list[Any]]] = {

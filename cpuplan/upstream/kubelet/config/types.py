@@ -254,9 +254,9 @@ def unknown(value: Any, struct: str, path: str, *, any_case: bool = False) -> It
         below = go_type.lstrip("*").removeprefix("[]")
         if below in STRUCTS:
             listed = inner if isinstance(inner, list) else [inner]
-            for index, one in enumerate(listed):
+            for index, element in enumerate(listed):
                 at = f"{where}[{index}]" if isinstance(inner, list) else where
-                yield from unknown(one, below, f"{at}.", any_case=any_case)
+                yield from unknown(element, below, f"{at}.", any_case=any_case)
 
 
 def is_fraction(name: str) -> bool:

@@ -291,11 +291,11 @@ def _met(masks: Iterable[int], others: Iterable[int], nodes: Sequence[int]) -> s
         for index in range(size):
             if not index & bit:
                 counts[index] -= counts[index | bit]
-    return {
-        bits_of(node for node, index in at.items() if mask >> index & 1)
-        for mask in range(1, size)
-        if counts[mask]
-    }
+    unions = set()
+    for mask in range(1, size):
+        if counts[mask]:
+            unions.add(bits_of(node for node, index in at.items() if mask >> index & 1))
+    return unions
 
 
 def _supersets(masks: Iterable[int], at: Mapping[int, int], size: int) -> list[int]:

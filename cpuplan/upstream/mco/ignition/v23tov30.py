@@ -373,7 +373,7 @@ def _units(entries: list[Config]) -> list[Config]:
             continue
         added = units[entry["name"]]["dropins"]
         for drop_in in drop_ins:
-            if drop_in.get("name") not in {each.get("name") for each in added}:
+            if drop_in.get("name") not in {known.get("name") for known in added}:
                 added.append(drop_in)
     return [_unit(unit) for unit in units.values()]
 

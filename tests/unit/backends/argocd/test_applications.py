@@ -56,10 +56,10 @@ def test_nothing_that_is_ignored_is_emitted() -> None:
     pointers = {entry["kind"]: entry["jsonPointers"] for entry in entries["ignoreDifferences"]}
     seen = set()
     for path, data in files.items():
-        each = yaml.safe_load(data) if "/manifests/" in path else {}
-        for pointer in pointers.get(each.get("kind"), ()):
-            assert not has(each, pointer), (path, pointer)
-            seen.add(each["kind"])
+        document = yaml.safe_load(data) if "/manifests/" in path else {}
+        for pointer in pointers.get(document.get("kind"), ()):
+            assert not has(document, pointer), (path, pointer)
+            seen.add(document["kind"])
     assert seen == set(pointers)
 
 
@@ -107,6 +107,11 @@ def test_a_restricted_project_names_what_is_compiled() -> None:
     assert spec["namespaceResourceWhitelist"] == [{"group": "tuned.openshift.io", "kind": "Tuned"}]
 
 
+def kinds_of(entries: list[dict[str, str]]) -> set[tuple[str, str]]:
+    """The group and kind of what a list of a project allows."""
+    return {(entry["group"], entry["kind"]) for entry in entries}
+
+
 def test_a_restricted_project_lets_each_object_in() -> None:
     """As Argo CD asks: the kind, and of objects in namespaces the destination too."""
     hosted = {"mode": "performanceProfile", "controlPlaneTopology": "External", "pool": "np"}
@@ -115,17 +120,20 @@ def test_a_restricted_project_lets_each_object_in() -> None:
         delivery = DeliverySpec(repository="https://git.example.com/a.git", restricted=True)
         files = backends.tree(Plan((node,)), delivery)
         spec = yaml.safe_load(files["argocd/appproject.yaml"])["spec"]
-        places = {(each["name"], each.get("namespace", "")) for each in spec["destinations"]}
+        places = {
+            (destination["name"], destination.get("namespace", ""))
+            for destination in spec["destinations"]
+        }
         lists = ("clusterResourceWhitelist", "namespaceResourceWhitelist")
-        kinds = [{(one["group"], one["kind"]) for one in spec[key]} for key in lists]
+        kinds = [kinds_of(spec[key]) for key in lists]
         for path, data in files.items():
             if "/manifests/" in path and not path.endswith("/kustomization.yaml"):
-                each = yaml.safe_load(data)
-                namespace = each["metadata"].get("namespace", "")
+                document = yaml.safe_load(data)
+                namespace = document["metadata"].get("namespace", "")
                 cluster = "hub" if "/hosting/" in path else "site-a"
                 assert {(cluster, ""), (cluster, namespace)} <= places
-                group = each["apiVersion"].rpartition("/")[0]
-                assert (group, each["kind"]) in kinds[bool(namespace)]
+                group = document["apiVersion"].rpartition("/")[0]
+                assert (group, document["kind"]) in kinds[bool(namespace)]
 
 
 def test_objects_of_operators_that_may_be_missing_fail_alone() -> None:
@@ -134,8 +142,8 @@ def test_objects_of_operators_that_may_be_missing_fail_alone() -> None:
     for node, kind in ((balloons, "BalloonsPolicy"), (nodewright, "Skyhook")):
         files = backends.tree(Plan((node,)))
         made = [yaml.safe_load(data) for path, data in files.items() if "/manifests/" in path]
-        [found] = [each for each in made if each["kind"] == kind]
-        options = found["metadata"]["annotations"][OPTIONS].split(",")
+        [only] = [document for document in made if document["kind"] == kind]
+        options = only["metadata"]["annotations"][OPTIONS].split(",")
         assert options == ["Prune=confirm", "Delete=confirm", "SkipDryRunOnMissingResource=true"]
 
 

@@ -45,11 +45,11 @@ LIBRARIES = {
 
 def cases() -> list[tuple[str, str, dict[str, str]]]:
     """(kind, path of the input, answer)."""
-    found: list[tuple[str, str, dict[str, str]]] = []
+    examples: list[tuple[str, str, dict[str, str]]] = []
     for path in sorted(FOLDER.glob("*/health_test.yaml")):
         tests = yaml.safe_load(path.read_text())["tests"]
-        found += [(path.parent.name, test["inputPath"], test["healthStatus"]) for test in tests]
-    return found
+        examples += [(path.parent.name, test["inputPath"], test["healthStatus"]) for test in tests]
+    return examples
 
 
 def answer(kind: str, data: dict[str, Any]) -> dict[str, Any]:
@@ -121,9 +121,10 @@ def test_only_kinds_that_are_compiled_are_checked() -> None:
     }
     of_operator = made["argocd/argocd.yaml"]["spec"]["resourceHealthChecks"]
     assert {
-        f"resource.customizations.health.{each['group']}_{each['kind']}" for each in of_operator
+        f"resource.customizations.health.{health['group']}_{health['kind']}"
+        for health in of_operator
     } == keys
-    checks = {each["kind"]: each["check"] for each in of_operator}
+    checks = {health["kind"]: health["check"] for health in of_operator}
     assert checks["Tuned"] == argocd.health_script("Tuned")
 
 

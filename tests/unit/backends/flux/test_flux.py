@@ -25,10 +25,7 @@ POOL = plan(
 )
 #: What Flux says where Argo CD says this; it has no word for what waits.
 MEANING = {"Healthy": "current", "Suspended": "current", "Degraded": "failed"}
-CHECKS = {
-    kind: {each["kind"]: each for each in flux.health_expressions(flux._CHECKS)}[kind]
-    for _, kind in flux._CHECKS
-}
+CHECKS = {health["kind"]: health for health in flux.health_expressions(flux._CHECKS)}
 
 
 def tree(*nodes: ConfiguredPlan, **given: Any) -> dict[str, bytes]:
@@ -43,7 +40,7 @@ def tree(*nodes: ConfiguredPlan, **given: Any) -> dict[str, bytes]:
 def objects(*nodes: ConfiguredPlan, name: str = "site-a", **given: Any) -> dict[str, Any]:
     """The two objects of a cluster, by kind."""
     documents = yaml.safe_load_all(tree(*nodes, **given)[f"flux/{name}.yaml"])
-    return {each["kind"]: each for each in documents}
+    return {document["kind"]: document for document in documents}
 
 
 def holds(expression: str, data: dict[str, Any]) -> bool:
@@ -88,7 +85,7 @@ def test_a_cluster_gets_its_folder() -> None:
         True,
         True,
     )
-    assert {each["kind"] for each in spec["healthCheckExprs"]} == {
+    assert {health["kind"] for health in spec["healthCheckExprs"]} == {
         "KubeletConfig",
         "MachineConfigPool",
     }
@@ -149,10 +146,10 @@ def test_what_would_reboot_nodes_stays(tmp_path: Path) -> None:
         ["kubectl", "kustomize", tmp_path], capture_output=True, text=True, check=True
     )
     marked: dict[bool, set[str]] = {True: set(), False: set()}
-    for each in yaml.safe_load_all(built.stdout):
-        annotations = each["metadata"]["annotations"]
+    for document in yaml.safe_load_all(built.stdout):
+        annotations = document["metadata"]["annotations"]
         stays = annotations.get("kustomize.toolkit.fluxcd.io/prune") == "disabled"
-        marked[stays].add(each["kind"])
+        marked[stays].add(document["kind"])
         assert "argocd.argoproj.io/sync-options" in annotations
     assert marked[True] >= {"KubeletConfig", "MachineConfig", "MachineConfigPool", "Namespace"}
     assert marked[False] == {

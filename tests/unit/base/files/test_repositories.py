@@ -44,8 +44,10 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
         (tmp_path / name).write_text("")
     (tmp_path / "b/link").symlink_to("../a")
     assert list(files.find_repositories(str(tmp_path / "b"))) == [str(tmp_path / "b/c/d/.git")]
-    found = sorted(files.find_repositories(str(tmp_path / "a"), str(tmp_path / "b/c"), "/missing"))
-    assert found == [str(tmp_path / "a"), str(tmp_path / "b/c/d/.git")]
+    repositories = sorted(
+        files.find_repositories(str(tmp_path / "a"), str(tmp_path / "b/c"), "/missing")
+    )
+    assert repositories == [str(tmp_path / "a"), str(tmp_path / "b/c/d/.git")]
 
 
 def test_what_a_checkout_of_paths_would_have() -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from cpuplan.base.roots.reader import BadLink, Limits
-from cpuplan.base.roots.tree import Tree
+from cpuplan.base.roots.tree import BadLink, Limits, Tree
 
 TARGETS = {
     "a": "b/c",

@@ -41,8 +41,8 @@ def test_an_address_that_refuses_is_not_the_last(
     closed = socket.create_server(("127.0.0.1", 0))
     places = [closed.getsockname(), listening.getsockname()]
     closed.close()
-    found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", place) for place in places]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    addresses = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", place) for place in places]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
     option = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with served.connect(("api.lab", 443), options=[option]) as made:
         assert made.getpeername() == listening.getsockname()
@@ -72,9 +72,9 @@ def test_each_address_has_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
         def close(self) -> None:
             pass
 
-    found = [(0, 0, 0, "", ("192.0.2.1", 443))] * 4
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    addresses = [(0, 0, 0, "", ("192.0.2.1", 443))] * 4
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
     monkeypatch.setattr(socket, "socket", Deaf)
     with pytest.raises(TimeoutError):
         served.connect(("api.lab", 443))
-    assert [round(served.CONNECT / each) for each in given] == [4, 3, 2, 1]
+    assert [round(served.CONNECT / timeout) for timeout in given] == [4, 3, 2, 1]

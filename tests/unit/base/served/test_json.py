@@ -44,9 +44,9 @@ SHAPE: Shape = {
     ],
 )
 def test_what_does_not_fit(value: Any, told: str) -> None:
-    found = misfit(value, SHAPE)
-    assert found
-    assert f"{path_of(found[0])} is {found[1]}" == told
+    wrong = misfit(value, SHAPE)
+    assert wrong
+    assert f"{path_of(wrong[0])} is {wrong[1]}" == told
 
 
 @pytest.mark.parametrize(

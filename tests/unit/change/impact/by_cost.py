@@ -1,15 +1,22 @@
 """Steps by what a setting costs alone: rules that tests of everything else can predict."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cpuplan.change.impact.snapshot import Pair, Snapshot
 from cpuplan.facts.settings.costs import Cost, Impact, Step
+from cpuplan.plan.expected.state import Expected
+from cpuplan.plan.setting import Setting
 
 _IMPACTS = {
     Cost.NOTHING: Impact.LIVE,
     Cost.SYSTEMD_RELOAD: Impact.LIVE,
     Cost.REBOOT: Impact.REBOOT,
 }
+
+
+def _settings(state: Expected | None) -> Mapping[tuple[str, str], Setting]:
+    settings = state.settings if state else ()
+    return {(setting.component, setting.key): setting for setting in settings}
 
 
 def steps(pair: Pair, before: Snapshot, after: Snapshot, context: object = None) -> Iterator[Step]:
@@ -21,10 +28,7 @@ def steps(pair: Pair, before: Snapshot, after: Snapshot, context: object = None)
     if pair.before is None or pair.after is None:
         return
     states = before.state(pair.before), after.state(pair.after)
-    old, new = (
-        {(each.component, each.key): each for each in state.settings} if state else {}
-        for state in states
-    )
+    old, new = map(_settings, states)
     for key in sorted(old.keys() | new.keys()):
         was, now = old.get(key), new.get(key)
         some = now or was

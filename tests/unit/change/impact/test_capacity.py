@@ -31,14 +31,14 @@ def aligned(reserved: str, policy: str = "single-numa-node") -> ConfiguredPlan:
 
 
 def test_the_largest_pod_is_bounded_by_a_numa_node() -> None:
-    found = capacity(expected(aligned("0,8")))
-    assert found == Capacity(14, 7, (NumaNode(0, 7, 7), NumaNode(1, 7, 7)))
+    rooms = capacity(expected(aligned("0,8")))
+    assert rooms == Capacity(14, 7, (NumaNode(0, 7, 7), NumaNode(1, 7, 7)))
     assert exclusive(expected(aligned("0,8"))) == 14
 
 
 def test_nothing_is_aligned_without_a_policy() -> None:
-    found = capacity(expected(aligned("0,8", "none")))
-    assert found == Capacity(14, 14, (NumaNode(0, 7, None), NumaNode(1, 7, None)))
+    rooms = capacity(expected(aligned("0,8", "none")))
+    assert rooms == Capacity(14, 14, (NumaNode(0, 7, None), NumaNode(1, 7, None)))
 
 
 def test_fewer_pods_of_a_workload_fit() -> None:

@@ -47,12 +47,12 @@ def compared(before: tuple[Edit, ...], after: tuple[Edit, ...]) -> Comparison:
 def test_equal_trees_have_an_empty_plan(name: str) -> None:
     made = named_cases.compiled(name)
     project = pipeline.load(named_cases.FOLDER / name)
-    found = compare(
+    comparison = compare(
         project, made.plan, (Snapshot(made.files), Snapshot(dict(made.files))), by_cost.steps
     )
-    assert found.is_empty
-    assert not found.impact
-    assert found.fleet.before == found.fleet.after
+    assert comparison.is_empty
+    assert not comparison.impact
+    assert comparison.fleet.before == comparison.fleet.after
 
 
 @pytest.mark.parametrize("names", list(pairwise(named_cases.CASES)), ids="-to-".join)
@@ -92,27 +92,33 @@ def test_each_edit_has_changes() -> None:
 
 
 def test_capacity_is_what_the_simulated_kubelet_gives() -> None:
-    found = compared((), EDITS[:1])
-    (change,) = [each for each in found.changes if not each.is_same]
+    comparison = compared((), EDITS[:1])
+    (change,) = [node_change for node_change in comparison.changes if not node_change.is_same]
     assert change.capacity is not None
     before, after = change.capacity
     assert (before.exclusive, after.exclusive) == (56, 54)
     assert (before.largest, after.largest) == (56, 54)
-    assert found.fleet.after - found.fleet.before == -2 * len(change.pair.nodes)
+    assert comparison.fleet.after - comparison.fleet.before == -2 * len(change.pair.nodes)
 
 
 def settings(of: Comparison) -> set[tuple[object, ...]]:
     """Nodes, keys and values of all settings that change."""
     return {
-        (change.pair.nodes, each.component, each.key, repr(each.before), repr(each.after))
+        (
+            change.pair.nodes,
+            setting.component,
+            setting.key,
+            repr(setting.before),
+            repr(setting.after),
+        )
         for change in of.changes
-        for each in change.settings
+        for setting in change.settings
     }
 
 
 def pools(of: Comparison) -> set[tuple[object, ...]]:
     return {
-        (change.pair.nodes, each.name, each.before, each.after)
+        (change.pair.nodes, pool.name, pool.before, pool.after)
         for change in of.changes
-        for each in change.pools
+        for pool in change.pools
     }

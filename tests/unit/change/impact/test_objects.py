@@ -17,10 +17,11 @@ def made(name: str, kind: str = "RuntimeClass", **fields: Any) -> dict[ObjectId,
 def test_come_change_and_go() -> None:
     before = made("a", handler="x") | made("b", handler="x")
     after = made("b", handler="y") | made("c", handler="z")
-    found = [
-        (each.id.name, each.how, each.fields) for each in changes.object_changes(before, after)
+    summary = [
+        (change.id.name, change.how, change.fields)
+        for change in changes.object_changes(before, after)
     ]
-    assert found == [
+    assert summary == [
         ("a", How.GOES, ()),
         ("b", How.CHANGES, ("handler",)),
         ("c", How.COMES, ()),
@@ -28,8 +29,8 @@ def test_come_change_and_go() -> None:
 
 
 def test_other_content_under_another_name_is_another_object() -> None:
-    found = changes.object_changes(made("a", handler="x"), made("b", handler="y"))
-    assert [each.how for each in found] == [How.GOES, How.COMES]
+    differences = changes.object_changes(made("a", handler="x"), made("b", handler="y"))
+    assert [change.how for change in differences] == [How.GOES, How.COMES]
 
 
 @pytest.mark.parametrize(
@@ -49,15 +50,15 @@ def test_a_name_that_is_said_inside_too(old: str, new: str, says: str) -> None:
 
 
 def test_a_node_is_its_name() -> None:
-    found = changes.object_changes(made("n0", "Node"), made("n1", "Node"))
-    assert [each.how for each in found] == [How.GOES, How.COMES]
+    differences = changes.object_changes(made("n0", "Node"), made("n1", "Node"))
+    assert [change.how for change in differences] == [How.GOES, How.COMES]
 
 
 def test_fields_of_lists_are_called_by_name() -> None:
     before = {"files": [{"path": "/a", "mode": 1}, {"path": "/b"}], "args": ["x", "y"]}
     after = {"files": [{"path": "/b"}, {"path": "/a", "mode": 2}], "args": ["y", "x"]}
-    found = list(changes.differing(before, after))
-    assert found == ["args", "files[/a].mode", "files"]
+    fields = list(changes.differing(before, after))
+    assert fields == ["args", "files[/a].mode", "files"]
 
 
 def test_equal_objects_do_not_differ() -> None:

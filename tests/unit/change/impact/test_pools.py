@@ -48,9 +48,11 @@ def test_layout_has_pools_and_sets() -> None:
 @given(LAYOUTS, LAYOUTS)
 def test_the_reverse_swaps_the_ends(before: dict[str, CpuSet], after: dict[str, CpuSet]) -> None:
     there, back = changes.moves(before, after), changes.moves(after, before)
-    assert [(each.cpus, each.after, each.before) for each in there] == [tuple(m) for m in back]
-    swapped = {(each.name, each.after, each.before) for each in changes.pool_changes(before, after)}
-    assert swapped == {tuple(each) for each in changes.pool_changes(after, before)}
+    assert [(move.cpus, move.after, move.before) for move in there] == [tuple(m) for m in back]
+    swapped = {
+        (change.name, change.after, change.before) for change in changes.pool_changes(before, after)
+    }
+    assert swapped == {tuple(change) for change in changes.pool_changes(after, before)}
 
 
 @given(LAYOUTS)

@@ -42,8 +42,10 @@ def changed(node: ConfiguredPlan, impact: Impact, nodes: tuple[str, ...] = NODES
 def told(impact: Impact, asked: str = "1", nodes: tuple[str, ...] = NODES) -> list[object]:
     """Wave, nodes at once and rounds of an intent on plain nodes."""
     node = configured()
-    found = rounds(changed(node, impact, nodes), Plan((node,)), (Snapshot({}), Snapshot({})), asked)
-    return [(each.wave, each.at_once, each.number) for each in found]
+    result = rounds(
+        changed(node, impact, nodes), Plan((node,)), (Snapshot({}), Snapshot({})), asked
+    )
+    return [(entry.wave, entry.at_once, entry.number) for entry in result]
 
 
 @pytest.mark.parametrize(
@@ -82,16 +84,14 @@ def test_the_object_of_a_pool_has_its_limit(stated: bytes, at_once: int) -> None
     node = configured("openshift")
     path = f"clusters/{node.node_class.cluster}/manifests/00-machineconfigpool-worker.yaml"
     sides = Snapshot({}), Snapshot({path: POOL % stated})
-    (found,) = rounds(changed(node, Impact.REBOOT), Plan((node,)), sides, "7")
-    assert (found.is_pool, found.group, found.at_once) == (True, "worker", at_once)
+    (only,) = rounds(changed(node, Impact.REBOOT), Plan((node,)), sides, "7")
+    assert (only.is_pool, only.group, only.at_once) == (True, "worker", at_once)
 
 
 def test_a_pool_without_an_object_goes_node_by_node() -> None:
     node = configured("openshift")
-    (found,) = rounds(
-        changed(node, Impact.REBOOT), Plan((node,)), (Snapshot({}), Snapshot({})), "7"
-    )
-    assert found.at_once == 1
+    (only,) = rounds(changed(node, Impact.REBOOT), Plan((node,)), (Snapshot({}), Snapshot({})), "7")
+    assert only.at_once == 1
 
 
 def test_nodes_that_are_gone_go_with_the_pool_that_they_had() -> None:
@@ -101,17 +101,19 @@ def test_nodes_that_are_gone_go_with_the_pool_that_they_had() -> None:
         Pair(("lab", "a"), None, "lab", ("n0", "n1")), (Step(Impact.REBOOT, "it", "x", "rule"),)
     )
     whole = Comparison((change,), {}, (), {}, Fleet(0, 0, 0), 1)
-    (found,) = rounds(whole, Plan(()), (before, Snapshot({})), "7")
-    assert (found.group, found.is_pool, found.nodes, found.number) == ("worker", True, 2, 2)
+    (only,) = rounds(whole, Plan(()), (before, Snapshot({})), "7")
+    assert (only.group, only.is_pool, only.nodes, only.number) == ("worker", True, 2, 2)
 
 
 def test_an_impact_above_what_a_rollout_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     node = configured()
     monkeypatch.setattr(rollout, "waves_of", lambda _node: Waves(max_impact="drain"))
     plan = Plan((node,))
-    found = list(rollout.check_limits(changed(node, Impact.REBOOT), plan, lambda _: None, "reboot"))
-    assert [each.code for each in found] == ["CP683"]
-    assert f"rollout.maxImpact of intent {node.node_class.intent}" in found[0].message
+    findings = list(
+        rollout.check_limits(changed(node, Impact.REBOOT), plan, lambda _: None, "reboot")
+    )
+    assert [finding.code for finding in findings] == ["CP683"]
+    assert f"rollout.maxImpact of intent {node.node_class.intent}" in findings[0].message
     assert not list(rollout.check_limits(changed(node, Impact.DRAIN), plan, lambda _: None, None))
 
 
@@ -120,7 +122,7 @@ def stating(rollout: dict[str, Any]) -> ConfiguredPlan:
     node = configured()
     stated = Rollout.model_validate(rollout)
     node.node_class.spec = node.spec.model_copy(update={"rollout": stated})
-    of_nodes = [each for each in enumerate(stated.waves) if not each[1].is_of_clusters]
+    of_nodes = [numbered for numbered in enumerate(stated.waves) if not numbered[1].is_of_clusters]
     node.node_class.waves = tuple(Found(at, wave.name, ("n0",)) for at, wave in of_nodes)
     return node
 
@@ -136,8 +138,8 @@ def test_whole_clusters_go_in_the_order_of_their_waves() -> None:
     stated = [{"name": "early", "clusters": ["other"]}, {"name": "late", "maxUnavailable": 5}]
     node = stating({"waves": [*stated, {"name": "canary", "nodes": ["n0"]}]})
     assert rollout.waves_of(node).of_cluster == Wave(1, "late", (), "5")
-    found = rounds(changed(node, Impact.REBOOT), Plan((node,)), (Snapshot({}), Snapshot({})), "1")
-    assert [(each.wave, each.nodes, each.at_once) for each in found] == [
+    result = rounds(changed(node, Impact.REBOOT), Plan((node,)), (Snapshot({}), Snapshot({})), "1")
+    assert [(entry.wave, entry.nodes, entry.at_once) for entry in result] == [
         ("canary", 1, 1),
         ("late", 9, 5),
     ]

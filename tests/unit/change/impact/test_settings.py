@@ -54,8 +54,11 @@ def test_a_removed_setting_has_the_cause_of_before() -> None:
 
 
 def test_a_key_that_is_written_twice_has_both_values() -> None:
-    one, two = setting("hugepages", 4, ("a", "default")), setting("hugepages", 8, ("a", "default"))
-    (change,) = changes(plan("2 cores", one), plan("2 cores", one, two))
+    first, second = (
+        setting("hugepages", 4, ("a", "default")),
+        setting("hugepages", 8, ("a", "default")),
+    )
+    (change,) = changes(plan("2 cores", first), plan("2 cores", first, second))
     assert (change.before, change.after) == ((4,), (4, 8))
 
 
@@ -82,7 +85,7 @@ def test_equal_classes_have_no_changes() -> None:
 def test_the_reverse_names_the_same_settings() -> None:
     before = plan("2 cores", setting("a", 1, ("x", SHARED)), setting("b", 1, ("x", SHARED)))
     after = plan("2 cores", setting("b", 2, ("x", SHARED)), setting("c", 1, ("x", SHARED)))
-    there = {(each.key, each.before, each.after) for each in changes(before, after)}
-    back = {(each.key, each.after, each.before) for each in changes(after, before)}
+    there = {(change.key, change.before, change.after) for change in changes(before, after)}
+    back = {(change.key, change.after, change.before) for change in changes(after, before)}
     assert there == back
     assert {key for key, *_ in there} == {"a", "b", "c"}

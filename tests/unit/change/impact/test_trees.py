@@ -34,7 +34,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
 def codes(folder: Path) -> list[str]:
     with pytest.raises(CpuplanError) as raised:
         snapshot.tree_of_folder(folder)
-    return [each.code for each in raised.value.diagnostics]
+    return [finding.code for finding in raised.value.diagnostics]
 
 
 def test_foreign_files_and_notes_are_left_out(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_only_objects_that_differ_are_looked_at(folder: str, wrong: bytes) -> No
     snapshot.check_objects(tree, {path: wrong})
     with pytest.raises(CpuplanError) as raised:
         snapshot.check_objects(tree, {})
-    assert [each.code for each in raised.value.diagnostics] == ["CP682"]
+    assert [finding.code for finding in raised.value.diagnostics] == ["CP682"]
 
 
 def test_a_damaged_object_is_reported_at_its_line(tmp_path: Path) -> None:
@@ -150,6 +150,6 @@ def test_a_damaged_object_is_reported_at_its_line(tmp_path: Path) -> None:
     tree.files[path] = OBJECT.replace(b"{name: a}", b"\n  name: a\n  labels: x")  # type: ignore[index]
     with pytest.raises(CpuplanError) as raised:
         snapshot.check_objects(tree, {})
-    (found,) = raised.value.diagnostics
-    assert str(found.position) == f"{tmp_path}/{path}:5:11"
-    assert "metadata.labels is not a mapping or null" in found.message
+    (finding,) = raised.value.diagnostics
+    assert str(finding.position) == f"{tmp_path}/{path}:5:11"
+    assert "metadata.labels is not a mapping or null" in finding.message

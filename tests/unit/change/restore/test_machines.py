@@ -1,6 +1,4 @@
-"""Real machines, some CPUs of which a plan switched off: put back, or left off with the reason,
-never put wrong.
-"""
+"""Real machines, some CPUs of which a plan switched off: put back, or left off with the reason."""
 
 import tarfile
 from pathlib import Path
@@ -10,7 +8,7 @@ import pytest
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.emit import to_yaml
 from cpuplan.change.restore import cpus, reductions
-from cpuplan.change.restore.full_machine import by_numbering
+from cpuplan.change.restore.cpus import by_numbering
 from cpuplan.change.restore.reductions import Planned
 from cpuplan.importers import documents
 from cpuplan.importers.base import Imported, Machine, Node
@@ -35,9 +33,9 @@ MACHINES = (
 
 
 def read(files: dict[str, str]) -> Machine:
-    found, _, _ = sysroot.read_machine(TarTree(trees.tar(files, "w"), "a.tar"))
-    assert found is not None
-    return found
+    machine, _, _ = sysroot.read_machine(TarTree(trees.tar(files, "w"), "a.tar"))
+    assert machine is not None
+    return machine
 
 
 def recorded(name: str) -> dict[str, str]:
@@ -56,8 +54,8 @@ def recorded(name: str) -> dict[str, str]:
 def in_inventory(machine: Machine) -> HardwareSpec:
     rendered = documents.render(Imported((Node("w", machine, {}),)))
     sources = [source for path, text in rendered.items() for source in yaml.parse(path, text)[0]]
-    found: HardwareSpec = from_sources(sources)[0].of_kind("Hardware")[0].spec
-    return found
+    spec: HardwareSpec = from_sources(sources)[0].of_kind("Hardware")[0].spec
+    return spec
 
 
 @needs_shared
@@ -86,9 +84,7 @@ def test_recorded_machines(name: str) -> None:
 
 
 def test_numbering_that_proves_nothing() -> None:
-    """CPUs 4-7 of eight on one socket may be second threads or cores; with SMT off they are
-    threads.
-    """
+    """CPUs 4-7 of eight on a socket may be second threads or cores: threads where SMT is off."""
     files = trees.switched_off(trees.server(), CpuSet(range(4, 8)))
     files = {
         path: text.replace("1\n", "0\n") if "package" in path else text

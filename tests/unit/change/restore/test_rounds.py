@@ -1,6 +1,4 @@
-"""Plan, boot, import, compile, again and again: nothing that a plan did becomes a fact of the
-hardware.
-"""
+"""Plan, boot, import, compile, repeatedly: nothing that a plan did becomes a hardware fact."""
 
 import shutil
 from pathlib import Path
@@ -131,9 +129,9 @@ def new_project(folder: Path, platform: str, wish: str, capsys: Capture) -> tupl
 
 
 def plan_of(project: Path) -> NodePlan:
-    found, problems = pipeline.solve(pipeline.load(project))
+    solved, problems = pipeline.solve(pipeline.load(project))
     assert not errors(problems)
-    return found.by_node["lab", "worker-0"]
+    return solved.by_node["lab", "worker-0"]
 
 
 @pytest.mark.parametrize("source", ["sysroot", "must-gather"])

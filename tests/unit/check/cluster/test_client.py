@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.cluster.objects import KINDS
+from cpuplan.check.cluster.live_objects import KINDS
 from cpuplan.check.cluster.reading import AnswerError, UnreachableError
 from cpuplan.check.cluster.reading import Path as Where
 from tests.api_http import TOKEN, Api, kubeconfig, serving
@@ -46,13 +46,13 @@ def test_objects_of_all_kinds(tmp_path: Path) -> None:
     with serving(api) as server:
         client = Client(kubeconfig(tmp_path / "config", server), None)
         first = client.page(where("Node"), {"limit": 500})
-        assert [each["metadata"]["name"] for each in first["items"]] == ["worker-0"]
+        assert [node["metadata"]["name"] for node in first["items"]] == ["worker-0"]
         query = {"limit": 500, "_continue": first["metadata"]["continue"]}
         second = client.page(where("Node"), query)
-        assert [each["metadata"]["name"] for each in second["items"]] == ["worker-1"]
+        assert [node["metadata"]["name"] for node in second["items"]] == ["worker-1"]
         assert client.get(where("RuntimeClass"), "fast")["handler"] == "fast"
-        found = client.get(where("ConfigMap", namespace="koordinator-system"), "slo")
-        assert found["data"] == {"a": "1"}
+        config = client.get(where("ConfigMap", namespace="koordinator-system"), "slo")
+        assert config["data"] == {"a": "1"}
         namespace = TUNED["metadata"]["namespace"]  # type: ignore[index]
         assert client.get(where("Tuned", namespace=namespace), "fast")["kind"] == "Tuned"
     assert {method for method, _ in api.asked} == {"GET"}
@@ -165,8 +165,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert "2 of 2 nodes (all): allocatable of cpu of Node NODE is 12" in said
         assert "RuntimeClass performance-main" not in said
         assert said.splitlines()[-1].startswith("0 of 2 nodes hold what was compiled (")
-        for each in api.objects:
-            if each["kind"] == "Node":
-                each["status"]["allocatable"] = {"cpu": "10"}
+        for stored in api.objects:
+            if stored["kind"] == "Node":
+                stored["status"]["allocatable"] = {"cpu": "10"}
         code, _, said = run_in(folder, arguments, capsys)
         assert (code, said.startswith("2 of 2 nodes hold what was compiled (")) == (0, True)

@@ -7,7 +7,7 @@ import pytest
 
 from cpuplan.base.emit import to_yaml
 from cpuplan.check.cluster.devices import devices
-from cpuplan.check.cluster.objects import Objects, Subject
+from cpuplan.check.cluster.live_objects import Objects, Subject
 from cpuplan.components.dra import slices
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
@@ -49,24 +49,24 @@ def published(node: ConfiguredPlan, *, generation: int = 1, parts: int = 1) -> l
 def answers(
     node: ConfiguredPlan, given: list[dict[str, Any]], name: str = "worker-0"
 ) -> list[Answer]:
-    found = []
-    for number, each in enumerate(given):
-        sources, problems = yaml.parse(f"{number}.yaml", to_yaml(each))
+    documents = []
+    for number, manifest in enumerate(given):
+        sources, problems = yaml.parse(f"{number}.yaml", to_yaml(manifest))
         assert not problems
-        found += sources
-    return list(devices(Subject(name, expected(node), Objects(objects(found)), no_position)))
+        documents += sources
+    return list(devices(Subject(name, expected(node), Objects(objects(documents)), no_position)))
 
 
 def said(node: ConfiguredPlan, given: list[dict[str, Any]], name: str = "worker-0") -> list[str]:
     findings = (answer.finding for answer in answers(node, given, name))
-    return [f"{each.code}: {each.message}" for each in findings if each]
+    return [f"{finding.code}: {finding.message}" for finding in findings if finding]
 
 
 @pytest.mark.parametrize("node", [GROUPED, INDIVIDUAL, MAPPED], ids=["groups", "cpus", "mapped"])
 def test_what_is_expected_is_held(node: ConfiguredPlan) -> None:
-    found = answers(node, published(node))
-    assert {answer.verdict for answer in found} == {Verdict.HELD}
-    assert len(found) == len(node.settings.of(slices.NAME))
+    checks = answers(node, published(node))
+    assert {answer.verdict for answer in checks} == {Verdict.HELD}
+    assert len(checks) == len(node.settings.of(slices.NAME))
 
 
 def test_without_the_mechanism_nothing_is_looked_for() -> None:
@@ -78,14 +78,14 @@ def test_devices_of_several_slices() -> None:
 
 
 def test_of_a_pool_that_is_not_complete_nothing_is_known() -> None:
-    found = answers(INDIVIDUAL, published(INDIVIDUAL, parts=3)[:2])
-    assert {answer.verdict for answer in found} == {Verdict.UNVERIFIABLE}
-    assert {answer.reason for answer in found} == {"2 of 3 slices of its pool are there"}
+    checks = answers(INDIVIDUAL, published(INDIVIDUAL, parts=3)[:2])
+    assert {answer.verdict for answer in checks} == {Verdict.UNVERIFIABLE}
+    assert {answer.reason for answer in checks} == {"2 of 3 slices of its pool are there"}
 
 
 def test_without_slices_of_anybody_nothing_is_known() -> None:
-    found = answers(GROUPED, [])
-    assert {answer.verdict for answer in found} == {Verdict.UNVERIFIABLE}
+    checks = answers(GROUPED, [])
+    assert {answer.verdict for answer in checks} == {Verdict.UNVERIFIABLE}
 
 
 def test_the_newest_generation_counts() -> None:
@@ -115,10 +115,10 @@ def test_other_reserved_cpus_are_other_cpus_of_the_same_name() -> None:
 
 
 def test_another_mode() -> None:
-    found = said(INDIVIDUAL, published(GROUPED))
-    assert found[0].endswith("cpudev000 is not published (and 13 more devices differ)")
-    assert found[1].endswith("cpudevnuma000, which is not planned: 6 CPUs (and 1 more)")
-    assert len(found) == 2
+    messages = said(INDIVIDUAL, published(GROUPED))
+    assert messages[0].endswith("cpudev000 is not published (and 13 more devices differ)")
+    assert messages[1].endswith("cpudevnuma000, which is not planned: 6 CPUs (and 1 more)")
+    assert len(messages) == 2
 
 
 @pytest.mark.parametrize(

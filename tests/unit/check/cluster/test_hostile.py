@@ -1,5 +1,6 @@
-"""`check cluster` against servers that refuse, fail, lie, drip and never end: each ends with a
-word, and none is a pass.
+"""`check cluster` against servers that refuse, fail, lie, drip and never end.
+
+Each ends with a word, and none is a pass.
 """
 
 import json
@@ -160,9 +161,9 @@ def test_every_format_says_that_nothing_is_verified(asked: Asked, output_format:
     assert "CP8130" in asked.out
     assert "CP8132" in asked.out
     if output_format == "json":
-        found = json.loads(asked.out)
-        assert [each["verified"]["is_enough"] for each in found["nodes"]] == [False, False]
-        assert found["diagnostics"][0]["code"] in ("CP8130", "CP8132")
+        report = json.loads(asked.out)
+        assert [node["verified"]["is_enough"] for node in report["nodes"]] == [False, False]
+        assert report["diagnostics"][0]["code"] in ("CP8130", "CP8132")
     if output_format == "junit":
         assert re.search(r'<testsuites name="cpuplan check" .* errors="[2-9]"', asked.out)
         assert '<error type="CP8132"' in asked.out

@@ -7,12 +7,12 @@ import pytest
 
 from cpuplan.base.emit import to_yaml
 from cpuplan.check.cluster.koordinator import check
-from cpuplan.check.cluster.objects import Objects, Subject
+from cpuplan.check.cluster.live_objects import Objects, Subject
 from cpuplan.components.koordinator import node
 from cpuplan.components.nrt import node_resource_topology
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected import objects as topologies
+from cpuplan.plan.expected import folder as topologies
 from cpuplan.plan.expected.evidence import Verdict
 from cpuplan.simulate.files.objects import objects
 from cpuplan.upstream.koordinator.extension import constants
@@ -71,11 +71,11 @@ def _pod(name: str, cpus: str, qos: str = "LSE", **more: Any) -> dict[str, Any]:
 
 def _found(*given: Any, made: ConfiguredPlan = PLAN) -> list[str]:
     sources = []
-    for each in given:
-        sources += yaml.parse("objects.yaml", to_yaml(each))[0]
+    for manifest in given:
+        sources += yaml.parse("objects.yaml", to_yaml(manifest))[0]
     subject = Subject(NAME, expected(made), Objects(objects(sources)), no_position)
-    found = (answer.finding for answer in check(subject))
-    return [f"{finding.code}: {finding.message}" for finding in found if finding]
+    findings = (answer.finding for answer in check(subject))
+    return [f"{finding.code}: {finding.message}" for finding in findings if finding]
 
 
 def test_what_was_compiled() -> None:
@@ -86,7 +86,7 @@ def test_what_was_compiled() -> None:
 
 def test_both_objects_are_needed() -> None:
     live, topology = _objects()
-    others = [{**each, "metadata": {"name": "worker-9"}} for each in (live, topology)]
+    others = [{**manifest, "metadata": {"name": "worker-9"}} for manifest in (live, topology)]
     assert [text[:5] for text in _found(*others)] == ["CP881", "CP881"]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cpuplan.check.cluster.live import Clock, Compilation, Seen, look, wait
-from cpuplan.check.cluster.objects import Absent
+from cpuplan.check.cluster.live_objects import Absent
 from cpuplan.check.cluster.reading import (
     MAX_PAGES,
     AnswerError,
@@ -54,8 +54,8 @@ class Direct:
         status, body = self._api.answer("GET", path, query)
         if status != 200:
             raise AnswerError(status, body if isinstance(body, str) else json.dumps(body))
-        found: Mapping[str, Any] = body
-        return found
+        answer: Mapping[str, Any] = body
+        return answer
 
 
 def read(api: Api) -> Seen:
@@ -63,11 +63,11 @@ def read(api: Api) -> Seen:
 
 
 def findings(seen: Seen) -> list[str]:
-    return [each.finding.message for each in seen.all() if each.finding]
+    return [answer.finding.message for answer in seen.all() if answer.finding]
 
 
 def reasons(seen: Seen) -> set[str]:
-    return {each.reason for each in seen.all() if each.verdict is Verdict.UNVERIFIABLE}
+    return {answer.reason for answer in seen.all() if answer.verdict is Verdict.UNVERIFIABLE}
 
 
 def test_a_cluster_that_took_everything() -> None:
@@ -75,8 +75,8 @@ def test_a_cluster_that_took_everything() -> None:
     seen = read(api)
     assert findings(seen) == []
     assert set(seen.nodes) == {"worker-0", "worker-1"}
-    assert sum(each.verdict is Verdict.HELD for each in seen.nodes["worker-0"]) > 30
-    assert all(each.verdict is Verdict.HELD for each in seen.objects)
+    assert sum(answer.verdict is Verdict.HELD for answer in seen.nodes["worker-0"]) > 30
+    assert all(answer.verdict is Verdict.HELD for answer in seen.objects)
 
 
 def test_lists_are_read_by_pages() -> None:
@@ -120,7 +120,9 @@ def test_what_is_refused_is_not_verifiable(start: str, status: int, reason: str)
 
 def test_a_rendered_configuration_that_is_not_there() -> None:
     """A pool wants it: its facts are not left out."""
-    listed = [each for each in CLUSTER.objects() if each["metadata"]["name"] != RENDERED_NAME]
+    listed = [
+        manifest for manifest in CLUSTER.objects() if manifest["metadata"]["name"] != RENDERED_NAME
+    ]
     told = f"MachineConfig {RENDERED_NAME}: the cluster has no MachineConfig {RENDERED_NAME}"
     assert set(findings(read(Api(listed)))) == {told}
 
@@ -132,14 +134,14 @@ def test_a_right_to_read_some_names_only() -> None:
     api = Api([{**made, "metadata": {"name": name}} for name in names[1:]])
     api.refusals["/apis/node.k8s.io/v1/runtimeclasses/first"] = 403, 99
     wanted = [Wanted("RuntimeClass", "v1", name) for name in names]
-    found = Reader(Direct(api), lambda _: None).read(wanted)
-    assert [each.code for each in found.refusals] == ["CP8130"]
-    assert [isinstance(found.find("RuntimeClass", name), Absent) for name in names] == [
+    objects = Reader(Direct(api), lambda _: None).read(wanted)
+    assert [refusal.code for refusal in objects.refusals] == ["CP8130"]
+    assert [isinstance(objects.find("RuntimeClass", name), Absent) for name in names] == [
         True,
         False,
         False,
     ]
-    absent = found.find("RuntimeClass", "first")
+    absent = objects.find("RuntimeClass", "first")
     assert isinstance(absent, Absent)
     assert absent.is_unknown
 
@@ -177,9 +179,9 @@ def test_a_kind_that_nobody_installed() -> None:
 
 def test_an_object_and_a_node_that_are_gone() -> None:
     listed = [
-        each
-        for each in CLUSTER.objects()
-        if each["kind"] != "RuntimeClass" and each["metadata"]["name"] != "worker-1"
+        manifest
+        for manifest in CLUSTER.objects()
+        if manifest["kind"] != "RuntimeClass" and manifest["metadata"]["name"] != "worker-1"
     ]
     assert findings(read(Api(listed))) == [
         "Node worker-1 is not there: the cluster has no Node worker-1",
@@ -202,7 +204,7 @@ class Time:
 
 def test_waiting_until_the_rollout_has_arrived() -> None:
     api, time, said = Api(CLUSTER.objects()), Time(), list[str]()
-    pool = next(each for each in api.objects if each["kind"] == "MachineConfigPool")
+    pool = next(manifest for manifest in api.objects if manifest["kind"] == "MachineConfigPool")
     updated = pool["status"]["conditions"].pop()
     reader = Reader(Direct(api), lambda _: None)
 

@@ -1,5 +1,6 @@
-"""The API of a cluster against what was compiled: nothing on one that took it, one finding for each
-change.
+"""The API of a cluster against what was compiled.
+
+Nothing is said of a cluster that took it, and each change has one finding.
 """
 
 import copy
@@ -9,8 +10,8 @@ from typing import Any
 import pytest
 
 from cpuplan.backends import parts
-from cpuplan.check.cluster.objects import KINDS, Objects
-from cpuplan.check.cluster.steps import check_node, check_objects
+from cpuplan.check.cluster.answers import check_node, check_objects
+from cpuplan.check.cluster.live_objects import KINDS, Objects
 from cpuplan.diagnostics.source import Source
 from cpuplan.plan.expected.evidence import Answer, Verdict
 from cpuplan.simulate.files.objects import Object
@@ -36,49 +37,53 @@ KUBERNETES = Cluster(
 )
 
 
-def answers(cluster: Cluster, found: Objects) -> list[Answer]:
+def answers(cluster: Cluster, live: Objects) -> list[Answer]:
     """All answers on the first node and on the compiled objects."""
-    node = check_node(found, cluster.expected[0], "worker-0", no_position)
-    return [*node, *check_objects(found, cluster.compiled, no_position)]
+    node = check_node(live, cluster.expected[0], "worker-0", no_position)
+    return [*node, *check_objects(live, cluster.compiled, no_position)]
 
 
 def findings(cluster: Cluster, listed: list[dict[str, Any]]) -> list[str]:
-    found = (answer.finding for answer in answers(cluster, objects(listed)))
-    return [f"{each.code}: {each.message}" for each in found if each]
+    diagnostics = (answer.finding for answer in answers(cluster, objects(listed)))
+    return [f"{finding.code}: {finding.message}" for finding in diagnostics if finding]
 
 
-def one(listed: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+def of_kind(listed: list[dict[str, Any]], kind: str) -> dict[str, Any]:
     """The first object of a kind."""
-    return next(each for each in listed if each["kind"] == kind)
+    return next(manifest for manifest in listed if manifest["kind"] == kind)
 
 
 @pytest.mark.parametrize("cluster", [OPENSHIFT, KUBERNETES], ids=["openshift", "kubernetes"])
 def test_a_cluster_that_took_everything(cluster: Cluster) -> None:
     assert findings(cluster, cluster.objects()) == []
-    held = [each for each in answers(cluster, objects(cluster.objects())) if each.evidence]
-    assert {each.verdict for each in held} == {Verdict.HELD, Verdict.UNVERIFIABLE}
-    assert sum(each.verdict is Verdict.HELD for each in held) >= 12
+    held = [answer for answer in answers(cluster, objects(cluster.objects())) if answer.evidence]
+    assert {answer.verdict for answer in held} == {Verdict.HELD, Verdict.UNVERIFIABLE}
+    assert sum(answer.verdict is Verdict.HELD for answer in held) >= 12
 
 
 def test_nothing_that_was_not_given_is_passed() -> None:
-    found = answers(OPENSHIFT, Objects())
-    assert {each.verdict for each in found} == {Verdict.UNVERIFIABLE}
-    assert all(each.reason for each in found)
-    assert "no Node is among the objects that were given" in {each.reason for each in found}
+    checks = answers(OPENSHIFT, Objects())
+    assert {answer.verdict for answer in checks} == {Verdict.UNVERIFIABLE}
+    assert all(answer.reason for answer in checks)
+    assert "no Node is among the objects that were given" in {answer.reason for answer in checks}
 
 
 def test_null_is_as_good_as_nothing() -> None:
     listed = OPENSHIFT.objects()
-    for each in one(listed, "MachineConfig")["spec"]["config"]["storage"]["files"]:
-        each["mode"] = None
-    found = Objects([Object(Source("x", each, {}, (-1, -1)), (), each, "x") for each in listed])
-    assert [each.finding for each in answers(OPENSHIFT, found) if each.finding] == []
+    for entry in of_kind(listed, "MachineConfig")["spec"]["config"]["storage"]["files"]:
+        entry["mode"] = None
+    live = Objects(
+        [Object(Source("x", manifest, {}, (-1, -1)), (), manifest, "x") for manifest in listed]
+    )
+    assert [answer.finding for answer in answers(OPENSHIFT, live) if answer.finding] == []
 
 
 def test_a_node_that_the_cluster_does_not_have() -> None:
-    listed = [each for each in OPENSHIFT.objects() if each["metadata"]["name"] != "worker-0"]
+    listed = [
+        manifest for manifest in OPENSHIFT.objects() if manifest["metadata"]["name"] != "worker-0"
+    ]
     node = check_node(objects(listed), OPENSHIFT.expected[0], "worker-0", no_position)
-    assert [each.finding.message for each in node if each.finding] == [
+    assert [answer.finding.message for answer in node if answer.finding] == [
         "Node worker-0 is not there: the cluster has no Node worker-0"
     ]
 
@@ -94,7 +99,7 @@ def _argument(rendered: dict[str, Any], start: str, text: str) -> None:
 
 def _file(rendered: dict[str, Any], path: str) -> dict[str, Any]:
     listed = rendered["spec"]["config"]["storage"]["files"]
-    return next(each for each in listed if each["path"] == path)
+    return next(entry for entry in listed if entry["path"] == path)
 
 
 def _kubelet(rendered: dict[str, Any], before: str, after: str) -> None:
@@ -267,7 +272,7 @@ CHANGES: list[tuple[str, Change, str]] = [
     ),
     (
         "NodeResourceTopology",
-        lambda found: found.update(zones=[]),
+        lambda topology: topology.update(zones=[]),
         (
             "CP886: zones.node-0.costs of NodeResourceTopology worker-0 is nothing; with the"
             " compiled settings it is node-0 10, node-1 21"
@@ -281,11 +286,11 @@ CHANGES: list[tuple[str, Change, str]] = [
 )
 def test_each_change_is_found(kind: str, change: Change, message: str) -> None:
     listed = copy.deepcopy(OPENSHIFT.objects())
-    change(one(listed, kind))
-    found = findings(OPENSHIFT, listed)
-    assert found[0].startswith(message), found
+    change(of_kind(listed, kind))
+    messages = findings(OPENSHIFT, listed)
+    assert messages[0].startswith(message), messages
     if kind != "NodeResourceTopology":
-        assert len(found) == 1, found
+        assert len(messages) == 1, messages
 
 
 SAME: list[tuple[str, Change]] = [
@@ -307,33 +312,35 @@ SAME: list[tuple[str, Change]] = [
 @pytest.mark.parametrize(("kind", "change"), SAME)
 def test_what_says_the_same_is_no_finding(kind: str, change: Change) -> None:
     listed = copy.deepcopy(OPENSHIFT.objects())
-    change(one(listed, kind))
+    change(of_kind(listed, kind))
     assert findings(OPENSHIFT, listed) == []
 
 
 def test_an_object_that_is_not_there() -> None:
     other = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"}}
-    listed = [each for each in KUBERNETES.objects() if each["kind"] != "RuntimeClass"]
+    listed = [manifest for manifest in KUBERNETES.objects() if manifest["kind"] != "RuntimeClass"]
     assert findings(KUBERNETES, [*listed, {**other, "handler": "runsc"}]) == [
         (
             "CP887: RuntimeClass performance-ran is not there: the cluster has no RuntimeClass"
             " performance-ran"
         )
     ]
-    found = answers(KUBERNETES, objects(listed))
-    assert [each.reason for each in found if each.fact.startswith("RuntimeClass")] == [
+    checks = answers(KUBERNETES, objects(listed))
+    assert [answer.reason for answer in checks if answer.fact.startswith("RuntimeClass")] == [
         "no RuntimeClass is among the objects that were given"
     ]
 
 
 def test_without_the_pool_what_the_node_has_is_compared() -> None:
-    listed = [each for each in OPENSHIFT.objects() if each["kind"] != "MachineConfigPool"]
-    found = answers(OPENSHIFT, objects(listed))
-    assert "rendered kernelType" in {each.fact for each in found}
-    assert not [each for each in found if each.finding]
+    listed = [
+        manifest for manifest in OPENSHIFT.objects() if manifest["kind"] != "MachineConfigPool"
+    ]
+    checks = answers(OPENSHIFT, objects(listed))
+    assert "rendered kernelType" in {answer.fact for answer in checks}
+    assert not [answer for answer in checks if answer.finding]
 
 
 def test_every_compiled_kind_that_is_compared_can_be_read() -> None:
     for cluster in (OPENSHIFT, KUBERNETES):
-        assert {each.kind for each in cluster.compiled} <= set(KINDS)
+        assert {manifest.kind for manifest in cluster.compiled} <= set(KINDS)
     assert set(KINDS) >= parts.COMPARED

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from cpuplan.base.emit import to_yaml
-from cpuplan.check.cluster.objects import Objects, Subject
-from cpuplan.check.cluster.topology import topology
+from cpuplan.check.cluster.live_objects import Objects, Subject
+from cpuplan.check.cluster.published import topology
 from cpuplan.components import nrt
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.expected import objects as topologies
+from cpuplan.plan.expected import folder as topologies
 from cpuplan.simulate.files.objects import objects
 from tests.checked import expected
 from tests.machines.plans import no_position, plan, regular
@@ -34,15 +34,15 @@ def said(given: dict[str, Any], name: str = "worker-0") -> list[str]:
     sources, problems = yaml.parse("nrt.yaml", to_yaml(given))
     assert not problems
     subject = Subject(name, expected(PLAN), Objects(objects(sources)), no_position)
-    found = (answer.finding for answer in topology(subject))
-    return [f"{each.code}: {each.message}" for each in found if each]
+    findings = (answer.finding for answer in topology(subject))
+    return [f"{finding.code}: {finding.message}" for finding in findings if finding]
 
 
 def _cpu(of: dict[str, Any]) -> dict[str, str]:
-    found: dict[str, str] = next(
+    resource: dict[str, str] = next(
         item for item in of["zones"][0]["resources"] if item["name"] == "cpu"
     )
-    return found
+    return resource
 
 
 def test_what_is_expected_is_no_difference() -> None:

@@ -68,14 +68,14 @@ def answers(tmp_path: Path, *changes: Change) -> list[Answer]:
     return checked.answers(root, node())
 
 
-def codes(found: list[Answer]) -> list[str]:
-    return [answer.finding.code for answer in found if answer.finding]
+def codes(checks: list[Answer]) -> list[str]:
+    return [answer.finding.code for answer in checks if answer.finding]
 
 
 def test_a_node_that_holds_everything(tmp_path: Path) -> None:
-    found = answers(tmp_path)
-    assert codes(found) == []
-    held = {answer.fact for answer in found if answer.verdict is Verdict.HELD}
+    checks = answers(tmp_path)
+    assert codes(checks) == []
+    held = {answer.fact for answer in checks if answer.verdict is Verdict.HELD}
     assert {
         "kernel nohz_full",
         "effect of nohz_full",
@@ -91,7 +91,7 @@ def test_a_node_that_holds_everything(tmp_path: Path) -> None:
 
 
 def test_what_nothing_shows_is_not_verifiable(tmp_path: Path) -> None:
-    [effect] = [one for one in answers(tmp_path) if one.fact == "effect of skew_tick"]
+    [effect] = [answer for answer in answers(tmp_path) if answer.fact == "effect of skew_tick"]
     assert effect.verdict is Verdict.UNVERIFIABLE
     assert effect.reason == "only /proc/cmdline shows it"
 
@@ -155,7 +155,7 @@ def test_what_does_not_matter(tmp_path: Path, change: Change) -> None:
 
 
 def test_a_wrong_argument_has_no_second_finding_for_its_effect(tmp_path: Path) -> None:
-    found = answers(
+    checks = answers(
         tmp_path,
         without("nohz_full=1-3,5-7"),
         write(f"{CPU}/nohz_full", "(null)\n"),
@@ -163,15 +163,17 @@ def test_a_wrong_argument_has_no_second_finding_for_its_effect(tmp_path: Path) -
         write(f"{NODES}/node0/hugepages/hugepages-1048576kB/nr_hugepages", "0\n"),
         write(f"{NODES}/node1/hugepages/hugepages-1048576kB/nr_hugepages", "0\n"),
     )
-    assert codes(found) == ["CP811"]
-    assert [one.fact for one in found if one.verdict is Verdict.DIFFERS] == [
+    assert codes(checks) == ["CP811"]
+    assert [answer.fact for answer in checks if answer.verdict is Verdict.DIFFERS] == [
         "kernel nohz_full",
         "kernel hugepagesz=1G",
     ]
 
 
 def test_the_same_argument_twice_is_a_warning(tmp_path: Path) -> None:
-    [finding] = [one.finding for one in answers(tmp_path, given("nosoftlockup")) if one.finding]
+    [finding] = [
+        answer.finding for answer in answers(tmp_path, given("nosoftlockup")) if answer.finding
+    ]
     assert (finding.code, finding.severity) == ("CP813", Severity.WARNING)
 
 
@@ -189,8 +191,8 @@ SAID = "[    0.000000] Linux version 6.12.0\n[    0.000000] Command line: {}\n"
 CALLBACKS = f"[    0.000000] rcu: \tOffload RCU callbacks from CPUs: {ISOLATED}."
 
 
-def effect(found: list[Answer], argument: str) -> Answer:
-    return next(one for one in found if one.fact == f"effect of {argument}")
+def effect(checks: list[Answer], argument: str) -> Answer:
+    return next(answer for answer in checks if answer.fact == f"effect of {argument}")
 
 
 def test_what_the_kernel_said(tmp_path: Path) -> None:
@@ -199,14 +201,14 @@ def test_what_the_kernel_said(tmp_path: Path) -> None:
             root
         )
 
-    found = answers(tmp_path, log(f"{SAID}{CALLBACKS}\n"))
-    assert effect(found, "rcu_nocbs").verdict is Verdict.HELD
-    found = answers(tmp_path, log(SAID))
-    assert codes(found) == ["CP814"]
-    found = answers(tmp_path, log(CALLBACKS))
-    assert effect(found, "rcu_nocbs").reason == "the log lost its beginning"
-    found = answers(tmp_path, write("cpuplan/dmesg", f"{SAID.format('ro')}{CALLBACKS}"))
-    assert effect(found, "rcu_nocbs").reason == "the log is that of another boot"
+    checks = answers(tmp_path, log(f"{SAID}{CALLBACKS}\n"))
+    assert effect(checks, "rcu_nocbs").verdict is Verdict.HELD
+    checks = answers(tmp_path, log(SAID))
+    assert codes(checks) == ["CP814"]
+    checks = answers(tmp_path, log(CALLBACKS))
+    assert effect(checks, "rcu_nocbs").reason == "the log lost its beginning"
+    checks = answers(tmp_path, write("cpuplan/dmesg", f"{SAID.format('ro')}{CALLBACKS}"))
+    assert effect(checks, "rcu_nocbs").reason == "the log is that of another boot"
 
 
 def test_the_next_boot(tmp_path: Path) -> None:
@@ -217,13 +219,13 @@ def test_the_next_boot(tmp_path: Path) -> None:
         f"menuentry '{title}' {{\n linux /vmlinuz {words}\n}}\n"
         for title, words in (("x (recovery mode)", "ro single"), ("x", line))
     )
-    found = answers(tmp_path, write(GRUB, menu))
-    [answer] = [one for one in found if one.fact == "next boot"]
+    checks = answers(tmp_path, write(GRUB, menu))
+    [answer] = [candidate for candidate in checks if candidate.fact == "next boot"]
     assert answer.verdict is Verdict.HELD
     [finding] = [
-        one.finding
-        for one in answers(tmp_path, write(GRUB, menu), without("nosoftlockup"))
-        if one.finding
+        candidate.finding
+        for candidate in answers(tmp_path, write(GRUB, menu), without("nosoftlockup"))
+        if candidate.finding
     ]
     assert "/boot/grub/grub.cfg has them, and only a reboot is left" in finding.message
 
@@ -244,18 +246,20 @@ def test_entries_of_the_boot_loader_specification(
     changes = [
         write(f"boot/loader/entries/{name}", text.format(line)) for name, text in files.items()
     ]
-    [answer] = [one for one in answers(tmp_path, *changes) if one.fact == "next boot"]
+    [answer] = [
+        candidate for candidate in answers(tmp_path, *changes) if candidate.fact == "next boot"
+    ]
     assert answer.verdict.value == verdict
 
 
 def test_an_argument_that_the_kernel_does_not_know(tmp_path: Path) -> None:
     unknown = 'Unknown kernel command line parameters "nohz=on skew_tick=1", will be passed on.'
     known = f"[    0.000000] Linux version 6.12.0\n[    0.000000] {unknown}\n{CALLBACKS}\n"
-    found = answers(tmp_path, write("cpuplan/dmesg", known))
-    [asked] = [one for one in found if one.fact == "effect of skew_tick"]
+    checks = answers(tmp_path, write("cpuplan/dmesg", known))
+    [asked] = [answer for answer in checks if answer.fact == "effect of skew_tick"]
     assert "passes it on to the programs" in asked.reason
     made = {setting.key for setting in node().settings.of("kernel")}
-    assert codes(found) == (["CP814"] if "nohz" in made else [])
+    assert codes(checks) == (["CP814"] if "nohz" in made else [])
 
 
 @pytest.mark.parametrize(
@@ -268,7 +272,11 @@ def test_iommus(tmp_path: Path, groups: list[str], verdict: str) -> None:
     write("sys/class/iommu/dmar0/devices", "")(root)
     for number, kind in enumerate(groups):
         write(f"sys/kernel/iommu_groups/{number}/type", f"{kind}\n")(root)
-    [answer] = [one for one in checked.answers(root, made) if one.fact == "effect of iommu"]
+    [answer] = [
+        candidate
+        for candidate in checked.answers(root, made)
+        if candidate.fact == "effect of iommu"
+    ]
     assert answer.verdict.value == verdict
 
 
@@ -284,8 +292,8 @@ def test_the_kind_of_kernel(tmp_path: Path, version: str, verdict: str) -> None:
     made = plan(platform="openshift", version="4.20", spec=spec)
     root = make_machine(made, tmp_path)
     write("proc/version", version)(root)
-    found = checked.answers(root, made)
-    [answer] = [one for one in found if one.fact == "machineconfig kernelType"]
+    checks = checked.answers(root, made)
+    [answer] = [candidate for candidate in checks if candidate.fact == "machineconfig kernelType"]
     assert answer.verdict.value == verdict
 
 

@@ -54,7 +54,7 @@ def test_an_isolated_cpu_too_many(tmp_path: Path, mask: str, observed: str) -> N
     answer = answers(tmp_path, all=mask)["CPUs of unbound work"]
     assert (answer.observed, answer.expected, answer.heals) == (observed, "0,4", Heals.LIVE)
     assert answer.finding
-    assert answer.finding.code == "CP872"
+    assert answer.finding.code == "CP8203"
     assert f"/{WORKQUEUE}" in answer.finding.message
 
 

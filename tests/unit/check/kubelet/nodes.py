@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cpuplan.check.kubelet.steps import STEPS
+from cpuplan.check.kubelet.unit import STEPS
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.evidence import Answer
 from tests import checked
@@ -34,15 +34,15 @@ def answers(root: Path, node: ConfiguredPlan, changes: Mapping[str, str]) -> lis
     return [answer for step in STEPS for answer in step(subject)]
 
 
-def codes(found: list[Answer]) -> list[str]:
+def codes(checks: list[Answer]) -> list[str]:
     """The codes of findings, each finding once."""
-    findings = dict.fromkeys(answer.finding for answer in found if answer.finding)
+    findings = dict.fromkeys(answer.finding for answer in checks if answer.finding)
     return [finding.code for finding in findings]
 
 
-def of(found: list[Answer], fact: str) -> Answer:
+def of(checks: list[Answer], fact: str) -> Answer:
     """The answer on a fact."""
-    (answer,) = [answer for answer in found if answer.fact == fact]
+    (answer,) = [answer for answer in checks if answer.fact == fact]
     return answer
 
 

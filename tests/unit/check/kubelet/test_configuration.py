@@ -23,9 +23,9 @@ OPTIONS = {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}
 
 
 def test_every_planned_key_is_held(tmp_path: Path) -> None:
-    found = answers(tmp_path, planned(kubelet=OPTIONS), {})
-    assert codes(found) == []
-    held = {answer.fact for answer in found if answer.verdict is Verdict.HELD}
+    checks = answers(tmp_path, planned(kubelet=OPTIONS), {})
+    assert codes(checks) == []
+    held = {answer.fact for answer in checks if answer.verdict is Verdict.HELD}
     assert {RESERVED, "kubelet cpuManagerPolicyOptions.full-pcpus-only"} < held
 
 
@@ -67,14 +67,14 @@ def test_an_equal_value_written_otherwise(tmp_path: Path, text: str) -> None:
 )
 def test_files_that_are_read(tmp_path: Path, path: str, text: str, expected: list[str]) -> None:
     node = planned(kubelet=OPTIONS)
-    found = answers(tmp_path, node, {path: text})
-    assert codes(found) == expected
+    checks = answers(tmp_path, node, {path: text})
+    assert codes(checks) == expected
 
 
 def test_a_kubeconfig_of_kubeadm_is_no_configuration(tmp_path: Path) -> None:
     kubeconfig = "apiVersion: v1\nkind: Config\nclusters: []\n"
-    found = answers(tmp_path, planned(), {"etc/kubernetes/kubelet.conf": kubeconfig})
-    assert codes(found) == []
+    checks = answers(tmp_path, planned(), {"etc/kubernetes/kubelet.conf": kubeconfig})
+    assert codes(checks) == []
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_a_kubeconfig_of_kubeadm_is_no_configuration(tmp_path: Path) -> None:
     ],
 )
 def test_flags_of_a_running_kubelet(tmp_path: Path, flag: str, expected: list[str]) -> None:
-    found = answers(tmp_path, planned(kubelet=OPTIONS), running(flag))
-    assert codes(found) == expected
+    checks = answers(tmp_path, planned(kubelet=OPTIONS), running(flag))
+    assert codes(checks) == expected
 
 
 def test_flag_of_an_environment_file_of_the_unit(tmp_path: Path) -> None:
@@ -112,9 +112,9 @@ def test_flag_of_an_environment_file_of_the_unit(tmp_path: Path) -> None:
 
 def test_unit_that_runs_something_else_says_nothing(tmp_path: Path) -> None:
     changes = {UNIT: "[Service]\nExecStart=/bin/sh -c 'sleep 1'\n"}
-    found = answers(tmp_path, planned(), changes)
-    assert codes(found) == []
-    assert of(found, "kubeletunit --config-dir").verdict is Verdict.UNVERIFIABLE
+    checks = answers(tmp_path, planned(), changes)
+    assert codes(checks) == []
+    assert of(checks, "kubeletunit --config-dir").verdict is Verdict.UNVERIFIABLE
 
 
 def test_folder_that_the_kubelet_does_not_read_is_one_finding(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_folder_that_the_kubelet_does_not_read_is_one_finding(tmp_path: Path) ->
         "proc/901/comm": "kubelet\n",
         "proc/901/cmdline": "/usr/bin/kubelet\0--config=/var/lib/kubelet/config.yaml\0",
     }
-    found = answers(tmp_path, planned(), changes)
-    assert codes(found) == ["CP876"]
-    assert of(found, RESERVED).verdict is Verdict.DIFFERS
+    checks = answers(tmp_path, planned(), changes)
+    assert codes(checks) == ["CP876"]
+    assert of(checks, RESERVED).verdict is Verdict.DIFFERS
 
 
 def test_file_of_the_command_line_that_does_not_exist(tmp_path: Path) -> None:
@@ -132,13 +132,13 @@ def test_file_of_the_command_line_that_does_not_exist(tmp_path: Path) -> None:
         "proc/901/comm": "kubelet\n",
         "proc/901/cmdline": f"kubelet\0--config=/etc/gone.yaml\0--config-dir=/{DROP_INS}\0",
     }
-    found = answers(tmp_path, planned(), changes)
-    assert codes(found) == ["CP820"]
-    assert of(found, RESERVED).verdict is Verdict.UNVERIFIABLE
+    checks = answers(tmp_path, planned(), changes)
+    assert codes(checks) == ["CP820"]
+    assert of(checks, RESERVED).verdict is Verdict.UNVERIFIABLE
 
 
 @pytest.mark.parametrize(
-    ("field", "found", "wanted", "expected"),
+    ("field", "actual", "wanted", "expected"),
     [
         ("kubeReserved", {"memory": "1Gi"}, {"memory": "1024Mi"}, True),
         ("kubeReserved", {"memory": "1Gi"}, {"memory": "1G"}, False),
@@ -153,8 +153,8 @@ def test_file_of_the_command_line_that_does_not_exist(tmp_path: Path) -> None:
         ("evictionHard", {"a": "10%"}, {"a": "10%", "b": "1"}, False),
     ],
 )
-def test_same_values(field: str, found: object, wanted: object, expected: bool) -> None:
-    assert is_same(field, found, wanted) is expected
+def test_same_values(field: str, actual: object, wanted: object, expected: bool) -> None:
+    assert is_same(field, actual, wanted) is expected
 
 
 @pytest.mark.parametrize(
@@ -181,9 +181,9 @@ def test_same_values(field: str, found: object, wanted: object, expected: bool) 
 )
 def test_flags_of_k3s(tmp_path: Path, files: dict[str, str], expected: list[str]) -> None:
     changes = {f"etc/rancher/k3s/{name}": text for name, text in files.items()}
-    found = answers(tmp_path, planned("k3s"), changes)
-    assert codes(found) == expected
-    assert of(found, RESERVED).verdict is not Verdict.UNVERIFIABLE
+    checks = answers(tmp_path, planned("k3s"), changes)
+    assert codes(checks) == expected
+    assert of(checks, RESERVED).verdict is not Verdict.UNVERIFIABLE
 
 
 def test_kubelet_behind_the_wrapper_of_openshift(tmp_path: Path) -> None:
@@ -195,8 +195,8 @@ def test_kubelet_behind_the_wrapper_of_openshift(tmp_path: Path) -> None:
     )
     node = planned("openshift", "4.20")
     sizes = "CPU=500m\nMEMORY=0.5Gi\n"
-    found = answers(tmp_path, node, {UNIT: unit, "etc/node-sizing.env": sizes})
-    answer = of(found, "kubelet systemReserved.memory")
+    checks = answers(tmp_path, node, {UNIT: unit, "etc/node-sizing.env": sizes})
+    answer = of(checks, "kubelet systemReserved.memory")
     assert answer.finding is not None
     assert answer.finding.code == "CP824"
     assert answer.observed == "0.5Gi"

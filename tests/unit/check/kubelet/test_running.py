@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.kubelet import steps
+from cpuplan.check.kubelet import unit
 from cpuplan.plan.expected.evidence import Answer, Verdict
 from tests import checked
 from tests.hosts import make_root
@@ -29,8 +29,8 @@ def node(root: Path, changes: dict[str, str]) -> Path:
     return made
 
 
-def one(found: list[Answer]) -> Answer:
-    (answer,) = found
+def sole(checks: list[Answer]) -> Answer:
+    (answer,) = checks
     return answer
 
 
@@ -48,7 +48,7 @@ def test_age(tmp_path: Path, written: int, verdict: Verdict) -> None:
     for path in root.rglob("*"):
         os.utime(path, (BOOTED, BOOTED))
     os.utime(root / "etc/kubernetes/kubelet.conf.d/90-cpuplan.conf", (written, written))
-    answer = one(list(steps.restarted(checked.subject(root, planned()))))
+    answer = sole(list(unit.restarted(checked.subject(root, planned()))))
     assert answer.verdict is verdict
     assert answer.finding is None or answer.finding.code == "CP827"
 
@@ -56,7 +56,7 @@ def test_age(tmp_path: Path, written: int, verdict: Verdict) -> None:
 @pytest.mark.parametrize("changes", [running(), {}])
 def test_age_that_is_not_known(tmp_path: Path, changes: dict[str, str]) -> None:
     root = node(tmp_path, changes)
-    answer = one(list(steps.restarted(checked.subject(root, planned()))))
+    answer = sole(list(unit.restarted(checked.subject(root, planned()))))
     assert answer.verdict is Verdict.UNVERIFIABLE
 
 
@@ -85,6 +85,6 @@ def shown(state: str, detail: str) -> dict[str, str]:
 )
 def test_runs(tmp_path: Path, changes: dict[str, str], verdict: Verdict) -> None:
     root = node(tmp_path, changes)
-    answer = one(list(steps.runs(checked.subject(root, planned()))))
+    answer = sole(list(unit.runs(checked.subject(root, planned()))))
     assert answer.verdict is verdict
     assert answer.finding is None or answer.finding.code == "CP828"

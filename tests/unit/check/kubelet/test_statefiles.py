@@ -81,9 +81,9 @@ def test_state_that_fits_the_plan_and_not_a_later_drop_in(tmp_path: Path) -> Non
 
 def test_a_foreign_key_with_which_no_kubelet_starts(tmp_path: Path) -> None:
     changes = {f"{DROP_INS}/99-site.conf": f"{HEAD}kubeReserved: {{gpu: '1'}}\n"}
-    found = answers(tmp_path, planned(), changes)
-    assert codes(found) == ["CP829"]
-    assert of(found, FACT).verdict is Verdict.UNVERIFIABLE
+    checks = answers(tmp_path, planned(), changes)
+    assert codes(checks) == ["CP829"]
+    assert of(checks, FACT).verdict is Verdict.UNVERIFIABLE
 
 
 def test_file_that_a_running_kubelet_has_lost(tmp_path: Path) -> None:

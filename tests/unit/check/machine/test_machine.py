@@ -40,14 +40,14 @@ def answers(tmp_path: Path, files: dict[str, str | None]) -> list[Answer]:
 
 
 def findings(tmp_path: Path, files: dict[str, str | None]) -> list[tuple[str, str]]:
-    found = [answer.finding for answer in answers(tmp_path, files) if answer.finding]
-    return [(each.code, each.message) for each in found]
+    diagnostics = [answer.finding for answer in answers(tmp_path, files) if answer.finding]
+    return [(finding.code, finding.message) for finding in diagnostics]
 
 
 def test_the_machine_of_the_inventory(tmp_path: Path) -> None:
-    found = answers(tmp_path, {})
-    assert not [answer for answer in found if answer.finding]
-    machine = [answer for answer in found if answer.fact.startswith("machine")]
+    checks = answers(tmp_path, {})
+    assert not [answer for answer in checks if answer.finding]
+    machine = [answer for answer in checks if answer.fact.startswith("machine")]
     held = {answer.fact for answer in machine if answer.verdict is Verdict.HELD}
     assert {
         "machine present CPUs",
@@ -90,8 +90,8 @@ def test_the_machine_of_the_inventory(tmp_path: Path) -> None:
     ],
 )
 def test_one_fact(tmp_path: Path, path: str, text: str, code: str, words: str) -> None:
-    [(found, message)] = findings(tmp_path, {path: text})
-    assert found == code
+    [(actual, message)] = findings(tmp_path, {path: text})
+    assert actual == code
     assert words in message
 
 
@@ -138,7 +138,7 @@ def test_the_kernel_says_why_a_cpu_is_off(tmp_path: Path) -> None:
         "smpboot: CPU 14 is now offline\n",
     }
     messages = [message for code, message in findings(tmp_path, files) if code == "CP803"]
-    assert [each.partition("; the kernel said: ")[2] for each in messages] == [
+    assert [text.partition("; the kernel said: ")[2] for text in messages] == [
         "smpboot: CPU 14 is now offline"
     ]
 
@@ -163,7 +163,7 @@ def test_devices(tmp_path: Path, files: dict[str, str], words: str | None) -> No
         (root / path).parent.mkdir(parents=True)
         (root / path).write_text(f"{text}\n")
         (root / path).with_name("class").write_text("0x020000\n")
-    found = [answer.finding for answer in presence.devices(Subject(Root(root), expected))]
-    messages = [finding.message for finding in found if finding]
+    diagnostics = [answer.finding for answer in presence.devices(Subject(Root(root), expected))]
+    messages = [finding.message for finding in diagnostics if finding]
     assert (words is None) == (not messages)
     assert words is None or words in messages[0]

@@ -1,5 +1,6 @@
-"""How much less or more memory than built in is no difference: 1/32 and 256 MiB, and 512 MiB of a
-crash kernel.
+"""How much less or more memory than built in is no difference.
+
+It is 1/32 and 256 MiB, and 512 MiB of a crash kernel.
 """
 
 from pathlib import Path

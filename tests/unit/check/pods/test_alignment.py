@@ -21,7 +21,7 @@ BY_POD = {**ONE, "topologyManagerScope": "pod"}
 def _found(values: Mapping[str, Value], *entries: str, offline: str = "") -> list[str]:
     state = Assigned(entries={"p": {f"c{i}": CpuSet.parse(cpus) for i, cpus in enumerate(entries)}})
     online = MACHINE.online - CpuSet.parse(offline)
-    return [each.who for each in misaligned(state, MACHINE, online, promise(values))]
+    return [container.who for container in misaligned(state, MACHINE, online, promise(values))]
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,11 @@ def judged(folder: Path, partitioned: CpuSet = EMPTY) -> list[Misplaced]:
     tree, state = Tree(root), assigned(root)
     assert not state.problem
     containers = running(root, tree, read_threads(root))
-    told = {one.container.path: found for one in containers if (found := mixed(root, one))}
+    told = {
+        container.container.path: mixed_cpus
+        for container in containers
+        if (mixed_cpus := mixed(root, container))
+    }
     paired = [
         pair
         for pod, ones in by_pod(containers).items()
@@ -71,7 +75,11 @@ def judged(folder: Path, partitioned: CpuSet = EMPTY) -> list[Misplaced]:
     ]
     lost = Lost(CpuSet.parse(ONLINE), partitioned)
     own = {pair.running.container.path for pair in paired}
-    others = [one for one in containers if one.container.path not in own and not one.is_pause]
+    others = [
+        container
+        for container in containers
+        if container.container.path not in own and not container.is_pause
+    ]
     return [
         *exclusive(tree, paired, lost),
         *gone(state, tree.pods(), STATE_FILE),
@@ -119,7 +127,7 @@ def _remove(pod: str) -> Callable[[Path], object]:
 
 
 @pytest.mark.parametrize(
-    ("change", "who", "found", "wanted"),
+    ("change", "who", "observed", "wanted"),
     [
         pytest.param(
             _cpuset(FAST, "0-1"), "container fast 11a", "CPUs 0-1", "CPUs 2-3", id="moved"
@@ -151,18 +159,20 @@ def _remove(pod: str) -> Callable[[Path], object]:
     ],
 )
 def test_one_change(
-    tmp_path: Path, change: Callable[[Path], object], who: str, found: str, wanted: str
+    tmp_path: Path, change: Callable[[Path], object], who: str, observed: str, wanted: str
 ) -> None:
     change(make(tmp_path))
     (only,) = judged(tmp_path)
     assert who in only.who
-    assert found in only.found
+    assert observed in only.observed
     assert wanted in only.wanted
 
 
 def test_containers_with_the_same_wrong_cpus_are_one_finding(tmp_path: Path) -> None:
     make(tmp_path)
-    kubepods.write_pod(tmp_path, "4d", {f"4{each}": "0-3" for each in "abcde"}, ONLINE, "burstable")
+    kubepods.write_pod(
+        tmp_path, "4d", {f"4{letter}": "0-3" for letter in "abcde"}, ONLINE, "burstable"
+    )
     (only,) = judged(tmp_path)
     assert only.who == "containers 4a of pod 4d, 4b of pod 4d, 4c of pod 4d and 2 more"
 
@@ -202,7 +212,7 @@ def test_links_to_logs_give_names(tmp_path: Path) -> None:
     for name, identifier in (("fast", FAST), ("side", SIDE)):
         (logs / f"latency_default_{name}-{identifier}.log").touch()
     assert not strangers
-    assert [each.who.split()[1] for each in judged(tmp_path)] == ["fast", "side"]
+    assert [misplaced.who.split()[1] for misplaced in judged(tmp_path)] == ["fast", "side"]
 
 
 def test_cpus_that_a_partition_holds_are_reported_of_the_partition(tmp_path: Path) -> None:

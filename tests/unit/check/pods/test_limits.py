@@ -48,6 +48,6 @@ def test_one_change(tmp_path: Path, path: str, text: str | None, code: str, word
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
     answers = list(limits(checked.subject(root, node)))
-    found = [answer.finding for answer in answers if answer.finding]
-    assert [finding.code for finding in found] == [code] * bool(code)
-    assert words in "".join(finding.message for finding in found)
+    findings = [answer.finding for answer in answers if answer.finding]
+    assert [finding.code for finding in findings] == [code] * bool(code)
+    assert words in "".join(finding.message for finding in findings)

@@ -1,5 +1,6 @@
-"""A node with threads, control groups and containers that holds all: each fact is broken once, and
-exactly its finding appears."""
+"""A node with threads, control groups and containers that holds all.
+
+Each fact is broken once, and exactly its finding appears."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -28,8 +28,8 @@ BURSTABLE = "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b_
     ],
 )
 def test_containers(path: str, pod: str, identifier: str) -> None:
-    found = container_of(path)
-    assert (found.pod, found.id) == (pod, identifier) if found else not pod
+    container = container_of(path)
+    assert (container.pod, container.id) == (pod, identifier) if container else not pod
 
 
 @pytest.mark.parametrize("name", ["kubepods", "kubepods.slice", "x-kubepods.slice"])

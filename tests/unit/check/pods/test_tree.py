@@ -31,10 +31,10 @@ def test_without_the_controller_there_are_no_cpusets_below(tmp_path: Path) -> No
 
 def test_a_copy_may_lack_the_files_of_groups_above(tmp_path: Path) -> None:
     _write(tmp_path, f"{MOUNT}/{DEEP}/cpuset.cpus", f"{MOUNT}/a.slice/b.slice/cpuset.cpus")
-    found = Tree(Root(tmp_path))
-    assert str(found.cpus(DEEP)) == "0-3"
-    assert "a.slice/b.slice" in found.groups
-    assert found.pods() == {"1"}
+    tree = Tree(Root(tmp_path))
+    assert str(tree.cpus(DEEP)) == "0-3"
+    assert "a.slice/b.slice" in tree.groups
+    assert tree.pods() == {"1"}
 
 
 def test_without_control_groups_there_is_a_problem(tmp_path: Path) -> None:
@@ -56,13 +56,13 @@ def test_version_1_has_a_tree_for_each_controller(tmp_path: Path, controller: st
     (folder / "cpu.cfs_quota_us").write_text("150000\n")
     (folder / "cpu.cfs_period_us").write_text("100000\n")
     (folder / "cpu.stat").write_text("nr_periods 9\nnr_throttled 4\n")
-    found = Tree(Root(tmp_path))
-    quota = found.quota(path)
-    assert found.is_v1
+    tree = Tree(Root(tmp_path))
+    quota = tree.quota(path)
+    assert tree.is_v1
     assert quota
-    assert (quota.cpus, found.throttled(path)) == (1.5, 4)
+    assert (quota.cpus, tree.throttled(path)) == (1.5, 4)
     (folder / "cpu.cfs_quota_us").write_text("-1\n")
-    assert found.quota(path) is None
+    assert tree.quota(path) is None
 
 
 @pytest.mark.parametrize("text", ["", "max 100000", "100000 0", "x y", "100000"])

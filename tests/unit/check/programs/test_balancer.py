@@ -33,4 +33,6 @@ def test_bans(tmp_path: Path, nohz_full: str, files: dict[str, str], verdict: Ve
     for path, text in {f"{CPU}/nohz_full": f"{nohz_full}\n", **files}.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
-    assert [each.verdict for each in irqbalance.environment(subject(tmp_path, made))] == [verdict]
+    assert [answer.verdict for answer in irqbalance.environment(subject(tmp_path, made))] == [
+        verdict
+    ]

@@ -9,8 +9,8 @@ FILES = {"/etc/default/kubelet": 'EXTRA="--v=4 --max-pods=20"\n# EXTRA=\nNODE=a\
 
 
 def words(text: str) -> list[str]:
-    found = execution(list(unit_lines(text, "kubelet.service")), FILES.get)
-    return list(found.words) if found else []
+    start = execution(list(unit_lines(text, "kubelet.service")), FILES.get)
+    return list(start.words) if start else []
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,9 @@ def test_process_of_the_unit_before_others() -> None:
             "proc/9/cgroup": "0::/system.slice/kubelet.service\n",
         }
     )
-    found = process_of_unit(files, ["7", "8", "9"], "kubelet.service")
-    assert found is not None
-    assert found.words == ("kubelet", "--v=3")
+    process = process_of_unit(files, ["7", "8", "9"], "kubelet.service")
+    assert process is not None
+    assert process.words == ("kubelet", "--v=3")
     other = process_of_unit(files, ["7", "8"], "kubelet.service")
     assert other is not None
     assert other.pid == "8"

@@ -1,5 +1,6 @@
-"""A root whose links and folders lead around costs a bounded number of questions, and never holds
-for what was not read.
+"""A root whose links and folders lead around costs a bounded number of questions.
+
+It never holds for what was not read.
 """
 
 import collections
@@ -19,8 +20,8 @@ from cpuplan.base.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.check import host
 from cpuplan.check.pods import cgroups as pods_tree
 from cpuplan.check.pods.cgroups import MAX_DEPTH, MOUNT, Tree
+from cpuplan.check.roots import openings as sources
 from cpuplan.check.roots import root as module
-from cpuplan.check.roots import sources
 from cpuplan.check.roots.limits import BUDGET, KEEPING, LIMITS
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.subject import Subject, nowhere
@@ -68,8 +69,8 @@ def answers(root: Root) -> list[Answer]:
     return host.check(root, captured.expected("plain"), "plain", nowhere)
 
 
-def codes(found: list[Answer]) -> set[str]:
-    return {answer.finding.code for answer in found if answer.finding}
+def codes(checks: list[Answer]) -> set[str]:
+    return {answer.finding.code for answer in checks if answer.finding}
 
 
 @both
@@ -101,14 +102,14 @@ def test_many_links_to_one_large_folder_end_with_a_finding(
     threads = {f"large/{number}/status": FILES["proc/1/status"] for number in range(100, 300)}
     links = {f"proc/{number}/task": "/large" for number in range(100, 200)}
     root = make(tmp_path, {**FILES, **threads}, links)
-    found = answers(root)
+    checks = answers(root)
     assert root.asked <= 5001
-    assert "CP8160" in codes(found)
-    (spent,) = [each for each in found if each.finding and each.finding.code == "CP8160"]
+    assert "CP8160" in codes(checks)
+    (spent,) = [answer for answer in checks if answer.finding and answer.finding.code == "CP8160"]
     assert "at most 5,000" in (spent.finding.message if spent.finding else "")
-    after = [each for each in found if "5,000" in each.reason]
+    after = [answer for answer in checks if "5,000" in answer.reason]
     assert after
-    assert all(each.verdict is Verdict.UNVERIFIABLE for each in after)
+    assert all(answer.verdict is Verdict.UNVERIFIABLE for answer in after)
 
 
 @pytest.mark.parametrize("limit", ["questions", "names", "bytes"])
@@ -124,17 +125,17 @@ def test_a_root_that_ends_early_holds_no_more(
         root = Root(Path("/node"), ArchiveReader(index, LIMITS), Kind.SNAPSHOT)
         return root, host.check(root, expected, name, nowhere)
 
-    held = {each.fact for each in check()[1] if each.verdict is Verdict.HELD}
+    held = {answer.fact for answer in check()[1] if answer.verdict is Verdict.HELD}
     seen = 0
     for share in range(1, 2000, 130):
         size = share if limit != "bytes" else share * 300
         monkeypatch.setattr(module, "BUDGET", BUDGET._replace(**{limit: size}))
-        root, found = check()
+        root, checks = check()
         if root.spent is None:
             break
         seen += 1
-        assert codes(found) >= {"CP8160"}
-        assert {each.fact for each in found if each.verdict is Verdict.HELD} <= held
+        assert codes(checks) >= {"CP8160"}
+        assert {answer.fact for answer in checks if answer.verdict is Verdict.HELD} <= held
     assert seen > 5
 
 
@@ -150,10 +151,10 @@ def test_control_groups_of_great_depth_are_not_judged(make: Make, tmp_path: Path
     deep = Tree(root)
     assert deep.problem.startswith("control groups lie deeper than 64 at /sys/fs/cgroup/0.slice/")
     assert set(deep.groups) == {""}
-    found = answers(root)
-    assert "CP805" in codes(found)
-    about = [each for each in found if each.reason == deep.problem]
-    assert {each.verdict for each in about} == {Verdict.UNVERIFIABLE}
+    checks = answers(root)
+    assert "CP805" in codes(checks)
+    about = [answer for answer in checks if answer.reason == deep.problem]
+    assert {answer.verdict for answer in about} == {Verdict.UNVERIFIABLE}
 
 
 def test_a_folder_with_two_paths_is_entered_once(
@@ -192,10 +193,10 @@ def wide(tmp_path: Path) -> Root:
 
 
 def test_what_is_below_a_group_is_found_without_looking_at_all(wide: Root) -> None:
-    found = Tree(wide)
+    tree = Tree(wide)
     path = "/".join(["a"] * (MAX_DEPTH - 1))
-    assert found.below(path) == sorted(f"{path}/{number}" for number in range(200))
-    assert found.below(f"{path}/1") == []
+    assert tree.below(path) == sorted(f"{path}/{number}" for number in range(200))
+    assert tree.below(f"{path}/1") == []
     assert len(pods_tree.above(f"{path}/1")) == MAX_DEPTH - 1
 
 
@@ -252,15 +253,15 @@ def test_what_is_almost_a_number(path: str, text: str) -> None:
     """No such text ends a check, and none makes it say yes where it said no."""
     case = cases.case("plain")
     whole = case.image.text(path) or "1\n"
-    held = {each.fact for each in case.clean if each.verdict is Verdict.HELD}
+    held = {answer.fact for answer in case.clean if answer.verdict is Verdict.HELD}
     for content in (
         text,
         f"{text}\n",
         f"           CPU0\n 24: {text}\n",
         whole[: len(whole) // 2] + text,
     ):
-        found = case.answers({path: content})
-        assert {each.fact for each in found if each.verdict is Verdict.HELD} <= held
+        checks = case.answers({path: content})
+        assert {answer.fact for answer in checks if answer.verdict is Verdict.HELD} <= held
 
 
 def test_rows_of_interrupts_that_end_early_are_said() -> None:
@@ -268,9 +269,9 @@ def test_rows_of_interrupts_that_end_early_are_said() -> None:
     table = case.image.text("proc/interrupts") or ""
     row = next(line for line in table.split("\n") if line.split(":")[0].strip().isdigit())
     number = row.partition(":")[0].strip()
-    found = case.answers({"proc/interrupts": table.replace(row, f" {number}: 5")})
-    messages = [each.finding.message for each in found if each.finding]
-    assert any(f"no count of each CPU for interrupt {number}" in each for each in messages)
+    checks = case.answers({"proc/interrupts": table.replace(row, f" {number}: 5")})
+    messages = [answer.finding.message for answer in checks if answer.finding]
+    assert any(f"no count of each CPU for interrupt {number}" in message for message in messages)
 
 
 def test_a_bomb_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,11 +303,11 @@ def test_a_must_gather_is_opened_node_by_node(
             nonlocal most
             super().__init__(*given)
             alive.append(weakref.ref(self))
-            most = max(most, sum(each() is not None for each in alive))
+            most = max(most, sum(reference() is not None for reference in alive))
 
     monkeypatch.setattr(sources, "Index", Counted)
     openings = sources.openings_at(tmp_path)
-    assert [each.host for each in openings] == sorted(f"worker-{n}" for n in range(20))
+    assert [reference.host for reference in openings] == sorted(f"worker-{n}" for n in range(20))
     assert not alive
     for opening in openings:
         assert opening.open().kind is Kind.MUST_GATHER
@@ -322,11 +323,11 @@ def test_nothing_is_judged_by_a_part_of_a_folder(
     files = {**FILES, **{f"{place}/{number}.conf": "" for number in range(30)}}
     files["etc/systemd/system/kubelet.service"] = "[Service]\nExecStart=/usr/bin/kubelet\n"
     whole = {answer.fact: answer for answer in answers(folder(tmp_path / "a", files, {}))}
-    monkeypatch.setattr("cpuplan.check.roots.host.LIMITS", LIMITS._replace(names=20))
-    found = answers(folder(tmp_path / "b", files, {}))
-    assert "CP805" in codes(found)
+    monkeypatch.setattr("cpuplan.check.roots.mounted.LIMITS", LIMITS._replace(names=20))
+    checks = answers(folder(tmp_path / "b", files, {}))
+    assert "CP805" in codes(checks)
     judged = {"affinities of units", "tuned service.service.fwupd-refresh.timer"}
-    seen = [answer for answer in found if answer.fact in judged]
+    seen = [answer for answer in checks if answer.fact in judged]
     assert whole["affinities of units"].verdict is Verdict.HELD
     assert seen
     for answer in seen:
@@ -336,7 +337,7 @@ def test_nothing_is_judged_by_a_part_of_a_folder(
 def test_what_an_earlier_step_read_in_part_is_not_judged_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cpuplan.check.roots.host.LIMITS", LIMITS._replace(names=20))
+    monkeypatch.setattr("cpuplan.check.roots.mounted.LIMITS", LIMITS._replace(names=20))
     root = folder(tmp_path, {f"proc/{number}/x": "" for number in range(1, 30)}, {})
     subject = Subject(root, captured.expected("plain"))
 
@@ -351,7 +352,7 @@ def test_what_an_earlier_step_read_in_part_is_not_judged_later(
         yield subject.held("three", str(subject.root.names("sys")))
 
     steps = [reads, takes, looks_elsewhere]
-    found = [answer for step in steps for answer in host._run(step, subject)]
-    verdicts = {answer.fact: answer.verdict for answer in found if not answer.finding}
+    checks = [answer for step in steps for answer in host._run(step, subject)]
+    verdicts = {answer.fact: answer.verdict for answer in checks if not answer.finding}
     unknown = Verdict.UNVERIFIABLE
     assert verdicts == {"one": unknown, "two": unknown, "three": Verdict.HELD}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan.base.files import Unreadable
-from cpuplan.check.roots.host import HostReader
+from cpuplan.check.roots.mounted import HostReader
 
 OWN = "kubepods.slice/kubepods-pod1.slice/cri-containerd-1.scope"
 

@@ -10,7 +10,7 @@ import pytest
 from cpuplan.base.files import Unreadable
 from cpuplan.check.host import check
 from cpuplan.check.roots import mounted
-from cpuplan.check.roots.host import HostReader
+from cpuplan.check.roots.mounted import HostReader
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.check.subject import nowhere
 from cpuplan.plan.expected.evidence import Verdict

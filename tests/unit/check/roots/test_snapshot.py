@@ -1,5 +1,6 @@
-"""The script that collects a node's files: what it takes, what it leaves out, and that it is read
-back as the node itself is.
+"""The script that collects a node's files: what it takes and what it leaves out.
+
+What it took is read back as the node itself is.
 """
 
 import json
@@ -14,8 +15,8 @@ import pytest
 
 from cpuplan.base.program import resource
 from cpuplan.check import collected
+from cpuplan.check.roots.openings import roots_at
 from cpuplan.check.roots.root import Kind, Root
-from cpuplan.check.roots.sources import roots_at
 from tests.projects import run_in
 
 SCRIPT = resource("templates", "snapshot", "cpuplan-snapshot.sh")
@@ -91,8 +92,8 @@ SECRETS = {
 
 
 def shells() -> list[list[str]]:
-    found = [["dash"], ["busybox", "sh"], ["bash", "--posix"]]
-    return [words for words in found if shutil.which(words[0])]
+    known = [["dash"], ["busybox", "sh"], ["bash", "--posix"]]
+    return [words for words in known if shutil.which(words[0])]
 
 
 def write(root: Path, path: str, text: str) -> None:
@@ -336,7 +337,7 @@ def test_the_running_host(words: list[str], tmp_path: Path) -> None:
     assert kept
     assert given
     pairs = list(zip(kept.split(), given.split(), strict=True))
-    assert all(one in (other, _without_value(other)) for one, other in pairs)
+    assert all(line in (other, _without_value(other)) for line, other in pairs)
     assert snapshot.read("proc/1/status")
 
 

@@ -61,13 +61,13 @@ def filtered(text: str, stream: str) -> str:
 def told(answers: list[Answer]) -> dict[str, tuple[str, str, str, str]]:
     """What a check says of each fact, whatever the root is called."""
     return {
-        each.fact: (
-            each.verdict.value,
-            each.observed,
-            each.expected,
-            each.finding.message if each.finding else "",
+        answer.fact: (
+            answer.verdict.value,
+            answer.observed,
+            answer.expected,
+            answer.finding.message if answer.finding else "",
         )
-        for each in answers
+        for answer in answers
     }
 
 

@@ -261,14 +261,14 @@ def test_no_secret_comes_through(words: list[str], tmp_path: Path) -> None:
     for path, text in made.files.items():
         write(node, path, text)
     write_snapshot(words, node, out)
-    found: dict[str, list[str]] = {}
+    leaks: dict[str, list[str]] = {}
     with tarfile.open(out) as archive:
         members = archive.getmembers()
         for member in members:
             body = archive.extractfile(member) if member.isfile() else None
             text = (body.read() if body else b"").decode(errors="replace") + member.name
             for line in text.splitlines():
-                if any(each in line for each in made.secrets):
-                    found.setdefault(member.name, []).append(line)
+                if any(word in line for word in made.secrets):
+                    leaks.setdefault(member.name, []).append(line)
     assert len(members) > 100
-    assert not found
+    assert not leaks

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.check.roots.openings import node_of, root_of, roots_at
 from cpuplan.check.roots.root import Kind, Root
-from cpuplan.check.roots.sources import node_of, root_of, roots_at
 from cpuplan.diagnostics import CpuplanError
 
 Put = Callable[[Path, Mapping[str, str | bytes]], Path]
@@ -162,7 +162,7 @@ def test_the_running_host() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hostname", "nodes", "found"),
+    ("hostname", "nodes", "expected"),
     [
         ("worker-0\n", ["worker-0", "worker-1"], "worker-0"),
         ("Worker-0.EXAMPLE.com", ["worker-0", "worker-1"], "worker-0"),
@@ -176,13 +176,13 @@ def test_the_running_host() -> None:
     ],
 )
 def test_the_node_of_a_host_name(
-    hostname: str, nodes: list[str], found: str, tmp_path: Path
+    hostname: str, nodes: list[str], expected: str, tmp_path: Path
 ) -> None:
     root = Root(folder(tmp_path, {"etc/hostname": hostname}))
-    if not found.startswith("CP"):
-        assert node_of(root, nodes) == found
+    if not expected.startswith("CP"):
+        assert node_of(root, nodes) == expected
         return
-    with pytest.raises(CpuplanError, match=found):
+    with pytest.raises(CpuplanError, match=expected):
         node_of(root, nodes)
 
 

@@ -26,7 +26,7 @@ def answers(root: Path) -> list[Answer]:
 
 def said(root: Path) -> list[str]:
     findings = (answer.finding for answer in answers(root))
-    return [f"{each.code}: {each.message}" for each in findings if each]
+    return [f"{finding.code}: {finding.message}" for finding in findings if finding]
 
 
 def test_claims_of_free_cpus_are_held(tmp_path: Path) -> None:

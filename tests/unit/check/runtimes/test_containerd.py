@@ -29,5 +29,5 @@ def test_drop_in(tmp_path: Path, imports: bool, is_there: bool, expected: list[s
     if not is_there:
         (root / containerd.DROP_IN.lstrip("/")).unlink()
     answers = configuration(checked.subject(root, node))
-    found = dict.fromkeys(answer.finding for answer in answers if answer.finding)
-    assert [finding.code for finding in found] == expected
+    findings = dict.fromkeys(answer.finding for answer in answers if answer.finding)
+    assert [finding.code for finding in findings] == expected

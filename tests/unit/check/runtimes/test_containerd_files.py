@@ -20,7 +20,7 @@ RUNC = f"[plugins.'{CRI}'.containerd.runtimes.runc.options]\nSystemdCgroup = tru
 NEW = f"version = 3\n{IMPORTS}{RUNC}"
 
 
-def found(
+def findings_of(
     release: tuple[int, int], main: str, drop_in: str = "", driver: str = "systemd", **others: str
 ) -> list[tuple[str, str]]:
     """(code, file and line)."""
@@ -32,7 +32,10 @@ def found(
         return [path.rpartition("/")[2] for path in files if path.rpartition("/")[0] == folder]
 
     access = Files(files.get, names, lambda path: path.removeprefix(f"{FOLDER}/"))
-    return [(one.code, shown(one.position)) for one in findings(access, MAIN, release, driver)]
+    return [
+        (finding.code, shown(finding.position))
+        for finding in findings(access, MAIN, release, driver)
+    ]
 
 
 def shown(position: Position | None) -> str:
@@ -43,7 +46,7 @@ def shown(position: Position | None) -> str:
     ("release", "main"), [((1, 7), OLD_ON), ((2, 0), NEW), ((2, 2), NEW), ((2, 3), NEW)]
 )
 def test_a_usual_configuration_has_no_findings(release: tuple[int, int], main: str) -> None:
-    assert found(release, main) == []
+    assert findings_of(release, main) == []
 
 
 @pytest.mark.parametrize(
@@ -64,12 +67,12 @@ def test_a_usual_configuration_has_no_findings(release: tuple[int, int], main: s
     ],
 )
 def test_the_cri_plugin_does_not_start_with(release: tuple[int, int], main: str) -> None:
-    assert [code for code, _ in found(release, main)] == ["CP851"]
+    assert [code for code, _ in findings_of(release, main)] == ["CP851"]
 
 
 def test_what_stops_containerd_has_its_line() -> None:
-    assert found((2, 2), "version = 3\nimports = 'x'\n") == [("CP844", "config.toml:2")]
-    assert found((2, 2), "version = 5\n") == [("CP844", "config.toml:1")]
+    assert findings_of((2, 2), "version = 3\nimports = 'x'\n") == [("CP844", "config.toml:2")]
+    assert findings_of((2, 2), "version = 5\n") == [("CP844", "config.toml:1")]
 
 
 @pytest.mark.parametrize(
@@ -133,14 +136,16 @@ def test_what_stops_containerd_has_its_line() -> None:
     ],
 )
 def test_traps(release: tuple[int, int], main: str, drop_in: str, expected: str) -> None:
-    places = {place for code, place in found(release, main, drop_in) if code == "CP852"}
+    places = {place for code, place in findings_of(release, main, drop_in) if code == "CP852"}
     assert places == ({expected} if expected else set())
 
 
 def test_files_that_nothing_imports() -> None:
     others = {"conf.d/b.conf": ""}
-    assert found((2, 2), NEW, "", **others) == [("CP852", "config.toml:2")]
-    assert found((2, 2), f"version = 3\n{RUNC}", "oom_score = 1\n") == [("CP852", "config.toml:1")]
+    assert findings_of((2, 2), NEW, "", **others) == [("CP852", "config.toml:2")]
+    assert findings_of((2, 2), f"version = 3\n{RUNC}", "oom_score = 1\n") == [
+        ("CP852", "config.toml:1")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +159,7 @@ def test_files_that_nothing_imports() -> None:
     ],
 )
 def test_pods_whose_cgroups_are_elsewhere(release: tuple[int, int], main: str, driver: str) -> None:
-    assert [code for code, _ in found(release, main, driver=driver)] == ["CP852"]
+    assert [code for code, _ in findings_of(release, main, driver=driver)] == ["CP852"]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +175,7 @@ def test_pods_whose_cgroups_are_elsewhere(release: tuple[int, int], main: str, d
 )
 def test_what_is_off(release: tuple[int, int], text: str, number: int) -> None:
     main = f"version = 2\n{OLD_RUNC}" if release < (2, 0) else NEW
-    codes = [code for code, _ in found(release, main, text)]
+    codes = [code for code, _ in findings_of(release, main, text)]
     assert codes == ["CP853"] * number
 
 
@@ -188,7 +193,7 @@ def test_what_is_off(release: tuple[int, int], text: str, number: int) -> None:
     ],
 )
 def test_keys_that_a_release_knows(release: tuple[int, int], text: str, is_known: bool) -> None:
-    codes = {code for code, _ in found(release, NEW, text)}
+    codes = {code for code, _ in findings_of(release, NEW, text)}
     assert ("CP854" not in codes) is is_known
 
 
@@ -207,4 +212,4 @@ def test_keys_that_a_release_knows(release: tuple[int, int], text: str, is_known
     ],
 )
 def test_values_of_another_type_are_findings(text: str, codes: list[str]) -> None:
-    assert [code for code, _ in found((2, 2), f"version = 3\n{text}")] == codes
+    assert [code for code, _ in findings_of((2, 2), f"version = 3\n{text}")] == codes

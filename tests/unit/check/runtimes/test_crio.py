@@ -29,8 +29,8 @@ def keys(root: Path, changes: dict[str, str]) -> dict[str, Answer]:
     return {answer.fact: answer for answer in crio.configuration(checked.subject(made, node()))}
 
 
-def codes(found: dict[str, Answer]) -> set[str]:
-    return {answer.finding.code for answer in found.values() if answer.finding}
+def codes(checks: dict[str, Answer]) -> set[str]:
+    return {answer.finding.code for answer in checks.values() if answer.finding}
 
 
 def started(*flags: str) -> dict[str, str]:
@@ -39,9 +39,9 @@ def started(*flags: str) -> dict[str, str]:
 
 
 def test_every_planned_key_is_held(tmp_path: Path) -> None:
-    found = keys(tmp_path, {})
-    assert INFRA in found
-    assert {answer.verdict for answer in found.values()} == {Verdict.HELD}
+    checks = keys(tmp_path, {})
+    assert INFRA in checks
+    assert {answer.verdict for answer in checks.values()} == {Verdict.HELD}
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_flags(tmp_path: Path, flags: tuple[str, ...], expected: set[str]) -> No
 
 def test_variable_of_the_unit(tmp_path: Path) -> None:
     unit = "[Service]\nEnvironment=CONTAINER_SHARED_CPUSET=5\nExecStart=/usr/bin/crio\n"
-    found = keys(tmp_path, {UNIT: unit})
-    answer = found["crio shared_cpuset"]
+    checks = keys(tmp_path, {UNIT: unit})
+    answer = checks["crio shared_cpuset"]
     assert answer.observed == "5"
     assert answer.finding is not None
     assert "CONTAINER_SHARED_CPUSET" in answer.finding.message
@@ -73,11 +73,11 @@ def test_annotations_in_another_order(tmp_path: Path) -> None:
     made = make_root(node(), tmp_path)
     path = made / "etc/crio/crio.conf.d/99-zz-cpuplan.conf"
     text = path.read_text()
-    one, two = '"cpu-quota.crio.io"', '"cpu-shared.crio.io"'
-    assert one in text
-    path.write_text(text.replace(one, "x").replace(two, one).replace("x", two, 1))
-    found = crio.configuration(checked.subject(made, node()))
-    assert {answer.verdict for answer in found} == {Verdict.HELD}
+    first, second = '"cpu-quota.crio.io"', '"cpu-shared.crio.io"'
+    assert first in text
+    path.write_text(text.replace(first, "x").replace(second, first).replace("x", second, 1))
+    checks = crio.configuration(checked.subject(made, node()))
+    assert {answer.verdict for answer in checks} == {Verdict.HELD}
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_programs_of_handlers(tmp_path: Path, programs: dict[str, int], verdict:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         path.chmod(mode)
-    found = list(handlers.programs(checked.subject(made, node())))
-    assert {answer.verdict for answer in found} == {verdict}
+    checks = list(handlers.programs(checked.subject(made, node())))
+    assert {answer.verdict for answer in checks} == {verdict}
 
 
 def test_flags_that_give_a_handler() -> None:

@@ -14,11 +14,11 @@ from tests.machines.plans import plan
 DROP_IN = "crio.conf.d/10-site.conf"
 
 
-def found(root: Path) -> list[tuple[str, int]]:
+def findings_of(root: Path) -> list[tuple[str, int]]:
     node = Root(root)
     given = crio_files.read(node, {DROP_IN: f"etc/crio/{DROP_IN}"})
     findings = [*crio_files.findings(node, "etc/crio"), *crio_files.irqbalance(node, given)]
-    return [(one.code, one.position.line) for one in findings if one.position]
+    return [(finding.code, finding.position.line) for finding in findings if finding.position]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_each_finding_has_its_line(
     folder = tmp_path / "etc" / "crio" / "crio.conf.d"
     folder.mkdir(parents=True)
     (folder / "10-site.conf").write_text(text)
-    assert found(tmp_path) == expected
+    assert findings_of(tmp_path) == expected
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_irqbalance_of_debian_reads_another_file(
     own = f'[crio.runtime]\nirqbalance_config_file = "{file}"\n' if file else ""
     handler = "[crio.runtime.runtimes.high-performance]\ninherit_default_runtime = true\n"
     (folder / "10-site.conf").write_text(f'{own}{handler}allowed_annotations = ["{allowed}"]\n')
-    assert found(tmp_path) == expected
+    assert findings_of(tmp_path) == expected
 
 
 @pytest.mark.parametrize(("placed", "expected"), [(True, []), (False, ["CP850"])])

@@ -72,7 +72,7 @@ def rendered(node: Expected) -> dict[str, Any]:
         else:
             units.append({"name": name, "contents": file.text, "enabled": True})
     config = {"storage": {"files": files}, "systemd": {"units": units}}
-    arguments = [kernel.argument(each) for each in node.settings.of(kernel.NAME)]
+    arguments = [kernel.argument(setting) for setting in node.settings.of(kernel.NAME)]
     return {
         "metadata": {"name": "rendered-ran-1"},
         "spec": {"kernelArguments": arguments, "config": config},

@@ -10,7 +10,7 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.check import irqbalance
 from cpuplan.check.interrupts import affinity
 from cpuplan.check.kernel import tunables
-from cpuplan.check.services import affinities, files, tuned, units
+from cpuplan.check.services import affinities, compiled_files, tuned, units
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.evidence import Answer, Verdict
 from tests.checked import expected, subject
@@ -39,7 +39,7 @@ Change = Callable[[Path], None]
 #: What the rooms `services` and `interrupts` look at, and files of single settings.
 STEPS = (
     tunables.shown_by_files,
-    files.compiled,
+    compiled_files.compiled,
     units.in_force,
     units.overridden,
     units.results,
@@ -85,8 +85,8 @@ def complete(made: ConfiguredPlan, root: Path) -> Path:
 
 def findings(given: list[Answer]) -> list[tuple[str, str]]:
     """(code, message) of what differs."""
-    found = (answer.finding for answer in given)
-    return [(each.code, each.message) for each in found if each]
+    diagnostics = (answer.finding for answer in given)
+    return [(finding.code, finding.message) for finding in diagnostics if finding]
 
 
 @pytest.mark.parametrize("make_plan", [kubernetes, openshift])
@@ -170,8 +170,8 @@ def unit_result(unit: str, state: str) -> Change:
 
 def both(*changes: Change) -> Change:
     def change(root: Path) -> None:
-        for each in changes:
-            each(root)
+        for edit in changes:
+            edit(root)
 
     return change
 
@@ -337,9 +337,9 @@ def test_one_changed_fact(code: str, words: str, change: Change, tmp_path: Path)
     made = kubernetes()
     root = complete(made, tmp_path)
     change(root)
-    found = findings(answers(root, made))
-    assert [each for each, _ in found] == [code]
-    assert words in found[0][1]
+    reported = findings(answers(root, made))
+    assert [number for number, _ in reported] == [code]
+    assert words in reported[0][1]
 
 
 def test_a_unit_in_a_slice_of_pods_is_no_service(tmp_path: Path) -> None:
@@ -383,9 +383,9 @@ def test_one_changed_fact_of_openshift(
     made = openshift()
     root = complete(made, tmp_path)
     change(root)
-    found = findings(answers(root, made))
-    assert [each for each, _ in found] == [code]
-    assert words in found[0][1]
+    reported = findings(answers(root, made))
+    assert [number for number, _ in reported] == [code]
+    assert words in reported[0][1]
 
 
 #: What changes nothing, or is right as well.

@@ -17,7 +17,7 @@ class Files:
 
     def names(self, path: str) -> list[str]:
         folder = self.folder / path
-        return sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
+        return sorted(child.name for child in folder.iterdir()) if folder.is_dir() else []
 
     def link(self, path: str) -> str | None:
         file = self.folder / path
@@ -35,7 +35,7 @@ def unit_files(root: Path, *paths: str) -> UnitFiles:
 
 
 def test_stronger_folders_hide_files_of_the_same_name(tmp_path: Path) -> None:
-    found = unit_files(
+    units = unit_files(
         tmp_path,
         f"{USR}/a.service",
         f"{ETC}/a.service",
@@ -45,12 +45,12 @@ def test_stronger_folders_hide_files_of_the_same_name(tmp_path: Path) -> None:
         f"{RUN}/service.d/10-all.conf",
         f"{ETC}/a.service.d/notes.txt",
     )
-    assert found.fragment("a.service") == f"{ETC}/a.service"
-    assert found.drop_ins("a.service") == [
+    assert units.fragment("a.service") == f"{ETC}/a.service"
+    assert units.drop_ins("a.service") == [
         f"{RUN}/service.d/10-all.conf",
         f"{ETC}/a.service.d/50-x.conf",
     ]
-    assert [line.value for line in found.lines("a.service")] == [
+    assert [line.value for line in units.lines("a.service")] == [
         f"{ETC}/a.service",
         f"{RUN}/service.d/10-all.conf",
         f"{ETC}/a.service.d/50-x.conf",
@@ -58,40 +58,40 @@ def test_stronger_folders_hide_files_of_the_same_name(tmp_path: Path) -> None:
 
 
 def test_templates_and_prefixes(tmp_path: Path) -> None:
-    found = unit_files(
+    units = unit_files(
         tmp_path,
         f"{ETC}/update-rps@.service",
         f"{ETC}/update-rps@.service.d/a.conf",
         f"{ETC}/kubepods-.slice.d/b.conf",
         f"{ETC}/kubepods-burstable-.slice.d/c.conf",
     )
-    assert found.fragment("update-rps@eth0.service") == f"{ETC}/update-rps@.service"
-    assert found.drop_ins("update-rps@eth0.service") == [f"{ETC}/update-rps@.service.d/a.conf"]
+    assert units.fragment("update-rps@eth0.service") == f"{ETC}/update-rps@.service"
+    assert units.drop_ins("update-rps@eth0.service") == [f"{ETC}/update-rps@.service.d/a.conf"]
     pod = "kubepods-burstable-pod7.slice"
-    assert [path[-6:] for path in found.drop_ins(pod)] == ["b.conf", "c.conf"]
-    assert [path[-6:] for path in found.drop_ins("kubepods-burstable.slice")] == ["b.conf"]
+    assert [path[-6:] for path in units.drop_ins(pod)] == ["b.conf", "c.conf"]
+    assert [path[-6:] for path in units.drop_ins("kubepods-burstable.slice")] == ["b.conf"]
 
 
 def test_masks(tmp_path: Path) -> None:
-    found = unit_files(tmp_path, f"{ETC}/a.service", f"{ETC}/alias.service")
+    units = unit_files(tmp_path, f"{ETC}/a.service", f"{ETC}/alias.service")
     (tmp_path / ETC / "stalld.service").symlink_to("/dev/null")
     (tmp_path / ETC / "empty.service").write_text("")
     (tmp_path / ETC / "also.service").symlink_to("a.service")
-    found = unit_files_of(Files(tmp_path))
-    assert found.mask("stalld.service") == f"{ETC}/stalld.service"
-    assert found.mask("empty.service") == f"{ETC}/empty.service"
-    assert not any(map(found.mask, ("a.service", "also.service", "none.service")))
+    units = unit_files_of(Files(tmp_path))
+    assert units.mask("stalld.service") == f"{ETC}/stalld.service"
+    assert units.mask("empty.service") == f"{ETC}/empty.service"
+    assert not any(map(units.mask, ("a.service", "also.service", "none.service")))
 
 
 def test_who_starts_a_unit(tmp_path: Path) -> None:
-    found = unit_files(
+    units = unit_files(
         tmp_path, f"{ETC}/multi-user.target.wants/a.service", f"{ETC}/b.target.requires/a.service"
     )
-    assert list(found.starters("a.service")) == [
+    assert list(units.starters("a.service")) == [
         f"{ETC}/b.target.requires/a.service",
         f"{ETC}/multi-user.target.wants/a.service",
     ]
-    assert not list(found.starters("b.service"))
+    assert not list(units.starters("b.service"))
 
 
 def test_masks_of_the_command_line() -> None:

@@ -31,12 +31,12 @@ PATH = "etc/systemd/system/a.service"
 
 
 def test_lines() -> None:
-    found = list(unit_lines(TEXT, PATH))
-    assert found[0] == Line("Unit", "Description", "two words", PATH, 3)
-    assert [line.number for line in added_lines(found, "CPUAffinity")] == [10, 11]
-    assert cpus_of_lines(added_lines(found, "CPUAffinity")) == CpuSet((2, 3))
-    assert last_line(found, "ExecStart") is None
-    assert last_line(found, "Description") == found[0]
+    lines = list(unit_lines(TEXT, PATH))
+    assert lines[0] == Line("Unit", "Description", "two words", PATH, 3)
+    assert [line.number for line in added_lines(lines, "CPUAffinity")] == [10, 11]
+    assert cpus_of_lines(added_lines(lines, "CPUAffinity")) == CpuSet((2, 3))
+    assert last_line(lines, "ExecStart") is None
+    assert last_line(lines, "Description") == lines[0]
 
 
 def test_switches() -> None:

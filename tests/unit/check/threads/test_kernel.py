@@ -61,8 +61,8 @@ def test_a_movable_thread_on_one_isolated_cpu_is_no_thread_of_that_cpu(tmp_path:
 def test_callback_threads_of_both_flavours(tmp_path: Path) -> None:
     names = ("rcuop/0", "rcuos/2", "rcuog/3")
     write(tmp_path, *(Thread(20 + i, name, "0", is_kernel=True) for i, name in enumerate(names)))
-    found = read_threads(Root(tmp_path))
-    assert str(kernel.without_callback_threads(found, CpuSet.parse("0,2-3"))) == "3"
+    threads = read_threads(Root(tmp_path))
+    assert str(kernel.without_callback_threads(threads, CpuSet.parse("0,2-3"))) == "3"
 
 
 def test_priorities_are_those_of_grace_periods(tmp_path: Path) -> None:

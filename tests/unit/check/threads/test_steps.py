@@ -33,34 +33,34 @@ def _programs(node: ConfiguredPlan, root: Path, *threads: Thread) -> dict[str, V
 
 
 def test_without_processes_nothing_is_said_of_threads(tmp_path: Path) -> None:
-    found = _programs(PLAN, tmp_path)
-    assert found == {AFFINITY: Verdict.UNVERIFIABLE, FACT: Verdict.UNVERIFIABLE}
+    verdicts = _programs(PLAN, tmp_path)
+    assert verdicts == {AFFINITY: Verdict.UNVERIFIABLE, FACT: Verdict.UNVERIFIABLE}
 
 
 def test_the_first_process_alone_shows_the_affinity_of_the_manager(tmp_path: Path) -> None:
-    found = _programs(PLAN, tmp_path, Thread(1, "systemd", "0-1"))
-    assert found == {AFFINITY: Verdict.HELD, FACT: Verdict.UNVERIFIABLE}
+    verdicts = _programs(PLAN, tmp_path, Thread(1, "systemd", "0-1"))
+    assert verdicts == {AFFINITY: Verdict.HELD, FACT: Verdict.UNVERIFIABLE}
 
 
 def test_other_processes_do_not_show_the_affinity_of_the_manager(tmp_path: Path) -> None:
-    found = _programs(PLAN, tmp_path, Thread(9, "sshd", "0-1", "/system.slice/ssh.service"))
-    assert found == {AFFINITY: Verdict.UNVERIFIABLE, FACT: Verdict.HELD}
+    verdicts = _programs(PLAN, tmp_path, Thread(9, "sshd", "0-1", "/system.slice/ssh.service"))
+    assert verdicts == {AFFINITY: Verdict.UNVERIFIABLE, FACT: Verdict.HELD}
 
 
 def test_a_service_that_strays_says_nothing_of_the_manager(tmp_path: Path) -> None:
-    one, other = Thread(1, "systemd", "0-1"), Thread(9, "sshd", "0-7", "/system.slice/ssh.service")
-    found = _programs(PLAN, tmp_path, one, other)
-    assert found == {AFFINITY: Verdict.HELD, FACT: Verdict.DIFFERS}
+    init, other = Thread(1, "systemd", "0-1"), Thread(9, "sshd", "0-7", "/system.slice/ssh.service")
+    verdicts = _programs(PLAN, tmp_path, init, other)
+    assert verdicts == {AFFINITY: Verdict.HELD, FACT: Verdict.DIFFERS}
 
 
 def test_what_the_first_process_has_is_one_finding_with_its_heirs(tmp_path: Path) -> None:
-    one, other = Thread(1, "systemd", "0-7"), Thread(9, "sshd", "0-7", "/system.slice/ssh.service")
-    assert _programs(PLAN, tmp_path, one, other) == {AFFINITY: Verdict.DIFFERS}
+    init, other = Thread(1, "systemd", "0-7"), Thread(9, "sshd", "0-7", "/system.slice/ssh.service")
+    assert _programs(PLAN, tmp_path, init, other) == {AFFINITY: Verdict.DIFFERS}
 
 
 def test_nodes_that_take_no_files_have_a_boot_argument(tmp_path: Path) -> None:
-    found = _programs(PINNED, tmp_path, Thread(1, "systemd", "0-7"))
-    assert list(found.values()) == [Verdict.DIFFERS]
+    verdicts = _programs(PINNED, tmp_path, Thread(1, "systemd", "0-7"))
+    assert list(verdicts.values()) == [Verdict.DIFFERS]
 
 
 def test_files_of_others_that_say_so_are_a_finding_of_their_own(tmp_path: Path) -> None:
@@ -85,24 +85,24 @@ def test_a_partition_gives_kernel_threads_all_other_cpus(
     make_root(PARTITIONS, tmp_path)
     kubepods.write_root(tmp_path, "0-6")
     write(tmp_path, Thread(2, "kthreadd", allowed, is_kernel=True))
-    found = list(movable(checked.subject(tmp_path, PARTITIONS)))
-    assert _verdicts(found) == {KERNEL: verdict}
+    checks = list(movable(checked.subject(tmp_path, PARTITIONS)))
+    assert _verdicts(checks) == {KERNEL: verdict}
 
 
 def test_kernel_threads_where_the_argument_is_dead(tmp_path: Path) -> None:
     make_root(PLAN, tmp_path)
     (tmp_path / CPU / "nohz_full").write_text("(null)\n")
     write(tmp_path, Thread(2, "kthreadd", "0-7", is_kernel=True))
-    found = list(movable(checked.subject(tmp_path, PLAN)))
-    assert _verdicts(found) == {KERNEL: Verdict.UNVERIFIABLE}
+    checks = list(movable(checked.subject(tmp_path, PLAN)))
+    assert _verdicts(checks) == {KERNEL: Verdict.UNVERIFIABLE}
 
 
 def test_no_kernel_threads_prove_nothing(tmp_path: Path) -> None:
     make_root(PLAN, tmp_path)
     write(tmp_path, Thread(1, "systemd", "0-1"))
     subject = checked.subject(tmp_path, PLAN)
-    found = _verdicts([*movable(subject), *callbacks(subject)])
-    assert found == {KERNEL: Verdict.UNVERIFIABLE, CALLBACKS: Verdict.UNVERIFIABLE}
+    verdicts = _verdicts([*movable(subject), *callbacks(subject)])
+    assert verdicts == {KERNEL: Verdict.UNVERIFIABLE, CALLBACKS: Verdict.UNVERIFIABLE}
 
 
 def test_threads_of_a_kernel_that_was_booted_otherwise_are_no_second_finding(
@@ -112,8 +112,8 @@ def test_threads_of_a_kernel_that_was_booted_otherwise_are_no_second_finding(
     line = tmp_path / "proc/cmdline"
     write(tmp_path, Thread(2, "kthreadd", "0-7", is_kernel=True))
     subject = checked.subject(tmp_path, PLAN)
-    found = _verdicts([*movable(subject), *callbacks(subject)])
-    assert found == {KERNEL: Verdict.DIFFERS, CALLBACKS: Verdict.DIFFERS}
+    verdicts = _verdicts([*movable(subject), *callbacks(subject)])
+    assert verdicts == {KERNEL: Verdict.DIFFERS, CALLBACKS: Verdict.DIFFERS}
     line.write_text("quiet\n")
     subject = checked.subject(tmp_path, PLAN)
     answers = [*movable(subject), *callbacks(subject)]

@@ -34,8 +34,8 @@ def test_a_thread_that_says_no_affinity_is_left_out(status: str) -> None:
 def test_threads_that_have_ended_are_left_out(tmp_path: Path) -> None:
     for number, state in enumerate("SRDTZX", start=10):
         write(tmp_path, Thread(number, "app", "0-3", state=state), with_stat=number % 2 == 0)
-    found = read_threads(Root(tmp_path))
-    assert [task.pid for task in found.tasks] == [10, 11, 12, 13]
+    threads = read_threads(Root(tmp_path))
+    assert [task.pid for task in threads.tasks] == [10, 11, 12, 13]
 
 
 def test_a_name_may_hold_blanks_and_brackets(tmp_path: Path) -> None:
@@ -46,9 +46,9 @@ def test_a_name_may_hold_blanks_and_brackets(tmp_path: Path) -> None:
 
 def test_every_thread_of_a_process_counts(tmp_path: Path) -> None:
     write(tmp_path, Thread(5, "app", "0"), Thread(5, "worker", "1", cgroup="/a.slice", tid=6))
-    found = read_threads(Root(tmp_path))
-    assert [(task.tid, task.name) for task in found.tasks] == [(5, "app"), (6, "worker")]
-    assert found.cgroups == {5: "0::/a.slice\n"}
+    threads = read_threads(Root(tmp_path))
+    assert [(task.tid, task.name) for task in threads.tasks] == [(5, "app"), (6, "worker")]
+    assert threads.cgroups == {5: "0::/a.slice\n"}
 
 
 def test_a_copy_may_have_the_status_of_a_process_alone(tmp_path: Path) -> None:

@@ -21,40 +21,40 @@ CLEAN = (
 )
 
 
-def found(root: Path, *more: Thread, spared: str = "") -> list[Strays]:
+def programs_found(root: Path, *more: Thread, spared: str = "") -> list[Strays]:
     write(root, *CLEAN, *more)
     return stray_programs(read_threads(Root(root)), PROMISE, frozenset([spared]))
 
 
 def test_a_clean_node(tmp_path: Path) -> None:
-    assert found(tmp_path) == []
+    assert programs_found(tmp_path) == []
 
 
 @pytest.mark.parametrize("allowed", ["3", "0-7", "0-1,5-6"])
 def test_a_thread_with_isolated_cpus(tmp_path: Path, allowed: str) -> None:
     stray = Thread(31, "sh", allowed, "/user.slice/user-0.slice/session-1.scope")
-    (only,) = found(tmp_path, stray)
+    (only,) = programs_found(tmp_path, stray)
     forbidden = CpuSet.parse(allowed) & PROMISE.forbidden
     assert only == Strays("sh", "session-1.scope", 1, forbidden, 31)
 
 
 def test_offline_cpus_of_an_affinity_are_no_matter(tmp_path: Path) -> None:
-    assert found(tmp_path, Thread(31, "sh", "0-1,7", "/a.service")) == []
+    assert programs_found(tmp_path, Thread(31, "sh", "0-1,7", "/a.service")) == []
 
 
 def test_programs_are_grouped_and_the_first_process_comes_first(tmp_path: Path) -> None:
     workers = [Thread(31, "w", "0-7", "/a.service", tid=tid) for tid in (31, 32, 33)]
-    one = Thread(1, "systemd", "0-7", "/init.scope")
-    groups = found(tmp_path, *workers, one, Thread(60, "b", "2", "/b.service"))
-    assert [(each.program, each.unit, each.threads) for each in groups] == [
+    init = Thread(1, "systemd", "0-7", "/init.scope")
+    groups = programs_found(tmp_path, *workers, init, Thread(60, "b", "2", "/b.service"))
+    assert [(program.program, program.unit, program.threads) for program in groups] == [
         ("systemd", "init.scope", 1),
         ("w", "a.service", 3),
         ("b", "b.service", 1),
     ]
-    assert [each.is_init for each in groups] == [True, False, False]
+    assert [program.is_init for program in groups] == [True, False, False]
 
 
 def test_programs_that_choose_their_cpus_are_spared(tmp_path: Path) -> None:
     switch = Thread(31, "ovs-vswitchd", "0-6", "/ovs.slice/ovs-vswitchd.service")
-    assert found(tmp_path, switch, spared="ovs-vswitchd") == []
-    assert len(found(tmp_path, switch)) == 1
+    assert programs_found(tmp_path, switch, spared="ovs-vswitchd") == []
+    assert len(programs_found(tmp_path, switch)) == 1

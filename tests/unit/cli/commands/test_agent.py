@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.node.agent.state import Checked, Plan
+from cpuplan.node.view import Checked, Plan
 from cpuplan.render.answers.prometheus import Counts
 from tests.hosts import make_root
 from tests.machines.plans import plan, regular
@@ -36,9 +36,9 @@ class Agent:
         )
         assert self.process.stderr
         said = self.process.stderr.readline()
-        found = re.search(r"listening on port (\d+)", said)
-        assert found, said
-        self.port = int(found[1])
+        port = re.search(r"listening on port (\d+)", said)
+        assert port, said
+        self.port = int(port[1])
 
     def ask(self, path: str) -> tuple[int, str]:
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)) as way:
@@ -144,6 +144,6 @@ def test_what_was_not_looked_at_does_not_hold(
 ) -> None:
     counts = Counts(facts, {}, is_verified="held" in facts)
     checked = Checked(Plan("lab", "main-small", "1f2e"), counts, ())
-    monkeypatch.setattr("cpuplan.node.agent.loop.Node.check", lambda _: checked)
+    monkeypatch.setattr("cpuplan.node.loop.Node.check", lambda _: checked)
     words = ["agent", "--node", "worker-0", "--root", str(folder / "node"), "--once"]
     assert run_in(folder, words, capsys)[0] == code

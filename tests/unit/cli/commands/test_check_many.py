@@ -101,17 +101,17 @@ def test_json_has_groups(project: Path, capsys: pytest.CaptureFixture[str]) -> N
     data = json.loads(told)
     assert data["version"] == 1
     assert len(data["nodes"]) == NODES
-    group = next(each for each in data["groups"] if each["code"] == "CP812")
+    group = next(group for group in data["groups"] if group["code"] == "CP812")
     assert (group["nodes"], group["heals"]) == (["worker-0"], "reboot")
-    assert all(each["reason"] for each in data["unverified"])
+    assert all(fact["reason"] for fact in data["unverified"])
 
 
 def test_junit_has_a_suite_for_each_node(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     break_node(project, 0)
     _, told, _ = run(project, capsys, "--format", "junit")
     suites = ElementTree.fromstring(told)  # noqa: S314 - our own
-    assert [each.get("name") for each in suites][:2] == ["lab/worker-0", "lab/worker-1"]
-    failing = [each.get("name") for each in suites if int(each.get("failures", "0"))]
+    assert [suite.get("name") for suite in suites][:2] == ["lab/worker-0", "lab/worker-1"]
+    failing = [suite.get("name") for suite in suites if int(suite.get("failures", "0"))]
     assert failing == ["lab/worker-0"]
     cases = suites.findall(".//testcase")
     assert len(cases) == int(suites.get("tests", "0"))

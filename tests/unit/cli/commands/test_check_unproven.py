@@ -1,6 +1,4 @@
-"""A check that looked at nothing, or too little, never passes: of a root, an archive, several, and
-in every format.
-"""
+"""A check that looked at nothing, or too little, never passes, in any format."""
 
 import json
 import tarfile
@@ -70,9 +68,9 @@ def test_one_of_several_that_shows_nothing(
     words = ["check", "--root", str(project / "whole"), "--root", str(tmp_path / "worker-1")]
     code, out, said = run_in(project, [*words, "--format", "json"], capsys)
     assert code == 7
-    found = json.loads(out)
-    assert [each["verified"]["is_enough"] for each in found["nodes"]] == [True, False]
-    assert found["diagnostics"][0]["code"] == "CP8132"
+    data = json.loads(out)
+    assert [node["verified"]["is_enough"] for node in data["nodes"]] == [True, False]
+    assert data["diagnostics"][0]["code"] == "CP8132"
     assert said.startswith("not verified: 1 of 2 nodes; 1 of 2 nodes holds what was compiled (")
 
 
@@ -83,10 +81,10 @@ def test_how_much_is_enough(
     words = ["check", "worker-0", "--root", str(project / "whole"), "--min-verified", threshold]
     assert run_in(project, words, capsys)[0] == code
     _, out, said = run_in(project, [*words, "--format", "json"], capsys)
-    found = json.loads(out)
-    assert found["situation"] == ("held" if code == 0 else "unseen")
-    assert found["verified"]["wanted"] == threshold
-    assert found["verified"]["is_enough"] is (code == 0)
+    data = json.loads(out)
+    assert data["situation"] == ("held" if code == 0 else "unseen")
+    assert data["verified"]["wanted"] == threshold
+    assert data["verified"]["is_enough"] is (code == 0)
     assert ("worker-0 holds what" in said) is (code == 0)
     assert ("shows too little of what was compiled" in said) is (code == 7)
 

@@ -1,5 +1,6 @@
-"""`init` in a folder where something is already: lines are added to files for Git, and nothing is
-read that is none.
+"""`init` in a folder where something is already.
+
+Lines are added to files for Git, and nothing is read that is none.
 """
 
 import os
@@ -29,9 +30,7 @@ def test_lines_are_added_to_files_for_git(
 def test_what_is_no_file_for_git(
     tmp_path: Path, name: str, kind: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing is waited for, nothing from elsewhere is copied into the project, and nothing is
-    written.
-    """
+    """Nothing is waited for, copied from elsewhere into the project, or written."""
     project = tmp_path / "project"
     project.mkdir()
     path = project / name

@@ -71,8 +71,8 @@ def test_nothing_is_written(project: Path, plan: Plan) -> None:
 )
 def test_exit_codes(project: Path, plan: Plan, words: tuple[str, ...], code: int) -> None:
     add_argument(project)
-    found, printed, _ = plan(*words)
-    assert found == code
+    exit_code, printed, _ = plan(*words)
+    assert exit_code == code
     assert printed.endswith("Plan against out: 1 cluster, 2 nodes: 2 reboot.\n")
 
 

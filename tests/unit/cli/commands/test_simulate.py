@@ -323,9 +323,7 @@ def many(project: Path, nodes: str, replicas: int) -> None:
 
 
 def test_nodes_that_come_out_alike_are_told_once(project: Path, capsys: Capture) -> None:
-    """Three pods fill a node, so three nodes are full, one has two pods, and the rest has its own
-    agent only.
-    """
+    """Three nodes are full with three pods, one has two, the rest its own agent alone."""
     many(project, "worker-[00-19]", 11)
     code, out, _ = run_in(project, ["simulate", "pods.yaml"], capsys)
     assert code == 0
@@ -338,7 +336,7 @@ def test_nodes_that_come_out_alike_are_told_once(project: Path, capsys: Capture)
     assert out.endswith("\n20 nodes: 31 pods admitted\n")
     assert len(out.splitlines()) < 40
     data = json.loads(run_in(project, ["simulate", "pods.yaml", "--format", "json"], capsys)[1])
-    assert [each["count"] for each in data["nodes"]] == [3, 1, 16]
+    assert [group["count"] for group in data["nodes"]] == [3, 1, 16]
     assert len(data["nodes"][2]["nodes"]) == 16
 
 

@@ -2,7 +2,7 @@
 
 from cpuplan.diagnostics import Diagnostic, Severity, Waiver
 from cpuplan.diagnostics.source import Position
-from cpuplan.gitops.project import brought_in
+from cpuplan.gitops.merging import brought_in
 
 OLD = Diagnostic(
     "CP289", "2 nodes lack labels", "", Position("a.yaml", 3, 1), field="Intent/a:spec.targets.0"

@@ -16,11 +16,11 @@ GI = 1024 * 1024
 
 
 def machine(files: dict[str, str] | None = None, **values: int) -> Machine:
-    found, _, _ = sysroot.read_machine(
+    read, _, _ = sysroot.read_machine(
         TarTree(trees.tar({**trees.server(**values), **(files or {})}), "a")
     )
-    assert found is not None
-    return found
+    assert read is not None
+    return read
 
 
 def nic(address: str, **facts: Any) -> DeviceFacts:
@@ -122,8 +122,11 @@ def test_differences(files: dict[str, str], values: dict[str, int], expected: li
     ],
 )
 def test_devices(mine: list[DeviceFacts], theirs: list[DeviceFacts], expected: list[str]) -> None:
-    one, other = machine()._replace(devices=tuple(mine)), machine()._replace(devices=tuple(theirs))
-    assert differences(one, other) == expected
+    first, other = (
+        machine()._replace(devices=tuple(mine)),
+        machine()._replace(devices=tuple(theirs)),
+    )
+    assert differences(first, other) == expected
 
 
 def test_most_important_first() -> None:
@@ -145,9 +148,7 @@ def test_most_important_first() -> None:
 
 
 def test_unlike() -> None:
-    """A sentence for each kind but the most frequent one of its model; other models are not
-    compared.
-    """
+    """A sentence for each kind but the commonest of its model; other models are not compared."""
     usual, larger = machine(), machine(memory_kb=3 * GI)
     other = usual._replace(model="AMD EPYC 7763 64-Core Processor")
     machines = {

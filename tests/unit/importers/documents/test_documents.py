@@ -57,9 +57,9 @@ spec:
 
 
 def server(**values: int) -> Machine:
-    found, _, _ = sysroot.read_machine(TarTree(trees.tar(trees.server(**values)), "a"))
-    assert found is not None
-    return found
+    read, _, _ = sysroot.read_machine(TarTree(trees.tar(trees.server(**values)), "a"))
+    assert read is not None
+    return read
 
 
 def hardware_names(*machines: Machine) -> list[str]:
@@ -82,9 +82,9 @@ def test_documents() -> None:
 def test_read_back() -> None:
     texts = documents.render(Imported((Node("n", server(), {}),)))
     sources = [source for name, text in texts.items() for source in yaml.parse(name, text)[0]]
-    found, problems = read_documents.from_sources(sources)
+    written, problems = read_documents.from_sources(sources)
     assert not problems
-    topology, wrong = hardware.build(found.of_kind("Hardware")[0].spec)
+    topology, wrong = hardware.build(written.of_kind("Hardware")[0].spec)
     assert not wrong
     assert topology is not None
     assert [
@@ -116,12 +116,12 @@ def test_what_software_sets_makes_no_other_hardware() -> None:
     plain = server()
     node = plain.numa_nodes[0]
     port = DeviceFacts("0000:31:00.0", 0x020000, "0x8086", "0x1593", 0, "ice", ("ens1f0",), 64, 0)
-    one = plain._replace(devices=(port,))
+    first = plain._replace(devices=(port,))
     other = plain._replace(
         devices=(port._replace(driver="vfio-pci", interfaces=()),),
         numa_nodes=(node._replace(huge_pages={2048: 7}), plain.numa_nodes[1]),
     )
-    made = documents.hardware_documents(Imported((Node("a", one, {}), Node("b", other, {}))))
+    made = documents.hardware_documents(Imported((Node("a", first, {}), Node("b", other, {}))))
     assert [document["kind"] for document in made] == ["Hardware", "Nodes"]
     (device,) = made[0]["spec"]["devices"]
     assert device.data == {

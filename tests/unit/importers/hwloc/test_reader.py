@@ -57,24 +57,24 @@ def test_cpus_without_a_package_are_told(read: Any) -> None:
 def test_server(read: Any, version: str) -> None:
     imported = read(server(version, "" if version == "1" else MATRIX))
     assert imported.nodes[0].name == "worker-7"
-    found = machine(imported)
-    assert (found.architecture, found.vendor, found.model_number) == ("x86_64", "GenuineIntel", 106)
-    assert found.model == "Intel(R) Xeon(R) Gold 6330"
-    assert [str(siblings) for siblings in found.siblings] == ["0,4", "1,5", "2,6", "3,7"]
-    assert found.core_ids == {0: 0, 4: 0, 2: 1, 6: 1, 1: 0, 5: 0, 3: 1, 7: 1}
-    assert found.sockets == dict(enumerate([0, 1] * 4))
-    assert [(c.level, c.type, c.size, c.id, str(c.cpus)) for c in found.caches] == [
+    facts = machine(imported)
+    assert (facts.architecture, facts.vendor, facts.model_number) == ("x86_64", "GenuineIntel", 106)
+    assert facts.model == "Intel(R) Xeon(R) Gold 6330"
+    assert [str(siblings) for siblings in facts.siblings] == ["0,4", "1,5", "2,6", "3,7"]
+    assert facts.core_ids == {0: 0, 4: 0, 2: 1, 6: 1, 1: 0, 5: 0, 3: 1, 7: 1}
+    assert facts.sockets == dict(enumerate([0, 1] * 4))
+    assert [(c.level, c.type, c.size, c.id, str(c.cpus)) for c in facts.caches] == [
         (3, "Unified", 32 << 20, 0, "0,2,4,6"),
         (3, "Unified", 32 << 20, 1, "1,3,5,7"),
     ]
     rows = [(), ()] if version == "1" else [(10, 21), (21, 10)]
-    assert [(n.id, str(n.cpus), n.memory, n.distances, n.huge_pages) for n in found.numa_nodes] == [
+    assert [(n.id, str(n.cpus), n.memory, n.distances, n.huge_pages) for n in facts.numa_nodes] == [
         (0, "0,2,4,6", 1 << 30, rows[0], {2048: 8}),
         (1, "1,3,5,7", 1 << 30, rows[1], {2048: 8}),
     ]
     assert [
         (d.address, d.pci_class, d.vendor, d.device, d.numa_node, d.interfaces)
-        for d in found.devices
+        for d in facts.devices
     ] == [
         ("0000:01:00.0", 0x020000, "0x8086", "0x1593", 0, ("ens0f0",)),
         ("0000:11:00.0", 0x020000, "0x8086", "0x1593", 1, ("ens1f0",)),
@@ -99,18 +99,16 @@ def test_no_host_name_and_packed(
 
 
 def test_it_completes_a_system_root(tmp_path: Path) -> None:
-    """Of a machine that the kernel tells too, the kernel's facts count, and hwloc's fill what is
-    open.
-    """
+    """Of a machine that the kernel tells too, hwloc's facts fill only what is open."""
     files = {path: text for path, text in trees.server().items() if "meminfo" not in path}
     (tmp_path / "worker-7.tgz").write_bytes(trees.tar(files))
     (tmp_path / "machine.xml").write_text(server())
     imported = importers.run(None, [tmp_path])
     assert imported.diagnostics == ()
-    (found,) = imported.nodes
-    assert [each.memory for each in found.machine.numa_nodes] == [1 << 30] * 2
-    assert found.machine.boot_arguments == "root=/dev/sda"
-    assert len(found.machine.devices) == 2
+    (merged,) = imported.nodes
+    assert [numa.memory for numa in merged.machine.numa_nodes] == [1 << 30] * 2
+    assert merged.machine.boot_arguments == "root=/dev/sda"
+    assert len(merged.machine.devices) == 2
 
 
 MEMORY_ONLY = {
@@ -132,15 +130,15 @@ MEMORY_ONLY = {
 @pytest.mark.parametrize("name", MEMORY_ONLY)
 def test_memory_only_nodes(read: Any, name: str) -> None:
     nodes, expected = MEMORY_ONLY[name]
-    found = machine(read(topology(thing("Machine", "0-1", core(0, 0) + core(1, 1) + nodes))))
-    assert [str(each.cpus) for each in found.numa_nodes] == expected
+    facts = machine(read(topology(thing("Machine", "0-1", core(0, 0) + core(1, 1) + nodes))))
+    assert [str(numa.cpus) for numa in facts.numa_nodes] == expected
 
 
 def test_a_cpu_whose_node_is_left_out_is_in_none(read: Any) -> None:
     """Node 0 has the CPU and no memory; node 1 has the memory, and no CPU of its own."""
     unit = thing("PU", "0", os_index=0, nodeset="0x2", complete_nodeset="0x3")
     text = topology(thing("Machine", "0-1", unit + core(1, 1) + node(1, "0-1")))
-    assert [(each.id, str(each.cpus)) for each in machine(read(text)).numa_nodes] == [(1, "1")]
+    assert [(numa.id, str(numa.cpus)) for numa in machine(read(text)).numa_nodes] == [(1, "1")]
 
 
 def test_memory_is_zero_only_beside_nodes_that_have_some(read: Any) -> None:
@@ -152,9 +150,9 @@ def test_memory_is_zero_only_beside_nodes_that_have_some(read: Any) -> None:
             )
         )
     )
-    assert [each.memory for each in told.numa_nodes] == [4096, 0]
+    assert [numa.memory for numa in told.numa_nodes] == [4096, 0]
     unknown = machine(read(topology(thing("Machine", "0-1", cores + node(0, "0") + node(1, "1")))))
-    assert [each.memory for each in unknown.numa_nodes] == [None, None]
+    assert [numa.memory for numa in unknown.numa_nodes] == [None, None]
 
 
 def test_no_numa_node(read: Any) -> None:
@@ -198,7 +196,7 @@ def test_distances(read: Any, name: str) -> None:
     text = topology(
         thing("Machine", "0-1", inside + first + second), "" if version == "1" else matrix, version
     )
-    assert [each.distances for each in machine(read(text)).numa_nodes] == expected
+    assert [numa.distances for numa in machine(read(text)).numa_nodes] == expected
 
 
 GROUPS: dict[str, tuple[str, dict[int, int]]] = {
@@ -243,11 +241,11 @@ def test_dies_and_clusters(read: Any) -> None:
         "Group", "2-3", info("Type", "Cluster")
     )
     for version, groups in (("2.0", second), ("1", first)):
-        found = machine(
+        facts = machine(
             read(topology(thing("Machine", "0-3", cores + packages + groups), version=version))
         )
-        assert found.dies == {0: 0, 1: 1, 2: 0, 3: 1}
-        assert [str(each) for each in found.clusters] == ["0-1"]
+        assert facts.dies == {0: 0, 1: 1, 2: 0, 3: 1}
+        assert [str(cluster) for cluster in facts.clusters] == ["0-1"]
 
 
 def test_a_pu_without_core_is_one(read: Any) -> None:
@@ -256,7 +254,7 @@ def test_a_pu_without_core_is_one(read: Any) -> None:
             thing("Machine", "0-1", thing("PU", "0", os_index=0) + thing("PU", "1", os_index=1))
         )
     )
-    assert [str(each) for each in machine(imported).siblings] == ["0", "1"]
+    assert [str(core_cpus) for core_cpus in machine(imported).siblings] == ["0", "1"]
     assert "node machine: cores are missing: each CPU is treated as a core" in imported.remarks
 
 
@@ -300,8 +298,8 @@ def test_offline_cpus(
     masks = {key: cpuset(cpus) for key, cpus in sets.items()}
     inside = info("LinuxCgroup", cgroup) + core(0, 0) + core(1, 1)
     imported = read(topology(thing("Machine", None, inside, cpuset=cpuset("0-1"), **masks)))
-    found = machine(imported)
-    assert (str(found.online), str(found.offline)) == expected
+    facts = machine(imported)
+    assert (str(facts.online), str(facts.offline)) == expected
     assert [text for text in imported.remarks if "cgroup" in text] == (
         [f"node machine: {remark}"] if remark else []
     )
@@ -318,9 +316,9 @@ def test_hidden_cpus_keep_their_numa_node_and_its_devices(read: Any, version: st
     sets = {key: cpuset("0-3") for key in ("complete_cpuset", "online_cpuset")}
     sets = sets if version == "1" else {"complete_cpuset": cpuset("0-3")}
     text = topology(thing("Machine", None, inside, cpuset=cpuset("0-1"), **sets), version=version)
-    found = machine(read(text))
-    assert [str(each.cpus) for each in found.numa_nodes] == ["0-1", "2-3"]
-    assert [device.numa_node for device in found.devices] == [1]
+    facts = machine(read(text))
+    assert [str(numa.cpus) for numa in facts.numa_nodes] == ["0-1", "2-3"]
+    assert [device.numa_node for device in facts.devices] == [1]
 
 
 def kind(cpus: str, efficiency: int | None, **infos: object) -> str:
@@ -388,8 +386,8 @@ CACHES = (
 
 @pytest.mark.parametrize(("caches", "expected"), CACHES)
 def test_caches(read: Any, caches: str, expected: list[object]) -> None:
-    found = machine(read(topology(thing("Machine", "0-1", core(0, 0) + core(1, 1) + caches))))
-    assert [(c.level, c.type, c.size, str(c.cpus)) for c in found.caches] == expected
+    facts = machine(read(topology(thing("Machine", "0-1", core(0, 0) + core(1, 1) + caches))))
+    assert [(c.level, c.type, c.size, str(c.cpus)) for c in facts.caches] == expected
 
 
 ARCHITECTURES = (
@@ -439,8 +437,8 @@ def test_pci_functions(read: Any, attributes: dict[str, Any], expected: int | No
         "pci_type": "0200 [8086:1593] [8086:0000] 02",
         **attributes,
     }
-    found = machine(read(topology(thing("Machine", "0", core(0, 0) + thing("PCIDev", **given)))))
-    assert [device.pci_class for device in found.devices] == (
+    facts = machine(read(topology(thing("Machine", "0", core(0, 0) + thing("PCIDev", **given)))))
+    assert [device.pci_class for device in facts.devices] == (
         [] if expected is None else [expected]
     )
 
@@ -448,10 +446,10 @@ def test_pci_functions(read: Any, attributes: dict[str, Any], expected: int | No
 def test_a_device_near_to_all_cpus_has_no_node(read: Any) -> None:
     device = thing("PCIDev", pci_busid="0000:01:00.0", pci_type="0200 [8086:1593] [8086:0000] 02")
     nodes = node(0, "0") + node(1, "1")
-    found = machine(
+    facts = machine(
         read(topology(thing("Machine", "0-1", nodes + core(0, 0) + core(1, 1) + device)))
     )
-    assert [each.numa_node for each in found.devices] == [None]
+    assert [function.numa_node for function in facts.devices] == [None]
 
 
 def test_network_interfaces_by_version(read: Any) -> None:
@@ -463,8 +461,8 @@ def test_network_interfaces_by_version(read: Any) -> None:
         "PCIDev", inside=names, pci_busid="0000:01:00.0", pci_type="0200 [8086:1593] [8086:0000] 02"
     )
     for version, expected in (("1", "type2"), ("2.0", "type2"), ("3.0", "type16")):
-        found = machine(read(topology(thing("Machine", "0", core(0, 0) + device), version=version)))
-        assert found.devices[0].interfaces == (expected,)
+        facts = machine(read(topology(thing("Machine", "0", core(0, 0) + device), version=version)))
+        assert facts.devices[0].interfaces == (expected,)
 
 
 UNEXPECTED = (
@@ -542,9 +540,9 @@ def test_mutated_files_never_raise(tmp_path: Path, data: st.DataObject) -> None:
     for name, document in documents.render(imported).items():
         sources, problems = yaml.parse(name, document)
         assert not problems
-        found, problems = read_documents.from_sources(sources)
-        for each in found.of_kind("Hardware"):
-            assert hardware.build(each.spec)[1] == []
+        written, problems = read_documents.from_sources(sources)
+        for written_hardware in written.of_kind("Hardware"):
+            assert hardware.build(written_hardware.spec)[1] == []
 
 
 def test_a_large_machine_is_no_problem(read: Any) -> None:
@@ -558,6 +556,6 @@ def test_a_large_machine_is_no_problem(read: Any) -> None:
         )
         for n, first in enumerate(range(0, 2048, 32))
     )
-    found = machine(read(topology(thing("Machine", "0-2047", packages))))
-    assert found.online == CpuSet(range(2048))
-    assert found.sockets[2047] == 63
+    facts = machine(read(topology(thing("Machine", "0-2047", packages))))
+    assert facts.online == CpuSet(range(2048))
+    assert facts.sockets[2047] == 63

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cpuplan.importers.hwloc import reader as hwloc
-from cpuplan.importers.hwloc import topology as hwloc_xml
-from cpuplan.importers.hwloc.topology import XmlError
+from cpuplan.importers.hwloc import xml as hwloc_xml
+from cpuplan.importers.hwloc.xml import XmlError
 
 LAUGHS = '<!ENTITY a "ha">' + "".join(
     f'<!ENTITY {b} "&{a};&{a};&{a};">' for a, b in zip("abcdefgh", "bcdefghi", strict=True)
@@ -80,10 +80,13 @@ DAMAGED = (
 def test_damaged(tmp_path: Path, text: str, problem: str, line: int, column: int) -> None:
     path = tmp_path / "machine.xml"
     path.write_text(text)
-    (found,) = hwloc.read(path).diagnostics
-    assert (found.code, found.message) == ("CP150", f"{path} is not valid hwloc XML: {problem}")
-    assert found.position is not None
-    assert (found.position.line, found.position.column) == (line, column)
+    (diagnostic,) = hwloc.read(path).diagnostics
+    assert (diagnostic.code, diagnostic.message) == (
+        "CP150",
+        f"{path} is not valid hwloc XML: {problem}",
+    )
+    assert diagnostic.position is not None
+    assert (diagnostic.position.line, diagnostic.position.column) == (line, column)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +110,7 @@ def test_elements() -> None:
     )
     (child,) = root.named("a")
     assert (child.line, child.attributes) == (2, {"x": "1"})
-    assert [(each.name, each.text) for each in child.children] == [
+    assert [(element.name, element.text) for element in child.children] == [
         ("u64values", "1 2"),
         ("userdata", ""),
     ]

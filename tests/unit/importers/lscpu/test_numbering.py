@@ -1,13 +1,11 @@
-"""Siblings and sockets by counts and NUMA nodes: how firmwares number, and where nobody can
-tell.
-"""
+"""Siblings and sockets by counts and NUMA nodes: how firmwares number, and what stays unclear."""
 
 from typing import NamedTuple
 
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.importers.lscpu.machine import Counts, UntoldError, numbered_groups
+from cpuplan.importers.lscpu.numbering import Counts, UntoldError, numbered_groups
 
 
 class Given(NamedTuple):
@@ -77,10 +75,10 @@ def counts(given: Given) -> Counts:
 
 @pytest.mark.parametrize(("given", "cores", "sockets"), TOLD.values(), ids=TOLD)
 def test_groups(given: Given, cores: list[str], sockets: list[str]) -> None:
-    found = numbered_groups(counts(given))
-    assert [str(cpus) for cpus in found.siblings[:2]] == cores
+    groups = numbered_groups(counts(given))
+    assert [str(cpus) for cpus in groups.siblings[:2]] == cores
     by_socket: dict[int, list[int]] = {}
-    for cpu, socket in found.sockets.items():
+    for cpu, socket in groups.sockets.items():
         by_socket.setdefault(socket, []).append(cpu)
     assert [str(CpuSet(by_socket[socket])) for socket in sorted(by_socket)] == sockets
 

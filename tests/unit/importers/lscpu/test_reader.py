@@ -122,25 +122,25 @@ def texts(groups: tuple[CpuSet, ...]) -> list[str]:
     "text", [PARSABLE, EXTENDED, STRINGS, NUMBERS, PARSABLE.replace("\n", "\r\n")]
 )
 def test_tables_tell_the_same(text: str, tmp_path: Path) -> None:
-    found = machine(tmp_path, table=text)
-    assert texts(found.siblings) == ["0,2", "1,3"]
-    assert found.sockets == {0: 0, 1: 1, 2: 0, 3: 1}
-    assert {node.id: str(node.cpus) for node in found.numa_nodes} == {0: "0,2", 1: "1,3"}
-    assert [(cache.level, str(cache.cpus)) for cache in found.caches] == [
+    facts = machine(tmp_path, table=text)
+    assert texts(facts.siblings) == ["0,2", "1,3"]
+    assert facts.sockets == {0: 0, 1: 1, 2: 0, 3: 1}
+    assert {node.id: str(node.cpus) for node in facts.numa_nodes} == {0: "0,2", 1: "1,3"}
+    assert [(cache.level, str(cache.cpus)) for cache in facts.caches] == [
         (2, "0,2"),
         (2, "1,3"),
         (3, "0,2"),
         (3, "1,3"),
     ]
-    assert found.core_ids == {}
-    assert found.clusters == ()
+    assert facts.core_ids == {}
+    assert facts.clusters == ()
 
 
 def test_kernel_ids(tmp_path: Path) -> None:
-    found = machine(tmp_path, table=BY_ID)
-    assert texts(found.siblings) == ["0,2", "1,3"]
-    assert found.core_ids == {0: 0, 1: 8, 2: 0, 3: 8}
-    assert found.sockets == {0: 0, 1: 36, 2: 0, 3: 36}
+    facts = machine(tmp_path, table=BY_ID)
+    assert texts(facts.siblings) == ["0,2", "1,3"]
+    assert facts.core_ids == {0: 0, 1: 8, 2: 0, 3: 8}
+    assert facts.sockets == {0: 0, 1: 36, 2: 0, 3: 36}
 
 
 def test_cores_across_numa_nodes(tmp_path: Path) -> None:
@@ -175,38 +175,38 @@ def test_cpus_with_own_first_level_caches_are_cores(
     caches = "".join(
         f"L1{kind} cache: 64 KiB ({instances} instance{'s' * (instances > 1)})\n" for kind in "di"
     )
-    found = machine(tmp_path, summary=GUEST.format("riscv64", 2, "Socket(s): 1\n" + caches))
-    assert texts(found.siblings) == cores
+    facts = machine(tmp_path, summary=GUEST.format("riscv64", 2, "Socket(s): 1\n" + caches))
+    assert texts(facts.siblings) == cores
 
 
 @pytest.mark.parametrize("text", [FLAT, NESTED, MASKS])
 def test_summary_alone(text: str, tmp_path: Path) -> None:
-    found = machine(tmp_path, summary=text)
-    assert (found.architecture, found.vendor, found.model) == (
+    facts = machine(tmp_path, summary=text)
+    assert (facts.architecture, facts.vendor, facts.model) == (
         "x86_64",
         "GenuineIntel",
         "Intel(R) Xeon(R)",
     )
-    assert found.model_number == 106
-    assert (str(found.online), str(found.offline)) == ("0-3", "4-5")
-    assert texts(found.siblings) == ["0,2", "1,3"]
-    assert {node.id: str(node.cpus) for node in found.numa_nodes} == {0: "0,2", 1: "1,3", 2: ""}
-    assert found.caches == ()
+    assert facts.model_number == 106
+    assert (str(facts.online), str(facts.offline)) == ("0-3", "4-5")
+    assert texts(facts.siblings) == ["0,2", "1,3"]
+    assert {node.id: str(node.cpus) for node in facts.numa_nodes} == {0: "0,2", 1: "1,3", 2: ""}
+    assert facts.caches == ()
 
 
 @pytest.mark.parametrize("order", [("table", "summary"), ("summary", "table")])
 def test_table_and_summary(order: tuple[str, str], tmp_path: Path) -> None:
     """The sizes of level 3 are rounded: 2.3 MiB are no two caches."""
     files = {"table": PARSABLE, "summary": FLAT}
-    found = machine(tmp_path, **{name: files[name] for name in order})
-    assert (found.model, str(found.offline)) == ("Intel(R) Xeon(R)", "4-5")
-    assert [(cache.level, cache.size, cache.id) for cache in found.caches] == [
+    facts = machine(tmp_path, **{name: files[name] for name in order})
+    assert (facts.model, str(facts.offline)) == ("Intel(R) Xeon(R)", "4-5")
+    assert [(cache.level, cache.size, cache.id) for cache in facts.caches] == [
         (2, 1280 * 1024, 0),
         (2, 1280 * 1024, 1),
         (3, None, 0),
         (3, None, 1),
     ]
-    assert [node.id for node in found.numa_nodes] == [0, 1, 2]
+    assert [node.id for node in facts.numa_nodes] == [0, 1, 2]
 
 
 def test_folder_of_a_node(tmp_path: Path) -> None:
@@ -223,15 +223,13 @@ def test_folder_of_a_node(tmp_path: Path) -> None:
 
 
 def test_kinds_of_cores(tmp_path: Path) -> None:
-    """Numbers start again for each kind: without names the cores are as lscpu has them, and it is
-    said.
-    """
-    found = machine(tmp_path, table=ARM_NAMED)
-    assert texts(found.siblings) == ["0", "1", "2", "3"]
-    assert found.core_types == {0: "kind0", 1: "kind0", 2: "kind1", 3: "kind1"}
-    assert (found.architecture, found.model) == ("aarch64", "Icestorm")
+    """Numbers start again for each kind: without names lscpu's cores are taken, with a remark."""
+    facts = machine(tmp_path, table=ARM_NAMED)
+    assert texts(facts.siblings) == ["0", "1", "2", "3"]
+    assert facts.core_types == {0: "kind0", 1: "kind0", 2: "kind1", 3: "kind1"}
+    assert (facts.architecture, facts.model) == ("aarch64", "Icestorm")
     # numbers that do not count are the kernel's
-    assert [cache.id for cache in found.caches] == [0, 9]
+    assert [cache.id for cache in facts.caches] == [0, 9]
     imported = read(tmp_path, table=ARM)
     assert [diagnostic.code for diagnostic in imported.diagnostics] == ["CP138"]
     assert texts(imported.nodes[0].machine.siblings) == ["0,2", "1,3"]
@@ -266,8 +264,8 @@ def test_cores_that_nothing_shows(
     """Big and little cores count from 0 each, and ids repeat in the books of s390."""
     summary = {"summary": THREADS.format(architecture)} if architecture else {}
     imported = read(tmp_path, table=table, **summary)
-    assert [one.code for one in imported.diagnostics] == ["CP138"] * bool(problem)
-    assert all(problem in one.message for one in imported.diagnostics)
+    assert [diagnostic.code for diagnostic in imported.diagnostics] == ["CP138"] * bool(problem)
+    assert all(problem in diagnostic.message for diagnostic in imported.diagnostics)
 
 
 @pytest.mark.parametrize(
@@ -280,27 +278,25 @@ def test_cores_that_nothing_shows(
     ],
 )
 def test_offline(text: str, online: str, offline: str, tmp_path: Path) -> None:
-    found = machine(tmp_path, table=text)
-    assert (str(found.online), str(found.offline)) == (online, offline)
+    facts = machine(tmp_path, table=text)
+    assert (str(facts.online), str(facts.offline)) == (online, offline)
 
 
 def test_caches_that_cannot_be_told_apart(tmp_path: Path) -> None:
-    """A row with fewer caches than columns leaves out some, and not at the end: Lakefield's little
-    core.
-    """
-    found = read(
+    """A row may leave out caches that are not the last: Lakefield's little core."""
+    imported = read(
         tmp_path, table="# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,1,0,0,,4,0\n"
     )
-    assert [(cache.level, str(cache.cpus)) for cache in found.nodes[0].machine.caches] == [
+    assert [(cache.level, str(cache.cpus)) for cache in imported.nodes[0].machine.caches] == [
         (2, "0"),
         (3, "0"),
     ]
-    assert any("CPU 1: fewer caches" in remark for remark in found.remarks)
+    assert any("CPU 1: fewer caches" in remark for remark in imported.remarks)
 
 
 def test_what_is_not_told_is_said(tmp_path: Path) -> None:
-    found = read(tmp_path, table="# Core,CPU\n0,0\n1,1\n")
-    assert found.nodes[0].machine.numa_nodes == ()
+    imported = read(tmp_path, table="# Core,CPU\n0,0\n1,1\n")
+    assert imported.nodes[0].machine.numa_nodes == ()
     for words in (
         "architecture",
         "CPU model",
@@ -310,7 +306,7 @@ def test_what_is_not_told_is_said(tmp_path: Path) -> None:
         "offline CPUs",
         "memory",
     ):
-        assert any(words in remark for remark in found.remarks), words
+        assert any(words in remark for remark in imported.remarks), words
 
 
 @pytest.mark.parametrize(

@@ -83,8 +83,12 @@ def test_feature_set(tmp_path: Path, text: str, expected: dict[str, object]) -> 
     trees.put({GATES: text}, folder)
     imported = importers.run(None, [tmp_path])
     assert [node.cluster_facts for node in imported.nodes] == [expected]
-    found = [each["spec"] for each in hardware_documents(imported) if each["kind"] == "Cluster"]
-    assert found == ([expected] if expected else [])
+    specs = [
+        document["spec"]
+        for document in hardware_documents(imported)
+        if document["kind"] == "Cluster"
+    ]
+    assert specs == ([expected] if expected else [])
 
 
 NODE_CONFIG = "cluster-scoped-resources/config.openshift.io/nodes"

@@ -61,7 +61,7 @@ def read(tmp_path: Path, *documents: object) -> Imported:
 
 
 def machine(imported: Imported) -> Machine:
-    assert [each.name for each in imported.nodes] == ["w0"]
+    assert [imported_node.name for imported_node in imported.nodes] == ["w0"]
     return imported.nodes[0].machine
 
 
@@ -74,11 +74,11 @@ def test_koordlet(tmp_path: Path) -> None:
         tmp_path,
         topology(zone(0, cpu="4", memory="1Gi"), zone(1, cpu=4, memory=1 << 30), rows=ROWS),
     )
-    found = machine(imported)
-    assert [str(core) for core in found.siblings] == ["0,4", "1,5", "2,6", "3,7"]
-    assert found.sockets == {cpu: cpu % 2 for cpu in range(8)}
-    assert found.core_ids == {}
-    assert [(numa.id, str(numa.cpus), numa.memory) for numa in found.numa_nodes] == [
+    facts = machine(imported)
+    assert [str(core) for core in facts.siblings] == ["0,4", "1,5", "2,6", "3,7"]
+    assert facts.sockets == {cpu: cpu % 2 for cpu in range(8)}
+    assert facts.core_ids == {}
+    assert [(numa.id, str(numa.cpus), numa.memory) for numa in facts.numa_nodes] == [
         (0, "0,2,4,6", 1 << 30),
         (1, "1,3,5,7", 1 << 30),
     ]
@@ -143,9 +143,7 @@ def test_zones_alone_are_no_machine(tmp_path: Path) -> None:
 
 
 def test_zones_complete_a_machine(tmp_path: Path) -> None:
-    """Memory, huge pages and distances, and the memory-only node that lscpu and koordlet do not
-    see.
-    """
+    """Memory, huge pages, distances, and the memory-only node that lscpu does not see."""
     costs = {0: {0: 10, 1: 21, 4: 17}, 1: {0: 21, 1: 10, 4: 28}, 4: {0: 17, 1: 28, 4: 10}}
     amounts = {"memory": "1Gi", "hugepages_2Mi": "4Mi", "hugepages_1Gi": "0"}
     zones = [zone(0, costs[0], cpu="4", **amounts), zone(1, costs[1], cpu="4", **amounts)]
@@ -186,8 +184,8 @@ def test_kinds_of_cores_of_a_hybrid(tmp_path: Path) -> None:
         {"name": "x"},
         7,
     ]
-    found = machine(read(tmp_path, topology(rows=ROWS, attributes=attributes)))
-    assert found.core_types == {
+    facts = machine(read(tmp_path, topology(rows=ROWS, attributes=attributes)))
+    assert facts.core_types == {
         **dict.fromkeys(range(4), "performance"),
         **dict.fromkeys(range(4, 8), "efficient"),
     }
@@ -231,9 +229,9 @@ def test_a_node_object_beside(tmp_path: Path) -> None:
         "pods": "250",
     }
     imported = read(tmp_path, topology(rows=ROWS), {"kind": "List", "items": [node(**capacity)]})
-    found = machine(imported)
-    assert found.architecture == "aarch64"
-    assert found.huge_page_sizes == (2048, 1048576)
+    facts = machine(imported)
+    assert facts.architecture == "aarch64"
+    assert facts.huge_page_sizes == (2048, 1048576)
     assert imported.nodes[0].labels == {"kubernetes.io/arch": "arm64", "tier": "gold"}
     assert imported.diagnostics == ()
     assert "192.0.2.7" not in repr(imported)
@@ -243,8 +241,8 @@ def test_a_node_object_beside(tmp_path: Path) -> None:
 def test_capacity_of_a_machine_with_one_numa_node(tmp_path: Path) -> None:
     rows = [{"id": 0, "core": 0, "socket": 0, "node": 0}]
     capacity = {"cpu": "1", "memory": "2097152Ki", "hugepages-1Gi": "1Gi"}
-    found = machine(read(tmp_path, topology(rows=rows), node(**capacity)))
-    assert found.numa_nodes == (NumaFacts(0, CpuSet((0,)), 2 << 30, (), {1048576: 1}),)
+    facts = machine(read(tmp_path, topology(rows=rows), node(**capacity)))
+    assert facts.numa_nodes == (NumaFacts(0, CpuSet((0,)), 2 << 30, (), {1048576: 1}),)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +293,9 @@ def test_a_system_root_and_its_node_object(tmp_path: Path) -> None:
 )
 def test_lists(tmp_path: Path, document: object) -> None:
     (tmp_path / "nodes.json").write_text(json.dumps(document))
-    assert [each.name for each in objects.read(tmp_path / "nodes.json").objects] == ["w0"]
+    assert [node_object.name for node_object in objects.read(tmp_path / "nodes.json").objects] == [
+        "w0"
+    ]
 
 
 def test_a_yaml_stream(tmp_path: Path) -> None:
@@ -303,7 +303,10 @@ def test_a_yaml_stream(tmp_path: Path) -> None:
         "apiVersion: v1\nkind: Node\nmetadata: {name: w0}\n---\nkind: Pod\n---\n"
         "kind: Node\nmetadata: {name: w1}\n"
     )
-    assert [each.name for each in objects.read(tmp_path / "nodes.yaml").objects] == ["w0", "w1"]
+    assert [node_object.name for node_object in objects.read(tmp_path / "nodes.yaml").objects] == [
+        "w0",
+        "w1",
+    ]
 
 
 @pytest.mark.parametrize("name", ["W0", "w_0", "", 7, None, "-", ["w0"], "../w0"])
@@ -344,9 +347,9 @@ def test_partial_views_of_one_node_complete_each_other(tmp_path: Path) -> None:
     koordlet, info, root = (
         tmp_path / name for name in ("nrt.json", "w0.machineinfo.json", "w0.tgz")
     )
-    found = machine(importers.run(None, [koordlet, info]))
-    assert (found.core_ids, len(found.caches)) == ({cpu: cpu % 4 for cpu in range(8)}, 4)
-    assert [(numa.memory, numa.distances) for numa in found.numa_nodes] == [
+    facts = machine(importers.run(None, [koordlet, info]))
+    assert (facts.core_ids, len(facts.caches)) == ({cpu: cpu % 4 for cpu in range(8)}, 4)
+    assert [(numa.memory, numa.distances) for numa in facts.numa_nodes] == [
         (1 << 30, (10, 21)),
         (1 << 30, (21, 10)),
     ]

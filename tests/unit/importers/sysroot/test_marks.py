@@ -30,7 +30,7 @@ def test_units() -> None:
         "[Service]\nEnvironment=HUGEPAGES_COUNT=5\nEnvironment=HUGEPAGES_SIZE=2048\n"
         "Environment=NUMA_NODE=1\n"
     )
-    found = read(
+    marks = read(
         {
             f"{UNITS}/{reader.OFFLINE_UNIT}": '[Service]\nEnvironment="OFFLINE_CPUS=2,6"\n',
             f"{UNITS}/hugepages-allocation-2048kB-NUMA1.service": pages,
@@ -39,7 +39,7 @@ def test_units() -> None:
             reader.GRUB_DROP_IN: 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX nosmt mem=4G"\n',
         }
     )
-    assert found == Marks(CpuSet((2, 6)), {(1, 2048): 5}, True, "nosmt mem=4G")
+    assert marks == Marks(CpuSet((2, 6)), {(1, 2048): 5}, True, "nosmt mem=4G")
     assert (
         read({f"{UNITS}/{reader.OFFLINE_UNIT}": "Environment=OFFLINE_CPUS=all\n"}).switched_off
         == EMPTY

@@ -23,10 +23,10 @@ PCI = "sys/bus/pci/devices"
 
 
 def machine(files: Mapping[str, str], **extra: Any) -> Machine:
-    found, _, problems = sysroot.read_machine(TarTree(trees.tar(files, "w", **extra), "a.tar"))
-    assert found is not None
+    facts_read, _, problems = sysroot.read_machine(TarTree(trees.tar(files, "w", **extra), "a.tar"))
+    assert facts_read is not None
     assert not problems
-    return found
+    return facts_read
 
 
 def without(files: Mapping[str, str], *parts: str) -> dict[str, str]:
@@ -52,20 +52,24 @@ def test_cgroups(tmp_path: Path, path: str, expected: dict[str, str]) -> None:
 
 
 def test_server() -> None:
-    found = machine(trees.server())
-    assert (found.architecture, found.vendor, found.model_number) == ("x86_64", "GenuineIntel", 106)
-    assert found.model == "Intel(R) Xeon(R) Gold 6330 CPU @ 2.00GHz"
-    assert [str(core) for core in found.siblings] == ["0,4", "1,5", "2,6", "3,7"]
-    assert found.sockets == dict(enumerate([0, 1] * 4))
-    assert [(c.level, c.size, c.id, str(c.cpus)) for c in found.caches] == [
+    facts_read = machine(trees.server())
+    assert (facts_read.architecture, facts_read.vendor, facts_read.model_number) == (
+        "x86_64",
+        "GenuineIntel",
+        106,
+    )
+    assert facts_read.model == "Intel(R) Xeon(R) Gold 6330 CPU @ 2.00GHz"
+    assert [str(core) for core in facts_read.siblings] == ["0,4", "1,5", "2,6", "3,7"]
+    assert facts_read.sockets == dict(enumerate([0, 1] * 4))
+    assert [(c.level, c.size, c.id, str(c.cpus)) for c in facts_read.caches] == [
         (3, 32 << 20, 0, "0,2,4,6"),
         (3, 32 << 20, 1, "1,3,5,7"),
     ]
-    assert [(n.id, str(n.cpus), n.memory, n.distances) for n in found.numa_nodes] == [
+    assert [(n.id, str(n.cpus), n.memory, n.distances) for n in facts_read.numa_nodes] == [
         (0, "0,2,4,6", 1 << 30, (10, 21)),
         (1, "1,3,5,7", 1 << 30, (21, 10)),
     ]
-    assert found.boot_arguments == "root=/dev/sda"
+    assert facts_read.boot_arguments == "root=/dev/sda"
 
 
 def test_a_folder_reads_like_its_archive(tmp_path: Path) -> None:
@@ -74,13 +78,13 @@ def test_a_folder_reads_like_its_archive(tmp_path: Path) -> None:
     (tmp_path / "worker-0.tgz").write_bytes(trees.tar(files))
     (tmp_path / "worker-1").mkdir()
     (tmp_path / "worker-1/sysinfo.tgz").write_bytes(trees.tar(files))
-    found = [
+    all_imported = [
         importers.run(None, [tmp_path / name])
         for name in ("dump", "worker-0.tgz", "worker-1/sysinfo.tgz")
     ]
-    assert [each.diagnostics for each in found] == [()] * 3
-    assert [each.nodes[0].name for each in found] == ["dump", "worker-0", "worker-1"]
-    assert facts(found[0]) == facts(found[1]) == facts(found[2])
+    assert [imported.diagnostics for imported in all_imported] == [()] * 3
+    assert [imported.nodes[0].name for imported in all_imported] == ["dump", "worker-0", "worker-1"]
+    assert facts(all_imported[0]) == facts(all_imported[1]) == facts(all_imported[2])
 
 
 def test_host_name_and_cluster(tmp_path: Path) -> None:
@@ -124,18 +128,18 @@ def test_live_host() -> None:
 )
 def test_online(files: Mapping[str, str | None], online: str, offline: str) -> None:
     merged = {**trees.server(), **files}
-    found = machine({path: text for path, text in merged.items() if text is not None})
-    assert (str(found.online), str(found.offline)) == (online, offline)
+    facts_read = machine({path: text for path, text in merged.items() if text is not None})
+    assert (str(facts_read.online), str(facts_read.offline)) == (online, offline)
 
 
 def test_offline_threads_have_no_topology() -> None:
     """nosmt: the second threads are present, offline, and gone from the lists of their siblings."""
     files = without(trees.server(), *(f"cpu{cpu}/topology" for cpu in range(4, 8)))
     files |= {f"{CPU}/cpu{cpu}/topology/core_cpus_list": f"{cpu}\n" for cpu in range(4)}
-    found = machine({**files, f"{CPU}/online": "0-3\n"})
-    assert [str(core) for core in found.siblings] == ["0", "1", "2", "3"]
-    assert str(found.offline) == "4-7"
-    assert [str(cache.cpus) for cache in found.caches] == ["0,2", "1,3"]
+    facts_read = machine({**files, f"{CPU}/online": "0-3\n"})
+    assert [str(core) for core in facts_read.siblings] == ["0", "1", "2", "3"]
+    assert str(facts_read.offline) == "4-7"
+    assert [str(cache.cpus) for cache in facts_read.caches] == ["0,2", "1,3"]
 
 
 @pytest.mark.parametrize("name", ["thread_siblings_list", "core_cpus", "thread_siblings"])
@@ -150,9 +154,7 @@ def test_older_names_of_siblings(name: str) -> None:
 
 
 def test_caches_are_known_by_level() -> None:
-    """Index 3 is not always level 3; the first level is skipped; empty maps (Itanium) mean a CPU's
-    own.
-    """
+    """Index 3 need not be level 3; level 1 is skipped; empty maps mean a CPU's own cache."""
     files = without(trees.server(), "index3/")
     for cpu in range(8):
         for index, level, shared in ((0, 1, f"{cpu}"), (2, 3, "0-7"), (3, 2, "")):
@@ -162,12 +164,12 @@ def test_caches_are_known_by_level() -> None:
                 f"{folder}/shared_cpu_list": shared,
                 f"{folder}/size": "1M\n",
             }
-    found = machine(files).caches
-    assert [(cache.level, str(cache.cpus)) for cache in found] == [
+    caches = machine(files).caches
+    assert [(cache.level, str(cache.cpus)) for cache in caches] == [
         *((2, str(cpu)) for cpu in range(8)),
         (3, "0-7"),
     ]
-    assert {(cache.id, cache.size) for cache in found} == {(None, 1 << 20)}
+    assert {(cache.id, cache.size) for cache in caches} == {(None, 1 << 20)}
 
 
 def test_lists_of_caches_that_lack_their_own_cpu_give_way_to_maps() -> None:
@@ -192,15 +194,15 @@ def test_numa_membership(kept: str) -> None:
             files[f"{NODE}/node{node}/cpumap"] = f"{cpus.mask()}\n"
         else:
             links += [trees.link(f"{NODE}/node{node}/cpu{cpu}", ".") for cpu in cpus]
-    found = machine(files, extra=tuple(links))
-    assert [str(node.cpus) for node in found.numa_nodes] == ["0,2,4,6", "1,3,5,7"]
+    facts_read = machine(files, extra=tuple(links))
+    assert [str(node.cpus) for node in facts_read.numa_nodes] == ["0,2,4,6", "1,3,5,7"]
 
 
 def test_cpus_claimed_by_two_nodes_belong_to_the_lower() -> None:
     files = {**trees.server(), f"{NODE}/node1/cpulist": "0-7\n"}
-    found, remarks, _ = sysroot.read_machine(TarTree(trees.tar(files), "a"))
-    assert found is not None
-    assert [str(node.cpus) for node in found.numa_nodes] == ["0,2,4,6", "1,3,5,7"]
+    facts_read, remarks, _ = sysroot.read_machine(TarTree(trees.tar(files), "a"))
+    assert facts_read is not None
+    assert [str(node.cpus) for node in facts_read.numa_nodes] == ["0,2,4,6", "1,3,5,7"]
     assert "CPUs 0,2,4,6 are in several NUMA nodes: the lowest is used" in remarks
 
 
@@ -216,10 +218,10 @@ def test_memory_only_nodes_and_huge_pages() -> None:
         f"{NODE}/node4/meminfo": "Node 4 MemTotal: 4 kB\n",
         f"{NODE}/node4/hugepages/hugepages-1048576kB/nr_hugepages": "3\n",
     }
-    found = machine(files)
-    assert found.numa_nodes[2][:3] == (4, CpuSet(), 4096)
-    assert found.numa_nodes[2].huge_pages == {1048576: 3}
-    assert found.huge_page_sizes == (2048, 1048576)
+    facts_read = machine(files)
+    assert facts_read.numa_nodes[2][:3] == (4, CpuSet(), 4096)
+    assert facts_read.numa_nodes[2].huge_pages == {1048576: 3}
+    assert facts_read.huge_page_sizes == (2048, 1048576)
 
 
 def test_core_types_of_hybrids() -> None:
@@ -253,12 +255,12 @@ def test_core_types_by_part_then_capacity() -> None:
 )
 def test_core_types_by_one_fact(name: str, small: str, large: str) -> None:
     """Kernels have either, and of the first half of these CPUs none."""
-    one = {f"{CPU}/cpu{cpu}/{name}": f"{small if cpu < 4 else large}\n" for cpu in range(8)}
+    fact = {f"{CPU}/cpu{cpu}/{name}": f"{small if cpu < 4 else large}\n" for cpu in range(8)}
     expected = ["kind0"] * 4 + ["kind1"] * 4
-    assert list(machine(trees.server() | one).core_types.values()) == expected
-    one = {f"{CPU}/cpu{cpu}/{name}": f"{large}\n" for cpu in (0, 4, 5, 6, 7)}
+    assert list(machine(trees.server() | fact).core_types.values()) == expected
+    fact = {f"{CPU}/cpu{cpu}/{name}": f"{large}\n" for cpu in (0, 4, 5, 6, 7)}
     expected = ["kind1"] + ["kind0"] * 3 + ["kind1"] * 4
-    assert list(machine(trees.server() | one).core_types.values()) == expected
+    assert list(machine(trees.server() | fact).core_types.values()) == expected
 
 
 def test_clusters() -> None:
@@ -315,9 +317,9 @@ def test_interfaces_of_virtio_functions(names: str) -> None:
 def test_cpuinfo_alone() -> None:
     block = "processor: {}\nphysical id: 1\ncore id: {}\nvendor_id: GenuineIntel\nflags: lm"
     text = "\n\n".join(block.format(cpu, cpu % 2) for cpu in range(4, 8))
-    found = machine({"proc/cpuinfo": text})
-    assert [str(core) for core in found.siblings] == ["4,6", "5,7"]
-    assert set(found.sockets.values()) == {1}
+    facts_read = machine({"proc/cpuinfo": text})
+    assert [str(core) for core in facts_read.siblings] == ["4,6", "5,7"]
+    assert set(facts_read.sockets.values()) == {1}
 
 
 @pytest.mark.parametrize(
@@ -345,8 +347,8 @@ def test_cpuinfo_alone() -> None:
     ],
 )
 def test_architectures(text: str, architecture: str, model: str | None) -> None:
-    found = machine({**trees.server(), "proc/cpuinfo": text})
-    assert (found.architecture, found.model) == (architecture, model)
+    facts_read = machine({**trees.server(), "proc/cpuinfo": text})
+    assert (facts_read.architecture, facts_read.model) == (architecture, model)
 
 
 @pytest.mark.parametrize("missing", ["core_cpus_list", "topology/"])
@@ -362,11 +364,11 @@ def test_x86_cores_without_sibling_lists(missing: str) -> None:
     files = {path: text for path, text in trees.server().items() if missing not in path} | {
         "proc/cpuinfo": text
     }
-    found = machine(files)
-    assert [str(core) for core in found.siblings] == ["0,4", "1,5", "2,6", "3,7"]
-    assert (found.sockets[5], found.core_ids[6]) == (1, 1)
-    assert found.kubelet is not None
-    assert not found.kubelet.unlabelled
+    facts_read = machine(files)
+    assert [str(core) for core in facts_read.siblings] == ["0,4", "1,5", "2,6", "3,7"]
+    assert (facts_read.sockets[5], facts_read.core_ids[6]) == (1, 1)
+    assert facts_read.kubelet is not None
+    assert not facts_read.kubelet.unlabelled
 
 
 def test_remarks_say_what_is_not_told() -> None:
@@ -396,10 +398,10 @@ def test_remarks_say_what_is_not_told() -> None:
     ],
 )
 def test_unexpected_text(path: str, text: str, problem: str) -> None:
-    found, _, problems = sysroot.read_machine(
+    facts_read, _, problems = sysroot.read_machine(
         TarTree(trees.tar({**trees.server(), path: text}), "a.tar")
     )
-    assert found is not None
+    assert facts_read is not None
     assert [d.code for d in problems] == ["CP125"]
     assert all(part in problems[0].message for part in (path, text.strip(), problem))
 
@@ -415,17 +417,20 @@ def test_numbers_beyond_the_kernels_limits() -> None:
         f"{PCI}/0000:31:00.0/vendor": "Intel\n",
         f"{PCI}/0000:31:00.0/sriov_totalvfs": "-1\n",
     }
-    found, _, problems = sysroot.read_machine(TarTree(trees.tar(files), "a.tar"))
-    assert found is not None
-    assert (str(found.online | found.offline), [node.id for node in found.numa_nodes]) == (
+    facts_read, _, problems = sysroot.read_machine(TarTree(trees.tar(files), "a.tar"))
+    assert facts_read is not None
+    assert (
+        str(facts_read.online | facts_read.offline),
+        [node.id for node in facts_read.numa_nodes],
+    ) == (
         "0-7",
         [0, 1],
     )
-    assert [(node.distances, node.huge_pages) for node in found.numa_nodes] == [
+    assert [(node.distances, node.huge_pages) for node in facts_read.numa_nodes] == [
         ((10, 21), {}),
         ((), {2048: 0}),
     ]
-    assert [(device.vendor, device.total_functions) for device in found.devices] == [(None, 0)]
+    assert [(device.vendor, device.total_functions) for device in facts_read.devices] == [(None, 0)]
     assert [problem.message for problem in problems] == [
         f"a.tar contains a number above 8,191: {CPU}/cpu8192",
         f"a.tar contains a number above 1,023: {NODE}/node1024",
@@ -436,9 +441,9 @@ def test_numbers_beyond_the_kernels_limits() -> None:
 def test_large_values() -> None:
     """A list of 8,192 CPUs has 20 KiB at most; a file of megabytes is none."""
     files = {**trees.server(), f"{CPU}/cpu0/topology/core_id": "0" * 100_000}
-    found, _, problems = sysroot.read_machine(TarTree(trees.tar(files), "a.tar"))
-    assert found is not None
-    assert 0 not in found.core_ids
+    facts_read, _, problems = sysroot.read_machine(TarTree(trees.tar(files), "a.tar"))
+    assert facts_read is not None
+    assert 0 not in facts_read.core_ids
     assert [problem.message for problem in problems] == [
         f"a.tar: {CPU}/cpu0/topology/core_id exceeds the limit of 64Ki bytes per file"
     ]
@@ -446,8 +451,8 @@ def test_large_values() -> None:
 
 def test_too_much_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sysfs, "MAX_VALUES", 1024)
-    found, _, problems = sysroot.read_machine(TarTree(trees.tar(trees.server()), "a.tar"))
-    assert found is None
+    facts_read, _, problems = sysroot.read_machine(TarTree(trees.tar(trees.server()), "a.tar"))
+    assert facts_read is None
     assert [problem.code for problem in problems] == ["CP123"]
 
 
@@ -455,10 +460,10 @@ def test_numbers_of_cpuinfo() -> None:
     """What Python would take for a number: of thousands of digits it prints none."""
     block = "processor: {}\nphysical id: {}\ncore id: 0\nmodel: 0x1x0\nvendor_id: A\nflags: lm\n"
     block += "model name: " + "x" * 500
-    found = machine(
+    facts_read = machine(
         {"proc/cpuinfo": "\n\n".join(map(block.format, "01", ("0x" + "f" * 6000, "9" * 5000)))}
     )
-    assert (found.sockets, found.model_number, found.model) == ({}, None, "x" * 128)
+    assert (facts_read.sockets, facts_read.model_number, facts_read.model) == ({}, None, "x" * 128)
     many = "processor: 0\n\n" + "\n\n" * 10_000 + "processor: 1\n"
     assert str(machine({"proc/cpuinfo": many}).online) == "0"
 
@@ -478,9 +483,9 @@ def test_links_in_a_folder_of_files(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "worker-0.tar").write_bytes(trees.tar(trees.server()))
     (folder / "worker-1.tar").symlink_to("../secret/worker-1.tar")
-    found = importers.run(None, [folder])
-    assert [node.name for node in found.nodes] == ["worker-0"]
-    assert [d.message for d in found.diagnostics] == [
+    imported = importers.run(None, [folder])
+    assert [node.name for node in imported.nodes] == ["worker-0"]
+    assert [d.message for d in imported.diagnostics] == [
         f"{folder} contains a link that leads out of it: worker-1.tar"
     ]
 

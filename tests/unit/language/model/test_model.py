@@ -54,7 +54,7 @@ def test_what_is_wrong_is_named(
 ) -> None:
     with pytest.raises(ValidationError) as error:
         Club.model_validate(given)
-    assert [(each["type"], each["loc"]) for each in error.value.errors()] == [(kind, place)]
+    assert [(detail["type"], detail["loc"]) for detail in error.value.errors()] == [(kind, place)]
 
 
 def test_quotes_around_the_value_of_a_boot_argument() -> None:
@@ -73,8 +73,8 @@ def test_values_are_read() -> None:
 
 
 def test_defaults_are_not_shared() -> None:
-    one, other = (Club.model_validate({"members": [ADA]}) for _ in range(2))
-    one.fees["Ada"] = 1
+    first, other = (Club.model_validate({"members": [ADA]}) for _ in range(2))
+    first.fees["Ada"] = 1
     assert other.fees == {}
 
 

@@ -51,4 +51,4 @@ def test_no_number_of_nodes(value: object) -> None:
 
 
 def test_impacts_have_the_words_of_a_plan() -> None:
-    assert MaxImpact.__args__ == tuple(each.word for each in Impact)  # type: ignore[attr-defined]
+    assert MaxImpact.__args__ == tuple(impact.word for impact in Impact)  # type: ignore[attr-defined]

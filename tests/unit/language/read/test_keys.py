@@ -1,6 +1,4 @@
-"""A key that is misspelt, or stands in the wrong mapping, is one error: nothing that follows from
-it is told.
-"""
+"""A misspelt or misplaced key is one error: nothing that follows from it is told."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +53,7 @@ def misspelt(key: str, at: int) -> str:
     """A letter is there twice, or is lost, or changes its place."""
     spellings = [f"{key[:2]}{key[1:]}", key + key[-1]]
     spellings += [key[:2] + key[3:], key[0] + key[2] + key[1] + key[3:]] if len(key) > 4 else []
-    return next(each for each in (spellings * 2)[at % len(spellings) :] if each != key)
+    return next(spelling for spelling in (spellings * 2)[at % len(spellings) :] if spelling != key)
 
 
 def write(path: Path, text: str, document: int, way: Field, key: str) -> None:
@@ -81,12 +79,14 @@ def test_a_misspelt_key_is_one_error(case: str, tmp_path: Path) -> None:
             for at, way in enumerate(keys(document)):
                 wrong = misspelt(str(way[-1]), at)
                 write(path, text, number, way, wrong)
-                told = [(each.code, wrong in each.message) for each in found(root)]
+                told = [
+                    (diagnostic.code, wrong in diagnostic.message) for diagnostic in found(root)
+                ]
                 assert told == [("CP201", True)], (
                     path.name,
                     way,
                     wrong,
-                    [each.message for each in found(root)],
+                    [diagnostic.message for diagnostic in found(root)],
                 )
         path.write_text(text)
 
@@ -94,7 +94,7 @@ def test_a_misspelt_key_is_one_error(case: str, tmp_path: Path) -> None:
 def told(text: str, tmp_path: Path) -> list[tuple[str, str]]:
     root = make_project(tmp_path / "project")
     (root / "intents" / "main.yaml").write_text(text)
-    return [(each.code, each.remedy) for each in errors(found(root))]
+    return [(error.code, error.remedy) for error in errors(found(root))]
 
 
 INTENT = """\

@@ -14,12 +14,12 @@ def inserted(manifest: str, **files: str) -> tuple[object, list[tuple[str, int]]
     sources, _ = yaml.parse("intents/main.yaml", intent)
     texts = {f"pods/{name}.yaml": text.encode() for name, text in files.items()}
     problems = list(manifests.insert(sources, texts))
-    found = [
+    placed = [
         (problem.code, problem.position.line if problem.position else 0) for problem in problems
     ]
     data = sources[0].data
     assert isinstance(data, dict)
-    return data["spec"]["workloads"][0]["manifest"], found  # type: ignore[index, call-overload]
+    return data["spec"]["workloads"][0]["manifest"], placed  # type: ignore[index, call-overload]
 
 
 def test_a_file_is_put_in() -> None:
@@ -47,6 +47,6 @@ def test_a_manifest_in_the_intent_stays() -> None:
 def test_what_is_no_manifest(name: str, files: dict[str, str], code: str) -> None:
     manifest, problems = inserted(name, **files)
     assert manifest == name
-    assert [found for found, _ in problems] == [code]
+    assert [problem for problem, _ in problems] == [code]
     if code == "CP321":
         assert problems == [(code, 5)]

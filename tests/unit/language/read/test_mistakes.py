@@ -1,6 +1,4 @@
-"""What is wrong with values, in sentences: every field of every document, with values that people
-write.
-"""
+"""What is wrong with values, in sentences: every field, with values that people write."""
 
 import copy
 import json
@@ -79,8 +77,8 @@ def resolved(form: Any, whole: Any) -> Any:
         if "$ref" in form:
             form = whole["definitions"][form["$ref"].rsplit("/", 1)[1]]
         else:
-            forms = [resolved(each, whole) for each in form["anyOf"]]
-            form = next((each for each in forms if "properties" in each), forms[0])
+            forms = [resolved(option, whole) for option in form["anyOf"]]
+            form = next((option for option in forms if "properties" in option), forms[0])
     return form
 
 
@@ -127,10 +125,12 @@ def problems(kind: str, way: Field, value: Any) -> list[Diagnostic]:
 def said(kind: str, field: str, value: Any) -> tuple[str, str]:
     """(message, remedy) of the one problem at a field."""
     way = tuple(int(part) if part.isdigit() else part for part in field.split("."))
-    (found,) = [
-        each for each in problems(kind, way, value) if each.code not in ("CP201", "CP202", "CP209")
+    (diagnostic,) = [
+        problem
+        for problem in problems(kind, way, value)
+        if problem.code not in ("CP201", "CP202", "CP209")
     ]
-    return found.message, found.remedy
+    return diagnostic.message, diagnostic.remedy
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -254,8 +254,8 @@ def test_no_mistake_is_answered_with_a_regular_expression(kind: str) -> None:
 def test_what_is_said_of_an_intent(
     field: str, value: Any, message: str | None, remedy: str | None
 ) -> None:
-    found = said("Intent", field, value)
-    assert (message or found[0], remedy or found[1]) == found
+    diagnostic = said("Intent", field, value)
+    assert (message or diagnostic[0], remedy or diagnostic[1]) == diagnostic
 
 
 @pytest.mark.parametrize(
@@ -299,8 +299,8 @@ def test_a_profile_says_it_too() -> None:
     )
     (source,), _ = reader.parse("f.yaml", text)
     remedies = {
-        each.message.split(" ")[0]: each.remedy
-        for each in validate(PerformanceProfileSpec, source, ("spec",))[1]
+        problem.message.split(" ")[0]: problem.remedy
+        for problem in validate(PerformanceProfileSpec, source, ("spec",))[1]
     }
     assert remedies == {
         "spec.cpu.reserved": 'quote it: "3"',

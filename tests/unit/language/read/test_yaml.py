@@ -482,11 +482,11 @@ def test_read_stops_at_the_limit_of_bytes(tmp_path: Path, monkeypatch: pytest.Mo
 )
 def test_tabs_that_other_readers_refuse(text: str, places: list[str]) -> None:
     """PyYAML, ruamel: "found character '\\t' that cannot start any token"."""
-    found = [each for each in parse("a.yaml", text)[1] if each.code == "CP113"]
+    tabs = [diagnostic for diagnostic in parse("a.yaml", text)[1] if diagnostic.code == "CP113"]
     assert [
-        f"{each.position.line}:{each.position.column}-{each.position.end}"
-        for each in found
-        if each.position
+        f"{diagnostic.position.line}:{diagnostic.position.column}-{diagnostic.position.end}"
+        for diagnostic in tabs
+        if diagnostic.position
     ] == (places)
 
 

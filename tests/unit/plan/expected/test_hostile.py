@@ -84,8 +84,8 @@ def test_values_that_no_compilation_gives_are_no_bug(
     root = make_root(plan.by_node["lab", "worker-0"], tmp_path / "node")
     (path,) = (made / "out/clusters/lab/expected/state").glob("*.json")
     data = json.loads(path.read_text())
-    settings = [each for each in data["settings"] if each["key"] != key]
-    first = [each["component"] for each in settings].index(component)
+    settings = [setting for setting in data["settings"] if setting["key"] != key]
+    first = [setting["component"] for setting in settings].index(component)
     settings.insert(first, {"component": component, "key": key, "value": value, "because": []})
     path.write_text(with_digest({**data, "settings": settings}))
     code, _, err = run_in(made, ["check", "worker-0", "--root", str(root)], capfd)

@@ -83,9 +83,9 @@ def gather(
     image: str = "image",
 ) -> Path:
     """Write the objects, and a snapshot for each of `machines`: files by node."""
-    for each in objects:
-        path = f"{image}/{_FOLDERS[each['kind']]}/{each['metadata']['name']}.yaml"
-        trees.put({path: to_yaml(each)}, root)
+    for resource in objects:
+        path = f"{image}/{_FOLDERS[resource['kind']]}/{resource['metadata']['name']}.yaml"
+        trees.put({path: to_yaml(resource)}, root)
     for name, files in machines.items():
         snapshot = root / image / "nodes" / name / "sysinfo.tgz"
         snapshot.parent.mkdir(parents=True)

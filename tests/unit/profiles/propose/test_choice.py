@@ -11,9 +11,7 @@ from cpuplan.profiles.propose.choice import Choice, Wanted, choose
 def machine(
     cores: list[str], nodes: dict[int, str], sockets: dict[int, str] | None = None
 ) -> Machine:
-    """Cores, NUMA nodes and sockets (as the nodes, if left out) as CPU lists; core ids ascend
-    within sockets.
-    """
+    """A machine by CPU lists of cores, NUMA nodes and sockets; core ids ascend within sockets."""
     bare = bare_machine(CpuSet.parse(core) for core in cores)
     packages = {label: CpuSet.parse(cpus) for label, cpus in (sockets or nodes).items() if cpus}
     ids = {
@@ -57,18 +55,18 @@ HYBRID = machine(["0-1", "2-3", "4", "5", "6", "7"], {0: "0-7"})
 LAME = machine(["0", "1,5", "2,6", "3,7"], {0: "0-3,5-7"})
 
 
-def chosen(one: Machine, wanted: Wanted) -> Choice:
-    found = choose(one, wanted)
-    assert isinstance(found, Choice), found
-    sets = (found.reserved, found.isolated, found.offlined)
+def chosen(hardware: Machine, wanted: Wanted) -> Choice:
+    choice = choose(hardware, wanted)
+    assert isinstance(choice, Choice), choice
+    sets = (choice.reserved, choice.isolated, choice.offlined)
     assert sum(map(len, sets)) == len(CpuSet(cpu for cpus in sets for cpu in cpus))
-    assert len(found.reserved) == wanted.reserved
-    assert len(found.offlined) == wanted.offlined
-    return found
+    assert len(choice.reserved) == wanted.reserved
+    assert len(choice.offlined) == wanted.offlined
+    return choice
 
 
 @pytest.mark.parametrize(
-    ("one", "wanted", "reserved"),
+    ("hardware", "wanted", "reserved"),
     [
         (TWO_SOCKETS, Wanted(4), "0-1,8-9"),
         (TWO_SOCKETS, Wanted(10), "0-4,8-12"),
@@ -95,12 +93,12 @@ def chosen(one: Machine, wanted: Wanted) -> Choice:
         (LAME, Wanted(3), "0-1,5"),
     ],
 )
-def test_reserved(one: Machine, wanted: Wanted, reserved: str) -> None:
-    assert str(chosen(one, wanted).reserved) == reserved
+def test_reserved(hardware: Machine, wanted: Wanted, reserved: str) -> None:
+    assert str(chosen(hardware, wanted).reserved) == reserved
 
 
 @pytest.mark.parametrize(
-    ("one", "wanted", "offlined"),
+    ("hardware", "wanted", "offlined"),
     [
         (TWO_SOCKETS, Wanted(2, 3), "9-11"),
         (TWO_SOCKETS, Wanted(2, 8), "4-7,12-15"),
@@ -119,8 +117,8 @@ def test_reserved(one: Machine, wanted: Wanted, reserved: str) -> None:
         ),
     ],
 )
-def test_offlined(one: Machine, wanted: Wanted, offlined: str) -> None:
-    assert str(chosen(one, wanted).offlined) == offlined
+def test_offlined(hardware: Machine, wanted: Wanted, offlined: str) -> None:
+    assert str(chosen(hardware, wanted).offlined) == offlined
 
 
 def test_isolated_is_the_rest_of_what_comes_up() -> None:
@@ -129,12 +127,12 @@ def test_isolated_is_the_rest_of_what_comes_up() -> None:
 
 
 def test_shares_are_told_by_numa_node() -> None:
-    found = chosen(MEMORY_ONLY, Wanted(6, split=True))
-    assert {node: str(cpus) for node, cpus in found.shares.items()} == {0: "0-1,8-9", 2: "4,12"}
+    choice = chosen(MEMORY_ONLY, Wanted(6, split=True))
+    assert {node: str(cpus) for node, cpus in choice.shares.items()} == {0: "0-1,8-9", 2: "4,12"}
 
 
 @pytest.mark.parametrize(
-    ("one", "wanted", "message", "remedy"),
+    ("hardware", "wanted", "message", "remedy"),
     [
         (TWO_SOCKETS, Wanted(0), "0 CPUs for the system", "reserve at least 1 CPU"),
         (TWO_SOCKETS, Wanted(2, -1), "-1 CPUs to switch off", "ask for 0 or more"),
@@ -148,7 +146,9 @@ def test_shares_are_told_by_numa_node() -> None:
          "reserve 4 or 6 CPUs: siblings of one core disturb each other"),
     ],
 )  # fmt: skip
-def test_numbers_that_cannot_be(one: Machine, wanted: Wanted, message: str, remedy: str) -> None:
-    found = choose(one, wanted)
-    assert isinstance(found, Diagnostic)
-    assert (found.code, found.message, found.remedy) == ("CP283", message, remedy)
+def test_numbers_that_cannot_be(
+    hardware: Machine, wanted: Wanted, message: str, remedy: str
+) -> None:
+    refusal = choose(hardware, wanted)
+    assert isinstance(refusal, Diagnostic)
+    assert (refusal.code, refusal.message, refusal.remedy) == ("CP283", message, remedy)

@@ -19,14 +19,14 @@ from tests.unit.profiles.propose.gathers import (
 
 
 def codes(dump: Dump) -> list[str]:
-    return [each.code for each in dump.diagnostics]
+    return [diagnostic.code for diagnostic in dump.diagnostics]
 
 
 def test_objects(tmp_path: Path) -> None:
     dump = Dump(gather(tmp_path, [*CLUSTER, node("w0", "worker")], {"w0": trees.server()}))
     assert (dump.name, dump.release, dump.hosted) == ("lab", "4.20", False)
-    assert [each.name for each in dump.pools] == ["master", "worker", "worker-cnf"]
-    assert [each.name for each in dump.nodes] == ["w0"]
+    assert [pool_facts.name for pool_facts in dump.pools] == ["master", "worker", "worker-cnf"]
+    assert [node_facts.name for node_facts in dump.nodes] == ["w0"]
     assert codes(dump) == dump.remarks == []
 
 
@@ -72,7 +72,7 @@ def test_a_machine_is_read_once_and_only_when_asked_for(tmp_path: Path) -> None:
 def test_a_snapshot_that_is_not_there(tmp_path: Path, name: str) -> None:
     dump = Dump(gather(tmp_path, [*CLUSTER, node("w0", "worker")], {}))
     assert dump.machine(name) is None
-    assert [each.code for each in dump.problems(name)] == ["CP285"]
+    assert [problem.code for problem in dump.problems(name)] == ["CP285"]
     assert codes(dump) == []
 
 
@@ -81,7 +81,7 @@ def test_a_damaged_snapshot_is_named(tmp_path: Path) -> None:
     path = tmp_path / "image/nodes/w0/sysinfo.tgz"
     path.write_bytes(path.read_bytes()[:-20])
     assert dump.machine("w0") is None
-    assert [each.code for each in dump.problems("w0")] == ["CP121"]
+    assert [problem.code for problem in dump.problems("w0")] == ["CP121"]
 
 
 def test_images_that_agree_are_one_cluster(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_images_that_agree_are_one_cluster(tmp_path: Path) -> None:
         )
     dump = Dump(tmp_path)
     assert codes(dump) == []
-    assert [each.name for each in dump.nodes] == ["edgenodes"]
+    assert [node_facts.name for node_facts in dump.nodes] == ["edgenodes"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_snapshots_that_do_not_agree(tmp_path: Path) -> None:
     machine = dump.machine("w0")
     assert machine is not None
     assert str(machine.online) == "0-7"
-    assert [each.code for each in dump.problems("w0")] == ["CP286"]
+    assert [problem.code for problem in dump.problems("w0")] == ["CP286"]
     assert dump.problems("w0")[0].message.endswith(
         "and an earlier image disagree about the CPUs of w0"
     )

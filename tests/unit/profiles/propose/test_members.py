@@ -21,7 +21,7 @@ def found(root: Path, name: str, *nodes: object) -> Members:
 
 
 @pytest.mark.parametrize(
-    ("name", "one", "remark"),
+    ("name", "resource", "remark"),
     [
         ("worker", node("w0", "worker"), None),
         ("master", node("w0", "master", "worker"), None),
@@ -47,9 +47,9 @@ def found(root: Path, name: str, *nodes: object) -> Members:
         ("worker", node("w0", "worker", taint="node-role.kubernetes.io/master"), None),
     ],
 )
-def test_one_node(tmp_path: Path, name: str, one: object, remark: str | None) -> None:
-    result = found(tmp_path, name, one)
-    assert [each.name for each in result.nodes] == ([] if remark else ["w0"])
+def test_one_node(tmp_path: Path, name: str, resource: object, remark: str | None) -> None:
+    result = found(tmp_path, name, resource)
+    assert [member.name for member in result.nodes] == ([] if remark else ["w0"])
     assert result.remarks == ((f"node w0 is not in pool {name}: {remark}",) if remark else ())
 
 
@@ -60,7 +60,7 @@ def test_nodes_that_the_selector_does_not_fit_need_no_remark(tmp_path: Path) -> 
 def test_a_selector_that_is_empty_fits_no_node(tmp_path: Path) -> None:
     objects = [pool("worker"), pool("all", selector={}), pool("none", selector={"matchLabels": {}})]
     dump = Dump(gather(tmp_path, [*objects, node("w0", "worker")], {}))
-    assert [each.name for each in members(dump, "worker").nodes] == ["w0"]
+    assert [member.name for member in members(dump, "worker").nodes] == ["w0"]
 
 
 def test_hosted_clusters_have_node_pools(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_hosted_clusters_have_node_pools(tmp_path: Path) -> None:
     ]
     dump = Dump(gather(tmp_path, [infrastructure("External"), *nodes, node("other", "worker")], {}))
     assert pool_names(dump) == ["a", "b"]
-    assert [each.name for each in members(dump, "a").nodes] == ["h0", "h2"]
+    assert [member.name for member in members(dump, "a").nodes] == ["h0", "h2"]
 
 
 @pytest.mark.parametrize(

@@ -32,21 +32,21 @@ def proposal(
     machines: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Proposal:
     objects = [*CLUSTER, *(nodes or (node("w0", "worker", "worker-cnf"),))]
-    snapshots = {each["metadata"]["name"]: SERVER for each in nodes} or {"w0": SERVER}
+    snapshots = {data["metadata"]["name"]: SERVER for data in nodes} or {"w0": SERVER}
     return propose(
         Dump(gather(root, objects, snapshots if machines is None else machines)), request
     )
 
 
-def spec_of(found: Proposal) -> dict[str, Any]:
-    assert found.intent is not None, found.diagnostics
-    spec: dict[str, Any] = found.intent["spec"]
+def spec_of(proposed: Proposal) -> dict[str, Any]:
+    assert proposed.intent is not None, proposed.diagnostics
+    spec: dict[str, Any] = proposed.intent["spec"]
     return spec
 
 
-def codes(found: Proposal) -> list[str]:
-    assert found.intent is None
-    return [each.code for each in found.diagnostics]
+def codes(proposed: Proposal) -> list[str]:
+    assert proposed.intent is None
+    return [diagnostic.code for diagnostic in proposed.diagnostics]
 
 
 CNF = Request("worker-cnf", 2)
@@ -54,9 +54,9 @@ CNF_NODES = [node(name, "worker", "worker-cnf") for name in ("w0", "w1", "w2")]
 
 
 def test_the_intent(tmp_path: Path) -> None:
-    found = proposal(tmp_path, CNF)
-    assert (found.remarks, found.diagnostics) == ((), ())
-    assert found.intent == {
+    proposed = proposal(tmp_path, CNF)
+    assert (proposed.remarks, proposed.diagnostics) == ((), ())
+    assert proposed.intent == {
         "apiVersion": "cpuplan.io/v1alpha1",
         "kind": "Intent",
         "metadata": {"name": "worker-cnf"},
@@ -81,7 +81,7 @@ def test_the_intent(tmp_path: Path) -> None:
             },
         },
     }
-    assert found.comments == (
+    assert proposed.comments == (
         "Proposed for pool worker-cnf (1 node like w0)",
         "reserved: 2 CPUs in whole cores, from the lowest NUMA node on (NUMA node 0: 0,4)",
     )
@@ -118,18 +118,18 @@ def test_fields(tmp_path: Path, request_fields: dict[str, Any], field: str, valu
 
 def test_workers_are_named_where_custom_pools_have_their_label_too(tmp_path: Path) -> None:
     nodes = [node("w0", "worker"), node("w1", "worker"), node("w2", "worker", "worker-cnf")]
-    found = proposal(tmp_path, Request("worker", 2), *nodes)
-    assert spec_of(found)["selector"] == {"clusters": ["lab"], "nodes": ["w[0-1]"]}
-    assert found.remarks == ("node w2 is not in pool worker: it is in pool worker-cnf",)
+    proposed = proposal(tmp_path, Request("worker", 2), *nodes)
+    assert spec_of(proposed)["selector"] == {"clusters": ["lab"], "nodes": ["w[0-1]"]}
+    assert proposed.remarks == ("node w2 is not in pool worker: it is in pool worker-cnf",)
 
 
 def test_a_hosted_cluster(tmp_path: Path) -> None:
     objects = [infrastructure("External"), node("h0", "worker", labels={NODE_POOL: "np-a"})]
-    found = propose(
+    proposed = propose(
         Dump(gather(tmp_path, objects, {"h0": SERVER})), Request("np-a", 2, release="4.20")
     )
-    assert found.remarks == ()
-    spec = spec_of(found)
+    assert proposed.remarks == ()
+    spec = spec_of(proposed)
     assert spec["selector"] == {"clusters": ["lab"], "nodes": ["h0"]}
     assert spec["targets"] == [
         {
@@ -145,17 +145,17 @@ def test_a_hosted_cluster(tmp_path: Path) -> None:
 
 def test_a_release_that_nobody_tells_is_a_remark(tmp_path: Path) -> None:
     objects = [infrastructure(), pool("worker"), node("w0", "worker")]
-    found = propose(Dump(gather(tmp_path, objects, {"w0": SERVER})), Request("worker", 2))
-    assert found.remarks == (
+    proposed = propose(Dump(gather(tmp_path, objects, {"w0": SERVER})), Request("worker", 2))
+    assert proposed.remarks == (
         "the must-gather does not contain OpenShift's release: 5.1 is assumed (--release)",
     )
-    assert spec_of(found)["targets"][0]["version"] == "5.1"
+    assert spec_of(proposed)["targets"][0]["version"] == "5.1"
 
 
 def test_shares_that_are_not_even_are_a_remark(tmp_path: Path) -> None:
-    found = proposal(tmp_path, Request("worker-cnf", 6, split=True))
-    assert spec_of(found)["pools"]["reserved"] == "0-2,4-6"
-    assert found.remarks == (
+    proposed = proposal(tmp_path, Request("worker-cnf", 6, split=True))
+    assert spec_of(proposed)["pools"]["reserved"] == "0-2,4-6"
+    assert proposed.remarks == (
         (
             "6 reserved CPUs cannot be split evenly over the NUMA nodes in whole cores: "
             "4 on node 0, 2 on node 1"
@@ -182,30 +182,32 @@ def test_a_pool_with_expressions_is_found_by_a_label_of_its_nodes(
 ) -> None:
     nodes = [node(name, "worker", "worker-cnf", labels={"rack": "a"}) for name in ("w0", "w1")]
     objects = [infrastructure(), pool("worker-cnf", selector=selector), *nodes]
-    found = propose(Dump(gather(tmp_path, objects, {"w0": SERVER, "w1": SERVER})), CNF)
-    assert spec_of(found)["targets"][0]["nodeSelector"] == label
+    proposed = propose(Dump(gather(tmp_path, objects, {"w0": SERVER, "w1": SERVER})), CNF)
+    assert spec_of(proposed)["targets"][0]["nodeSelector"] == label
 
 
 def test_nodes_with_unlike_processors_get_a_common_layout(tmp_path: Path) -> None:
     other = SERVER | {
         "proc/cpuinfo": SERVER["proc/cpuinfo"].replace("GenuineIntel", "AuthenticAMD")
     }
-    found = proposal(tmp_path, CNF, *CNF_NODES, machines={"w0": SERVER, "w1": other, "w2": other})
-    assert spec_of(found)["targets"][0]["mixedHardware"] == "common"
-    assert found.remarks == (
+    proposed = proposal(
+        tmp_path, CNF, *CNF_NODES, machines={"w0": SERVER, "w1": other, "w2": other}
+    )
+    assert spec_of(proposed)["targets"][0]["mixedHardware"] == "common"
+    assert proposed.remarks == (
         "w[1-2] and w0 have CPUs of different models; the layout is common to both",
     )
 
 
 def test_more_numa_nodes_than_the_kubelet_takes(tmp_path: Path) -> None:
     more = {f"sys/devices/system/node/node{number}/cpulist": "\n" for number in range(2, 9)}
-    found = proposal(tmp_path, CNF, machines={"w0": SERVER | more})
-    assert spec_of(found)["kubelet"] == {
+    proposed = proposal(tmp_path, CNF, machines={"w0": SERVER | more})
+    assert spec_of(proposed)["kubelet"] == {
         "topologyManagerPolicy": "restricted",
         "topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "9"},
     }
     assert (
-        found.comments[-1]
+        proposed.comments[-1]
         == "max-allowable-numa-nodes: with 9 NUMA nodes, the kubelet does not start without it"
     )
 
@@ -216,9 +218,9 @@ def test_what_a_layout_was_guessed_from_is_a_remark(tmp_path: Path) -> None:
         for path, text in SERVER.items()
         if "/node/" not in path and "/topology/" not in path
     }
-    found = proposal(tmp_path, CNF, machines={"w0": bare})
-    assert spec_of(found)["pools"]["reserved"] == "0-1"
-    assert found.remarks == (
+    proposed = proposal(tmp_path, CNF, machines={"w0": bare})
+    assert spec_of(proposed)["pools"]["reserved"] == "0-1"
+    assert proposed.remarks == (
         "the snapshot does not contain cores: each CPU is treated as one",
         "the snapshot does not contain NUMA nodes: all CPUs are treated as node 0",
     )
@@ -241,9 +243,11 @@ def changed(**texts: str) -> dict[str, str]:
 
 def test_nodes_that_differ_in_core_ids_are_alike(tmp_path: Path) -> None:
     other = without_core_ids(SERVER)
-    found = proposal(tmp_path, CNF, *CNF_NODES, machines={"w0": SERVER, "w1": other, "w2": other})
-    assert spec_of(found)["pools"]["reserved"] == "0,4"
-    assert found.remarks == (
+    proposed = proposal(
+        tmp_path, CNF, *CNF_NODES, machines={"w0": SERVER, "w1": other, "w2": other}
+    )
+    assert spec_of(proposed)["pools"]["reserved"] == "0,4"
+    assert proposed.remarks == (
         "w[1-2] and w0 number their cores in different ways; one list of CPUs fits both",
     )
 
@@ -267,24 +271,26 @@ def test_nodes_that_differ_in_core_ids_are_alike(tmp_path: Path) -> None:
         (
             SERVER
             | {
-                f"sys/devices/system/node/node{one}/cpulist": text
-                for one, text in ((0, "0-1,4-5"), (1, "2-3,6-7"))
+                f"sys/devices/system/node/node{number}/cpulist": text
+                for number, text in ((0, "0-1,4-5"), (1, "2-3,6-7"))
             },
             "w[1-2] has CPUs 0-1,4-5 on NUMA node 0, w0 has CPUs 0,2,4,6",
         ),
     ],
 )
 def test_unlike_nodes(tmp_path: Path, other: dict[str, str], difference: str) -> None:
-    found = proposal(tmp_path, CNF, *CNF_NODES, machines={"w0": SERVER, "w1": other, "w2": other})
-    assert codes(found) == ["CP282"]
-    assert found.diagnostics[0].message == f"the nodes of pool worker-cnf differ: {difference}"
+    proposed = proposal(
+        tmp_path, CNF, *CNF_NODES, machines={"w0": SERVER, "w1": other, "w2": other}
+    )
+    assert codes(proposed) == ["CP282"]
+    assert proposed.diagnostics[0].message == f"the nodes of pool worker-cnf differ: {difference}"
 
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     objects = [infrastructure(), pool("worker-cnf", labels={}), *CNF_NODES]
     machines = {"w0": SERVER, "w1": trees.server(8), "w2": SERVER}
-    found = propose(Dump(gather(tmp_path, objects, machines)), CNF._replace(reserved=3))
-    assert codes(found) == ["CP282", "CP284", "CP283"]
+    proposed = propose(Dump(gather(tmp_path, objects, machines)), CNF._replace(reserved=3))
+    assert codes(proposed) == ["CP282", "CP284", "CP283"]
 
 
 @pytest.mark.parametrize(
@@ -318,9 +324,9 @@ def test_no_machine(
     ],
 )
 def test_contradictions(request_fields: dict[str, Any], word: str | None) -> None:
-    found = asked.contradiction(CNF._replace(**request_fields))
-    assert (found or "").startswith(word or "")
-    assert bool(found) is bool(word)
+    contradiction = asked.contradiction(CNF._replace(**request_fields))
+    assert (contradiction or "").startswith(word or "")
+    assert bool(contradiction) is bool(word)
 
 
 def test_texts_follow_the_rules_of_documents() -> None:

@@ -24,7 +24,9 @@ def test_one_case_for_each_fact() -> None:
     suites = ElementTree.fromstring(  # noqa: S314 - our own
         junit.render([Checked("n", "lab", "class", "0", ANSWERS)])
     )
-    cases = {case.get("name"): [part.tag for part in case] for case in suites.iter("testcase")}
+    cases = {}
+    for case in suites.iter("testcase"):
+        cases[case.get("name")] = [part.tag for part in case]
     assert cases == {
         "pods": [],
         "programs": ["failure"],

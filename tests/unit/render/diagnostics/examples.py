@@ -29,5 +29,5 @@ WAIVED = WARNING._replace(waiver=Waiver("on, purpose", "2031-01-01"), message="x
 ALL = (ERROR, WARNING, NOTE, WAIVED)
 
 
-def report(*found: Diagnostic, **facts: Any) -> Report:
-    return Report(ordered(found), command="validate", **facts)
+def report(*findings: Diagnostic, **facts: Any) -> Report:
+    return Report(ordered(findings), command="validate", **facts)

@@ -8,10 +8,11 @@ from .examples import ALL, ERROR, WARNING, report
 
 
 def test_gitlab() -> None:
-    found = json.loads(diagnostics.render("gitlab", report(*ALL, ERROR, WARNING, verbose=True)))
-    assert len({each["fingerprint"] for each in found}) == len(found) == 6
-    assert {each["severity"] for each in found} == {"major", "minor", "info"}
-    assert all(each["location"]["lines"]["begin"] >= 1 for each in found)
+    findings = json.loads(diagnostics.render("gitlab", report(*ALL, ERROR, WARNING, verbose=True)))
+    assert len({finding["fingerprint"] for finding in findings}) == len(findings) == 6
+    assert {finding["severity"] for finding in findings} == {"major", "minor", "info"}
+    assert all(finding["location"]["lines"]["begin"] >= 1 for finding in findings)
     assert all(
-        each["location"]["path"] and each["description"] and each["check_name"] for each in found
+        finding["location"]["path"] and finding["description"] and finding["check_name"]
+        for finding in findings
     )

@@ -14,9 +14,9 @@ def test_groups_are_of_one_code_and_folder() -> None:
     files = [stale("CP608", f"out/nodes/lab/a/etc/{number}") for number in range(5)]
     others = [stale("CP608", f"out/nodes/lab/b/{number}") for number in range(4)]
     changed = [stale("CP609", f"out/nodes/lab/a/{number}") for number in range(4)]
-    found = grouped([*files, *others, *changed, ERROR])
-    assert [each.stands_for for each in found] == [1, 5, *[1] * 8]
+    findings = grouped([*files, *others, *changed, ERROR])
+    assert [finding.stands_for for finding in findings] == [1, 5, *[1] * 8]
     assert (
-        found[1].message
+        findings[1].message
         == "../p/out/nodes/lab/a (5 files: etc/0, etc/1, etc/2 and 2 more) is missing"
     )

@@ -23,7 +23,7 @@ def test_junit(strict: bool, failures: int) -> None:
     assert counts == {"tests": "4", "failures": str(failures), "errors": "0", "skipped": "1"}
     assert len(suite.findall("testcase")) == 4
     assert len(list(suite.iter("failure"))) == failures
-    assert [each.get("message") for each in suite.iter("skipped")] == [
+    assert [case.get("message") for case in suite.iter("skipped")] == [
         "waived until 2031-01-01: on, purpose"
     ]
     failed = next(case for case in suite if case.find("failure") is not None and case.get("line"))

@@ -17,9 +17,9 @@ FOREIGN = {
 
 
 def test_each_object_and_the_sum() -> None:
-    one = plan(version="4.20")
-    one.node_class.cluster_facts = ClusterSpec.model_validate({"machineConfigs": [FOREIGN]})
-    (pool,) = merged.of_cluster([one])
+    of = plan(version="4.20")
+    of.node_class.cluster_facts = ClusterSpec.model_validate({"machineConfigs": [FOREIGN]})
+    (pool,) = merged.of_cluster([of])
     lines = explain_machine_configs(pool, "worker-0", no_position).splitlines()
     assert lines[:6] == [
         "worker-0 is in pool worker-cnf, whose MachineConfigs are, in the order of merging:",

@@ -120,7 +120,7 @@ ALTIX = {
             {
                 "id": node,
                 "cpus": f"{4 * node}-{4 * node + 3}",
-                "distances": [10 if node == other else 22 for other in range(128)],
+                "distances": [22] * node + [10] + [22] * (127 - node),
             }
             for node in range(128)
         ],

@@ -49,7 +49,7 @@ def test_letters_are_those_of_the_names() -> None:
 
 def test_every_container_has_a_letter_of_its_own() -> None:
     pools = {mark.letter for mark in boxes.pool_marks(POOLS).values()}
-    letters = [mark.letter for mark in boxes.owner_marks([str(number) for number in range(400)])]
+    letters = [mark.letter for mark in boxes.owner_marks(list(map(str, range(400))))]
     assert len({*letters}) == 400
     assert not pools & {*letters}
     assert letters[:10] == [*"ABCDEFGHJL"]
@@ -57,16 +57,14 @@ def test_every_container_has_a_letter_of_its_own() -> None:
 
 
 def test_letters_are_equally_wide() -> None:
-    found = boxes.equally_wide(
-        {mark.name: mark for mark in boxes.owner_marks([str(number) for number in range(30)])}
+    marks = boxes.equally_wide(
+        {mark.name: mark for mark in boxes.owner_marks(list(map(str, range(30))))}
     )
-    assert {len(mark.letter) for mark in found.values()} == {2}
+    assert {len(mark.letter) for mark in marks.values()} == {2}
 
 
 def test_no_colour_means_two_things() -> None:
-    """Containers have no colour of a pool or partition, in pictures and terminals, on light screens
-    and dark ones.
-    """
+    """Containers have no colour of a pool or partition, on light and dark screens."""
     of_pools = [*POOLS, "offline"]
     of_partitions = [f"partition{number}" for number in range(boxes.PARTITION_STYLES)]
     of_owners = [f"owner{number}" for number in range(boxes.OWNER_STYLES)]
@@ -182,10 +180,8 @@ def shape(box: Box) -> object:
 
 
 def places(picture: ElementTree.Element) -> dict[str, tuple[int, int]]:
-    """Row and column of each CPU's number, counted over the whole picture: sizes of cores do not
-    matter.
-    """
-    found: dict[str, tuple[int, int]] = {}
+    """Row and column of each CPU's number in the picture, whatever the sizes of cores."""
+    origins: dict[str, tuple[int, int]] = {}
     todo = [(picture, 0, 0)]
     for element, left, top in todo:
         for child in element:
@@ -197,19 +193,21 @@ def places(picture: ElementTree.Element) -> dict[str, tuple[int, int]]:
                 and element[0].tag == f"{SVG}title"
                 and child.text.isdigit()
             ):
-                found[child.text] = (
+                origins[child.text] = (
                     top + int(child.get("y", "0")),
                     left + int(child.get("x", "0")),
                 )
-    rows, columns = (sorted({place[at] for place in found.values()}) for at in (0, 1))
-    return {cpu: (rows.index(y), columns.index(x)) for cpu, (y, x) in found.items()}
+    rows = sorted({top for top, _ in origins.values()})
+    columns = sorted({left for _, left in origins.values()})
+    return {cpu: (rows.index(y), columns.index(x)) for cpu, (y, x) in origins.items()}
 
 
 def luminance(colour: str) -> float:
     """Relative luminance (WCAG 2.1)."""
     channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (
-        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in channels
+        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+        for channel in channels
     )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 

@@ -23,7 +23,7 @@ def test_nodes_that_come_and_go_say_what_they_bear() -> None:
         change(None, A, 4),
         change(A, B, 0),
     ]
-    assert [(each.fate, each.nodes) for each in counts(given)] == [
+    assert [(count.fate, count.nodes) for count in counts(given)] == [
         ("reboot", 2),
         ("new (reboot)", 2),
         ("gone (reboot)", 2),
@@ -44,4 +44,9 @@ def test_classes_that_change_alike_are_one_group() -> None:
 
 
 def test_durations() -> None:
-    assert [duration(each) for each in (0, 45, 60, 80)] == ["0 min", "45 min", "1 h", "1 h 20 min"]
+    assert [duration(minutes) for minutes in (0, 45, 60, 80)] == [
+        "0 min",
+        "45 min",
+        "1 h",
+        "1 h 20 min",
+    ]

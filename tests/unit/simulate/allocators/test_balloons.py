@@ -4,7 +4,8 @@ from typing import Any
 
 from cpuplan.components.nri.balloons import ANNOTATION
 from cpuplan.simulate import admission, startup, workloads
-from cpuplan.simulate.allocators.nri_balloons import NOT_CREATED, BalloonsAllocator
+from cpuplan.simulate.allocators.nri import NOT_CREATED
+from cpuplan.simulate.allocators.nri_balloons import BalloonsAllocator
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
 from cpuplan.simulate.planned import planned
 from cpuplan.upstream.kubelet.kubelet import Node
@@ -44,9 +45,9 @@ def cpus(allocator: BalloonsAllocator, *pods: Pod) -> dict[str, str]:
     """The CPUs of each container after all pods have come."""
     run = admission.run(allocator, pods)
     return {
-        f"{outcome.pod.uid}/{one.name}": to_text(one.cpus)
+        f"{outcome.pod.uid}/{container.name}": to_text(container.cpus)
         for outcome in run.outcomes
-        for one in outcome.containers
+        for container in outcome.containers
     }
 
 
@@ -63,7 +64,7 @@ def test_pods_run_where_their_annotation_says() -> None:
 def test_only_containers_alone_in_a_balloon_of_their_own_are_exclusive() -> None:
     allocator = node_of()
     run = admission.run(allocator, [inside("in", container("1")), guaranteed("own", 2)])
-    flags = [one.is_exclusive for outcome in run.outcomes for one in outcome.containers]
+    flags = [container.is_exclusive for outcome in run.outcomes for container in outcome.containers]
     assert flags == [False, True]
     assert run.remainder.left is not None
     assert run.remainder.left.largest == 4
@@ -118,7 +119,7 @@ def test_workloads_of_a_partition_are_annotated() -> None:
         pools={"reserved": "0,8", "isolated": {"rest": True, "partitions": partitions}},
     )
     assert not startup.check(plan, no_position)
-    assert [dict(one.annotations) for one in workloads.pods_of(plan)] == [
+    assert [dict(pod.annotations) for pod in workloads.pods_of(plan)] == [
         {ANNOTATION: "isolated.dpdk"}
     ] * 2
 

@@ -51,7 +51,7 @@ def number(count: int, *selectors: str) -> Spec:
 def claiming(uid: str, spec: Spec | None, cpu: str = "", shared: str = "") -> Pod:
     """A pod whose container `a` has a claim, of its own or of all pods."""
     made = named(uid, pod(container(cpu)))
-    containers = tuple(one._replace(claims=("cpus",)) for one in made.containers)
+    containers = tuple(own._replace(claims=("cpus",)) for own in made.containers)
     claim = PodClaim("cpus", shared, "" if shared else "template", spec)
     return made._replace(name=uid, namespace="default", claims=(claim,), containers=containers)
 
@@ -64,9 +64,9 @@ def cpus(allocator: DraAllocator, *pods: Pod) -> dict[str, str]:
     """The CPUs of each container after all pods have come."""
     run = admission.run(allocator, pods)
     return {
-        f"{outcome.pod.uid}/{one.name}": to_text(one.cpus)
+        f"{outcome.pod.uid}/{container.name}": to_text(container.cpus)
         for outcome in run.outcomes
-        for one in outcome.containers
+        for container in outcome.containers
     }
 
 
@@ -83,7 +83,7 @@ def test_claims_have_cpus_and_all_others_share_the_rest() -> None:
 
 def test_only_containers_with_a_claim_are_exclusive() -> None:
     run = admission.run(node_of(), [claiming("two", amount("2")), guaranteed("own", 2)])
-    flags = [one.is_exclusive for outcome in run.outcomes for one in outcome.containers]
+    flags = [container.is_exclusive for outcome in run.outcomes for container in outcome.containers]
     assert flags == [True, False]
     assert run.remainder.left is not None
     assert run.remainder.left.largest == 8  # of node 1; on node 0 four are left
@@ -150,7 +150,7 @@ def test_an_init_container_keeps_the_claim() -> None:
     made = named("p", pod(container(), init=(container(),)))
     given = made._replace(
         claims=(PodClaim("cpus", template="t", spec=amount("2")),),
-        init_containers=tuple(one._replace(claims=("cpus",)) for one in made.init_containers),
+        init_containers=tuple(own._replace(claims=("cpus",)) for own in made.init_containers),
     )
     placed = cpus(node_of(), given)
     assert placed == {"p/a": "1,9", "p/b": "2-7,10-15"}
@@ -191,7 +191,7 @@ def test_bug_without_a_free_cpu_others_run_everywhere() -> None:
 
 def test_bug_a_restart_forgets_claims_that_nobody_uses() -> None:
     unused = claiming("p", amount("2"))
-    unused = unused._replace(containers=tuple(one._replace(claims=()) for one in unused.containers))
+    unused = unused._replace(containers=tuple(own._replace(claims=()) for own in unused.containers))
     ((code, text),) = admission.run(node_of(), [unused]).remainder.findings
     assert code == "CP723"
     assert text == (

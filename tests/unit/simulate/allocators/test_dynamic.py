@@ -61,8 +61,8 @@ def test_what_does_not_fit_on_the_node_is_refused_and_moves_nobody() -> None:
     dynamic = DynamicAllocator(facts(**SINGLE), fragmented())
     before = dynamic.key()
     pods = (guaranteed("huge", 99), named("much", pod(container("2", "1Ti"))))
-    refusals = [dynamic.admit(one).refused for one in pods]
-    assert [one.reason for one in refusals if one] == ["OutOfcpu", "OutOfmemory"]
+    refusals = [dynamic.admit(pod).refused for pod in pods]
+    assert [refusal.reason for refusal in refusals if refusal] == ["OutOfcpu", "OutOfmemory"]
     assert dynamic.key() == before
 
 
@@ -92,7 +92,10 @@ def test_init_containers_keep_what_they_had() -> None:
     both = named("p", pod(container("2", "1Gi"), init=(container("4", "1Gi"),)))
     dynamic.admit(both)
     dynamic.admit(guaranteed("next", 2))
-    placed = {one.name: (one.cpus.bit_count(), one.is_exclusive) for one in dynamic.place(both)}
+    placed = {
+        placed_pod.name: (placed_pod.cpus.bit_count(), placed_pod.is_exclusive)
+        for placed_pod in dynamic.place(both)
+    }
     assert placed == {"a": (4, True), "b": (2, True)}
 
 
@@ -101,5 +104,5 @@ def test_state_files_of_pods_with_init_containers_give_each_cpu_once() -> None:
     allocator.admit(named("p", pod(container("2", "1Gi"), init=(container("4", "1Gi"),))))
     dynamic = DynamicAllocator(facts(**SINGLE), allocator.kubelet.stop())
     (containers,) = dynamic.policy.state.entries.values()
-    assert sum(each.bit_count() for each in containers.values()) == 4
+    assert sum(cpus.bit_count() for cpus in containers.values()) == 4
     assert not dynamic.admit(guaranteed("large", 8)).refused

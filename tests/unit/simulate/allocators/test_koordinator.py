@@ -41,9 +41,9 @@ def _unlabelled(name: str) -> Pod:
 
 def _rows(outcome: NodeOutcome) -> list[tuple[str, str]]:
     rows = []
-    for each in outcome.outcomes:
-        cpus = [to_text(one.cpus) for one in each.containers]
-        rows.append((each.qos, each.refused.reason if each.refused else ",".join(cpus)))
+    for of_pod in outcome.outcomes:
+        cpus = [to_text(container.cpus) for container in of_pod.containers]
+        rows.append((of_pod.qos, of_pod.refused.reason if of_pod.refused else ",".join(cpus)))
     return rows
 
 
@@ -160,8 +160,10 @@ def test_pods_go_to_the_first_node_that_is_not_filtered_out() -> None:
     chosen = [(_plan(), ("a", "b")), (_plan({"cpuBindPolicy": "FullPCPUsOnly"}), ("c",))]
     items = [Item(_pod(name, size)) for name, size in (("x", 9), ("y", 9), ("z", 5), ("w", 9))]
     result = fleet.spread(chosen, items, Starter(start_koordinator))
-    found = {node.nodes[0]: [one.pod.uid for one in node.outcome.outcomes] for node in result.nodes}
-    assert found == {"a": ["x", "z"], "b": ["y"], "c": []}
+    pods_by_node = {}
+    for node in result.nodes:
+        pods_by_node[node.nodes[0]] = [of_pod.pod.uid for of_pod in node.outcome.outcomes]
+    assert pods_by_node == {"a": ["x", "z"], "b": ["y"], "c": []}
     (nowhere,) = result.nowhere
     messages = [outcome.refused and outcome.refused.message for _, outcome in nowhere.refusals]
     assert messages == [
@@ -228,8 +230,8 @@ def test_many_masks_are_counted() -> None:
     )
     (outcome,) = admission.run(start_koordinator(planned(eight)), [_pod("p", 3)]).outcomes
     assert outcome.refused is not None
-    found = "cpu prefer [28 masks] among [247 masks],memory prefer [28 masks] among [247 masks]"
-    assert outcome.refused.message == f"koord-scheduler: Unaligned NUMA Hint cause {found}"
+    shortened = "cpu prefer [28 masks] among [247 masks],memory prefer [28 masks] among [247 masks]"
+    assert outcome.refused.message == f"koord-scheduler: Unaligned NUMA Hint cause {shortened}"
 
 
 def test_the_largest_request_is_explained() -> None:

@@ -67,7 +67,8 @@ def test_the_policy_none_leaves_nothing_to_ask() -> None:
 
 def test_a_restarted_kubelet_refuses_the_largest_container() -> None:
     refused = [
-        (one.uid if one else None, each.reason) for one, each in with_pods(8, 2, **FULL).restart()
+        (running.uid if running else None, refusal.reason)
+        for running, refusal in with_pods(8, 2, **FULL).restart()
     ]
     assert refused == [("8", "SMTAlignmentError")]
 

@@ -87,5 +87,5 @@ def test_all_orders_can_be_proved() -> None:
 
 def test_workloads_without_room_are_found() -> None:
     crowded = configured(workloads=[{"name": "upf", "cpus": 8, "pods": 2}])
-    found = {one.code for one in startup.check(crowded, no_position)}
-    assert "CP712" in found
+    codes = {problem.code for problem in startup.check(crowded, no_position)}
+    assert "CP712" in codes

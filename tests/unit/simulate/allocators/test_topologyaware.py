@@ -33,7 +33,7 @@ def refusals(of: ConfiguredPlan, *sizes: int) -> list[str]:
     """Why pods of these sizes are refused, one after the other; empty where they are not."""
     allocator = TopologyAwareAllocator(planned(of))
     admitted = [allocator.admit(guaranteed(str(n), size)) for n, size in enumerate(sizes)]
-    return [each.refused.reason if each.refused else "" for each in admitted]
+    return [admission.refused.reason if admission.refused else "" for admission in admitted]
 
 
 def test_the_filter_refuses_what_the_kubelet_would() -> None:
@@ -62,10 +62,10 @@ def test_the_kubelet_refuses_what_the_filter_does_not_see() -> None:
 
 
 def placed(result: Result) -> dict[str, list[str]]:
-    return {
-        each.nodes[0]: [outcome.pod.uid for outcome in each.outcome.outcomes]
-        for each in result.nodes
-    }
+    names = {}
+    for node in result.nodes:
+        names[node.nodes[0]] = [outcome.pod.uid for outcome in node.outcome.outcomes]
+    return names
 
 
 def test_pods_go_to_the_best_node_whose_kubelet_has_the_last_word() -> None:
@@ -75,7 +75,7 @@ def test_pods_go_to_the_best_node_whose_kubelet_has_the_last_word() -> None:
     assert placed(result) == {"a": ["0", "2"], "b": ["1", "3"]}
     whole = node(cpuManagerPolicyOptions={"full-pcpus-only": "true"})
     (of_a, of_b) = fleet.spread([(whole, ("a", "b"))], [Item(guaranteed("odd", 3))], START).nodes
-    assert [bool(each.outcome.outcomes) for each in (of_a, of_b)] == [True, False]
+    assert [bool(node.outcome.outcomes) for node in (of_a, of_b)] == [True, False]
     assert of_a.outcome.outcomes[0].refused
 
 

@@ -24,7 +24,7 @@ def node(mode: str = "individual", accounting: str = "requests") -> Any:
 def claiming(resources: Any, *requests: Request, own: Any = None) -> Pod:
     spec = {"containers": [{"name": "main", "resources": resources}]}
     pod = read_pod({"metadata": {}, "spec": spec | ({"resources": own} if own else {})})
-    containers = tuple(one._replace(claims=("c",)) for one in pod.containers)
+    containers = tuple(own._replace(claims=("c",)) for own in pod.containers)
     claim = PodClaim("c", template="t", spec=Spec(requests))
     return pod._replace(containers=containers, claims=(claim,))
 
@@ -78,10 +78,10 @@ def test_claims_and_requests(given: Pod, facts: Any, findings: list[tuple[str, s
 
 def test_pods_of_the_static_policy_share_cpus() -> None:
     pod = claiming(same("2"))._replace(claims=())
-    pod = pod._replace(containers=tuple(one._replace(claims=()) for one in pod.containers))
+    pod = pod._replace(containers=tuple(own._replace(claims=()) for own in pod.containers))
     pods = [Given(pod, f"upf-{number}", None) for number in (1, 2)]
-    (found,) = check_claims(pods, node(), Gates())  # one for each workload
-    assert (found.code, "2 CPUs" in found.message) == ("CP719", True)
+    (problem,) = check_claims(pods, node(), Gates())  # one for each workload
+    assert (problem.code, "2 CPUs" in problem.message) == ("CP719", True)
     half = read_pod(
         {"metadata": {}, "spec": {"containers": [{"name": "a", "resources": same("1500m")}]}}
     )

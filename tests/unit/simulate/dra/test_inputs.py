@@ -30,12 +30,12 @@ def configured(accounting: str = "requests", **workload: Any) -> Any:
 
 
 def test_devices_and_classes_of_partitions() -> None:
-    found = inputs(configured())
-    assert (found.config.cpu_device_mode, found.config.reserved_cpus) == ("individual", "0,8")
-    assert [to_text(device.cpus) for device in found.devices[:3]] == ["1", "9", "2"]
-    (general, own) = found.classes
+    driver = inputs(configured())
+    assert (driver.config.cpu_device_mode, driver.config.reserved_cpus) == ("individual", "0,8")
+    assert [to_text(device.cpus) for device in driver.devices[:3]] == ["1", "9", "2"]
+    (general, own) = driver.classes
     assert (general, own.endswith(".isolated.dpdk")) == ("dra.cpu", True)
-    assert not found.is_mapped
+    assert not driver.is_mapped
     assert inputs(configured("mapping")).is_mapped
 
 

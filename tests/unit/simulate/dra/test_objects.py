@@ -22,7 +22,7 @@ POD: dict[str, Any] = {
 
 
 def read(*objects: Any, with_claims: bool = True) -> Manifests:
-    text = "---\n".join(yaml.safe_dump(each) for each in objects)
+    text = "---\n".join(yaml.safe_dump(document) for document in objects)
     sources, problems = reader.decode("m.yaml", text.encode())
     assert not problems
     return manifests.read(sources, with_claims=with_claims)
@@ -129,15 +129,15 @@ def test_where_nobody_asks_for_claims_the_objects_are_passed_over() -> None:
     ],
 )
 def test_what_cannot_be_read(devices: Any, problem: str) -> None:
-    (found,) = read(POD, template(devices)).diagnostics
-    assert (found.code, found.message) == ("CP716", f"ResourceClaimTemplate t: {problem}")
-    assert found.position is not None
+    (diagnostic,) = read(POD, template(devices)).diagnostics
+    assert (diagnostic.code, diagnostic.message) == ("CP716", f"ResourceClaimTemplate t: {problem}")
+    assert diagnostic.position is not None
 
 
 def test_a_selector_that_is_not_evaluated() -> None:
     selectors = [{"cel": {"expression": "size(device.driver) > 1"}}]
-    (found,) = read(template({"requests": [request(selectors=selectors)]})).diagnostics
-    assert (found.code, "the function size" in found.message) == ("CP717", True)
+    (diagnostic,) = read(template({"requests": [request(selectors=selectors)]})).diagnostics
+    assert (diagnostic.code, "the function size" in diagnostic.message) == ("CP717", True)
 
 
 @pytest.mark.parametrize(
@@ -160,5 +160,5 @@ def test_pods_that_cannot_be_read(spec: Any, problem: str) -> None:
     own = {**POD, "spec": {"containers": [{"name": "a"}], **spec}}
     if "containers" in spec:
         own["spec"]["resourceClaims"] = POD["spec"]["resourceClaims"]
-    problems = [found.message for found in read(own).diagnostics]
+    problems = [diagnostic.message for diagnostic in read(own).diagnostics]
     assert problems == [f"the manifest {problem}"]

@@ -19,7 +19,7 @@ def found(*objects: Any, release: Version = LATEST) -> list[str]:
         read, problems = yaml.parse(f"{index}.yaml", to_yaml(given))
         assert not problems
         sources += read
-    return [f"{each.code}: {each.message}" for each in check(sources, release)]
+    return [f"{problem.code}: {problem.message}" for problem in check(sources, release)]
 
 
 def node(labels: Any = None, annotations: Any = None, **metadata: Any) -> dict[str, Any]:

@@ -73,10 +73,10 @@ def _run(node: Any, *pods: Pod) -> Where:
     """The pods on an empty node, in their order, by uid."""
     outcome = admission.run(start_planned(planned(node), Node()), pods)
     return {
-        one.pod.uid: Ran(refused=one.refused.reason)
-        if one.refused
-        else Ran(one.containers[0].cpus, one.containers[0].numa_nodes)
-        for one in outcome.outcomes
+        of_pod.pod.uid: Ran(refused=of_pod.refused.reason)
+        if of_pod.refused
+        else Ran(of_pod.containers[0].cpus, of_pod.containers[0].numa_nodes)
+        for of_pod in outcome.outcomes
     }
 
 
@@ -96,7 +96,7 @@ def _shared(uid: str) -> Pod:
 
 def _are_apart(where: Where) -> bool:
     """Whether no CPU has two pods."""
-    cpus = [one.cpus for one in where.values()]
+    cpus = [running.cpus for running in where.values()]
     return sum(map(int.bit_count, cpus)) == _union(cpus).bit_count()
 
 
@@ -112,10 +112,14 @@ def _has_own(mechanism: str) -> bool:
     node = _plan(mechanism)
     pods = _own(node, *(guaranteed(f"own-{index}", 1 + index % 3) for index in range(9)))
     where = _run(node, _shared("first"), *pods, _best_effort("last"))
-    owners = {uid: one for uid, one in where.items() if uid.startswith("own") and not one.refused}
-    others = _union([one.cpus for uid, one in where.items() if uid not in owners])
+    owners = {
+        uid: running
+        for uid, running in where.items()
+        if uid.startswith("own") and not running.refused
+    }
+    others = _union([running.cpus for uid, running in where.items() if uid not in owners])
     assert len(owners) > 2
-    return _are_apart(owners) and not others & _union([one.cpus for one in owners.values()])
+    return _are_apart(owners) and not others & _union([running.cpus for running in owners.values()])
 
 
 def _fractions_share() -> bool:
@@ -129,7 +133,7 @@ def _claim(uid: str, cpus: int) -> Pod:
     """A BestEffort pod with a claim."""
     made = _best_effort(uid)
     spec = Spec((Request("cpus", "dra.cpu", capacity=((CAPACITY, str(cpus)),)),))
-    used = tuple(one._replace(claims=("cpus",)) for one in made.containers)
+    used = tuple(own._replace(claims=("cpus",)) for own in made.containers)
     return made._replace(
         name=uid, claims=(PodClaim("cpus", template="t", spec=spec),), containers=used
     )
@@ -145,8 +149,8 @@ def _whole_cores(mechanism: str, *sizes: int) -> bool:
     node = _plan(mechanism, **FULL_CORES.get(mechanism, {}))
     pods = _own(node, *(guaranteed(f"p{index}", size) for index, size in enumerate(sizes)))
     ran = _run(node, *pods)
-    assert any(not one.refused for one in ran.values())
-    return all(one.cpus & 0xFF == one.cpus >> 8 for one in ran.values())
+    assert any(not running.refused for running in ran.values())
+    return all(running.cpus & 0xFF == running.cpus >> 8 for running in ran.values())
 
 
 def _memory(mechanism: str, *amounts: str) -> bool:
@@ -154,10 +158,11 @@ def _memory(mechanism: str, *amounts: str) -> bool:
     node = _plan(mechanism, **(LOCAL_MEMORY if mechanism == KUBELET else {}))
     pods = [named(f"p{index}", pod(container("2", gib))) for index, gib in enumerate(amounts)]
     where = _run(node, *_own(node, *pods))
-    assert any(not one.refused for one in where.values())
+    assert any(not running.refused for running in where.values())
     masks: dict[tuple[int, ...], int] = {(0,): 0x0F0F, (1,): IN_PARTITION}
     return all(
-        one.refused or one.cpus & masks.get(one.nodes, 0) == one.cpus for one in where.values()
+        running.refused or running.cpus & masks.get(running.nodes, 0) == running.cpus
+        for running in where.values()
     )
 
 
@@ -179,7 +184,7 @@ def _partition(mechanism: str, stranger: int, member: int) -> bool:
     others = [guaranteed("stranger", stranger), _shared("web")]
     where = dict(_run(node, *(others if mechanism == DRA else _own(node, *others)), upf))
     own = where.pop(upf.uid).cpus
-    taken = _union([one.cpus for one in where.values()])
+    taken = _union([running.cpus for running in where.values()])
     return bool(own) and not own & ~IN_PARTITION and not own & taken
 
 
@@ -196,12 +201,12 @@ def _mixed(mechanism: str) -> bool:
         claims = _claim("half", 2)
         asking = asking._replace(
             claims=claims.claims,
-            containers=tuple(one._replace(claims=("cpus",)) for one in asking.containers),
+            containers=tuple(own._replace(claims=("cpus",)) for own in asking.containers),
         )
     pods = (_shared(f"web-{index}") for index in range(4))
     where = dict(_run(node, asking, *pods, *_own(node, guaranteed("own", 2))))
     cpus = where.pop("half").cpus
-    shared = cpus & _union([one.cpus for one in where.values()])
+    shared = cpus & _union([running.cpus for running in where.values()])
     return bool(shared) and (cpus & ~shared).bit_count() >= 2
 
 
@@ -211,14 +216,14 @@ def _qos(mechanism: str) -> bool:
     spec = {"qos": sets} if sets else {}
     pods = (_shared(f"web-{index}") for index in range(4))
     where = dict(_run(_plan(mechanism, sets, **spec), _best_effort("idle"), *pods))
-    return not where.pop("idle").cpus & _union([one.cpus for one in where.values()])
+    return not where.pop("idle").cpus & _union([running.cpus for running in where.values()])
 
 
 def _refusal(mechanism: str) -> bool:
     """Whether the first pod for which no CPU is left is refused, and not placed on others'."""
     node = _plan(mechanism)
     where = _run(node, *_own(node, *(guaranteed(f"p{index}", 2) for index in range(8))))
-    refused = [one for one in where.values() if one.refused]
+    refused = [running for running in where.values() if running.refused]
     return bool(refused) and _are_apart(where)
 
 
@@ -269,7 +274,7 @@ def test_what_is_preferred_is_tried(name: str, mechanism: str) -> None:
 
 
 def test_every_answer_of_these_rows_is_tried() -> None:
-    missing = {(name, one) for name in WORST for one in MECHANISMS} - set(PAIRS)
+    missing = {(name, mechanism) for name in WORST for mechanism in MECHANISMS} - set(PAIRS)
     assert missing <= NOT_SIMULATED
     preferred = {pair for pair in PAIRS if BY_NAME[pair[0]].held[pair[1]].answer == "preferred"}
     assert preferred - set(TRIED) <= NOT_SIMULATED
@@ -292,4 +297,4 @@ def test_reserved_cpus_are_kept_also_beside_openshift(mechanism: str) -> None:
     """Its backend writes nothing for other mechanisms, and `--with` asks all the same."""
     node = plan(SMT, reserved="0,8", target={"mechanism": mechanism})
     where = _run(node, *_own(node, *(guaranteed(f"p{index}", 2) for index in range(6))))
-    assert all(one.cpus and not one.cpus & 0x101 for one in where.values())
+    assert all(running.cpus and not running.cpus & 0x101 for running in where.values())

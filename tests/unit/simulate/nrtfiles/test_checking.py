@@ -14,7 +14,7 @@ def found(*given: Json) -> list[str]:
     """`code: message` of everything about the objects."""
     sources, problems = yaml.parse("nrt.yaml", "---\n".join(map(to_yaml, given)))
     assert not problems
-    return [f"{each.code}: {each.message}" for each in check_topologies(sources)]
+    return [f"{problem.code}: {problem.message}" for problem in check_topologies(sources)]
 
 
 def codes(*given: Json) -> list[str]:

@@ -169,6 +169,6 @@ def test_work_that_is_more_than_what_is_left_is_not_begun() -> None:
 def test_comparing_unlike_tenants_counts() -> None:
     with budget.limited(100) as limit:
         before = limit.left
-        found = symmetry.sorts(problem_of(tenants(LARGE, list(range(1, 41)))).rules)
-        assert len(found) > 700  # all of them differ
+        sorts = symmetry.sorts(problem_of(tenants(LARGE, list(range(1, 41)))).rules)
+        assert len(sorts) > 700  # all of them differ
         assert 0 < before - limit.left < 0.5

@@ -100,8 +100,9 @@ def test_equal_sets_take_low_caches_in_their_order() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_what_all_caches_leave_is_proven_to_be_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each cache has one of the partitions, and so two cores at most for shared; as a whole, this
-    is not proven within the limit.
+    """Each cache has one of the partitions, and so two cores at most for shared.
+
+    As a whole, this is not proven within the limit.
     """
     monkeypatch.setattr(model, "_whole", lambda *_: None)
     node = node_class(EQUAL, pools(*[4] * 8, shared={"cores": 7}))

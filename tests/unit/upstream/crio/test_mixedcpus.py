@@ -26,9 +26,7 @@ V1, V2 = Layout(version=1), Layout(version=2)
 
 
 def make_pod(**containers: dict[str, str]) -> Pod:
-    """A pod whose containers have limits, and requests of the same size; `asks` is a request for
-    shared CPUs.
-    """
+    """A pod whose requests equal its limits; `asks` is a request for shared CPUs."""
     made = []
     for name, given in containers.items():
         limits = {"memory": "1Gi", **given}
@@ -63,55 +61,53 @@ def start(
     ],
 )
 def test_the_seeds_numeric_example(layout: Layout, outer: int, file: tuple[str, str]) -> None:
-    """mixed-cpu-node-plugin.txt: shared CPUs 3,4; exclusive CPUs 5,6; quota from 200,000 to
-    400,000.
-    """
-    found = start(make_pod(app={"cpu": "2", "asks": "1"}), {"app": bits_of((5, 6))}, layout)
-    (app,) = found.containers
+    """mixed-cpu-node-plugin.txt: shared 3,4; exclusive 5,6; quota 200,000 to 400,000."""
+    started = start(make_pod(app={"cpu": "2", "asks": "1"}), {"app": bits_of((5, 6))}, layout)
+    (app,) = started.containers
     assert app.cpus == bits_of((3, 4, 5, 6))
     assert app.exclusive == bits_of((5, 6))
     assert app.env == ("OPENSHIFT_ISOLATED_CPUS=5-6", "OPENSHIFT_SHARED_CPUS=3-4")
-    assert (app.quota, app.outer_quota, found.quota) == (400_000, outer, 400_000)
-    assert (app.shares, found.shares) == (2048, 2048)
-    assert file in found.files.items()
+    assert (app.quota, app.outer_quota, started.quota) == (400_000, outer, 400_000)
+    assert (app.shares, started.shares) == (2048, 2048)
+    assert file in started.files.items()
 
 
 @pytest.mark.parametrize(("layout", "container"), [(V1, 400_000), (V2, 400_000)])
 def test_bug_no_quota_of_the_kubelet_is_undone_for_the_container(
     layout: Layout, container: int
 ) -> None:
-    found = start(
+    started = start(
         make_pod(app={"cpu": "2", "asks": "1"}), {"app": bits_of((5, 6))}, layout, quota=False
     )
-    assert (found.containers[0].quota, found.quota) == (container, -1)
+    assert (started.containers[0].quota, started.quota) == (container, -1)
 
 
 def test_cpu_cfs_quota_off() -> None:
-    found = start(
+    started = start(
         make_pod(app={"cpu": "2", "asks": "1"}), {"app": bits_of((5, 6))}, V2, period=None
     )
-    assert (found.containers[0].quota, found.quota) == (-1, -1)
+    assert (started.containers[0].quota, started.quota) == (-1, -1)
 
 
 def test_bug_the_pods_quota_grows_with_every_container() -> None:
     pod = make_pod(a={"cpu": "1", "asks": "1"}, b={"cpu": "1", "asks": "1"}, c={"cpu": "1"})
-    found = start(pod, {"a": 1 << 5, "b": 1 << 6, "c": 1 << 7}, V2)
-    assert [container.quota for container in found.containers] == [300_000, 300_000, 100_000]
-    assert found.quota == 300_000 + 2 * 200_000
-    assert found.containers[2].env == ()
+    started = start(pod, {"a": 1 << 5, "b": 1 << 6, "c": 1 << 7}, V2)
+    assert [container.quota for container in started.containers] == [300_000, 300_000, 100_000]
+    assert started.quota == 300_000 + 2 * 200_000
+    assert started.containers[2].env == ()
 
 
 def test_bug_another_period_shrinks_the_container() -> None:
-    found = start(
+    started = start(
         make_pod(app={"cpu": "2", "asks": "1"}), {"app": bits_of((5, 6))}, V2, period=10_000
     )
-    assert found.files[f"{POD}/crio-app-1.scope/cgroup-child/cpu.max"] == "40000 100000"
+    assert started.files[f"{POD}/crio-app-1.scope/cgroup-child/cpu.max"] == "40000 100000"
 
 
 def test_without_exclusive_cpus_the_hooks_do_nothing() -> None:
-    found = start(make_pod(app={"cpu": "1500m", "asks": "1"}), {}, V2)
-    assert (found.containers[0].cpus, found.containers[0].exclusive) == (bits_of(range(8)), 0)
-    assert found.containers[0].env == ()
+    started = start(make_pod(app={"cpu": "1500m", "asks": "1"}), {}, V2)
+    assert (started.containers[0].cpus, started.containers[0].exclusive) == (bits_of(range(8)), 0)
+    assert started.containers[0].env == ()
 
 
 NOT_ALLOWED = f"pod p namespace team is not allowed for {RESOURCE} resource request"

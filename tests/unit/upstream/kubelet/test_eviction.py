@@ -48,11 +48,11 @@ def test_thresholds_that_the_kubelet_refuses(text: str, words: str) -> None:
     ],
 )
 def test_entries_are_read_by_their_field(field: str, text: str, is_read: bool) -> None:
-    found = [problem.cause for problem in problems({field: {"pid.available": text}})]
+    causes = [problem.cause for problem in problems({field: {"pid.available": text}})]
     expected = [] if is_read else [Cause.VALUE]
     if field == "evictionSoft":
         expected.append(Cause.NO_GRACE_PERIOD)
-    assert found == expected
+    assert causes == expected
 
 
 def test_signals_that_do_not_exist() -> None:

@@ -132,14 +132,12 @@ SINGLES = {"cores": [{"threads": ["0-7"]}]}
     ],
 )
 def test_rows(topology: dict[str, Any], architecture: str, rows: str) -> None:
-    """Rows are CPU/core/socket/uncore cache; where no cache is described the last is the NUMA
-    node.
-    """
-    found = {}
+    """Rows are CPU/core/socket/uncore cache, or NUMA node where no cache is described."""
+    shown = {}
     for row in cpu_topology(build(topology, architecture)).rows:
         last = row.uncore_cache if "caches" in topology else row.numa_node
-        found[row.cpu] = f"{row.cpu}/{row.core}/{row.socket}/{last}"
-    assert " ".join(found.get(int(row.split("/")[0]), "") for row in rows.split()) == rows
+        shown[row.cpu] = f"{row.cpu}/{row.core}/{row.socket}/{last}"
+    assert " ".join(shown.get(int(row.split("/")[0]), "") for row in rows.split()) == rows
 
 
 def test_counts() -> None:
@@ -167,9 +165,7 @@ def _counts(topology: CPUTopology) -> tuple[int, ...]:
 
 
 def test_half_offline_core() -> None:
-    """With a thread offline, cores x threads is not the node's size, and its cache passes for an
-    uncore cache.
-    """
+    """With a thread offline, a node's cache passes for an uncore cache."""
     caches = {"caches": [{"level": 3, "per": "numaNode", "ids": "7-8"}]}
     whole = cpu_topology(build({**PAIRS, **caches}))
     assert {row.uncore_cache for row in whole.rows} == {0, 1}
@@ -181,9 +177,7 @@ def test_half_offline_core() -> None:
 
 
 def test_regular() -> None:
-    """Catalogue machines: one L3 for each NUMA node is one uncore cache for each socket; Arm has no
-    ids.
-    """
+    """Catalogue machines: one L3 for each NUMA node is one uncore cache for each socket."""
     regular = {"sockets": 2, "coresPerSocket": 8, "numaNodesPerSocket": 2, "cachesPerSocket": 4}
     counts = []
     for values, architecture in (

@@ -50,9 +50,9 @@ def default_cpus(kubelet: Kubelet) -> str:
     return to_text(kubelet.cpus.state.default)
 
 
-def refused(kubelet: Kubelet, one: Pod) -> tuple[str, str]:
+def refused(kubelet: Kubelet, workload: Pod) -> tuple[str, str]:
     with pytest.raises(KubeletError) as caught:
-        kubelet.admit(one)
+        kubelet.admit(workload)
     return refusal(caught.value)
 
 
@@ -131,9 +131,7 @@ def test_kubelets_that_do_not_start(config: dict[str, Any], stage: str, message:
 
 
 def test_bug_reserved_huge_pages_validate_and_never_start() -> None:
-    """Huge pages cannot be in systemReserved or kubeReserved, which reservedMemory must add up
-    to.
-    """
+    """reservedMemory must equal what systemReserved and kubeReserved cannot hold."""
     limits = {"memory": "1Gi", "hugepages-1Gi": "1Gi"}
     with pytest.raises(
         StartError,
@@ -147,9 +145,9 @@ def test_bug_reserved_huge_pages_validate_and_never_start() -> None:
 
 def test_a_pod_is_pinned() -> None:
     kubelet = start(WITH_MEMORY)
-    one = guaranteed("p", 4)
-    kubelet.admit(one)
-    assert kubelet.start_pod(one) == [CreatedContainer("a", 0b11 << 13 | 0b11 << 1, (0,))]
+    workload = guaranteed("p", 4)
+    kubelet.admit(workload)
+    assert kubelet.start_pod(workload) == [CreatedContainer("a", 0b11 << 13 | 0b11 << 1, (0,))]
 
 
 def test_a_shared_container_gets_the_shared_pool_of_the_moment() -> None:
@@ -161,9 +159,7 @@ def test_a_shared_container_gets_the_shared_pool_of_the_moment() -> None:
 
 
 def test_cpus_of_a_refused_pod_stay_taken_until_the_next_pod_comes() -> None:
-    """The topology manager allocates before the check whether the pod fits (issue of the order of
-    handlers).
-    """
+    """The topology manager allocates before it is checked whether the pod fits."""
     kubelet = start(STATIC)
     huge = named("huge", pod(container("2", "64Gi")))
     reason, message = refused(kubelet, huge)
@@ -194,9 +190,9 @@ def test_reasons() -> None:
 
 def test_finished_init_containers_give_back_memory_but_not_cpus() -> None:
     kubelet = start({**WITH_MEMORY, "topologyManagerScope": "pod"})
-    one = named("p", pod(container("2", "1Gi"), init=(container("2", "4Gi"),)))
-    kubelet.admit(one)
-    kubelet.start_pod(one)
+    workload = named("p", pod(container("2", "1Gi"), init=(container("2", "4Gi"),)))
+    kubelet.admit(workload)
+    kubelet.start_pod(workload)
     assert set(kubelet.memory.state.entries["p"]) == {"b"}
     assert set(kubelet.cpus.state.entries["p"]) == {"a", "b"}
 
@@ -204,8 +200,8 @@ def test_finished_init_containers_give_back_memory_but_not_cpus() -> None:
 def restart(kubelet: Kubelet, config: dict[str, Any], **others: Any) -> Kubelet:
     fresh = start(config, node=kubelet.stop(), **others)
     fresh.begin_readmission()
-    for one in kubelet.active:
-        fresh.admit(one)
+    for workload in kubelet.active:
+        fresh.admit(workload)
     fresh.end_readmission()
     return fresh
 
@@ -237,9 +233,7 @@ def test_bug_openshift_does_not_survive_a_restart_under_strict_cpu_reservation()
 
 
 def test_bug_a_pod_with_its_own_resources_is_given_cpus_again_after_a_restart() -> None:
-    """AllocatePod does not look whether the pod has its set already: the first one is lost (1.36,
-    alpha).
-    """
+    """AllocatePod does not see that the pod has a set: the first is lost (1.36, alpha)."""
     config = {
         **STATIC,
         "topologyManagerScope": "pod",
@@ -255,9 +249,7 @@ def test_bug_a_pod_with_its_own_resources_is_given_cpus_again_after_a_restart() 
 
 
 def test_sub_numa_clusters_share_one_uncore_cache_id() -> None:
-    """Caches of whole NUMA nodes are filed under the node, and the socket's id stands in for
-    them.
-    """
+    """Caches of whole NUMA nodes are filed under the node, with the socket's id."""
     rows = [(*row[:4], -1) for row in regular(1, 2, 6).rows]
     kubelet = start(
         STATIC, machine=read_machine(rows, machine().memory, machine().distances), node=Node()
@@ -278,10 +270,12 @@ def test_sidecars_keep_what_they_have(
 ) -> None:
     config = {**WITH_MEMORY, "featureGates": {"SidecarContainers": True}}
     kubelet = start(config, version=version)
-    one = named("p", pod(container("4", "2Gi"), init=(container("4", "2Gi", sidecar=True),)))
-    kubelet.admit(one)
-    kubelet.start_pod(one)
-    assert {name: to_text(found) for name, found in kubelet.cpus.state.entries["p"].items()} == cpus
+    workload = named("p", pod(container("4", "2Gi"), init=(container("4", "2Gi", sidecar=True),)))
+    kubelet.admit(workload)
+    kubelet.start_pod(workload)
+    assert {
+        name: to_text(assigned) for name, assigned in kubelet.cpus.state.entries["p"].items()
+    } == cpus
     assert [
         node.memory["memory"].free // GIB for node in kubelet.memory.state.machine.values()
     ] == free

@@ -55,19 +55,20 @@ def run(sets: QosSets, enforcement: Enforcement, *pods: Pod) -> dict[str, Placem
         }
     rows = [(*row[:4], -1) for row in regular(1, 1, 4).rows]
     kubelet = Kubelet(config, read_machine(rows, [NodeMemory(0, 16 * GIB, ())], {0: (10,)}))
-    for one in pods:
-        kubelet.admit(one)
+    for admitted in pods:
+        kubelet.admit(admitted)
     return {
-        found.pod: found for found in place(pods, kubelet.cpus.state, sets, enforcement, Gates())
+        placement.pod: placement
+        for placement in place(pods, kubelet.cpus.state, sets, enforcement, Gates())
     }
 
 
 def test_variant_1_batch_workloads_run_as_best_effort() -> None:
     """The figure: one physical core for BestEffort, everybody else everywhere."""
     sets = QosSets(ALL, cpus("0,4"), best_effort=cpus("3,7"))
-    found = run(sets, slices(sets), BEST_EFFORT, BURSTABLE, guaranteed("g", 2))
-    assert found["g"].cpus == cpus("1,5")
-    assert found["be"] == Placement(
+    placements = run(sets, slices(sets), BEST_EFFORT, BURSTABLE, guaranteed("g", 2))
+    assert placements["g"].cpus == cpus("1,5")
+    assert placements["be"] == Placement(
         "be",
         "a",
         "BestEffort",
@@ -76,16 +77,16 @@ def test_variant_1_batch_workloads_run_as_best_effort() -> None:
         cpus("3,7"),
         "AllowedCPUs of kubepods-besteffort.slice",
     )
-    assert (found["bu"].cpus, found["bu"].problems) == (cpus("2-3,6-7"), ())
+    assert (placements["bu"].cpus, placements["bu"].problems) == (cpus("2-3,6-7"), ())
     assert sets.allocatable == sets.assignable == 6
 
 
 def test_variant_3_partitioned_nodes_have_no_sets() -> None:
     """Taints divide the nodes; on each of them both sets have all CPUs."""
     sets = QosSets(ALL, cpus("0"))
-    found = run(sets, slices(sets), BEST_EFFORT, BURSTABLE, SHARED)
-    assert {placement.cpus for placement in found.values()} == {cpus("1-7")}
-    assert not any(placement.problems for placement in found.values())
+    placements = run(sets, slices(sets), BEST_EFFORT, BURSTABLE, SHARED)
+    assert {placement.cpus for placement in placements.values()} == {cpus("1-7")}
+    assert not any(placement.problems for placement in placements.values())
     assert (sets.allocatable, sets.isolcpus) == (7, CpuSet())
 
 
@@ -99,21 +100,21 @@ def test_without_strict_reservation_guaranteed_pods_run_everywhere() -> None:
     """They have no slice, and the default cpuset has the reserved CPUs."""
     sets = QosSets(ALL, cpus("0"), best_effort=cpus("0-3"), other=cpus("4-7"))
     loose = slices(sets, strict_reservation=False)
-    found = run(sets, loose, SHARED, BURSTABLE)
-    assert (found["gs"].mechanism, found["gs"].problems) == (
+    placements = run(sets, loose, SHARED, BURSTABLE)
+    assert (placements["gs"].mechanism, placements["gs"].problems) == (
         "nothing",
         (Problem("outside", cpus("0-3")),),
     )
-    assert found["bu"].cpus == cpus("4-7")
+    assert placements["bu"].cpus == cpus("4-7")
     assert run(sets, slices(sets), SHARED)["gs"].cpus == cpus("4-7")
 
 
 def test_disjoint_sets_need_the_kernels_way_out() -> None:
     """The default cpuset has no CPU of the slice, so the kernel takes the slice."""
     sets = QosSets(ALL, cpus("0"), best_effort=cpus("0-3"), other=cpus("4-7"))
-    found = run(sets, slices(sets), BEST_EFFORT)["be"]
-    assert (found.written, found.cpus) == (cpus("4-7"), cpus("0-3"))
-    assert found.problems == ()
+    placement = run(sets, slices(sets), BEST_EFFORT)["be"]
+    assert (placement.written, placement.cpus) == (cpus("4-7"), cpus("0-3"))
+    assert placement.problems == ()
 
 
 def test_strict_reservation_takes_from_best_effort_what_only_it_has() -> None:
@@ -125,24 +126,22 @@ def test_strict_reservation_takes_from_best_effort_what_only_it_has() -> None:
 def test_exclusive_containers_may_take_all_of_a_set() -> None:
     """Then BestEffort runs on CPUs that are somebody's."""
     sets = QosSets(ALL, cpus("0"), best_effort=cpus("1,5"))
-    found = run(sets, slices(sets), BEST_EFFORT, guaranteed("g", 2))["be"]
-    assert found.cpus == cpus("1,5")
-    assert Problem("overlap", cpus("1,5")) in found.problems
+    placement = run(sets, slices(sets), BEST_EFFORT, guaranteed("g", 2))["be"]
+    assert placement.cpus == cpus("1,5")
+    assert Problem("overlap", cpus("1,5")) in placement.problems
 
 
 def test_version_1_refuses_what_version_2_narrows() -> None:
-    """The pitfall of cpu-manager.txt: child cpusets must be subsets of their parents, or the write
-    fails.
-    """
+    """cpu-manager.txt: child cpusets must be subsets of their parents, or the write fails."""
     sets = QosSets(ALL, cpus("0,4"), best_effort=cpus("3,7"))
-    found = run(sets, slices(sets, cgroup_version=1), BEST_EFFORT)["be"]
-    assert found.problems == (Problem("not started", cpus("1-2,5-6")),)
+    placement = run(sets, slices(sets, cgroup_version=1), BEST_EFFORT)["be"]
+    assert placement.problems == (Problem("not started", cpus("1-2,5-6")),)
 
 
 def test_without_slices_nothing_holds_best_effort() -> None:
     sets = QosSets(ALL, cpus("0,4"), best_effort=cpus("3,7"))
-    found = run(sets, Enforcement(), BEST_EFFORT)["be"]
-    assert (found.mechanism, found.problems) == (
+    placement = run(sets, Enforcement(), BEST_EFFORT)["be"]
+    assert (placement.mechanism, placement.problems) == (
         "strict-cpu-reservation",
         (Problem("outside", cpus("1-2,5-6")),),
     )
@@ -150,8 +149,8 @@ def test_without_slices_nothing_holds_best_effort() -> None:
 
 def test_policy_none_writes_no_cpusets() -> None:
     sets = QosSets(ALL, best_effort=cpus("3,7"))
-    found = run(sets, slices(sets, is_static=False), BEST_EFFORT, SHARED)
-    assert (found["be"].cpus, found["gs"].cpus) == (cpus("3,7"), ALL)
+    placements = run(sets, slices(sets, is_static=False), BEST_EFFORT, SHARED)
+    assert (placements["be"].cpus, placements["gs"].cpus) == (cpus("3,7"), ALL)
 
 
 def test_a_slice_around_all_pods_keeps_isolcpus_free() -> None:
@@ -159,9 +158,12 @@ def test_a_slice_around_all_pods_keeps_isolcpus_free() -> None:
     sets = QosSets(ALL, cpus("0"), best_effort=cpus("1-3"))
     allowed = {ALL_PODS: cpus("0-5"), SLICES[QOS_BEST_EFFORT]: cpus("1-3")}
     loose = Enforcement(strict_reservation=False, allowed=allowed)
-    found = run(sets, loose, SHARED, BEST_EFFORT)
-    assert (found["gs"].cpus, found["gs"].mechanism) == (cpus("0-5"), f"AllowedCPUs of {ALL_PODS}")
-    assert (found["be"].cpus, found["gs"].problems) == (cpus("1-3"), ())
+    placements = run(sets, loose, SHARED, BEST_EFFORT)
+    assert (placements["gs"].cpus, placements["gs"].mechanism) == (
+        cpus("0-5"),
+        f"AllowedCPUs of {ALL_PODS}",
+    )
+    assert (placements["be"].cpus, placements["gs"].problems) == (cpus("1-3"), ())
 
 
 masks = st.integers(min_value=0, max_value=255).map(CpuSet.from_bits)
@@ -169,9 +171,7 @@ masks = st.integers(min_value=0, max_value=255).map(CpuSet.from_bits)
 
 @given(reserved=masks, best_effort=masks, other=masks)
 def test_what_is_bound_can_be_given(reserved: CpuSet, best_effort: CpuSet, other: CpuSet) -> None:
-    """The kubelet never offers more than the seed allows, and all of it is in OTHER, apart from
-    reserved CPUs.
-    """
+    """The kubelet offers no more than the seed allows, all of it in OTHER without reserved CPUs."""
     sets = QosSets(ALL, reserved, best_effort, other)
     assert sets.assignable <= sets.allocatable
     assert ALL - sets.hidden <= other - reserved

@@ -17,9 +17,7 @@ def test_defaults() -> None:
 
 
 def test_defaults_of_pods() -> None:
-    """Requests come from the containers, and only then from the pod's limits; huge pages the other
-    way round.
-    """
+    """Requests come from the containers, then from the pod's limits; huge pages the reverse."""
     spec = {
         "containers": [container("2", "1Gi", limits={"hugepages-2Mi": "4Mi"})],
         "resources": {"limits": {"cpu": "3", "memory": "2Gi"}},

@@ -50,9 +50,7 @@ def test_a_pod_needs_what_runs_at_the_same_time() -> None:
 
 
 def test_pods_with_their_own_resources() -> None:
-    """Containers of such a pod must be Guaranteed by themselves, once the managers look at it
-    (KEP-5526).
-    """
+    """Once managers look at such a pod, its containers must be Guaranteed (KEP-5526)."""
     given = pod(container("2", ""), own={"cpu": "4", "memory": "1Gi"})
     assert guaranteed_cpus(given, given.containers[0], GATES) == 2
     assert guaranteed_cpus(given, given.containers[0], POD_LEVEL) == 0

@@ -25,8 +25,8 @@ from cpuplan.upstream.kubernetes.errors import KubeletError
     ],
 )
 def test_quantities(text: str, printed: str, milli: int) -> None:
-    found = quantity.parse(text)
-    assert (str(found), found.milli) == (printed, milli)
+    parsed = quantity.parse(text)
+    assert (str(parsed), parsed.milli) == (printed, milli)
 
 
 @pytest.mark.parametrize("text", ["", "m", "1.5.2", "1 Gi", "two", "1Zi"])

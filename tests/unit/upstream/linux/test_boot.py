@@ -44,25 +44,25 @@ def cpus(bits: int | None) -> str:
     ],
 )
 def test_lists(text: str, listed: str, error: str) -> None:
-    found = bitmap_str.parse(text, 8)
-    assert (cpus(found.bits), found.error) == (listed, error)
+    parsed = bitmap_str.parse(text, 8)
+    assert (cpus(parsed.bits), parsed.error) == (listed, error)
 
 
 def test_a_flag_without_a_comma_reads_into_the_next_option() -> None:
     """The kernel skips the end of the word and goes on behind it."""
-    found = after("isolcpus=domain quiet")
-    assert found.log[:2] == (
+    state = after("isolcpus=domain quiet")
+    assert state.log[:2] == (
         "isolcpus: Skipped unknown flag domain",
         "isolcpus: Skipped unknown flag quiet",
     )
-    assert cpus(found.isolated) == ""
+    assert cpus(state.isolated) == ""
 
 
 def test_the_second_list_of_a_kind_must_be_the_same() -> None:
-    found = after("isolcpus=4-7 isolcpus=6-7")
-    assert cpus(found.isolated) == "4-7"
-    assert "Housekeeping: nohz_full= must match isolcpus=" in found.log
-    assert [word.value for word in found.ignored] == ["6-7"]
+    state = after("isolcpus=4-7 isolcpus=6-7")
+    assert cpus(state.isolated) == "4-7"
+    assert "Housekeeping: nohz_full= must match isolcpus=" in state.log
+    assert [word.value for word in state.ignored] == ["6-7"]
 
 
 def test_threads_that_start_on_the_boot_cpu_stay_there_if_it_is_not_theirs() -> None:

@@ -25,9 +25,9 @@ CPU = "sys/devices/system/cpu"
 def test_lists_show_what_the_kernel_makes_of_them(
     line: str, key: str, shown: dict[str, str]
 ) -> None:
-    found = of_lists(key, boot(Line(line), MACHINE))
-    assert {each.path: str(each.value) for each in found} == shown
-    assert all(isinstance(each.value, CpuSet) for each in found)
+    evidence = of_lists(key, boot(Line(line), MACHINE))
+    assert {fact.path: str(fact.value) for fact in evidence} == shown
+    assert all(isinstance(fact.value, CpuSet) for fact in evidence)
 
 
 @pytest.mark.parametrize(

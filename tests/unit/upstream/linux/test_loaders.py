@@ -25,13 +25,13 @@ submenu 'Advanced options' $menuentry_id_option 'gnulinux-advanced' {
 
 def test_a_menu_of_grub() -> None:
     menu = loaders.grub_menu(MENU, {"saved_entry": "gnulinux-simple"})
-    assert [(each.name, each.arguments, each.line) for each in menu.entries] == [
+    assert [(entry.name, entry.arguments, entry.line) for entry in menu.entries] == [
         ("gnulinux-simple", "root=UUID=1 ro quiet isolcpus=2-3", 8),
         ("recovery", "root=/dev/sda1 ro single", 13),
     ]
     assert menu.default == "gnulinux-simple"
     assert not menu.has_bls
-    assert [is_rescue(each) for each in menu.entries] == [False, True]
+    assert [is_rescue(entry) for entry in menu.entries] == [False, True]
 
 
 def test_a_menu_that_adds_entries_of_the_specification() -> None:

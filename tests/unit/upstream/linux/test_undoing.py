@@ -18,7 +18,7 @@ NEEDS = Needs(
 
 
 def found(line: str, needs: Needs = NEEDS) -> list[str]:
-    return [each.text for each in undoing(pairs(line), needs)]
+    return [argument.text for argument in undoing(pairs(line), needs)]
 
 
 @pytest.mark.parametrize(

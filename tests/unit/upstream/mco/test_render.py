@@ -43,8 +43,8 @@ def test_selecting_nothing_is_refused(spec: Json) -> None:
 
 
 def test_an_object_without_an_image_takes_none_back() -> None:
-    found = rendered(machine_config("a", osImageURL="own"), machine_config("b"))
-    assert (found.os_image, found.is_os_image_overridden) == ("own", True)
+    config = rendered(machine_config("a", osImageURL="own"), machine_config("b"))
+    assert (config.os_image, config.is_os_image_overridden) == ("own", True)
 
 
 def test_worker_comes_first_since_4_15() -> None:

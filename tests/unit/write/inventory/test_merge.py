@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from cpuplan.base.emit import Flow
-from cpuplan.write.inventory.hardware import merge_hardware, same_facts
-from cpuplan.write.inventory.merge import align, plain
+from cpuplan.write.inventory.merge import align, merge_hardware, plain, same_facts
 
 CORES: list[Any] = [{"threads": ["0-3", "4-7"]}]
 NIC = {"address": "0000:18:00.0", "class": "network", "numaNode": 0}
@@ -103,9 +102,7 @@ def test_told_by_absence(key: str, value: Any) -> None:
 
 
 def test_tells_less() -> None:
-    """Of the same CPUs, a format without memory and devices is not believed about the rest; it adds
-    what is new.
-    """
+    """A format without memory and devices adds what is new, and is not believed beyond it."""
     node = {"id": 0, "cpus": "0-7", "memory": "1Gi"}
     old = {
         "architecture": "aarch64",
@@ -139,9 +136,7 @@ def test_other_cpus() -> None:
 
 
 def test_software() -> None:
-    """Drivers and configured pages are no facts of hardware, and follow the machine all the
-    same.
-    """
+    """Drivers and configured pages follow the machine, though they are no facts of hardware."""
     node = {"id": 0, "cpus": "0-7"}
     old = {
         "topology": {"cores": CORES, "numaNodes": [{**node, "hugePages": {"1Gi": 4}}]},

@@ -12,14 +12,14 @@ GOLD, SILVER = Wanted("gold", {}), Wanted("silver", {})
 
 def wanted(text: str) -> dict[str, Wanted]:
     """`a=gold b=silver/role:du` as nodes."""
-    found = {}
+    documents = {}
     for word in text.split():
         name, _, facts = word.partition("=")
         hardware, _, labels = facts.partition("/")
-        found[name] = Wanted(
+        documents[name] = Wanted(
             hardware, dict(label.split(":") for label in labels.split(",") if label)
         )
-    return found
+    return documents
 
 
 def spec(*nodes: dict[str, Any], **facts: Any) -> dict[str, Any]:

@@ -216,8 +216,9 @@ DOCUMENTS = st.dictionaries(NAMES, VALUES, min_size=1, max_size=5)
 
 @given(DOCUMENTS, DOCUMENTS)
 def test_any_change(old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Whatever the data before and after: the text says what is wanted, but for the order of lists
-    that were mixed.
+    """Whatever the data before and after, the text says what is wanted.
+
+    Only the order of lists that were mixed may differ.
     """
     text = to_yaml({"kind": "Hardware", **old})
     data = read(text)

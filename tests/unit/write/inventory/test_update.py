@@ -20,9 +20,9 @@ NAME = "xeon-gold-6330-2s-4c-8t"
 
 
 def server(*devices: DeviceFacts, memory_kb: int = 1024 * 1024) -> Machine:
-    found, _, _ = sysroot.read_machine(TarTree(trees.tar(trees.server(memory_kb=memory_kb)), "a"))
-    assert found is not None
-    return found._replace(devices=devices)
+    machine, _, _ = sysroot.read_machine(TarTree(trees.tar(trees.server(memory_kb=memory_kb)), "a"))
+    assert machine is not None
+    return machine._replace(devices=devices)
 
 
 def run(
@@ -83,14 +83,14 @@ def test_comments_stay_and_those_that_go_are_named(tmp_path: Path) -> None:
     )
     update = run(tmp_path, {**machines, "w4": server(NIC, GPU)})
     assert "  - {name: w1}\n  # keep: rack 2\n  - {name: w2} # new disk\n" in nodes.read_text()
-    assert not [each for each in update.notes if "comment" in each]
+    assert not [note for note in update.notes if "comment" in note]
     hardware = tmp_path / f"hardware-{NAME}.yaml"
     lines = hardware.read_text().splitlines()
     (at,) = [number for number, line in enumerate(lines) if "0000:3b:00.0" in line]
     lines[at] += " # slot 3"
     hardware.write_text("\n".join(lines) + "\n")
     update = run(tmp_path, dict.fromkeys(("w1", "w2", "w3", "w4"), server(NIC)))
-    assert [each for each in update.notes if "# slot 3" in each] == [
+    assert [note for note in update.notes if "# slot 3" in note] == [
         f"{hardware}:{at + 1}: the comment '# slot 3' is removed with what it stood with"
     ]
 
@@ -102,9 +102,7 @@ def test_first_import_and_again(tmp_path: Path) -> None:
 
 
 def test_edits_stay(tmp_path: Path) -> None:
-    """A renamed and moved document, comments everywhere, other order, style and fields: not a byte
-    changes.
-    """
+    """Names, places, comments, order, style and own fields stay: not a byte changes."""
     machines = {"w0": server(NIC, GPU), "w1": server(NIC, GPU)}
     run(tmp_path, machines)
     (tmp_path / "deep" / "er").mkdir(parents=True)
@@ -173,8 +171,9 @@ def test_one_of_many(tmp_path: Path) -> None:
 
 
 def test_all_changed(tmp_path: Path) -> None:
-    """All nodes got a card, and one more memory: the document that they had is that of most of
-    them.
+    """Where all nodes change, their document becomes that of most of them.
+
+    All got a card, and one more memory.
     """
     run(tmp_path, {f"w{number}": server(NIC) for number in range(4)})
     path = tmp_path / f"hardware-{NAME}.yaml"

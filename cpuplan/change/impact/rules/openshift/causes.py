@@ -1,6 +1,6 @@
 """Why nodes of a pool change: the parts of rendered MachineConfigs that differ, as a rule."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.change.impact.rules.inputs import Changed, listed, origin_of, unequal
@@ -131,15 +131,20 @@ def _component(path: str, state: Expected | None) -> str:
 
 
 def _origin(settings: Iterable[Changed], *components: str) -> str:
-    return origin_of(each for each in settings if each.component in components)
+    return origin_of(setting for setting in settings if setting.component in components)
 
 
 def arguments(before: Iterable[str], after: Iterable[str]) -> str:
     """Kernel arguments that go and come; their order where these are none."""
     old, new = list(before), list(after)
-    gone = [f"-{each}" for each in dict.fromkeys(old) if old.count(each) > new.count(each)]
-    come = [f"+{each}" for each in dict.fromkeys(new) if new.count(each) > old.count(each)]
+    gone = [f"-{argument}" for argument in _more_often(old, new)]
+    come = [f"+{argument}" for argument in _more_often(new, old)]
     return f"kernelArguments: {' '.join((*gone, *come)) or 'another order'}"
+
+
+def _more_often(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """What stands more often in `first`, each once and in its order."""
+    return [word for word in dict.fromkeys(first) if first.count(word) > second.count(word)]
 
 
 class Fields(NamedTuple):

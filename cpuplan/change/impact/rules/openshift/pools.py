@@ -121,21 +121,21 @@ class Objects(NamedTuple):
 def of(side: Snapshot, cluster: str, release: Release, context: Cluster) -> Objects:
     """The objects of one side, with those of others."""
     known = _compiled(side, cluster, release)
-    names = {name_of(each) for each in known.machine_configs}
-    others = [each for each in context.machine_configs if name_of(each) not in names]
+    names = {name_of(config) for config in known.machine_configs}
+    others = [config for config in context.machine_configs if name_of(config) not in names]
     return known._replace(machine_configs=(*known.machine_configs, *others))
 
 
 @lru_cache(maxsize=8)
 def _compiled(side: Snapshot, cluster: str, release: Release) -> Objects:
     """Those that are compiled, and what operators make of them: once for all pools."""
-    compiled = [each.data for each in objects(side, cluster).values()]
+    compiled = [manifest.data for manifest in objects(side, cluster).values()]
     compiled += _made(side, cluster)
     by_name = {**_built_in(side, cluster), **_custom(compiled)}
     controller = KubeletConfigs(list(by_name.values()), _DEFAULTS, release)
     problems = tuple(_create(controller, _of_kind(compiled, "KubeletConfig")))
     controller.restart()
-    generated = [each.as_object() for each in controller.machine_configs.values()]
+    generated = [config.as_object() for config in controller.machine_configs.values()]
     base = map(_of_operator, pools.BUILT_IN)
     every = (*base, *generated, *_of_kind(compiled, "MachineConfig"))
     return Objects(every, by_name, _specs(controller), problems)
@@ -170,11 +170,11 @@ def _made(side: Snapshot, cluster: str) -> tuple[Object, ...]:
 
 
 def _of_kind(objects: Sequence[Object], kind: str) -> list[Object]:
-    return [each for each in objects if each["kind"] == kind]
+    return [item for item in objects if item["kind"] == kind]
 
 
 def _custom(compiled: Sequence[Object]) -> dict[str, Object]:
-    return {name_of(each): each for each in _of_kind(compiled, "MachineConfigPool")}
+    return {name_of(pool): pool for pool in _of_kind(compiled, "MachineConfigPool")}
 
 
 def _built_in(side: Snapshot, cluster: str) -> dict[str, Object]:
@@ -310,8 +310,8 @@ def _moved(both: Pools, pool: Object) -> Iterator[Step]:
     """Another pool. Until a node has its label it is in the old one, which may lose objects."""
     old, new = both.before.machine_configs, both.after.machine_configs
     if both.is_planned:
-        gone = {name_of(each) for each in old} - {name_of(each) for each in new}
-        kept = (*new, *(each for each in old if name_of(each) in gone))
+        gone = {name_of(config) for config in old} - {name_of(config) for config in new}
+        kept = (*new, *(config for config in old if name_of(config) in gone))
         _, meanwhile = both.changed(old, kept)
         for step in meanwhile:
             if step.impact is Impact.REBOOT:
@@ -334,7 +334,7 @@ def _in_place(both: Pools, pool: Object) -> Iterator[Step]:
     if not gone:
         yield from made
         return
-    kept = [each for each in old if name_of(each) in gone]
+    kept = [config for config in old if name_of(config) in gone]
     first, with_both = both.changed(old, (*new, *kept), selector)
     come = _removed(first._replace(before=first.after, after=first.before))
     for step in with_both:
@@ -397,11 +397,13 @@ def steps(
     before: Half, after: Half, changes: tuple[Changed, ...], cluster: str, context: Cluster
 ) -> Iterator[Step]:
     """What operators do to the nodes of a pair."""
-    of_tuned = [each for each in changes if each.component == tuned.NAME]
+    of_tuned = [change for change in changes if change.component == tuned.NAME]
     if _is_hosted(after if after.key else before):
         yield from _hosted(before, after, changes, of_tuned)
         return
-    yield from nodes.of_settings(each for each in changes if each.component == runtimeclass.NAME)
+    yield from nodes.of_settings(
+        change for change in changes if change.component == runtimeclass.NAME
+    )
     if of_tuned:
         yield RULES["nto-tuned"].step(told(of_tuned), origin_of(of_tuned))
     made = list(pool_steps(before, after, changes, cluster, context))
@@ -419,7 +421,7 @@ def _hosted(
 ) -> Iterator[Step]:
     if of_tuned:
         yield RULES["hosted-tuned"].step(told(of_tuned), origin_of(of_tuned))
-    rolled = [each for each in changes if each.component not in _APART]
+    rolled = [change for change in changes if change.component not in _APART]
     files = _files(before, after)
     if rolled or files:
         because = told(rolled) or ", ".join(files)
@@ -435,7 +437,7 @@ def _of_profile(
     before: Half, after: Half, changes: tuple[Changed, ...], made: Sequence[object]
 ) -> Iterator[Step]:
     """What a PerformanceProfile costs beyond the objects that are made from it."""
-    own = [each for each in changes if each.component == performanceprofile.NAME]
+    own = [change for change in changes if change.component == performanceprofile.NAME]
     is_profile = any(
         entry["component"] == performanceprofile.NAME for entry in after.plan.get("settings", ())
     )

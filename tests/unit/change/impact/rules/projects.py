@@ -89,8 +89,8 @@ def rows() -> list[Row]:
     """The rows of the table."""
     made = []
     for target, changes in table()["changes"].items():
-        for each in changes:
-            entry = {"before": {}, "after": {}} | each
+        for change in changes:
+            entry = {"before": {}, "after": {}} | change
             entry["rules"] = tuple(entry["rules"])
             made.append(Row(target=target, **entry))
     return made
@@ -102,7 +102,7 @@ def outcome(row: Row) -> Outcome:
     after, known = compiled(row.target, to_json(row.after))
     pair = Pair(_key(before), _key(after), "lab", ("n1",))
     made = changed(*halves(pair, before, after))
-    return Outcome(costs(before, after, known), frozenset(each.component for each in made))
+    return Outcome(costs(before, after, known), frozenset(change.component for change in made))
 
 
 def explained(row: Row) -> list[Rule]:
@@ -111,11 +111,15 @@ def explained(row: Row) -> list[Rule]:
     after, _ = compiled(row.target, to_json(row.after))
     plan = planned(row.target, to_json(row.after))
     made = changed(*halves(Pair(_key(before), _key(after), "lab", ("n1",)), before, after))
-    both = {(each.component, each.key) for each in made if None not in (each.before, each.after)}
+    both = {
+        (change.component, change.key)
+        for change in made
+        if None not in (change.before, change.after)
+    }
     if plan is None:
         return []
-    settings = (each for each in plan.settings if (each.component, each.key) in both)
-    rules = (rule_on(plan, each) for each in settings)
+    settings = (setting for setting in plan.settings if (setting.component, setting.key) in both)
+    rules = (rule_on(plan, setting) for setting in settings)
     return [rule for rule in rules if rule]
 
 
@@ -136,7 +140,9 @@ def compiled(target: str, patch: str) -> tuple[Snapshot, Context]:
             (folder / path).write_text(yaml.safe_dump_all(documents))
         project = pipeline.load(folder)
         made = pipeline.compile_project(project)
-        problems = [each.message for each in made.diagnostics if each.severity.value == "error"]
+        problems = [
+            finding.message for finding in made.diagnostics if finding.severity.value == "error"
+        ]
         assert not problems, (target, given, problems)
         _PLANS[target, patch] = made.plan.nodes[0] if made.plan.nodes else None
         return Snapshot(made.files), inputs.context_of(project.classes)

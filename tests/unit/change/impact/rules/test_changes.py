@@ -45,13 +45,13 @@ OF_MECHANISMS = (
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
 def test_costs(row: Row) -> None:
-    found = projects.outcome(row)
-    assert (found.impact.word, tuple(step.rule for step in found.steps)) == (
+    outcome = projects.outcome(row)
+    assert (outcome.impact.word, tuple(step.rule for step in outcome.steps)) == (
         row.impact,
         row.rules,
-    ), "\n".join(map(str, found.steps))
-    assert found.is_certain == row.certain
-    for step in found.steps:
+    ), "\n".join(map(str, outcome.steps))
+    assert outcome.is_certain == row.certain
+    for step in outcome.steps:
         assert step.because, step
         assert "{" not in step.does, step
 
@@ -62,7 +62,7 @@ def test_each_component_of_each_platform_has_a_row() -> None:
         for name, backend in BACKENDS.items()
         for component in backend.COMPONENTS
     }
-    refused = {(name, each) for name in ("rke2", "k3s") for each in OF_MECHANISMS}
+    refused = {(name, mechanism) for name in ("rke2", "k3s") for mechanism in OF_MECHANISMS}
     assert _shown() == written - refused
 
 

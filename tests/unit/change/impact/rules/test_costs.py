@@ -16,8 +16,8 @@ ROWS = projects.rows()
 @pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
 def test_explain_says_what_plan_does(row: projects.Row) -> None:
     """Of each setting that a change gives another value."""
-    found = projects.outcome(row)
-    rules = {step.rule: step.impact for step in found.steps}
+    outcome = projects.outcome(row)
+    rules = {step.rule: step.impact for step in outcome.steps}
     if "mco-policy" in rules:
         pytest.skip("a node disruption policy of the cluster decides, file by file")
     for rule in projects.explained(row):

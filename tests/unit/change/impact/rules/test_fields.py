@@ -36,11 +36,11 @@ def test_each_field_is_changed() -> None:
 
 def _fields() -> set[str]:
     names = attributes(IntentSpec)
-    found = {f"target.{key}" for key in attributes(Target)}
+    fields = {f"target.{key}" for key in attributes(Target)}
     for section in SECTIONS:
         for model in _models(IntentSpec.model_fields[names[section]].annotation):
-            found |= set(_paths(model, f"{section}."))
-    return found
+            fields |= set(_paths(model, f"{section}."))
+    return fields
 
 
 def _paths(model: type[Model], start: str) -> Iterator[str]:
@@ -48,28 +48,28 @@ def _paths(model: type[Model], start: str) -> Iterator[str]:
         inner = _models(model.model_fields[name].annotation)
         if not inner:
             yield start + key
-        for each in inner:
-            yield from _paths(each, f"{start}{key}.")
+        for part in inner:
+            yield from _paths(part, f"{start}{key}.")
 
 
 def _models(annotation: Any) -> list[type[Model]]:
     """The models in a type."""
     if isinstance(annotation, type) and issubclass(annotation, Model):
         return [annotation]
-    found = []
+    models = []
     for inner in typing.get_args(annotation):
-        found += _models(inner)
-    return found
+        models += _models(inner)
+    return models
 
 
 def _patched() -> set[str]:
-    found: set[str] = set()
+    keys: set[str] = set()
     for row in projects.rows():
         for side in (row.before, row.after):
-            found |= set(_keys((side or {}).get("spec") or {}, ""))
+            keys |= set(_keys((side or {}).get("spec") or {}, ""))
     for target in projects.table()["targets"].values():
-        found |= set(_keys(target["targets"][0], "target."))
-    return found
+        keys |= set(_keys(target["targets"][0], "target."))
+    return keys
 
 
 def _keys(value: Any, start: str) -> Iterator[str]:

@@ -42,17 +42,17 @@ def test_both_directions_name_the_same_settings(row: Row) -> None:
 def _keys(before: Snapshot, after: Snapshot) -> set[tuple[str, str]]:
     keys = [side.by_node.get(("lab", "n1")) for side in (before, after)]
     pair = Pair(keys[0], keys[1], "lab", ("n1",))
-    return {(each.component, each.key) for each in changed(*halves(pair, before, after))}
+    return {(change.component, change.key) for change in changed(*halves(pair, before, after))}
 
 
 @pytest.mark.parametrize("seed", range(24))
 def test_changes_together_cost_no_less_than_each(seed: int) -> None:
     chosen = random.Random(seed)  # noqa: S311 - the same choice in every run
     target = chosen.choice(["crio", "openshift", "bottlerocket"])
-    one, other = chosen.sample([row for row in PARTS if row.target == target], 2)
-    both = projects.merged(json.loads(to_json(one.after)), json.loads(to_json(other.after)))
+    first, second = chosen.sample([row for row in PARTS if row.target == target], 2)
+    both = projects.merged(json.loads(to_json(first.after)), json.loads(to_json(second.after)))
     try:
-        union = projects.outcome(one._replace(after=both))
+        union = projects.outcome(first._replace(after=both))
     except AssertionError:
         pytest.skip("the intent cannot say both")
-    assert union.impact >= max(projects.outcome(one).impact, projects.outcome(other).impact)
+    assert union.impact >= max(projects.outcome(first).impact, projects.outcome(second).impact)

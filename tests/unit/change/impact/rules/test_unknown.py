@@ -18,17 +18,17 @@ def without_state(side: Snapshot) -> Snapshot:
 
 
 def test_side_without_an_expected_state() -> None:
-    found = costs(without_state(PLAIN), PLAIN)
-    assert [(step.impact, step.rule) for step in found] == [(Impact.REBOOT, "unknown-before")]
-    assert not found[0].is_certain
+    steps = costs(without_state(PLAIN), PLAIN)
+    assert [(step.impact, step.rule) for step in steps] == [(Impact.REBOOT, "unknown-before")]
+    assert not steps[0].is_certain
 
 
 def test_kind_of_object() -> None:
     path = "clusters/lab/manifests/90-gadget.yaml"
     gadget = b"apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: a}\n"
-    found = costs(PLAIN, Snapshot({**PLAIN.files, path: gadget}))
-    assert [(step.impact, step.because) for step in found] == [(Impact.REBOOT, "Gadget a")]
-    assert not found[0].is_certain
+    steps = costs(PLAIN, Snapshot({**PLAIN.files, path: gadget}))
+    assert [(step.impact, step.because) for step in steps] == [(Impact.REBOOT, "Gadget a")]
+    assert not steps[0].is_certain
 
 
 def test_component() -> None:
@@ -38,13 +38,13 @@ def test_component() -> None:
 def test_file_of_a_component_without_a_changed_setting() -> None:
     """A script that another release of cpuplan writes otherwise."""
     place = "/usr/local/bin/place-interrupts.sh"
-    found = costs(PLAIN, with_file(place, NodeFile("# another\n", component="interrupts")))
-    assert [(step.rule, step.because) for step in found] == [("interrupts", place)]
+    steps = costs(PLAIN, with_file(place, NodeFile("# another\n", component="interrupts")))
+    assert [(step.rule, step.because) for step in steps] == [("interrupts", place)]
 
 
 def test_file_of_an_unknown_component() -> None:
-    found = costs(PLAIN, with_file("/etc/gadget", NodeFile("a\n", component="gadget")))
-    assert [(step.impact, step.rule) for step in found] == [(Impact.REBOOT, "unknown-file")]
+    steps = costs(PLAIN, with_file("/etc/gadget", NodeFile("a\n", component="gadget")))
+    assert [(step.impact, step.rule) for step in steps] == [(Impact.REBOOT, "unknown-file")]
 
 
 def with_file(path: str, file: NodeFile) -> Snapshot:

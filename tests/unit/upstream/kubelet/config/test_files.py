@@ -234,9 +234,7 @@ def test_files_that_cannot_be_decoded(text: str, message: str) -> None:
 
 
 def test_an_eviction_threshold_in_a_drop_in_joins_the_defaults() -> None:
-    """The file is defaulted before drop-ins are merged, so that a map there does not replace
-    all.
-    """
+    """The file is defaulted before drop-ins are merged: a map there joins it."""
     drop_in = HEAD + "evictionHard: {memory.available: 5%}\n"
     assert len(load(HEAD, [drop_in]).config["evictionHard"]) == 5
     assert len(load(HEAD + "evictionHard: {memory.available: 5%}\n").config["evictionHard"]) == 1

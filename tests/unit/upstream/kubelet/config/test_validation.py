@@ -138,8 +138,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("given", "text"), WRONG, ids=str)
 def test_wrong(given: dict[str, Any], text: str) -> None:
-    found = errors(**given)
-    assert [error for error in found if text in error], found
+    problems = errors(**given)
+    assert [error for error in problems if text in error], problems
 
 
 FINE: list[dict[str, Any]] = [
@@ -210,25 +210,28 @@ def test_by_release(given: dict[str, Any], text: str, since: int, until: int) ->
     switched = {fields.pop("on", ""): True, fields.pop("off", ""): False}
     for minor in range(25, 37):
         gates = Gates({gate: value for gate, value in switched.items() if gate}, (1, minor))
-        found = validate(set_defaults(fields, gates), gates)
-        assert any(text in error for error in found) is (since <= minor < until), (minor, found)
+        problems = validate(set_defaults(fields, gates), gates)
+        assert any(text in error for error in problems) is (since <= minor < until), (
+            minor,
+            problems,
+        )
 
 
 def test_every_enforcement_needs_the_cgroups_of_the_qos_classes() -> None:
     values = ["pods", "system-reserved", "kube-reserved-compressible", "x"]
     cgroups: dict[str, Any] = {"systemReservedCgroup": "/s", "kubeReservedCgroup": "/k"}
-    found = errors(cgroupsPerQOS=False, enforceNodeAllocatable=values, **cgroups)
+    problems = errors(cgroupsPerQOS=False, enforceNodeAllocatable=values, **cgroups)
     need = "cgroupsPerQOS (--cgroups-per-qos) must be set to true when"
-    assert [error for error in found if error.startswith(need)] == [
+    assert [error for error in problems if error.startswith(need)] == [
         f'{need} "{value}" contained in {ENFORCE}' for value in values[:3]
     ]
-    assert len(found) == 4
+    assert len(problems) == 4
 
 
 def test_what_is_reserved_of_an_unknown_type_can_be_zero_and_there_twice() -> None:
     entry = {"numaNode": 1, "limits": {"cpu": ZERO}}
-    found = errors(reservedMemory=[entry, entry, {"limits": {"hugepages-2Mi": of(1)}}])
-    assert [error.partition(" for NUMA node 1")[0] for error in found] == [
+    problems = errors(reservedMemory=[entry, entry, {"limits": {"hugepages-2Mi": of(1)}}])
+    assert [error.partition(" for NUMA node 1")[0] for error in problems] == [
         'the limit type "cpu"',
         "reserved memory may not be zero",
         'the limit type "cpu"',

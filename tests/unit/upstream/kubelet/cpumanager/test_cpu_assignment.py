@@ -75,16 +75,14 @@ def test_uncore_caches(free: str, count: int, taken: str) -> None:
 def test_rest_in_an_uncore_cache(
     machine: CPUTopology, free: str, count: int, odd: bool, taken: str
 ) -> None:
-    found = take(
+    assigned = take(
         machine, parse_cpus(free), count, align_by_uncore_cache=True, odd_uncore_remainders=odd
     )
-    assert to_text(found) == taken
+    assert to_text(assigned) == taken
 
 
 def test_a_half_used_lowest_core_defeats_the_cache() -> None:
-    """The lowest cores with anything free must hold just what is missing: here two cores hold three
-    CPUs, not four.
-    """
+    """The lowest free cores must hold just what is missing: two hold three CPUs, not four."""
     machine = regular(1, 1, 6, caches=2)  # caches: 0-2,6-8 and 3-5,9-11
     free = all_but(machine, 0, 3, 4, 9, 10)
     assert to_text(take(machine, free, 4, align_by_uncore_cache=True)) == to_text(
@@ -105,9 +103,7 @@ def test_too_few(free: str, count: int, available: int) -> None:
 
 
 def test_bug_an_average_socket_is_taken_whole_though_part_of_it_is_not_free() -> None:
-    """isSocketFree compares with NumCPUs/NumSockets: offline CPUs make a socket in use look
-    free.
-    """
+    """isSocketFree compares with NumCPUs/NumSockets: a socket in use looks free."""
     machine = without(regular(2, 2, 4), 4, 12)  # node 1 has 6 of 8 CPUs, sockets 7 on average
     free = all_but(machine, 0, 5)
     taken = take(machine, free, 8)
@@ -115,18 +111,14 @@ def test_bug_an_average_socket_is_taken_whole_though_part_of_it_is_not_free() ->
 
 
 def test_bug_on_hybrid_machines_a_half_used_core_is_taken_whole() -> None:
-    """isCoreFree compares with NumCPUs/NumCores, 1 where half of the cores have one thread: CPU 0
-    is taken twice.
-    """
+    """isCoreFree compares with NumCPUs/NumCores, 1 on such machines: CPU 0 is taken twice."""
     machine = hybrid(performance=1, efficient=3)
     taken = take(machine, all_but(machine, 0), 2)
     assert to_text(taken) == "0-1"
 
 
 def test_elements_below_several_parents_are_listed_again() -> None:
-    """A socket above two NUMA nodes, in a machine that counts as many sockets as nodes (sort keeps
-    both).
-    """
+    """A socket above two NUMA nodes, counted as many times as there are nodes."""
     rows = [(0, 0, 0, 0, 0), (1, 1, 0, 1, 0), (2, 2, 1, 1, 0), (3, 3, 1, 1, 0)]
     machine = CPUTopology(rows, cpus=4, cores=4, sockets=2, numa_nodes=2, uncore_caches=1)
     assert to_text(take(machine, parse_cpus("0-1"), 2)) == "0-1"

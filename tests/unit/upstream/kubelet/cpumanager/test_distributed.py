@@ -1,6 +1,4 @@
-"""Distribution over NUMA nodes. Rules and bugs: cpu_assignment.go, takeByTopologyNUMADistributed
-(KEP-2902).
-"""
+"""Distribution over NUMA nodes: cpu_assignment.go, takeByTopologyNUMADistributed (KEP-2902)."""
 
 import pytest
 
@@ -58,9 +56,9 @@ def test_balance_is_the_standard_deviation_in_thousandths() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_short_combinations_are_their_own(size: int) -> None:
-    kept = [tuple(found) for found in iterate_combinations(list(range(6)), size)]
+    kept = [tuple(combination) for combination in iterate_combinations(list(range(6)), size)]
     later = list(iterate_combinations(list(range(6)), size))
-    assert [tuple(found) for found in later] == kept
+    assert [tuple(combination) for combination in later] == kept
 
 
 @pytest.mark.parametrize(
@@ -74,9 +72,7 @@ def test_short_combinations_are_their_own(size: int) -> None:
 def test_bug_141237_longer_combinations_are_overwritten_by_later_ones(
     size: int, first: list[int], at_the_end: list[int]
 ) -> None:
-    """Slices of 4, 6, 7 and 8 elements share the array of all with the same first 3 or 5
-    elements.
-    """
+    """Slices of 4, 6, 7 and 8 elements share the array of those with their first 3 or 5."""
     combinations = iterate_combinations(list(range(8)), size)
     kept = next(combinations)
     assert kept == first
@@ -85,18 +81,14 @@ def test_bug_141237_longer_combinations_are_overwritten_by_later_ones(
 
 
 def test_bug_141237_a_node_is_used_that_was_not_chosen() -> None:
-    """The best four of five nodes are the first four; the fifth replaces the fourth before they are
-    used.
-    """
+    """The best four of five nodes come first; the fifth replaces the fourth before use."""
     choice = best_combination([8, 8, 8, 8, 4], count=16, group=1, size=4)
     assert choice is not None
     assert choice.combination == [0, 1, 2, 4]
 
 
 def test_bug_full_pcpus_only_never_ends_with_odd_free_counts() -> None:
-    """A subset has enough CPUs in sum, but not in whole cores: both loops of the kubelet go on for
-    ever.
-    """
+    """CPUs suffice in sum, but not in whole cores: both loops go on for ever."""
     machine = regular(4, 8, 4)
     free = parse_cpus("0-4,6-7,9-11,15,24-25,27-28,30,32-35,37-44,46-47,56-63")
     with pytest.raises(HangError):

@@ -40,19 +40,17 @@ Hints = list[tuple[list[int], bool]]
     ],
 )
 def test_masks(free: str, reusable: str, count: int, hints: Hints) -> None:
-    found = generate(DUAL, parse_cpus(free), parse_cpus(reusable), count)
-    assert [(members(hint.affinity or 0), hint.preferred) for hint in found] == hints
+    generated = generate(DUAL, parse_cpus(free), parse_cpus(reusable), count)
+    assert [(members(hint.affinity or 0), hint.preferred) for hint in generated] == hints
 
 
 def test_align_by_socket_also_prefers_all_nodes_of_a_socket() -> None:
-    found = generate(QUAD, all_but(QUAD), 0, 4, align_by_socket=True)
-    preferred = [members(hint.affinity or 0) for hint in found if hint.preferred]
+    hints = generate(QUAD, all_but(QUAD), 0, 4, align_by_socket=True)
+    preferred = [members(hint.affinity or 0) for hint in hints if hint.preferred]
     assert preferred == [[0], [1], [2], [3], [0, 1], [2, 3]]
 
 
 def test_cpus_that_the_machine_lacks_count_as_those_of_node_0() -> None:
-    """A map's zero value in Go; a state file can still have them before the check at the next
-    start.
-    """
-    found = generate(DUAL, bits_of([100, 101]), 0, 2)
-    assert [members(hint.affinity or 0) for hint in found] == [[0], [0, 1]]
+    """A map's zero value in Go; a state file can have such CPUs until the next start."""
+    hints = generate(DUAL, bits_of([100, 101]), 0, 2)
+    assert [members(hint.affinity or 0) for hint in hints] == [[0], [0, 1]]

@@ -34,10 +34,10 @@ def policy(
 
 
 def admit(
-    given: StaticPolicy, state: CPUState, one: Pod, affinity: TopologyHint = NO_AFFINITY
+    given: StaticPolicy, state: CPUState, workload: Pod, affinity: TopologyHint = NO_AFFINITY
 ) -> None:
-    for each in one.all_containers:
-        given.allocate(state, one, each, affinity)
+    for member in workload.all_containers:
+        given.allocate(state, workload, member, affinity)
 
 
 def started(given: StaticPolicy) -> CPUState:
@@ -93,10 +93,10 @@ def test_aligned_cpus_come_first_then_any() -> None:
 
 def test_init_containers_leave_their_cpus_and_sidecars_do_not() -> None:
     init, sidecar = container("4", "1Gi"), container("2", "1Gi", sidecar=True)
-    one = named("p", pod(container("2", "1Gi"), container("2", "1Gi"), init=(init, sidecar)))
+    workload = named("p", pod(container("2", "1Gi"), container("2", "1Gi"), init=(init, sidecar)))
     given = policy()
     state = started(given)
-    admit(given, state, one)
+    admit(given, state, workload)
     assert {name: to_text(cpus) for name, cpus in state.entries["p"].items()} == {
         "a": "1-2,13-14",
         "b": "1,13",
@@ -108,18 +108,18 @@ def test_init_containers_leave_their_cpus_and_sidecars_do_not() -> None:
 def test_reuse_ends_when_another_pod_comes_in_between() -> None:
     given = policy()
     state = started(given)
-    one = named("p", pod(container("2", "1Gi"), init=(container("2", "1Gi"),)))
-    given.allocate(state, one, one.init_containers[0], NO_AFFINITY)
+    workload = named("p", pod(container("2", "1Gi"), init=(container("2", "1Gi"),)))
+    given.allocate(state, workload, workload.init_containers[0], NO_AFFINITY)
     admit(given, state, guaranteed("other", 2))
-    given.allocate(state, one, one.containers[0], NO_AFFINITY)
+    given.allocate(state, workload, workload.containers[0], NO_AFFINITY)
     assert not state.entries["p"]["a"] & state.entries["p"]["b"]
 
 
 def test_removing_gives_back_what_no_other_container_of_the_pod_uses() -> None:
     given = policy()
     state = started(given)
-    one = named("p", pod(container("2", "1Gi"), init=(container("4", "1Gi"),)))
-    admit(given, state, one)
+    workload = named("p", pod(container("2", "1Gi"), init=(container("4", "1Gi"),)))
+    admit(given, state, workload)
     given.remove_container(state, "p", "a")
     assert to_text(state.default) == "0,2-12,14-23"
     given.remove_container(state, "p", "b")
@@ -168,18 +168,18 @@ def test_since_1_32_the_refusal_says_that_no_core_is_left() -> None:
 
 
 def test_since_1_34_pods_with_their_own_resources_have_no_cpus_of_their_own() -> None:
-    one = named("p", pod(container("2", "1Gi", limits={}), own={"cpu": "4", "memory": "2Gi"}))
+    workload = named("p", pod(container("2", "1Gi", limits={}), own={"cpu": "4", "memory": "2Gi"}))
     for version, cpus in (((1, 33), "1,13"), ((1, 34), None)):
         gates = Gates({"PodLevelResources": True}, version)
         given = policy(gates=gates)
         state = started(given)
-        hints = given.pod_topology_hints(state, one)
+        hints = given.pod_topology_hints(state, workload)
         assert (hints is None) == (cpus is None)
-        assert given.topology_hints(state, one, one.containers[0]) == hints
-        admit(given, state, one)
-        assert {name: to_text(found) for name, found in state.entries.get("p", {}).items()} == (
-            {"a": cpus} if cpus else {}
-        )
+        assert given.topology_hints(state, workload, workload.containers[0]) == hints
+        admit(given, state, workload)
+        assert {
+            name: to_text(assigned) for name, assigned in state.entries.get("p", {}).items()
+        } == ({"a": cpus} if cpus else {})
 
 
 @pytest.mark.parametrize(
@@ -210,16 +210,14 @@ def test_bug_129078_a_running_pod_is_refused_after_a_restart() -> None:
     """The check for free cores comes before the look whether the container has its CPUs already."""
     given = policy(options=FULL)
     state = started(given)
-    one = guaranteed("p", 12)
-    admit(given, state, one)
+    workload = guaranteed("p", 12)
+    admit(given, state, workload)
     with pytest.raises(AdmissionError, match="available physical CPUs = 10, requested CPUs = 12"):
-        admit(given, state, one)
+        admit(given, state, workload)
 
 
 def test_bug_two_exclusive_sets_overlap_on_hybrid_machines() -> None:
-    """CPUs of a half used core are handed out again: averages of unequal cores (cpu_assignment.go,
-    isCoreFree).
-    """
+    """CPUs of a half used core are given again: averages of unequal cores (isCoreFree)."""
     given = new_static_policy(hybrid(performance=2, efficient=1), Reserved(1, 1 << 4), {}, ALPHA)
     state = started(given)
     admit(given, state, guaranteed("p", 1))
@@ -279,10 +277,12 @@ def test_workload_partitioning_keeps_reserved_cpus_out_of_the_shared_pool() -> N
 
 
 def test_pods_with_their_own_resources_get_one_set() -> None:
-    one = named("p", pod(container("2", "1Gi"), container(), own={"cpu": "4", "memory": "2Gi"}))
+    workload = named(
+        "p", pod(container("2", "1Gi"), container(), own={"cpu": "4", "memory": "2Gi"})
+    )
     given = policy(gates=POD_LEVEL)
     state = started(given)
-    allocate_pod(given, state, one, NO_AFFINITY)
+    allocate_pod(given, state, workload, NO_AFFINITY)
     assert to_text(state.pod_entries["p"]) == "1-2,13-14"
     assert {name: to_text(cpus) for name, cpus in state.entries["p"].items()} == {
         "a": "1,13",
@@ -295,21 +295,21 @@ def test_pods_with_their_own_resources_get_one_set() -> None:
 
 
 def test_without_the_gate_pods_with_their_own_resources_are_left_alone() -> None:
-    one = named("p", pod(container("2", "1Gi"), own={"cpu": "4", "memory": "2Gi"}))
+    workload = named("p", pod(container("2", "1Gi"), own={"cpu": "4", "memory": "2Gi"}))
     given = policy()
     state = started(given)
-    admit(given, state, one)
+    admit(given, state, workload)
     assert state.entries == {}
-    assert given.topology_hints(state, one, one.containers[0]) is None
+    assert given.topology_hints(state, workload, workload.containers[0]) is None
 
 
 def test_hints_of_a_container_that_has_its_cpus() -> None:
     given = policy()
     state = started(given)
-    one = guaranteed("p", 2)
-    admit(given, state, one, TopologyHint(bits_of([1]), preferred=True))
+    workload = guaranteed("p", 2)
+    admit(given, state, workload, TopologyHint(bits_of([1]), preferred=True))
     own = [TopologyHint(bits_of([1]), True), TopologyHint(bits_of([0, 1]), False)]
-    assert given.topology_hints(state, one, one.containers[0]) == {"cpu": own}
+    assert given.topology_hints(state, workload, workload.containers[0]) == {"cpu": own}
     state.entries["p"]["a"] |= 1
-    assert given.topology_hints(state, one, one.containers[0]) == {"cpu": []}
-    assert given.pod_topology_hints(state, one) == {"cpu": []}
+    assert given.topology_hints(state, workload, workload.containers[0]) == {"cpu": []}
+    assert given.pod_topology_hints(state, workload) == {"cpu": []}

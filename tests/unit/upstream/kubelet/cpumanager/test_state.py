@@ -86,9 +86,7 @@ def test_unusable_files(content: str, policy: str, message: str) -> None:
 
 
 def test_bug_a_wrong_checksum_with_entries_shows_as_a_type_error() -> None:
-    """The error of the oldest format hides that of the newest (state_checkpoint.go,
-    restoreState).
-    """
+    """The error of the oldest format hides that of the newest (restoreState)."""
     content = state.dump(CPUState(1, {"p": {"c": 2}}), "static", GATES).replace(
         '"c":"1"', '"c":"2"'
     )

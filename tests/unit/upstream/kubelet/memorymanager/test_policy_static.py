@@ -36,10 +36,10 @@ def guaranteed(uid: str, memory: str) -> Pod:
 
 
 def admit(
-    given: StaticPolicy, state: MemoryState, one: Pod, affinity: TopologyHint = NO_AFFINITY
+    given: StaticPolicy, state: MemoryState, workload: Pod, affinity: TopologyHint = NO_AFFINITY
 ) -> None:
-    for each in one.all_containers:
-        given.allocate(state, one, each, affinity)
+    for member in workload.all_containers:
+        given.allocate(state, workload, member, affinity)
 
 
 def free(state: MemoryState) -> list[float]:
@@ -105,13 +105,15 @@ def test_refusals(memory: str, affinity: TopologyHint, message: str) -> None:
 
 
 def test_since_1_34_pods_with_their_own_resources_have_no_memory_of_their_own() -> None:
-    one = named("p", pod(container("2", "1Gi", limits={}), own={"cpu": "4", "memory": "2Gi"}))
+    workload = named("p", pod(container("2", "1Gi", limits={}), own={"cpu": "4", "memory": "2Gi"}))
     for version, left in (((1, 33), [6, 8]), ((1, 34), [7, 8])):
         given = policy(8, 8, gates=Gates({"PodLevelResources": True}, version))
         state = started(given)
-        assert (given.topology_hints(state, one, one.containers[0]) is None) == (version >= (1, 34))
-        assert (given.pod_topology_hints(state, one) is None) == (version >= (1, 34))
-        admit(given, state, one)
+        assert (given.topology_hints(state, workload, workload.containers[0]) is None) == (
+            version >= (1, 34)
+        )
+        assert (given.pod_topology_hints(state, workload) is None) == (version >= (1, 34))
+        admit(given, state, workload)
         assert free(state) == left
 
 
@@ -143,8 +145,8 @@ def test_bug_a_pod_that_cannot_be_placed_has_no_preference() -> None:
     """An empty map tells the topology manager "any", where an empty list would refuse."""
     given = policy(8, 8)
     state = started(given)
-    one = guaranteed("p", "20Gi")
-    assert given.topology_hints(state, one, one.containers[0]) == {}
+    workload = guaranteed("p", "20Gi")
+    assert given.topology_hints(state, workload, workload.containers[0]) == {}
 
 
 def test_bug_a_type_of_memory_that_a_node_lacks_crashes_the_kubelet() -> None:
@@ -152,9 +154,9 @@ def test_bug_a_type_of_memory_that_a_node_lacks_crashes_the_kubelet() -> None:
     state = started(given)
     rows = container("1", "1Gi")
     resources = {"cpu": "1", "memory": "1Gi", "hugepages-2Mi": "4Mi"}
-    one = named("p", pod({**rows, "resources": {"requests": resources, "limits": resources}}))
+    workload = named("p", pod({**rows, "resources": {"requests": resources, "limits": resources}}))
     with pytest.raises(PanicError, match="nil pointer dereference"):
-        given.topology_hints(state, one, one.containers[0])
+        given.topology_hints(state, workload, workload.containers[0])
 
 
 def test_bug_more_reserved_than_there_is_becomes_a_huge_amount() -> None:
@@ -165,13 +167,13 @@ def test_bug_more_reserved_than_there_is_becomes_a_huge_amount() -> None:
 def test_init_containers_leave_their_memory() -> None:
     given = policy(8)
     state = started(given)
-    one = named(
+    workload = named(
         "p",
         pod(
             container("1", "3Gi"), init=(container("1", "4Gi"), container("1", "1Gi", sidecar=True))
         ),
     )
-    admit(given, state, one)
+    admit(given, state, workload)
     assert {
         name: [block.size // GIB for block in blocks] for name, blocks in state.entries["p"].items()
     } == {
@@ -205,8 +207,10 @@ def test_a_state_must_be_what_its_blocks_give() -> None:
 def test_pods_with_their_own_resources_get_one_block() -> None:
     given = policy(8, gates=POD_LEVEL)
     state = started(given)
-    one = named("p", pod(container("1", "1Gi"), container(), own={"cpu": "2", "memory": "4Gi"}))
-    allocate_pod(given, state, one, NO_AFFINITY)
+    workload = named(
+        "p", pod(container("1", "1Gi"), container(), own={"cpu": "2", "memory": "4Gi"})
+    )
+    allocate_pod(given, state, workload, NO_AFFINITY)
     assert [block.size // GIB for block in state.pod_entries["p"]] == [4]
     assert {name: blocks[0].size // GIB for name, blocks in state.entries["p"].items()} == {
         "a": 1,

@@ -11,18 +11,18 @@ CNF = pool("cnf", "worker", "cnf")
 BASE = machine_config("00", config=ignition(), kernelArguments=["base"])
 
 
-def actions(found: Change) -> tuple[object, ...]:
-    assert found.impact is not None
-    assert found.impact.update is not None
-    return found.impact.update.actions
+def actions(outcome: Change) -> tuple[object, ...]:
+    assert outcome.impact is not None
+    assert outcome.impact.update is not None
+    return outcome.impact.update.actions
 
 
 def test_a_split_object_is_the_same() -> None:
     joined = machine_config("50", kernelArguments=["a", "b"])
     split = [machine_config(name, kernelArguments=[name]) for name in "ab"]
-    found = change(CNF, [BASE, joined], [BASE, *split])
-    assert found.is_same
-    assert actions(found) == (NONE,)
+    outcome = change(CNF, [BASE, joined], [BASE, *split])
+    assert outcome.is_same
+    assert actions(outcome) == (NONE,)
 
 
 def test_a_rename_can_reorder() -> None:
@@ -44,15 +44,15 @@ def test_the_order_is_that_of_the_release() -> None:
 
 def test_a_node_moves_to_another_pool() -> None:
     own = machine_config("50", "cnf", fips=True)
-    found = change(pool(), [BASE, own], pool_after=CNF)
-    assert found.refusal is None
-    assert found.impact is not None
-    assert found.impact.refusal is not None
+    outcome = change(pool(), [BASE, own], pool_after=CNF)
+    assert outcome.refusal is None
+    assert outcome.impact is not None
+    assert outcome.impact.refusal is not None
 
 
 def test_a_change_is_refused_while_rendering() -> None:
-    found = change(pool(), [BASE], [BASE, machine_config("50", fips=True)])
-    assert found.refusal is not None
+    outcome = change(pool(), [BASE], [BASE, machine_config("50", fips=True)])
+    assert outcome.refusal is not None
 
 
 def test_a_side_that_cannot_be_rendered() -> None:
@@ -61,5 +61,5 @@ def test_a_side_that_cannot_be_rendered() -> None:
 
 
 def test_a_pool_that_selects_nothing() -> None:
-    found = change({"spec": {"machineConfigSelector": {}}}, [BASE])
-    assert (found.before, found.impact, found.is_same) == (None, None, True)
+    outcome = change({"spec": {"machineConfigSelector": {}}}, [BASE])
+    assert (outcome.before, outcome.impact, outcome.is_same) == (None, None, True)

@@ -41,9 +41,9 @@ def file_cost(path: str, **node: Any) -> Impact:
 def test_changes_that_no_policy_avoids(old: Json, new: Json, section: str) -> None:
     everything = {"path": "/etc", "actions": [{"type": "None"}]}
     configuration = {"spec": {"nodeDisruptionPolicy": {"files": [everything]}}}
-    found = cost(old, new, configuration=configuration)
-    assert found.sections == (section,)
-    assert found.update == found.first_boot == REBOOTED
+    costs = cost(old, new, configuration=configuration)
+    assert costs.sections == (section,)
+    assert costs.update == costs.first_boot == REBOOTED
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_changes_that_no_policy_avoids(old: Json, new: Json, section: str) -> No
     ],
 )
 def test_changes_that_no_node_looks_at(old: Json, new: Json) -> None:
-    found = cost(old, new)
-    assert found.sections == ()
-    assert found.update == FREE
+    costs = cost(old, new)
+    assert costs.sections == ()
+    assert costs.update == FREE
 
 
 @pytest.mark.parametrize(
@@ -73,22 +73,22 @@ def test_changes_that_no_node_looks_at(old: Json, new: Json) -> None:
     ],
 )
 def test_files_compare_as_objects(other: Json) -> None:
-    found = cost({"config": files(file())}, {"config": files(other)})
-    assert (found.files, found.update) == (("/etc/x",), REBOOTED)
+    costs = cost({"config": files(file())}, {"config": files(other)})
+    assert (costs.files, costs.update) == (("/etc/x",), REBOOTED)
 
 
 def test_bug_another_order_of_files_does_nothing_at_all() -> None:
-    one, other = file("/a"), file("/b")
-    found = cost({"config": files(one, other)}, {"config": files(other, one)})
-    assert found.sections == ("files",)
-    assert found.update == Update((), False)
-    assert found.first_boot == FREE
+    first, other = file("/a"), file("/b")
+    costs = cost({"config": files(first, other)}, {"config": files(other, first)})
+    assert costs.sections == ("files",)
+    assert costs.update == Update((), False)
+    assert costs.first_boot == FREE
 
 
 def test_units() -> None:
     old, new = {"name": "a.service"}, {"name": "a.service", "enabled": False}
-    found = cost({"config": units(old)}, {"config": units(new)})
-    assert (found.units, found.update) == (("a.service",), REBOOTED)
+    costs = cost({"config": units(old)}, {"config": units(new)})
+    assert (costs.units, costs.update) == (("a.service",), REBOOTED)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def users(*keys: str, name: str = "core") -> Json:
 
 
 def test_ssh_keys_cost_nothing() -> None:
-    found = cost({"config": users("a")}, {"config": users("b")})
-    assert (found.sections, found.update) == (("passwd",), FREE)
+    costs = cost({"config": users("a")}, {"config": users("b")})
+    assert (costs.sections, costs.update) == (("passwd",), FREE)
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_ssh_keys_cost_nothing() -> None:
     ],
 )
 def test_refused(old: Json, new: Json) -> None:
-    found = cost(old, new)
-    assert found.refusal is not None
-    assert found.update is None
+    costs = cost(old, new)
+    assert costs.refusal is not None
+    assert costs.update is None
 
 
 def test_the_mode_of_the_node_counts_too() -> None:
@@ -169,8 +169,8 @@ def test_overrides_of_storage_came_with_4_23() -> None:
 
 
 def test_the_force_file_reboots() -> None:
-    found = cost({}, {}, is_forced=True)
-    assert (found.sections, found.update, found.first_boot) == (("osUpdate",), REBOOTED, REBOOTED)
+    costs = cost({}, {}, is_forced=True)
+    assert (costs.sections, costs.update, costs.first_boot) == (("osUpdate",), REBOOTED, REBOOTED)
 
 
 def test_kernel_arguments_are_deleted_and_appended() -> None:

@@ -38,7 +38,7 @@ FIRST, SECOND = "99-worker-generated-kubelet", "99-worker-generated-kubelet-1"
 
 def kubelet_config(name: str, *pools: str, **spec: Any) -> Json:
     """For the pools named, worker without any."""
-    names = [f"pools.example.test/{one}" for one in pools or ("worker",)]
+    names = [f"pools.example.test/{pool_name}" for pool_name in pools or ("worker",)]
     expressions = [{"key": key, "operator": "Exists"} for key in names]
     selector = {"matchExpressions": expressions}
     return {"metadata": {"name": name}, "spec": {"machineConfigPoolSelector": selector, **spec}}

@@ -24,12 +24,12 @@ def problems(rule: str, config: Json) -> list[str]:
 
 def in_pairs(partitions: list[Json]) -> bool:
     """Whether two partitions overlap, by looking at all pairs, as Ignition does."""
-    for one, other in permutations(partitions, 2):
-        placed = all(part.get("startMiB") and "sizeMiB" in part for part in (one, other))
-        if not placed or one == other:
+    for first, other in permutations(partitions, 2):
+        placed = all(part.get("startMiB") and "sizeMiB" in part for part in (first, other))
+        if not placed or first == other:
             continue
-        ends = [part["startMiB"] + max(part["sizeMiB"] - 1, 0) for part in (one, other)]
-        if one["startMiB"] <= ends[1] and other["startMiB"] <= ends[0]:
+        ends = [part["startMiB"] + max(part["sizeMiB"] - 1, 0) for part in (first, other)]
+        if first["startMiB"] <= ends[1] and other["startMiB"] <= ends[0]:
             return True
     return False
 

@@ -30,9 +30,9 @@ def setting(name: str, value: object) -> Any:
     return change
 
 
-def only(found: tuple[Step, ...]) -> Step:
-    assert len(found) == 1, found
-    return found[0]
+def only(steps: tuple[Step, ...]) -> Step:
+    assert len(steps) == 1, steps
+    return steps[0]
 
 
 def test_paused_pool_waits() -> None:
@@ -106,10 +106,10 @@ def test_refused_kubelet_config() -> None:
     def refuse(data: dict[str, Any]) -> None:
         data["spec"]["kubeletConfig"]["clusterDomain"] = "example.com"
 
-    found = costs(PLAIN, edited(PLAIN, KUBELET, refuse))
-    assert found[0].rule == "mco-not-rendered"
-    assert "clusterDomain" in found[0].does
-    assert not found[0].is_certain
+    steps = costs(PLAIN, edited(PLAIN, KUBELET, refuse))
+    assert steps[0].rule == "mco-not-rendered"
+    assert "clusterDomain" in steps[0].does
+    assert not steps[0].is_certain
 
 
 def test_no_annotation_of_an_object_costs_anything() -> None:
@@ -142,14 +142,14 @@ def test_registries_that_no_node_can_read() -> None:
         file = {"path": "/etc/containers/registries.conf", "contents": {"source": source}}
         data["spec"]["config"]["storage"]["files"].append(file)
 
-    found = costs(PLAIN, edited(PLAIN, CONFIG, write))
-    assert found[-1].rule == "mco-node-stops"
-    assert not found[-1].is_certain
+    steps = costs(PLAIN, edited(PLAIN, CONFIG, write))
+    assert steps[-1].rule == "mco-node-stops"
+    assert not steps[-1].is_certain
 
 
 def test_renamed_object_boots_twice() -> None:
     renamed = compiled("openshift", to_json({"name": "other"}))[0]
-    found = [step for step in costs(PLAIN, renamed) if step.impact is Impact.REBOOT]
-    assert [step.rule for step in found] == ["mco-renamed", "mco-pruned"]
-    assert "50-performance-other beside 50-performance-main" in found[0].because
-    assert "50-performance-main" in found[1].does
+    steps = [step for step in costs(PLAIN, renamed) if step.impact is Impact.REBOOT]
+    assert [step.rule for step in steps] == ["mco-renamed", "mco-pruned"]
+    assert "50-performance-other beside 50-performance-main" in steps[0].because
+    assert "50-performance-main" in steps[1].does

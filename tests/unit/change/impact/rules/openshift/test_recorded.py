@@ -37,8 +37,8 @@ def test_steps_follow_from_the_operators_answer(case: Json) -> None:
         )
     except McoError:
         pytest.fail("the operator renders both sides")
-    found = list(pools.action_steps(result, ()))
-    assert worst(found) is _impact(expected), found
+    steps = list(pools.action_steps(result, ()))
+    assert worst(steps) is _impact(expected), steps
 
 
 def _impact(expected: Json) -> Impact:

@@ -1,1 +1,0 @@
-"""Commands about what Git has of a project, and what it will have."""

@@ -1,0 +1,324 @@
+"""The images of a must-gather: nodes by their snapshots, Node objects, and facts of the cluster.
+
+Of the objects that decide what nodes get, left out are those that the machine config operator makes
+(it makes them again), those of a PerformanceProfile, and those that cpuplan wrote.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any, get_args
+
+from cpuplan.base.naming import is_label, is_subdomain
+from cpuplan.base.progress import follow
+from cpuplan.base.text import printable
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
+from cpuplan.fleet.openshift import CUSTOM, feature_gates
+from cpuplan.importers import data, objects
+from cpuplan.importers.base import Imported, Node, NodeObject
+from cpuplan.importers.must_gather import NODES, SNAPSHOT, images, snapshot_path
+from cpuplan.importers.packed_files import ArchiveError
+from cpuplan.importers.sysroot import reader as sysroot
+from cpuplan.importers.trees import FolderTree, TarTree
+from cpuplan.language.model.base import FeatureSet
+
+INFRASTRUCTURES = (
+    "cluster-scoped-resources/config.openshift.io/infrastructures/cluster.yaml",
+    "cluster-scoped-resources/config.openshift.io/infrastructures.yaml",
+)
+FEATURE_GATES = (
+    "cluster-scoped-resources/config.openshift.io/featuregates/cluster.yaml",
+    "cluster-scoped-resources/config.openshift.io/featuregates.yaml",
+)
+#: Node objects of the API group config.openshift.io: there is one, for all nodes.
+NODE_CONFIGS = (
+    "cluster-scoped-resources/config.openshift.io/nodes/cluster.yaml",
+    "cluster-scoped-resources/config.openshift.io/nodes.yaml",
+)
+#: Those that a document can state; of others nothing is known here.
+_FEATURE_SETS = get_args(FeatureSet)
+#: The cluster's name is the first label of its domain.
+_API_SERVER = re.compile(r"https://api\.([^.:/]{1,253})\.")
+
+
+def cluster_name(tree: FolderTree) -> tuple[str | None, str]:
+    """The name by the address of the API server, else by the infrastructure; and its source."""
+    for path in INFRASTRUCTURES:
+        document = load(tree, path)
+        objects = data.items(document.get("items")) or [document]
+        status = data.mapping(objects[0].get("status"))
+        url, name = status.get("apiServerURL"), status.get("infrastructureName")
+        source = "the Infrastructure object"
+        match = _API_SERVER.match(url) if isinstance(url, str) else None
+        if match:
+            name, source = match[1], f"the API server's address {url}"
+        if isinstance(name, str) and name:
+            return name.lower(), source
+    return None, ""
+
+
+def facts(tree: FolderTree) -> dict[str, Any]:
+    """The spec of a Cluster document: the feature set and version of cgroups, where stated."""
+    return {**_feature_set(tree), **_cgroup_mode(tree)}
+
+
+def _cgroup_mode(tree: FolderTree) -> dict[str, Any]:
+    for item in _objects(tree, NODE_CONFIGS):
+        mode = data.mapping(item.get("spec")).get("cgroupMode")
+        if mode in ("v1", "v2"):
+            return {"cgroupMode": mode}
+    return {}
+
+
+def _objects(tree: FolderTree, paths: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The object of a kind with one object, as one file or as a list."""
+    for path in paths:
+        document = load(tree, path)
+        yield (data.items(document.get("items")) or [document])[0]
+
+
+def _feature_set(tree: FolderTree) -> dict[str, Any]:
+    for item in _objects(tree, FEATURE_GATES):
+        name, enabled = feature_gates(item)
+        if name in _FEATURE_SETS:
+            gates = {"enabledFeatureGates": list(enabled)} if name == CUSTOM else {}
+            return {"featureSet": name, **gates}
+    return {}
+
+
+def node_objects(
+    tree: FolderTree, cluster: str | None, diagnostics: list[Diagnostic]
+) -> Iterator[NodeObject]:
+    """The Node objects; what is wrong with a file goes to `diagnostics`."""
+    for name in tree.names(NODES):
+        if name.endswith(".yaml"):
+            node = objects.read_node(load(tree, f"{NODES}/{name}", diagnostics), cluster)
+            if node:
+                yield node
+
+
+def load(
+    tree: FolderTree, path: str, diagnostics: list[Diagnostic] | None = None
+) -> dict[str, Any]:
+    """The object in a YAML file; {} if it is missing or damaged."""
+    text = tree.read(path)
+    if text is None:
+        return {}
+    try:
+        documents = data.parse(text)
+    except data.DataError as error:
+        if diagnostics is not None:
+            place = f"{tree.name}/{path}"
+            shown = data.clip(text)
+            diagnostics.append(diagnose("CP125", path=place, text=shown, problem=str(error)))
+        return {}
+    return data.mapping(documents[0] if documents else None)
+
+
+_FOLDER = "cluster-scoped-resources/machineconfiguration.openshift.io"
+_CONFIGURATIONS = "cluster-scoped-resources/operator.openshift.io/machineconfigurations"
+_CONFIGURATION = "cluster.yaml"
+_GENERATED = "machineconfiguration.openshift.io/generated-by-controller-version"
+_WAVE = "argocd.argoproj.io/sync-wave"
+_PROFILES = ("50-nto-", "50-performance-", "performance-", "rendered-")
+_BUILT_IN = ("master", "worker", "arbiter")
+_RUNTIMES = ("crun", "runc")
+_KERNELS = ("realtime", "64k-pages")
+
+
+def foreign_facts(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
+    """Fields of the Cluster document; a kind of object that the must-gather lacks is left out."""
+    readers = {
+        "machineConfigPools": ("machineconfigpools", _pool),
+        "machineConfigs": ("machineconfigs", _machine_config),
+        "kubeletConfigs": ("kubeletconfigs", _kubelet_config),
+        "containerRuntimeConfigs": ("containerruntimeconfigs", _runtime_config),
+    }
+    fields: dict[str, Any] = {}
+    for field, (folder, read) in readers.items():
+        if tree.names(f"{_FOLDER}/{folder}"):
+            objects = sorted(_objects_below(tree, folder, diagnostics), key=_created)
+            fields[field] = [read(item) for item in objects if _is_foreign(item)]
+    if tree.names(_CONFIGURATIONS):
+        fields |= _disruption_policy(tree, diagnostics)
+    return fields
+
+
+def _disruption_policy(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
+    """What a user states; the operator's own policies are in the status."""
+    if _CONFIGURATION not in tree.names(_CONFIGURATIONS):
+        return {}
+    item = load(tree, f"{_CONFIGURATIONS}/{_CONFIGURATION}", diagnostics)
+    given = data.mapping(data.mapping(item.get("spec")).get("nodeDisruptionPolicy"))
+    sections = _without_empty({name: given.get(name) for name in ("files", "units", "sshkey")})
+    return {"nodeDisruptionPolicy": sections} if sections else {}
+
+
+def _objects_below(
+    tree: FolderTree, folder: str, diagnostics: list[Diagnostic]
+) -> Iterator[dict[str, Any]]:
+    for name in tree.names(f"{_FOLDER}/{folder}"):
+        if name.endswith(".yaml"):
+            item = load(tree, f"{_FOLDER}/{folder}/{name}", diagnostics)
+            if is_subdomain(_name(item)):
+                yield item
+
+
+def _is_foreign(item: dict[str, Any]) -> bool:
+    metadata = data.mapping(item.get("metadata"))
+    annotations = data.mapping(metadata.get("annotations"))
+    name = _name(item)
+    is_pool = item.get("kind") == "MachineConfigPool"
+    if is_pool:
+        return name not in _BUILT_IN
+    return not (name.startswith(_PROFILES) or _GENERATED in annotations or _WAVE in annotations)
+
+
+def _name(item: dict[str, Any]) -> str:
+    return str(data.mapping(item.get("metadata")).get("name") or "")
+
+
+def _created(item: dict[str, Any]) -> tuple[str, str]:
+    """Its place in the order of creation, which decides between KubeletConfigs."""
+    stamp = data.mapping(item.get("metadata")).get("creationTimestamp")
+    return str(stamp or ""), _name(item)
+
+
+def _labels(item: dict[str, Any]) -> dict[str, str]:
+    labels = data.mapping(data.mapping(item.get("metadata")).get("labels"))
+    return _usable(labels)
+
+
+def _usable(labels: Mapping[str, Any]) -> dict[str, str]:
+    """The labels that an API server takes: no other is on an object."""
+    texts = {key: str(value) for key, value in sorted(labels.items())}
+    return {key: value for key, value in texts.items() if is_label(key, value)}
+
+
+def _pool(item: dict[str, Any]) -> dict[str, Any]:
+    spec = data.mapping(item.get("spec"))
+    return _without_empty(
+        {
+            "name": _name(item),
+            "labels": _labels(item),
+            POOL_SELECTOR.key: _selector(spec.get(POOL_SELECTOR.key)),
+            "nodeSelector": _selector(spec.get("nodeSelector")),
+        },
+        keep=(POOL_SELECTOR.key, "nodeSelector"),
+    )
+
+
+def _kubelet_config(item: dict[str, Any]) -> dict[str, Any]:
+    spec = data.mapping(item.get("spec"))
+    selector = _selector(spec.get("machineConfigPoolSelector"))
+    return {"name": _name(item), "machineConfigPoolSelector": selector}
+
+
+def _runtime_config(item: dict[str, Any]) -> dict[str, Any]:
+    config = data.mapping(data.mapping(item.get("spec")).get("containerRuntimeConfig"))
+    runtime = config.get("defaultRuntime")
+    stated = {"defaultRuntime": runtime} if runtime in _RUNTIMES else {}
+    return {**_kubelet_config(item), **stated}
+
+
+def _selector(value: object) -> dict[str, Any]:
+    selector = data.mapping(value)
+    labels = data.mapping(selector.get("matchLabels"))
+    return _without_empty(
+        {
+            "matchLabels": _usable(labels),
+            "matchExpressions": data.items(selector.get("matchExpressions")),
+        }
+    )
+
+
+def _machine_config(item: dict[str, Any]) -> dict[str, Any]:
+    spec = data.mapping(item.get("spec"))
+    config = data.mapping(spec.get("config"))
+    storage = data.mapping(config.get("storage"))
+    # Ignition gives each path to one of them: a later link takes an earlier file away.
+    nodes = [data.items(storage.get(kind)) for kind in ("directories", "files", "links")]
+    units = data.items(data.mapping(config.get("systemd")).get("units"))
+    kernel_type = spec.get(KERNEL_TYPE.key)
+    return _without_empty(
+        {
+            "name": _name(item),
+            "labels": _labels(item),
+            "kernelArguments": _texts(spec.get("kernelArguments")),
+            KERNEL_TYPE.key: kernel_type if kernel_type in _KERNELS else "",
+            "extensions": _texts(spec.get("extensions")),
+            # Ignition 2 takes a path or name twice.
+            "files": sorted(set(_texts([node.get("path") for node in chain(*nodes)]))),
+            "units": sorted(set(_texts([unit.get("name") for unit in units]))),
+        },
+        keep=("labels",),
+    )
+
+
+def _texts(value: object) -> list[str]:
+    texts = value if isinstance(value, list) else []
+    return [printable(text) for text in texts if isinstance(text, str)]
+
+
+def _without_empty(fields: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value or key in keep}
+
+
+def read(path: Path) -> Imported:
+    """Read every node. Of a node in two images, the first in the order of names counts."""
+    nodes: dict[str, Node] = {}
+    objects: dict[str, NodeObject] = {}
+    remarks: list[str] = []
+    diagnostics: list[Diagnostic] = []
+    for image in images(path):
+        tree = FolderTree(image)
+        cluster, source = cluster_name(tree)
+        stated = {**facts(tree), **foreign_facts(tree, diagnostics)}
+        if cluster is None:
+            remarks.append(
+                f"{image} does not contain the cluster's name: "
+                "its Infrastructure object has none, or is missing"
+            )
+        for known in node_objects(tree, cluster, diagnostics):
+            objects.setdefault(known.name, known)
+        names = list(filter(is_subdomain, tree.names("nodes")))
+        for name in follow("nodes", len(names), names, str):
+            node = None if name in nodes else read_node(tree, name, cluster, remarks, diagnostics)
+            if node is not None:
+                nodes[name] = node._replace(cluster_from=source, cluster_facts=stated)
+        diagnostics += tree.refused.diagnostics()
+    without_object = sorted(nodes.keys() - objects)
+    remarks += (
+        f"node {name} has no Node object: its labels are unknown" for name in without_object
+    )
+    if not nodes and not diagnostics:
+        diagnostics.append(diagnose("CP124", path=path))
+    return Imported(
+        tuple(nodes.values()), tuple(remarks), tuple(diagnostics), tuple(objects.values())
+    )
+
+
+def read_node(
+    tree: FolderTree,
+    name: str,
+    cluster: str | None,
+    remarks: list[str],
+    diagnostics: list[Diagnostic],
+) -> Node | None:
+    """The node by its snapshot; what is wrong goes to `remarks` and `diagnostics`."""
+    path = snapshot_path(name)
+    snapshot_bytes = tree.read_bytes(path)
+    if snapshot_bytes is None:
+        remarks.append(f"node {name} has no {SNAPSHOT}: it is left out")
+        return None
+    try:
+        snapshot = TarTree(snapshot_bytes, f"{tree.name}/{path}")
+    except ArchiveError as error:
+        diagnostics.append(error.diagnostic)
+        return None
+    machine, sentences, problems = sysroot.read_machine(snapshot)
+    remarks += (f"node {name}: {sentence}" for sentence in sentences)
+    diagnostics += problems
+    return None if machine is None else Node(name, machine, {}, cluster)
