@@ -13,8 +13,8 @@ from cpuplan.base.files import cache
 
 HOLD = """
 import sys, time
-from cpuplan.base.files import temporary
-with temporary.folder() as held:
+from cpuplan.base.files import cache
+with cache.temporary_folder() as held:
     print(held.path, flush=True)
     time.sleep(60)
 """
