@@ -1,16 +1,17 @@
 """Commands as whole processes, side by side with what they are measured against.
 
 `python -m benchmarks.startup [RUNS]`: medians of interleaved runs on a copy of the sample, and
-their ratios.
+(NEW) on the project that `init` makes, and their ratios; of CPU time, which other processes change
+less.
 """
 
 import os
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,15 @@ from typing import NamedTuple
 REPOSITORY = Path(__file__).parents[1]
 CLICK = "import click"
 READERS = "import click, pydantic, yaml"
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: pinned}
+spec:
+  containers:
+  - name: main
+    resources: {limits: {cpu: "4", memory: 1Gi}}
+"""
 
 
 class Row(NamedTuple):
@@ -28,6 +38,7 @@ class Row(NamedTuple):
     peer: str
     limit: float
     fresh: bool = False  # without the record of what was judged before
+    is_new: bool = False  # on the project of `init`
 
 
 ROWS = (
@@ -36,18 +47,23 @@ ROWS = (
     Row("compile, nothing changed", ("compile",), READERS, 2.5),
     Row("validate, no record", ("validate",), READERS, float("inf"), fresh=True),
     Row("compile --check", ("compile", "--check"), READERS, float("inf")),
+    Row("NEW show", ("show", "worker-0"), READERS, 2, is_new=True),
+    Row("NEW explain", ("explain", "worker-0", "2", "--no-alternatives"), READERS, 2, is_new=True),
+    Row("NEW simulate", ("simulate", "worker-0", "pod.yaml"), READERS, 2, is_new=True),
+    Row("NEW compile --check", ("compile", "--check"), READERS, 2, is_new=True),
 )
 
 
 def seconds(words: Sequence[str], cache: Path) -> float:
-    """The wall time of one process, with its records in the folder `cache`."""
+    """The CPU time of one process, with its records in the folder `cache`."""
     # Without its cache of compiled modules, every process would compile cpuplan's and not its
     # peers'.
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     kept["XDG_CACHE_HOME"] = str(cache)
-    begin = time.perf_counter()
-    subprocess.run(words, check=True, capture_output=True, env=kept)
-    return time.perf_counter() - begin
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(words, check=True, capture_output=True, env=kept, cwd=cache.parent)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main() -> None:
@@ -60,11 +76,15 @@ def main() -> None:
             shutil.copytree(REPOSITORY / name, sample / name)
         cache = Path(folder, "cache")
         seconds([str(program), "-C", str(sample), "compile"], cache)
+        new = Path(folder, "new")
+        seconds([str(program), "init", str(new)], cache)
+        seconds([str(program), "-C", str(new), "compile"], cache)
+        Path(folder, "pod.yaml").write_text(POD)
         nowhere = Path(folder, "nowhere")  # a file is no folder for records
         nowhere.touch()
         print(f"{'command':<40}{'median ms':>10}{'peer ms':>10}{'ratio':>8}{'limit':>8}")
         for row in ROWS:
-            command = [str(program), "-C", str(sample), *row.arguments]
+            command = [str(program), "-C", str(new if row.is_new else sample), *row.arguments]
             peer = [sys.executable, "-c", row.peer]
             records = nowhere if row.fresh else cache
             pairs = [(seconds(command, records), seconds(peer, records)) for _ in range(runs + 1)][

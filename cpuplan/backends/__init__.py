@@ -2,53 +2,32 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuplan.backends import (
-    admission,
-    bottlerocket,
-    deliveries,
-    dra,
-    embedded,
-    koordinator,
-    kubernetes,
-    openshift,
-    parts,
-    rollouts,
-    state,
-    talos,
-    verify,
-)
-from cpuplan.backends import delivery as by_git
-from cpuplan.backends import delivery as synced
+from cpuplan.backends import rollouts
 from cpuplan.backends.base import (
     Backend,
     Facts,
     Files,
     Key,
     Managed,
+    Manifest,
     object_of,
     of_objects,
     to_file,
 )
-from cpuplan.backends.parts import Every, Wanted
+from cpuplan.backends.registry import BACKENDS, components
 from cpuplan.base.progress import follow, stage
-from cpuplan.components.checks import nrt as nrt_checks
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet import targets
+from cpuplan.language.model.base import has_key
 from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import Classes, ConfiguredPlan, NodeClass, NodePlan, Plan
 from cpuplan.plan.setting import Settings, Value
 
-BACKENDS: dict[str, Backend] = {
-    "kubernetes": kubernetes,
-    "openshift": openshift,
-    "rke2": embedded,
-    "k3s": embedded,
-    "talos": talos,
-    "bottlerocket": bottlerocket,
-}
+if TYPE_CHECKING:
+    from cpuplan.backends.parts import Every, Wanted
 
 
 def of(node_class: NodeClass) -> Backend:
@@ -58,8 +37,7 @@ def of(node_class: NodeClass) -> Backend:
 
 def configure(plan: NodePlan) -> ConfiguredPlan:
     """The plan with the settings of the components that its backend writes, in their order."""
-    components = of(plan.node_class).COMPONENTS
-    made = (component.settings(plan) for component in components)
+    made = (component.settings(plan) for component in components(plan))
     return ConfiguredPlan(plan, Settings(chain.from_iterable(made)))
 
 
@@ -69,6 +47,8 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     problems = list(backend.check(plan, locate))
     problems += rollouts.check(plan, locate)
     if plan.spec.verify:
+        from cpuplan.backends import state, verify
+
         problems += verify.checks.check_size(plan, state.text(plan, backend), locate)
     return problems
 
@@ -84,11 +64,22 @@ def check_pools(plan: Plan, locate: Locate) -> list[Diagnostic]:
     diagnostics = [problem for problem in problems if problem]
     for _, group in groupby(plan.nodes, key=lambda node: node.node_class.cluster):
         members = list(group)
-        diagnostics += nrt_checks.check_cluster(members, locate)
-        diagnostics += verify.checks.check_cluster(members, locate)
+        diagnostics += _check_cluster(members, locate)
         for backend, classes in _by_platform(members):
             diagnostics += backend.check_cluster(classes, locate)
     return diagnostics
+
+
+def _check_cluster(members: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
+    """What the mechanisms that classes of a cluster name do to each other."""
+    if has_key(members[0].node_class.cluster_facts, "nodeResourceTopology"):
+        from cpuplan.components.checks import nrt
+
+        yield from nrt.check_cluster(members, locate)
+    if any(plan.spec.verify for plan in members):
+        from cpuplan.backends.verify import checks
+
+        yield from checks.check_cluster(members, locate)
 
 
 def _unlike(members: Sequence[ConfiguredPlan], locate: Locate) -> Diagnostic | None:
@@ -149,17 +140,22 @@ class Output(NamedTuple):
     classes: Classes
 
 
-def tree(plan: Plan, delivery: DeliverySpec | None = None, every: Every = parts.every) -> Files:
+def tree(plan: Plan, delivery: DeliverySpec | None = None, every: "Every | None" = None) -> Files:
     """The files of `output`."""
     return output(plan, delivery, every).files
 
 
 @stage("making files")
-def output(plan: Plan, delivery: DeliverySpec | None = None, every: Every = parts.every) -> Output:
+def output(
+    plan: Plan, delivery: DeliverySpec | None = None, every: "Every | None" = None
+) -> Output:
     """All files of `out/`; of paused classes those that stay.
 
-    `every` gives the parts of classes, however it comes by them.
+    `every` gives the parts of classes, however it comes by them; by itself it makes them.
     """
+    from cpuplan.backends import deliveries, parts
+    from cpuplan.backends import delivery as by_git
+
     files: Files = by_git.git_files()
     files |= deliveries.common_files(plan.nodes)
     objects: list[Managed] = []
@@ -167,19 +163,23 @@ def output(plan: Plan, delivery: DeliverySpec | None = None, every: Every = part
     clusters = groupby(plan.nodes, key=lambda node: node.node_class.cluster)
     groups = [(cluster, list(members)) for cluster, members in clusters]
     for cluster, members in follow("clusters", len(groups), groups, lambda group: group[0]):
-        of_cluster, made = _cluster(cluster, members, every)
+        of_cluster, made = _cluster(cluster, members, every or parts.every)
         files |= of_cluster.files
         classes = {**classes, **of_cluster.classes}
         objects += made
     if delivery:
-        files |= synced.files(plan.nodes, delivery, objects)
+        files |= by_git.files(plan.nodes, delivery, objects)
     return Output(files, classes)
 
 
 def _cluster(
-    cluster: str, plans: list[ConfiguredPlan], every: Every
+    cluster: str, plans: list[ConfiguredPlan], every: "Every"
 ) -> tuple[Output, Iterable[Managed]]:
     """The files of a cluster, and what the objects among them are."""
+    from cpuplan.backends import admission, parts, state
+    from cpuplan.backends import delivery as by_git
+    from cpuplan.backends.parts import Wanted
+
     stays = _kept_files(plans)
     going = [node for node in plans if not node.spec.paused]
     facts = _facts_of_cluster(plans)
@@ -191,14 +191,12 @@ def _cluster(
     with_files = [node for node in plans if not node.spec.paused or _has_files(node)]
     shared = [
         *admission.manifests(with_files),
-        *dra.cluster_manifests(with_files),
-        *koordinator.cluster_manifests(with_files),
-        *verify.policies(with_files),
+        *_of_mechanisms(with_files),
     ]
     of_cluster = parts.files(
         cluster, (made_parts.compiled for made_parts in of_classes), shared, with_files
     )
-    shared += verify.cluster_manifests(with_files, of_cluster)
+    shared += _of_verify(with_files, of_cluster)
     made = [
         *chain.from_iterable(made_parts.objects for made_parts in of_classes),
         *map(object_of, shared),
@@ -223,7 +221,33 @@ def _cluster(
     return Output(files, _classes(owned)), objects
 
 
-def _wanted(plans: Iterable[ConfiguredPlan], facts: Mapping[Key, Facts]) -> list[Wanted]:
+def _of_mechanisms(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
+    """What classes share of mechanisms, and policies for the agents that verify nodes."""
+    if any(plan.node_class.target.has_dra for plan in plans):
+        from cpuplan.backends import dra
+
+        yield from dra.cluster_manifests(plans)
+    if any(plan.node_class.target.has_koordinator for plan in plans):
+        from cpuplan.backends import koordinator
+
+        yield from koordinator.cluster_manifests(plans)
+    if any(plan.spec.verify for plan in plans):
+        from cpuplan.backends import verify
+
+        yield from verify.policies(plans)
+
+
+def _of_verify(plans: Sequence[ConfiguredPlan], compiled: Files) -> Iterator[Manifest]:
+    """What classes share that verify their nodes; `compiled` are files that it reads."""
+    if any(plan.spec.verify for plan in plans):
+        from cpuplan.backends import verify
+
+        yield from verify.cluster_manifests(plans, compiled)
+
+
+def _wanted(plans: Iterable[ConfiguredPlan], facts: Mapping[Key, Facts]) -> "list[Wanted]":
+    from cpuplan.backends.parts import Wanted
+
     return [Wanted(plan, of(plan.node_class), facts.get(plan.node_class.key, {})) for plan in plans]
 
 
@@ -235,6 +259,10 @@ def _facts_of_cluster(plans: list[ConfiguredPlan]) -> dict[Key, Facts]:
 
 
 def _of_koordinator(cluster: str, plans: list[ConfiguredPlan]) -> Files:
+    if not any(plan.node_class.target.has_koordinator for plan in plans):
+        return {}
+    from cpuplan.backends import koordinator
+
     files = koordinator.files(plans)
     return {f"clusters/{cluster}/koordinator/{path}": data for path, data in files.items()}
 
@@ -242,6 +270,10 @@ def _of_koordinator(cluster: str, plans: list[ConfiguredPlan]) -> Files:
 def _of_dra(
     cluster: str, going: list[ConfiguredPlan], plans: list[ConfiguredPlan]
 ) -> Iterator[tuple[Key, Files]]:
+    if not any(plan.node_class.target.has_dra for plan in plans):
+        return
+    from cpuplan.backends import dra
+
     for key, files in dra.files(plans, going).items():
         yield key, _below(f"clusters/{cluster}/{dra.FOLDER}", files)
 

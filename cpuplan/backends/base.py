@@ -5,7 +5,6 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
-from cpuplan.components.base import Component
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet.targets import HOST
@@ -111,6 +110,9 @@ Facts: TypeAlias = Mapping[str, Value]
 #: Files by path below `out/`.
 Files = dict[str, bytes]
 
+#: The policies for claims of devices begin with it.
+DRA_POLICY = "cpuplan-dra-partitions"
+
 #: Waves within a cluster. KubeletConfig and MachineConfig share one, so that nodes reboot once.
 #: Namespaces are opened last, when pods that ask for shared CPUs are checked.
 POOL_WAVE, NODE_WAVE, POLICY_WAVE, NAMESPACE_WAVE = -10, 0, 10, 20
@@ -143,8 +145,6 @@ class Object(NamedTuple):
 class Backend(Protocol):
     """A module of this package: what platforms need of one class of nodes."""
 
-    #: The components whose settings it writes, in the order in which they are printed.
-    COMPONENTS: tuple[Component, ...]
     #: Absolute paths of files that lie elsewhere on other platforms, by component.
     PATHS: Mapping[str, str]
 

@@ -7,11 +7,10 @@ settings-extensions/kubernetes and modeled-types). Its store keeps no order of b
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan.backends import kubernetes, unsupported
+from cpuplan.backends import kubernetes, registry, unsupported
 from cpuplan.base.emit import to_toml
-from cpuplan.components import cmdline, kernel, kubelet, nrt
-from cpuplan.components.base import Component
-from cpuplan.components.host import kubelet_unit, sysctl
+from cpuplan.components import cmdline, kernel, kubelet
+from cpuplan.components.host import sysctl
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts.settings.kubelet import (
@@ -30,12 +29,7 @@ from cpuplan.facts.settings.kubelet import (
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Setting, plain
 
-COMPONENTS: tuple[Component, ...] = (kubelet, kernel, sysctl, nrt)
 PATHS: Mapping[str, str] = {}
-#: The kubelet's unit follows from the others.
-_LACKING: tuple[Component, ...] = tuple(
-    component for component in kubernetes.COMPONENTS if component not in (*COMPONENTS, kubelet_unit)
-)
 #: Settings by fields of the kubelet.
 _NAMES = {
     CPU_MANAGER_POLICY.key: "cpu-manager-policy",
@@ -72,7 +66,7 @@ facts_of_cluster = kubernetes.facts_of_cluster
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """What needs files, units or CRI-O, and what its settings have no name for."""
-    yield from unsupported.check(plan, _LACKING, locate)
+    yield from unsupported.check(plan, registry.lacking(plan), locate)
     for setting in plan.settings.of(kubelet.NAME):
         if not _is_known(setting):
             yield unsupported.refused(plan, setting, locate)

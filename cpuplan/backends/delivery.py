@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cpuplan.backends import argocd, flux, koordinator, rollouts, verify
+from cpuplan.backends import rollouts
 from cpuplan.backends.base import Files, Managed, Object, to_file
 from cpuplan.base.emit import to_json
 from cpuplan.base.program import resource
@@ -12,6 +12,9 @@ from cpuplan.fleet.targets import HOST, application
 from cpuplan.language.model.base import has_key
 from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, NodePlan
+
+if TYPE_CHECKING:
+    from cpuplan.backends import argocd
 
 
 def git_files() -> Files:
@@ -104,15 +107,21 @@ def files(
     managed = tuple(objects)
     made: Files = {}
     if "argocd" in delivery.tools:
+        from cpuplan.backends import argocd
+
         made |= argocd.files(_inputs(plans, delivery, managed))
     if "flux" in delivery.tools:
+        from cpuplan.backends import flux
+
         made |= flux.files(delivery, managed)
     return made
 
 
 def _inputs(
     plans: Sequence[ConfiguredPlan], delivery: DeliverySpec, objects: tuple[Managed, ...]
-) -> argocd.Inputs:
+) -> "argocd.Inputs":
+    from cpuplan.backends import argocd, koordinator, verify
+
     return argocd.Inputs(
         delivery,
         objects,

@@ -7,7 +7,16 @@ any CPU of the node.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.backends.base import NODE_WAVE, POLICY_WAVE, Files, Key, Manifest, metadata, to_file
+from cpuplan.backends.base import (
+    DRA_POLICY,
+    NODE_WAVE,
+    POLICY_WAVE,
+    Files,
+    Key,
+    Manifest,
+    metadata,
+    to_file,
+)
 from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import claims, classes, driver
 from cpuplan.language.model.vocabulary import PARTITION
@@ -16,11 +25,10 @@ from cpuplan.upstream.dra.api import GROUPED
 
 POLICY_GROUP = "admissionregistration.k8s.io"
 POLICY_KIND = "ValidatingAdmissionPolicy"
-POLICY_NAME = "cpuplan-dra-partitions"
 #: The resources with requests, the name of each policy, and where an object has its devices.
 _RESOURCES = (
-    ("resourceclaims", POLICY_NAME, "object.spec"),
-    ("resourceclaimtemplates", f"{POLICY_NAME}-templates", "object.spec.spec"),
+    ("resourceclaims", DRA_POLICY, "object.spec"),
+    ("resourceclaimtemplates", f"{DRA_POLICY}-templates", "object.spec.spec"),
 )
 
 

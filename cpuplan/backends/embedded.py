@@ -5,17 +5,11 @@ The platforms differ in folders and units, which are values of `Platform`.
 
 from collections.abc import Iterator, Mapping
 
-from cpuplan.backends import kubernetes, unsupported
-from cpuplan.components import containerd, crio, runtimeclass
-from cpuplan.components.base import Component
+from cpuplan.backends import kubernetes, registry, unsupported
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
 
-_LACKING: tuple[Component, ...] = (crio, containerd, runtimeclass)
-COMPONENTS: tuple[Component, ...] = tuple(
-    component for component in kubernetes.COMPONENTS if component not in _LACKING
-)
 PATHS: Mapping[str, str] = {}
 manifests = kubernetes.manifests
 node_files = kubernetes.node_files
@@ -29,5 +23,5 @@ facts_of_cluster = kubernetes.facts_of_cluster
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """What CRI-O would do, and what deliveries cannot."""
-    yield from unsupported.check(plan, _LACKING, locate)
+    yield from unsupported.check(plan, registry.lacking(plan), locate)
     yield from kubernetes.check(plan, locate)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cpuplan.backends import deliveries, dra, koordinator, state
+from cpuplan.backends import deliveries, state
 from cpuplan.backends.base import (
     MAY_BE_MISSING,
     NODE_WAVE,
@@ -16,11 +16,8 @@ from cpuplan.backends.base import (
     to_file,
 )
 from cpuplan.backends.deliveries import script
-from cpuplan.components import containerd, crio, kernel, kubelet, nrt, runtimeclass, slices, units
-from cpuplan.components.base import Component, once
-from cpuplan.components.checks import koordinator as koordinator_checks
-from cpuplan.components.dra import claims, classes, driver
-from cpuplan.components.dra import slices as device_slices
+from cpuplan.components import containerd, crio, kernel, kubelet, runtimeclass, slices, units
+from cpuplan.components.base import once
 from cpuplan.components.host import (
     interrupts,
     irqbalance,
@@ -32,9 +29,6 @@ from cpuplan.components.host import (
     tuned,
     workqueue,
 )
-from cpuplan.components.koordinator import colocation, scheduler, slo
-from cpuplan.components.koordinator import node as koordinator_node
-from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
@@ -95,36 +89,6 @@ def _at_home(texts: Mapping[str, str]) -> dict[str, str]:
     return {f"{units.UNIT_FOLDER}/{name}": text for name, text in texts.items()}
 
 
-#: In the order in which they are printed.
-COMPONENTS: tuple[Component, ...] = (
-    kubelet,
-    kubelet_unit,
-    crio,
-    containerd,
-    balloons,
-    topologyaware,
-    driver,
-    classes,
-    claims,
-    device_slices,
-    koordinator_node,
-    scheduler,
-    slo,
-    colocation,
-    runtimeclass,
-    kernel,
-    sysctl,
-    tuned,
-    systemd,
-    workqueue,
-    interrupts,
-    irqbalance,
-    rps,
-    units,
-    slices,
-    partitions,
-    nrt,
-)
 PATHS: Mapping[str, str] = {
     crio.NAME: CRIO_DROP_IN,
     containerd.NAME: containerd.DROP_IN,
@@ -144,6 +108,27 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
         data = runtimeclass.document(settings)
         data["metadata"] = metadata(f"performance-{intent}", NODE_WAVE)
         yield Manifest(f"10-runtimeclass-{intent}.yaml", data)
+    yield from _of_mechanism(plan)
+
+
+def _of_mechanism(plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """Objects of what gives CPUs to pods, if that is not the kubelet."""
+    target = plan.node_class.target
+    if target.has_nri_policy:
+        yield from _nri_policies(plan)
+    if target.has_dra:
+        from cpuplan.backends import dra
+
+        yield from dra.manifests(plan)
+    if target.has_koordinator:
+        from cpuplan.backends import koordinator
+
+        yield from koordinator.manifests(plan)
+
+
+def _nri_policies(plan: ConfiguredPlan) -> Iterator[Manifest]:
+    from cpuplan.components.nri import balloons, topologyaware
+
     for policy in (balloons, topologyaware):
         if settings := plan.settings.of(policy.NAME):
             data = policy.document(settings)
@@ -151,8 +136,6 @@ def manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
             made = metadata(name, NODE_WAVE, options=MAY_BE_MISSING)
             data["metadata"] = {**data["metadata"], **made}
             yield Manifest(f"20-{policy.KIND.lower()}-{plan.node_class.name}.yaml", data)
-    yield from dra.manifests(plan)
-    yield from koordinator.manifests(plan)
 
 
 def node_files(plan: ConfiguredPlan) -> Mapping[str, bytes]:
@@ -188,7 +171,10 @@ def expected(_plan: ConfiguredPlan) -> Iterator[Manifest]:
 
 def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
     """What intents say about Koordinator, of which a cluster has one; nodes share no files."""
-    return koordinator_checks.check_cluster(plans, locate)
+    if any(plan.node_class.target.has_koordinator for plan in plans):
+        from cpuplan.components.checks import koordinator
+
+        yield from koordinator.check_cluster(plans, locate)
 
 
 def expected_of_cluster(_plans: Sequence[ConfiguredPlan]) -> Mapping[Key, Files]:

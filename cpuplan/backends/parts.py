@@ -4,18 +4,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from cpuplan.backends import deliveries, dra, koordinator, state, verify
-from cpuplan.backends.base import Backend, Facts, Files, Manifest, Object, object_of, to_file
+from cpuplan.backends import deliveries, state
+from cpuplan.backends.base import (
+    DRA_POLICY,
+    Backend,
+    Facts,
+    Files,
+    Manifest,
+    Object,
+    object_of,
+    to_file,
+)
 from cpuplan.backends.delivery import path_of
-from cpuplan.backends.openshift import objects
 from cpuplan.base.emit import to_json, to_yaml
-from cpuplan.components import kubelet, mixedcpus, nrt, runtimeclass
+from cpuplan.components import mixedcpus, nrt
 from cpuplan.components.chosen import asked_or
-from cpuplan.components.dra import classes, slices
-from cpuplan.components.koordinator import colocation, scheduler, slo
-from cpuplan.components.nri import balloons, policies, topologyaware
-from cpuplan.components.openshift import performanceprofile, pool, tuned
 from cpuplan.diagnostics import Reason
+from cpuplan.facts.settings import kubelet, objects, openshift, tuned
 from cpuplan.facts.settings.crio import MIXED_CPUS
 from cpuplan.fleet import class_names
 from cpuplan.fleet.previous import CLASSES
@@ -26,16 +31,16 @@ from cpuplan.plan.expected.folder import OBJECTS_FOLDER, Compiled, object_file, 
 
 #: The kinds that are compared, and the components whose settings say why there is an object.
 _COMPONENTS: dict[str, tuple[str, ...]] = {
-    "RuntimeClass": (runtimeclass.NAME,),
-    "MachineConfigPool": (pool.NAME,),
+    "RuntimeClass": (objects.RUNTIME_CLASS,),
+    "MachineConfigPool": (openshift.POOL,),
     "KubeletConfig": (kubelet.NAME,),
-    "PerformanceProfile": (performanceprofile.NAME,),
+    "PerformanceProfile": (openshift.PROFILE,),
     "Tuned": (tuned.NAME,),
-    "BalloonsPolicy": (balloons.NAME,),
-    "TopologyAwarePolicy": (topologyaware.NAME,),
-    "DeviceClass": (classes.NAME,),
-    "ClusterColocationProfile": (colocation.NAME,),
-    "ConfigMap": (slo.NAME, scheduler.NAME),
+    "BalloonsPolicy": (objects.BALLOONS,),
+    "TopologyAwarePolicy": (objects.TOPOLOGY_AWARE,),
+    "DeviceClass": (objects.DEVICE_CLASSES,),
+    "ClusterColocationProfile": (objects.COLOCATION,),
+    "ConfigMap": (objects.SLO_CONTROLLER, objects.KOORD_SCHEDULER),
 }
 #: For pods with shared CPUs, and policies for claims and for the tokens of agents.
 _OF_SHARED_CPUS = (
@@ -89,7 +94,11 @@ def expected_path(cluster: str, name: str) -> str:
 
 def _predicted(plan: ConfiguredPlan) -> Iterator[Manifest]:
     """What the node tuning operator makes of a profile."""
-    for manifest in objects.predicted_manifests(plan):
+    if not plan.node_class.target.is_profile:
+        return
+    from cpuplan.backends.openshift import objects as of_operator
+
+    for manifest in of_operator.predicted_manifests(plan):
         if manifest.data["kind"] in _PREDICTED:
             yield manifest
 
@@ -107,8 +116,8 @@ def _because(manifest: Manifest, plans: Sequence[ConfiguredPlan]) -> tuple[Reaso
     kind, name = manifest.data["kind"], manifest.data["metadata"]["name"]
     if name.startswith(class_names.AGENT):
         return ()
-    is_of_claims = name.startswith(dra.POLICY_NAME)
-    components = (classes.NAME,) if is_of_claims else _COMPONENTS.get(kind, ())
+    is_of_claims = name.startswith(DRA_POLICY)
+    components = (objects.DEVICE_CLASSES,) if is_of_claims else _COMPONENTS.get(kind, ())
     for plan in plans:
         if kind in _OF_SHARED_CPUS and not is_of_claims and mixedcpus.are_used(plan):
             return (asked_or(plan, MIXED_CPUS),)
@@ -159,7 +168,11 @@ def of(wanted: Wanted) -> Parts:
         **_node_labels(plan.node_class),
         **_pods(plan),
     }
-    verifying = verify.manifests(plan, text) if plan.spec.verify else ()
+    verifying: Iterable[Manifest] = ()
+    if plan.spec.verify:
+        from cpuplan.backends import verify
+
+        verifying = verify.manifests(plan, text)
     return Parts(
         tuple(map(object_of, manifests)),
         of_class(plan, manifests),
@@ -205,8 +218,16 @@ def _labels(node_class: NodeClass) -> dict[str, str]:
     """Those of a split pool, of what gives CPUs to pods, and of deliveries."""
     if node_class.mixed_hardware == "split":
         return vocabulary.node_selector(node_class.target)
-    labels = {policies.GROUP_LABEL: node_class.name} if node_class.target.has_nri_policy else {}
-    return labels | dra.node_labels(node_class) | deliveries.node_labels(node_class)
+    labels: dict[str, str] = {}
+    if node_class.target.has_nri_policy:
+        from cpuplan.components.nri.policies import GROUP_LABEL
+
+        labels[GROUP_LABEL] = node_class.name
+    if node_class.target.has_dra:
+        from cpuplan.backends import dra
+
+        labels |= dra.node_labels(node_class)
+    return labels | deliveries.node_labels(node_class)
 
 
 def _expected(plan: ConfiguredPlan, backend: Backend) -> Files:
@@ -217,7 +238,10 @@ def _expected(plan: ConfiguredPlan, backend: Backend) -> Files:
     if plan.settings.of(nrt.NAME):
         text = topologies.render_topology(node_class.nodes, nrt.node_resource_topology(plan))
         files[topologies.topology_file(*node_class.key)] = text.encode()
-    if plan.settings.of(slices.NAME):
+    if plan.settings.of(objects.RESOURCE_SLICES):
+        from cpuplan.backends import dra
+        from cpuplan.components.dra import slices
+
         path = f"{folder}/{dra.FOLDER}/{node_class.name}.yaml"
         files[path] = to_file(slices.document(plan))
     for manifest in backend.expected(plan):
@@ -231,5 +255,9 @@ def _with_comment(manifest: Manifest) -> bytes:
 
 def _pods(plan: ConfiguredPlan) -> Files:
     """What templates of pods must have for Koordinator."""
+    if not plan.node_class.target.has_koordinator:
+        return {}
+    from cpuplan.backends import koordinator
+
     folder = f"clusters/{plan.node_class.cluster}/koordinator"
     return {f"{folder}/{path}": data for path, data in koordinator.pods(plan).items()}

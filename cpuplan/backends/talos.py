@@ -8,23 +8,17 @@ image that is one file (docs.siderolabs.com, Boot Loader).
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan.backends import kubernetes, unsupported
+from cpuplan.backends import kubernetes, registry, unsupported
 from cpuplan.backends.base import to_file
-from cpuplan.components import kernel, kubelet, nrt
-from cpuplan.components.base import Component
-from cpuplan.components.host import kubelet_unit, sysctl
+from cpuplan.components import kernel, kubelet
+from cpuplan.components.host import sysctl
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts.platforms import TALOS
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Setting, plain
 
-COMPONENTS: tuple[Component, ...] = (kubelet, kernel, sysctl, nrt)
 PATHS: Mapping[str, str] = {}
-#: The kubelet's unit follows from the others.
-_LACKING: tuple[Component, ...] = tuple(
-    component for component in kubernetes.COMPONENTS if component not in (*COMPONENTS, kubelet_unit)
-)
 #: The first release whose kubelet has a document of its own, beside which the older field is
 #: refused.
 _FIRST_WITH_DOCUMENTS = "1.14"
@@ -55,7 +49,7 @@ facts_of_cluster = kubernetes.facts_of_cluster
 
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """What needs files, units or CRI-O, and fields of the kubelet that Talos refuses."""
-    yield from unsupported.check(plan, _LACKING, locate, _dead(plan))
+    yield from unsupported.check(plan, registry.lacking(plan), locate, _dead(plan))
     for setting in plan.settings.of(kubelet.NAME):
         if setting.key.partition(".")[0] in _PROTECTED:
             yield unsupported.refused(plan, setting, locate)

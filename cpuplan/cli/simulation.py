@@ -26,7 +26,6 @@ from cpuplan.simulate.allocators.registry import (
     SCHEDULERS,
     start_kubelet,
 )
-from cpuplan.simulate.files import koordinator
 from cpuplan.simulate.fleet import Result, Simulated, Starter, groups_of_nodes
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.workloads import pods_of
@@ -182,6 +181,8 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     if wanted.scheduler == PLANNED:
         diagnostics += findings.of_claims(run.plans, run.items)
     if wanted.scheduler in (KOORDINATOR, BOTH):
+        from cpuplan.simulate.files import koordinator
+
         diagnostics += koordinator.of_pods(run.items, run.plans)
     is_planned = wanted.policy == KUBELET and wanted.scheduler == PLANNED
     problems = _diagnostics(run.project, result, diagnostics, traps if is_planned else [])

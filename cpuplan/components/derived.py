@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import chosen, hugepages, isolation, kernel, kubelet, memory, mixedcpus
 from cpuplan.components.host import tuned
-from cpuplan.components.koordinator import koordlet
 from cpuplan.facts.settings.kubelet import EVICTION_HARD, KUBE_RESERVED, SYSTEM_RESERVED
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.plan.setting import Value
@@ -148,6 +147,15 @@ def _profile(plan: ConfiguredPlan) -> Value:
     return tuned.of_operator(plan.node_class.profile) if has_operator else tuned.PROFILE
 
 
+def _koordlet(plan: ConfiguredPlan) -> Value:
+    """What koordlet knows beside the machine; nothing where it gives no CPUs."""
+    if not plan.node_class.target.has_koordinator:
+        return {}
+    from cpuplan.components.koordinator import koordlet
+
+    return koordlet.fact(plan)
+
+
 _FACTS: Mapping[str, Callable[[ConfiguredPlan], Value]] = {
     ISOLATED: lambda plan: isolation.isolated(plan).cpus,
     ONLINE: lambda plan: plan.topology.online - plan.pool("offlined").cpus,
@@ -165,5 +173,5 @@ _FACTS: Mapping[str, Callable[[ConfiguredPlan], Value]] = {
     CPU_MODEL: lambda plan: plan.node_class.cpu_model,
     MODEL_NUMBER: _model_number,
     AMOUNTS: amounts,
-    KOORDLET: koordlet.fact,
+    KOORDLET: _koordlet,
 }

@@ -15,7 +15,6 @@ from cpuplan.base.emit import to_yaml
 from cpuplan.components import chosen, hugepages, kubelet, memory
 from cpuplan.components.chosen import of_hardware, stated_or, unasked
 from cpuplan.components.emission import emit
-from cpuplan.components.koordinator import koordlet
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings import objects as rows
 from cpuplan.facts.settings.kubelet import TOPOLOGY_MANAGER_POLICY, TOPOLOGY_MANAGER_SCOPE
@@ -177,6 +176,8 @@ def zones_of_exporter(plan: NodePlan) -> list[Zone]:
         return []
     match exporter_of(plan):
         case "koordlet":
+            from cpuplan.components.koordinator import koordlet
+
             return koordlet.zones(plan)
         case "resource-topology-exporter":
             return resourcemonitor.rte_zones(_machine(plan), _allocatable(plan), ())
@@ -300,6 +301,8 @@ def _of_koordlet(plan: NodePlan) -> Iterator[Setting]:
     """Labels, and annotations that hold JSON: the machine, and what pods share of its CPUs."""
     if not can_have_zones(plan):
         return
+    from cpuplan.components.koordinator import koordlet
+
     because = (_because(plan), *plan.pool("reserved").because)
     for key, text in koordlet.labels(plan).items():
         yield from _further(plan, LABELS + key, text, because)

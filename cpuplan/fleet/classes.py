@@ -1,6 +1,6 @@
 """Documents to classes of nodes: which intent claims each node, and which nodes are the same."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
@@ -43,6 +43,17 @@ def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
     diagnostics += targets.check_memberships(documents, claimed, classes)
     diagnostics += groups.check_waves(documents, classes)
     return Fleet(tuple(sorted(classes, key=lambda node_class: node_class.key))), diagnostics
+
+
+def classes_by_layout(classes: Sequence[NodeClass]) -> list[list[NodeClass]]:
+    """The classes by layout: those of one intent, and so pool, share one layout."""
+    groups: dict[tuple[str, ...], list[NodeClass]] = {}
+    for node_class in classes:
+        key: tuple[str, ...] = (node_class.cluster, node_class.intent)
+        if node_class.mixed_hardware != "common":
+            key = (*key, node_class.name)
+        groups.setdefault(key, []).append(node_class)
+    return list(groups.values())
 
 
 class _Topologies:

@@ -10,9 +10,10 @@ ends the YAML document, to distinguish a truncated file from a shorter one.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 from cpuplan import API_VERSION
@@ -214,6 +215,14 @@ class Starts:
         left = [key for key in here if key not in self.current and not lock[key].gone]
         left = [key for key in left if _fits(lock[key], node_class)]
         yield from sorted(left, key=lambda key: not key[1].startswith(f"{node_class.intent}-"))
+
+
+def in_order(starts: Iterable[Sequence[Start]]) -> list[Start]:
+    """The layouts that classes may start from together: first those that they had themselves."""
+    several = list(starts)
+    if len(several) == 1:
+        return list(several[0])
+    return sorted(chain.from_iterable(several), key=lambda start: not start.is_own)
 
 
 def _fits(locked: Locked, node_class: NodeClass) -> bool:

@@ -2,16 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuplan import backends
-from cpuplan.backends import rollouts
 from cpuplan.base.progress import stage
-from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, Findings, errors
-from cpuplan.fleet import lock, paused, removal, synthetic
+from cpuplan.fleet import lock, paused, removal
 from cpuplan.fleet.previous import Key
-from cpuplan.language.read import waivers
 from cpuplan.language.read.documents import FieldPlaces, with_fields
 from cpuplan.pipeline import lock_diff
 from cpuplan.pipeline.batch import check_node, placed
@@ -19,8 +15,9 @@ from cpuplan.pipeline.loading import Project, load, starts
 from cpuplan.pipeline.lock_diff import Moves, moves
 from cpuplan.pipeline.making import PLAIN, Making, batch_of
 from cpuplan.plan import NO_CLASSES, Classes, ConfiguredPlan, Plan
-from cpuplan.simulate import statefiles
-from cpuplan.solve import solver
+
+if TYPE_CHECKING:
+    from cpuplan import backends
 
 __all__ = [
     "Compiled",
@@ -129,6 +126,9 @@ def _check(
     project: Project, plan: Plan, of_classes: Mapping[Key, Sequence[Diagnostic]]
 ) -> list[Diagnostic]:
     """What is wrong with classes by themselves, and what is wrong with them together."""
+    from cpuplan import backends
+    from cpuplan.fleet import synthetic
+
     findings = Findings()
     for node in plan.nodes:
         findings.add(of_classes[node.node_class.key], [node.node_class.full_name])
@@ -142,6 +142,8 @@ def _check(
 
 def _check_delivery(project: Project, plan: Plan) -> Iterator[Diagnostic]:
     """What rollouts and the Delivery document ask for together."""
+    from cpuplan.backends import rollouts
+
     document = next(iter(project.documents.of_kind("Delivery")), None)
     spec = document.spec if document else None
     yield from rollouts.check_delivery(plan.nodes, spec, project.locate)
@@ -155,6 +157,8 @@ def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
 
     No part of `check`: it depends on what was compiled before.
     """
+    from cpuplan.simulate import statefiles
+
     findings = Findings()
     for node in plan.nodes:
         of_class = statefiles.check(project.before, Plan((node,)), project.locate)
@@ -162,8 +166,10 @@ def check_state_files(project: Project, plan: Plan) -> list[Diagnostic]:
     return described(project, findings.all())
 
 
-def emit(project: Project, plan: Plan, making: Making = PLAIN) -> backends.Output:
+def emit(project: Project, plan: Plan, making: Making = PLAIN) -> "backends.Output":
     """All files of the output tree, by path relative to it, and their classes."""
+    from cpuplan import backends
+
     delivery = next((document.spec for document in project.documents.of_kind("Delivery")), None)
     return backends.output(plan, delivery, making.parts)
 
@@ -189,6 +195,8 @@ def described(
     """
     if not diagnostics and not (whole and project.documents.of_kind("Waivers")):
         return []
+    from cpuplan.language.read import waivers
+
     documents = project.documents
     waived = waivers.waive(with_fields(diagnostics, FieldPlaces(documents)), documents)
     return [*waived, *waivers.check(waived, documents)] if whole else waived
@@ -230,6 +238,10 @@ def _judge(
 @stage("checking classes without a layout")
 def _check_unsolved(project: Project, plan: Plan) -> list[Diagnostic]:
     """What the targets say of classes without a layout, as far as it does not depend on one."""
+    from cpuplan import backends
+    from cpuplan.components import checks
+    from cpuplan.solve import solver
+
     solved = {node.node_class.key for node in plan.nodes}
     unsolved = [node_class for node_class in project.classes if node_class.key not in solved]
     problems: list[Diagnostic] = []

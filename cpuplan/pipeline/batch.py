@@ -2,25 +2,23 @@
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from cpuplan import backends
-from cpuplan.backends.parts import Parts
+from cpuplan.backends.registry import COMPONENTS
 from cpuplan.base.codec import Codec, CodecError, frame, unframe
 from cpuplan.base.cpuset import union
-from cpuplan.components import checks
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, errors, is_possible
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.fleet.lock import Locked, Start
+from cpuplan.fleet.lock import Locked, Start, in_order
 from cpuplan.fleet.previous import Key
 from cpuplan.language.model.vocabulary import EXPERT_RULES
 from cpuplan.language.read import statements
 from cpuplan.plan import ConfiguredPlan, Limited, NodeClass, NodePlan, Pool
 from cpuplan.plan.setting import Setting, Settings
-from cpuplan.simulate import startup
-from cpuplan.solve import budget, goals, layouts, model, solver
-from cpuplan.solve.budget import UndecidedError
-from cpuplan.solve.model import engine
+
+if TYPE_CHECKING:
+    from cpuplan.backends.parts import Parts
 
 
 class Unit(NamedTuple):
@@ -38,7 +36,7 @@ class Unit(NamedTuple):
     @property
     def first(self) -> Locked | None:
         """The locked layout that is kept if it satisfies every rule, whatever the others are."""
-        ordered = layouts.in_order(self.starts)
+        ordered = in_order(self.starts)
         return ordered[0].locked if ordered else None
 
 
@@ -57,6 +55,10 @@ def make(unit: Unit, kin: Sequence[NodeClass], locate: Locate, *, checked: bool)
 
     `kin` are classes of the same intent, which remedies are tried on. It depends on nothing else.
     """
+    from cpuplan import backends
+    from cpuplan.solve import goals, layouts, solver
+    from cpuplan.solve.budget import UndecidedError
+
     problems: list[Diagnostic] = []
     try:
         for member in unit.members:
@@ -79,6 +81,11 @@ def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
 
     The simulated kubelet has its say too.
     """
+    from cpuplan import backends
+    from cpuplan.components import checks
+    from cpuplan.simulate import startup
+    from cpuplan.solve import goals
+
     off = {
         code
         for switch in node.spec.rules
@@ -161,12 +168,12 @@ class _Made(NamedTuple):
     findings: tuple[tuple[Diagnostic, ...], ...]
 
 
-def pack(value: Made | Parts) -> bytes:
+def pack(value: "Made | Parts") -> bytes:
     """The bytes of what was made, without its classes of nodes.
 
     Raises UnpackError where it has bytes that are no text.
     """
-    if isinstance(value, Parts):
+    if not isinstance(value, Made):
         return _parts().encode(value)
     plans = tuple(map(_plain, value.plans))
     return _made().encode(_Made(plans, value.problems, value.findings))
@@ -179,7 +186,7 @@ def unpack(data: bytes, classes: Mapping[Key, NodeClass]) -> Made:
     return Made(plans, made.problems, made.findings)
 
 
-def unpack_parts(data: bytes) -> Parts:
+def unpack_parts(data: bytes) -> "Parts":
     """The same of files, which name no classes."""
     return _parts().decode(data)
 
@@ -190,7 +197,9 @@ def _made() -> Codec[_Made]:
 
 
 @cache
-def _parts() -> Codec[Parts]:
+def _parts() -> "Codec[Parts]":
+    from cpuplan.backends.parts import Parts
+
     return Codec(Parts)
 
 
@@ -214,7 +223,7 @@ def _configured(plan: _Plan, classes: Mapping[Key, NodeClass]) -> ConfiguredPlan
     if node_class is None:
         raise UnpackError(f"no class {plan.cluster}/{plan.name}")
     _check_cpus(plan, node_class)
-    known = {component.NAME for component in backends.of(node_class).COMPONENTS}
+    known = COMPONENTS[node_class.platform.name].keys()
     others = {setting.component for setting in plan.settings} - known
     if others:
         raise UnpackError(f"settings of {', '.join(sorted(others))}")
@@ -265,8 +274,15 @@ class Batch:
         return len(self.units)
 
     def prepare(self) -> None:
-        """Load the solver, if a layout has to be made."""
+        """Load what makes results, and the solver, if a layout has to be made."""
+        import_module("cpuplan.backends")
+        import_module("cpuplan.solve.layouts")
+        if self.checked:
+            import_module("cpuplan.components.checks")
+            import_module("cpuplan.simulate.startup")
         if any(unit.first is None for unit in self.units):
+            from cpuplan.solve.model import engine
+
             engine.cp_model()
 
     def part(self, chosen: slice) -> "Batch":
@@ -321,6 +337,8 @@ class Batch:
         return (sorted(self.documents_of(unit)), self.checked, self.seconds)
 
     def _made(self, unit: Unit) -> Made:
+        from cpuplan.solve import budget, model
+
         kin = self.kin.get(unit.members[0].intent, ())
         locate = locate_in(self.documents_of(unit))
         with budget.limited(self.seconds), model.shared_answers():

@@ -2,22 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.progress import stage
 from cpuplan.fleet.lock import Key, Starts
 from cpuplan.pipeline.loading import Project, starts
 from cpuplan.plan import NodeClass, NodePlan, Plan
-from cpuplan.solve.moves import Move
-from cpuplan.solve.moves import moves as moved_cpus
+
+if TYPE_CHECKING:
+    from cpuplan.solve.moves import Move
 
 
 class Moves(NamedTuple):
     """CPUs that change their sets: of all nodes of a class, or of `nodes` from another class."""
 
     node_class: NodeClass
-    moves: tuple[Move, ...]
+    moves: "tuple[Move, ...]"
     nodes: tuple[str, ...] = ()
 
 
@@ -32,6 +33,8 @@ def moves(project: Project, plan: Plan) -> list[Moves]:
 
 
 def _moves(known: Starts, node_class: NodeClass, after: Mapping[str, CpuSet]) -> Iterator[Moves]:
+    from cpuplan.solve.moves import moves as moved_cpus
+
     start = next(iter(known.of(node_class)), None)
     if start:
         moved = moved_cpus(node_class, start.locked.pools, after)

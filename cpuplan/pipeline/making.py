@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from cpuplan.backends import parts
-from cpuplan.backends.parts import Parts, Wanted
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.files import cache
 from cpuplan.base.files.cache import Sealed
@@ -20,6 +18,7 @@ from cpuplan.base.progress import follow
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError
 from cpuplan.fleet import lock
+from cpuplan.fleet.classes import classes_by_layout
 from cpuplan.fleet.lock import Locked
 from cpuplan.fleet.previous import Key
 from cpuplan.language.model.base import Model
@@ -35,8 +34,10 @@ from cpuplan.pipeline.batch import (
     unpack_parts,
 )
 from cpuplan.plan import Limited, NodeClass
-from cpuplan.solve import layouts
 from cpuplan.workers import HERE, Workers, results
+
+if TYPE_CHECKING:
+    from cpuplan.backends.parts import Parts, Wanted
 
 
 class UnknownError(TypeError):
@@ -78,7 +79,7 @@ class Digests:
     def _once(self, value: Model | Topology) -> str:
         digest = self._made.get(id(value))
         if digest is None:
-            text = self._topology(value) if isinstance(value, Topology) else _model(value)
+            text = self._topology(value) if isinstance(value, Topology) else self._model(value)
             digest = self._made[id(value)] = _sha(text)
             self._alive.append(value)
         return digest
@@ -86,10 +87,15 @@ class Digests:
     def _topology(self, value: Topology) -> str:
         return self.text((value.cpus, value.offline, value.numa_facts, value.kubelet))
 
+    def _model(self, value: Model) -> str:
+        """What is written in it, which some rules ask; the program knows the defaults.
 
-def _model(value: Model) -> str:
-    """Its values, and which of them are written: some rules ask that."""
-    return f"{value!r} {value.model_dump_json(exclude_unset=True)}"
+        Not by pydantic, which would first build a serializer for each class of models.
+        """
+        written = {
+            name: field for name, field in vars(value).items() if name in value.model_fields_set
+        }
+        return f"{type(value).__name__} {self.text(written)}"
 
 
 def kept_digest(facts: str, layout: Mapping[str, CpuSet], limited: Limited | None) -> str:
@@ -110,7 +116,7 @@ def solved_digest(facts: str, unit: Unit) -> str:
     return _sha(f"{facts} from {starts}")
 
 
-def parts_digest(result: str, wanted: Wanted) -> str:
+def parts_digest(result: str, wanted: "Wanted") -> str:
     """The key of the files of a class, whose settings are those of the `result` with this key.
 
     "" where facts have no digest.
@@ -233,8 +239,10 @@ class Cache:
         if missing:
             self._store.prune()  # of the files that follow, the next run that makes a class
 
-    def parts(self, wanted: Sequence[Wanted]) -> Iterator[Parts]:
+    def parts(self, wanted: "Sequence[Wanted]") -> "Iterator[Parts]":
         """The parts of each class, in their order; those that are not kept yet are made."""
+        from cpuplan.backends import parts
+
         for wanted_parts in wanted:
             name = self._name_of_parts(wanted_parts)
             kept = self._find_parts(name)
@@ -244,14 +252,14 @@ class Cache:
                 _save(self._store, [name], made)
             yield made
 
-    def _find_parts(self, name: str) -> Parts | None:
+    def _find_parts(self, name: str) -> "Parts | None":
         data = self._store.find(name) if self._store and name else None
         try:
             return unpack_parts(data) if data else None
         except UnpackError:
             return None
 
-    def _name_of_parts(self, wanted: Wanted) -> str:
+    def _name_of_parts(self, wanted: "Wanted") -> str:
         """The name of the parts of a class; "" where its result is not kept."""
         result = self._names.get(wanted.plan.node_class.key)
         return parts_digest(result, wanted) if result else ""
@@ -268,7 +276,7 @@ def _find(store: Store, batch: Batch, unit: Unit, names: "_Names") -> Made | Non
     return None
 
 
-def _save(store: Store, names: Sequence[str], made: Made | Parts) -> None:
+def _save(store: Store, names: Sequence[str], made: "Made | Parts") -> None:
     """Keep what was made; what no bytes can be made of is made each time."""
     with suppress(UnpackError):
         store.save(names, pack(made))
@@ -360,8 +368,10 @@ class Making(NamedTuple):
             return self.cache.results(batch, self.workers)
         return (result.made for result in results(batch, self.workers))
 
-    def parts(self, wanted: Sequence[Wanted]) -> Iterable[Parts]:
+    def parts(self, wanted: "Sequence[Wanted]") -> "Iterable[Parts]":
         """The parts of each class of `wanted`, of which `of` made the plans, in their order."""
+        from cpuplan.backends import parts
+
         return self.cache.parts(wanted) if self.cache else parts.every(wanted)
 
 
@@ -379,7 +389,7 @@ def batch_of(
 ) -> Batch:
     """The classes by layout, with the layouts that they start from; see `Batch`."""
     units = []
-    for members in layouts.classes_by_layout(classes):
+    for members in classes_by_layout(classes):
         starts = tuple(tuple(known.of(member)) for member in members)
         units.append(Unit(tuple(members), starts))
     kin: dict[str, list[NodeClass]] = {}

@@ -3,9 +3,9 @@
 Classes of unlike machines that share an intent have the same CPU numbers, correct on each.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, combinations
+from itertools import combinations
 from typing import NamedTuple
 
 from cpuplan.base.cpuset import cpus_text, union
@@ -13,7 +13,7 @@ from cpuplan.base.text import joined
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose, errors
 from cpuplan.diagnostics.source import Locate
-from cpuplan.fleet.lock import Locked, Start, digest
+from cpuplan.fleet.lock import Locked, Start, digest, in_order
 from cpuplan.plan import NodeClass, NodePlan
 from cpuplan.solve import budget, conflict, feasibility, goals, model, solver
 from cpuplan.solve.budget import UndecidedError
@@ -200,25 +200,6 @@ def layouts(
     if len(members) > 1:
         return _common_layout(members, starts, locate)
     return [_layout(members[0], starts[0], locate, kin)]
-
-
-def in_order(starts: Iterable[Sequence[Start]]) -> list[Start]:
-    """The layouts that classes may start from together: first those that they had themselves."""
-    several = list(starts)
-    if len(several) == 1:
-        return list(several[0])
-    return sorted(chain.from_iterable(several), key=lambda start: not start.is_own)
-
-
-def classes_by_layout(classes: Sequence[NodeClass]) -> list[list[NodeClass]]:
-    """The classes by layout: those of one intent, and so pool, share one layout."""
-    groups: dict[tuple[str, ...], list[NodeClass]] = {}
-    for node_class in classes:
-        key: tuple[str, ...] = (node_class.cluster, node_class.intent)
-        if node_class.mixed_hardware != "common":
-            key = (*key, node_class.name)
-        groups.setdefault(key, []).append(node_class)
-    return list(groups.values())
 
 
 def _common_layout(

@@ -16,7 +16,7 @@ import click
 import yaml
 
 from cpuplan import importers, pipeline
-from cpuplan.backends import BACKENDS
+from cpuplan.backends.registry import BACKENDS
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.base.emit import to_yaml
 from cpuplan.cli.commands import propose as command

@@ -1,9 +1,10 @@
 """The content of nodes in the forms that installers take, each a module; docs/delivery.md."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
 
 from cpuplan.backends.base import Manifest, NodeTree
-from cpuplan.backends.deliveries import ansible, cloud_init, cluster_api, ignition, node_wright
+from cpuplan.base.modules import Modules
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.language.model.base import has_key
@@ -40,17 +41,21 @@ def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 
 __all__ = ["WITH_TREE", "check", "common_files", "files", "manifests", "node_labels"]
 
-#: Beside the tree of a class: the end of the file's name, and what makes it, by delivery.
-_FILES: Mapping[str, tuple[str, Callable[[NodeTree, Target], bytes]]] = {
-    "butane": (".butane.yaml", ignition.butane),
-    "cloudInit": (".cloud-init.yaml", cloud_init.render),
-    "ignition": (".ign", ignition.ignition),
-}
-#: Objects of the class.
-_MANIFESTS: Mapping[str, Callable[[NodeClass, NodeTree], Iterator[Manifest]]] = {
-    "clusterApi": cluster_api.manifests,
-    "nodeWright": node_wright.manifests,
-}
+
+class Objects(Protocol):
+    """A module whose delivery is objects of a class."""
+
+    def manifests(self, node_class: NodeClass, tree: NodeTree) -> Iterator[Manifest]:
+        """The objects."""
+
+
+#: By delivery.
+_OBJECTS: Mapping[str, Objects] = Modules(
+    {
+        "clusterApi": "cpuplan.backends.deliveries.cluster_api",
+        "nodeWright": "cpuplan.backends.deliveries.node_wright",
+    }
+)
 #: Those that need the plain tree too.
 WITH_TREE = frozenset({"tree", "ansible"})
 
@@ -60,25 +65,45 @@ def files(plan: ConfiguredPlan, tree: NodeTree) -> dict[str, bytes]:
     node_class = plan.node_class
     cluster, name = node_class.key
     delivery = node_class.target.delivery
-    made = {}
-    for delivered, (suffix, render) in _FILES.items():
-        if delivered in delivery:
-            made[f"nodes/{cluster}/{name}{suffix}"] = render(tree, node_class.target)
+    made = {
+        f"nodes/{cluster}/{name}{suffix}": data
+        for suffix, data in _beside_tree(node_class.target, tree)
+    }
     if "ansible" in delivery:
+        from cpuplan.backends.deliveries import ansible
+
         made[f"{ansible.FOLDER}/{cluster}/{name}.yaml"] = ansible.inventory(node_class, tree)
     return made
 
 
+def _beside_tree(target: Target, tree: NodeTree) -> Iterator[tuple[str, bytes]]:
+    """Files of deliveries that are one file: the end of its name, and its bytes."""
+    if "butane" in target.delivery:
+        from cpuplan.backends.deliveries import ignition
+
+        yield ".butane.yaml", ignition.butane(tree, target)
+    if "cloudInit" in target.delivery:
+        from cpuplan.backends.deliveries import cloud_init
+
+        yield ".cloud-init.yaml", cloud_init.render(tree, target)
+    if "ignition" in target.delivery:
+        from cpuplan.backends.deliveries import ignition
+
+        yield ".ign", ignition.ignition(tree, target)
+
+
 def manifests(plan: ConfiguredPlan, tree: NodeTree) -> Iterator[Manifest]:
     """The objects of the deliveries that a class's target names."""
-    for name, make in _MANIFESTS.items():
+    for name in _OBJECTS:
         if name in plan.node_class.target.delivery:
-            yield from make(plan.node_class, tree)
+            yield from _OBJECTS[name].manifests(plan.node_class, tree)
 
 
 def node_labels(node_class: NodeClass) -> dict[str, str]:
     """The labels by which objects of deliveries know the nodes of a class."""
     if "nodeWright" in node_class.target.delivery:
+        from cpuplan.backends.deliveries import node_wright
+
         return node_wright.labels(node_class)
     return {}
 
@@ -90,4 +115,8 @@ def common_files(plans: Iterable[ConfiguredPlan]) -> dict[str, bytes]:
     """
     classes = [plan.node_class for plan in plans]
     members = [node_class for node_class in classes if "ansible" in node_class.target.delivery]
-    return dict([*ansible.common_files(), *ansible.playbooks(members)]) if members else {}
+    if not members:
+        return {}
+    from cpuplan.backends.deliveries import ansible
+
+    return dict([*ansible.common_files(), *ansible.playbooks(members)])

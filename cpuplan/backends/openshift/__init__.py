@@ -5,42 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from cpuplan.backends import rollouts
 from cpuplan.backends.base import Facts, Files, Key, Manifest, NodeFile
 from cpuplan.backends.openshift import checks, merged, objects
-from cpuplan.components import crio, kernel, kubelet, nrt, runtimeclass, slices
-from cpuplan.components.base import Component
-from cpuplan.components.host import partitions, rps
-from cpuplan.components.openshift import (
-    machineconfig,
-    mixedcpus,
-    ovsdpdk,
-    performanceprofile,
-    pinning,
-    pool,
-    tuned,
-    units,
-)
+from cpuplan.components import crio, runtimeclass
+from cpuplan.components.openshift import pinning, pool, tuned
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan, NodePlan
 
-#: In the order in which they are printed.
-COMPONENTS: tuple[Component, ...] = (
-    kubelet,
-    mixedcpus,
-    crio,
-    pinning,
-    runtimeclass,
-    kernel,
-    tuned,
-    ovsdpdk,
-    rps,
-    units,
-    slices,
-    partitions,
-    nrt,
-    pool,
-    machineconfig,
-    performanceprofile,
-)
 PATHS: Mapping[str, str] = {crio.NAME: objects.CRIO_DROP_IN}
 
 

@@ -132,14 +132,17 @@ def _cpu(
 ) -> "Iterator[str]":
     from cpuplan.plan.setting import names_cpu
     from cpuplan.render.explain.reasons import explain_cpu
-    from cpuplan.solve import alternatives
 
     cpu, present = int(what), plan.topology.online | plan.topology.offline
     if cpu not in present:
         raise CpuplanError([diagnose("CP252", node=node, cpu=cpu, cpus=present)])
     named = [setting for setting in plan.settings if names_cpu(setting.value, cpu)]
-    other = None if only_why else alternatives.cpu_elsewhere(plan, cpu)
-    yield explain_cpu(plan, node, cpu, locate, named, [other] if other else [])
+    others = []
+    if not only_why:
+        from cpuplan.solve import alternatives
+
+        others = list(filter(None, [alternatives.cpu_elsewhere(plan, cpu)]))
+    yield explain_cpu(plan, node, cpu, locate, named, others)
 
 
 def _named(

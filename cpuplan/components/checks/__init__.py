@@ -1,49 +1,54 @@
 """What is wrong with a plan before anything is written, by the component that would read it."""
 
-from cpuplan.components import admission, hugepages, mixedcpus, slices
-from cpuplan.components.checks import (
-    dra,
-    kernel,
-    koordinator,
-    kubelet,
-    machine,
-    nri,
-    nrt,
-    releases,
-    runtimes,
-)
-from cpuplan.components.openshift import ovsdpdk
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from cpuplan.base.modules import Modules
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
 
-#: Each takes a plan and the function that finds the lines of its statements.
-CHECKS = (
-    releases.lacking,
-    machine.check_caches,
-    kubelet.check,
-    kubelet.check_view,
-    slices.check,
-    slices.check_partitions,
-    mixedcpus.check,
-    admission.check,
-    hugepages.check,
-    kernel.check,
-    kernel.check_effects,
-    nrt.check,
-    nri.check,
-    dra.check,
-    koordinator.check,
-    runtimes.check_containerd,
-    runtimes.check_drop_ins,
-    ovsdpdk.check,
-    machine.check_system,
-    releases.check_defaults,
+
+class Check(Protocol):
+    """A module that knows what is wrong with a plan."""
+
+    def check(self, plan: ConfiguredPlan, locate: Locate) -> Iterable[Diagnostic]:
+        """What is wrong; `locate` finds the lines of statements."""
+
+
+#: By subject, in the order in which they are asked.
+CHECKS: Mapping[str, Check] = Modules(
+    {
+        "caches": "cpuplan.components.checks.machine",
+        "kubelet": "cpuplan.components.checks.kubelet",
+        "kubelet's view": "cpuplan.components.checks.kubelet",
+        "slices": "cpuplan.components.slices",
+        "partitions": "cpuplan.components.slices",
+        "mixed CPUs": "cpuplan.components.mixedcpus",
+        "admission": "cpuplan.components.admission",
+        "huge pages": "cpuplan.components.hugepages",
+        "kernel": "cpuplan.components.checks.kernel",
+        "boot": "cpuplan.components.checks.kernel",
+        "NodeResourceTopology": "cpuplan.components.checks.nrt",
+        "NRI": "cpuplan.components.checks.nri",
+        "DRA": "cpuplan.components.checks.dra",
+        "Koordinator": "cpuplan.components.checks.koordinator",
+        "containerd": "cpuplan.components.checks.runtimes",
+        "runtimes": "cpuplan.components.checks.runtimes",
+        "Open vSwitch": "cpuplan.components.openshift.ovsdpdk",
+        "host": "cpuplan.components.checks.machine",
+        "defaults": "cpuplan.components.checks.releases",
+    }
 )
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """What a target's release lacks, and settings that contradict the machine or each other."""
+    from cpuplan.components.checks import releases
+
     if unknown := releases.check(plan, locate):
         return unknown
-    return [diagnostic for check_one in CHECKS for diagnostic in check_one(plan, locate)]
+    problems = list(releases.lacking(plan, locate))
+    for subject in CHECKS.values():
+        problems += subject.check(plan, locate)
+    return problems

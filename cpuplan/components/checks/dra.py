@@ -319,6 +319,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Statements that cannot hold, else machines without devices, else what may go wrong."""
     if not plan.node_class.target.has_dra:
         return list(check_unread(plan, locate))
+
     refused = list(check_layout(plan, locate))
     blind = refused or list(_check_machine(plan, locate))
     return blind or [*_check_runtime(plan, locate), *_check_faults(plan, locate)]

@@ -538,10 +538,6 @@ def _unlike(
     )
 
 
-#: After the layout, each asks on its own.
-_CHECKS = (_check_release, _check_idle, _check_machine, _check_workloads)
-
-
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Statements that do not fit at all, else everything else."""
     node_class = plan.node_class
@@ -551,6 +547,12 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         position = locate(node_class.place("koordinator", of_key=True))
         mechanism = node_class.target.mechanism
         return [diagnose("CP639", position, field="koordinator", mechanism=mechanism)]
+
     if wrong := list(check_layout(plan, locate)):
         return wrong
-    return [found for check_one in _CHECKS for found in check_one(plan, locate)]
+    return [
+        *_check_release(plan, locate),
+        *_check_idle(plan, locate),
+        *_check_machine(plan, locate),
+        *_check_workloads(plan, locate),
+    ]

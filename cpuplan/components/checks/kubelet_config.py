@@ -12,7 +12,6 @@ from cpuplan.language.model.vocabulary import node_selector
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.kubelet.config import types
 from cpuplan.upstream.mco.common import McoError
-from cpuplan.upstream.mco.kubelet_config_controller import KubeletConfigs
 
 #: What `systemReservedCgroup` and `systemCgroups` are compared with, from 4.22 on.
 _SLICE = "/system.slice"
@@ -57,6 +56,8 @@ def check(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
 
 def _refusal(plan: NodePlan, config: dict[str, Any]) -> McoError | None:
     """Why the operator of the release refuses a KubeletConfig for the pool; None if it does not."""
+    from cpuplan.upstream.mco.kubelet_config_controller import KubeletConfigs
+
     target = plan.node_class.target
     selector = {"matchLabels": node_selector(target)}
     pool = {"metadata": {"name": target.pool or ""}, "spec": {"nodeSelector": selector}}

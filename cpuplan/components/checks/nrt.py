@@ -9,7 +9,6 @@ from cpuplan.base.cpuset import EMPTY
 from cpuplan.base.text import counted
 from cpuplan.components import chosen, kubelet, memory, nrt
 from cpuplan.components.base import once
-from cpuplan.components.koordinator import koordlet
 from cpuplan.components.nrt import EXPORTERS, KOORDLET, NRI_EXPORTERS, can_have_zones, exporter_of
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
@@ -39,7 +38,11 @@ def _unreported(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP6175, whether koordlet is there for Koordinator's scheduler or for another one."""
     node_class = plan.node_class
     runs_koordlet = node_class.target.has_koordinator or exporter_of(plan) == KOORDLET
-    if not runs_koordlet or not (problem := koordlet.trouble(plan)):
+    if not runs_koordlet:
+        return
+    from cpuplan.components.koordinator import koordlet
+
+    if not (problem := koordlet.trouble(plan)):
         return
     online = plan.topology.online
     offlined = plan.pool("offlined").cpus

@@ -89,8 +89,6 @@ def written(zones: Sequence[ComputedZone]) -> list[Zone]:
 
 def fact(plan: NodePlan) -> Value:
     """What koordlet knows of a node beside the machine: `computed` needs it of a state."""
-    if not plan.node_class.target.has_koordinator:
-        return {}
     known = _kubelet(plan)
     options: dict[str, Value] = {**known.cpu_manager_options}
     system: dict[str, Value] = {**known.system_reserved}

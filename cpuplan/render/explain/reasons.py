@@ -1,6 +1,7 @@
 """The reasons of a CPU, pool or setting; what rules, goals, defaults and boot arguments mean."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.text import counted, joined
@@ -22,8 +23,10 @@ from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
 from cpuplan.plan.setting import Effect, Setting, Value
 from cpuplan.render.explain.codes import page
 from cpuplan.render.map.boxes import numa_title, type_words
-from cpuplan.solve.alternatives import Alternative, Moves
-from cpuplan.upstream.linux.isolation import Booted
+
+if TYPE_CHECKING:
+    from cpuplan.solve.alternatives import Alternative, Moves
+    from cpuplan.upstream.linux.isolation import Booted
 
 #: Above the rows of `switches`.
 HEADING = "to change it (docs/defaults.md)"
@@ -71,7 +74,7 @@ def because(reasons: Iterable[Reason], locate: Locate) -> list[str]:
     return ["", "because", *table(rows)] if rows else []
 
 
-def alternative_lines(alternatives: Iterable[Alternative], locate: Locate) -> Iterator[str]:
+def alternative_lines(alternatives: "Iterable[Alternative]", locate: Locate) -> Iterator[str]:
     """What else could be, and its price: the goals that get worse, or what forbids it."""
     for alternative in alternatives:
         yield ""
@@ -87,7 +90,7 @@ def alternative_lines(alternatives: Iterable[Alternative], locate: Locate) -> It
             yield from table([*_differences(alternative), *map(_moved, alternative.moves)])
 
 
-def _differences(alternative: Alternative) -> Iterator[tuple[str, str]]:
+def _differences(alternative: "Alternative") -> Iterator[tuple[str, str]]:
     for difference in alternative.differences:
         yield f"{'worse' if difference.is_worse else 'better'} {difference.goal}", difference.text
     if not alternative.differences:
@@ -97,7 +100,7 @@ def _differences(alternative: Alternative) -> Iterator[tuple[str, str]]:
         yield "kept", text
 
 
-def _moved(moves: Moves) -> tuple[str, str]:
+def _moved(moves: "Moves") -> tuple[str, str]:
     words = [f"loses {moves.loses}"] if moves.loses else []
     words += [f"gets {moves.gets}"] if moves.gets else []
     return moves.name, ", ".join(words)
@@ -159,7 +162,7 @@ def explain_kernel(plan: ConfiguredPlan, node: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _files(state: Booted) -> Iterator[tuple[str, str]]:
+def _files(state: "Booted") -> Iterator[tuple[str, str]]:
     system = "/sys/devices/system/cpu"
     yield f"{system}/isolated", _list(state.isolated)
     yield (
@@ -172,7 +175,7 @@ def _files(state: Booted) -> Iterator[tuple[str, str]]:
     yield "managed interrupts", _list(state.managed_irq)
 
 
-def _threads(state: Booted) -> Iterator[tuple[str, str]]:
+def _threads(state: "Booted") -> Iterator[tuple[str, str]]:
     threads = state.threads
     yield "init, until systemd sets its own", _list(threads.init)
     yield "kthreadd", _list(threads.kthreadd)
@@ -194,7 +197,7 @@ def explain_cpu(
     cpu: int,
     locate: Locate,
     settings: Sequence[Setting] = (),
-    alternatives: Sequence[Alternative] = (),
+    alternatives: "Sequence[Alternative]" = (),
 ) -> str:
     """What CPU `cpu` of `node` is, with every reason, and the `settings` that name it."""
     topology = plan.topology
@@ -223,7 +226,7 @@ def explain_pool(
     name: str,
     locate: Locate,
     settings: Sequence[Setting] = (),
-    alternatives: Sequence[Alternative] = (),
+    alternatives: "Sequence[Alternative]" = (),
 ) -> str:
     """Which CPUs a pool, partition or QoS set of `node` has and where they are, and why."""
     pool = plan.pool(name)
@@ -245,7 +248,7 @@ def explain_setting(
     node: str,
     locate: Locate,
     names: Sequence[str] = (),
-    alternatives: Sequence[Alternative] = (),
+    alternatives: "Sequence[Alternative]" = (),
     rule: Rule | None = None,
 ) -> str:
     """A setting, the pools `names` that its CPUs are, why, and by `rule` what a change costs."""

@@ -7,7 +7,6 @@ from typing import NamedTuple, TypeAlias
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.base.text import counted, joined, plural, quantity_bytes
 from cpuplan.base.topology import UNKNOWN, Topology
-from cpuplan.components.checks import kubelet
 from cpuplan.fleet.hardware import UNCORE_LEVEL, cache_domains, numbers
 from cpuplan.language.model.inventory import Device, HardwareSpec
 from cpuplan.render.map.boxes import (
@@ -302,6 +301,8 @@ def kubelet_notes(topology: Topology) -> Iterator[str]:
     if unseen := unseen_cpus(topology):
         yield f"not seen by the kubelet: {cpus_text(unseen)} (CP362)"
     for deviation in deviations(topology):
+        from cpuplan.components.checks import kubelet  # few machines have any
+
         noun, number = f"{deviation.kind.value}s", deviation.kubelet
         code, *_ = kubelet.DEVIATION_CODES[deviation.kind]
         sentence = kubelet.deviation_text(deviation)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cpuplan.simulate.allocators.base import Allocator
-from cpuplan.simulate.allocators.dynamic import DynamicAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned, under_koordinator, under_kubelet
 from cpuplan.upstream.kubelet.kubelet import Node
@@ -52,6 +51,13 @@ def start_topology_aware(facts: Planned, state: Node = Node()) -> Allocator:  # 
     return TopologyAwareAllocator(under_kubelet(facts), state)
 
 
+def start_dynamic(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B008
+    """The kubelet with the dynamic policy."""
+    from cpuplan.simulate.allocators.dynamic import DynamicAllocator  # where it is asked for
+
+    return DynamicAllocator(facts, state)
+
+
 #: Who binds pods to nodes.
 PLANNED, KOORDINATOR, BOTH = "planned", "koordinator", "both"
 TOPOLOGY_AWARE = "topology-aware"
@@ -75,7 +81,7 @@ KUBELET = "kubelet"
 ALLOCATORS = {
     KUBELET: Entry(start_planned),
     "dynamic": Entry(
-        DynamicAllocator,
+        start_dynamic,
         "no kubelet has the dynamic policy; it counts memory, but does not align it",
     ),
 }

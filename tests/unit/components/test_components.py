@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpuplan import backends
 from cpuplan.backends import configure
+from cpuplan.backends.registry import COMPONENTS
 from cpuplan.components import checks, chosen, kubelet
 from cpuplan.components.base import Component
 from cpuplan.facts.settings import host, tuned
@@ -208,7 +208,7 @@ EACH_PLAN = pytest.mark.parametrize("node", PLANS.values(), ids=PLANS)
 
 def components_of(node: ConfiguredPlan) -> list[Component]:
     """The components of the plan's backend that have settings."""
-    written = backends.of(node.node_class).COMPONENTS
+    written = COMPONENTS[node.node_class.platform.name].values()
     return [component for component in written if node.settings.of(component.NAME)]
 
 
@@ -229,7 +229,7 @@ def test_same_settings_same_text(node: ConfiguredPlan) -> None:
 
 def test_a_plan_has_settings_of_its_backends_components_only() -> None:
     for node in PLANS.values():
-        names = [component.NAME for component in backends.of(node.node_class).COMPONENTS]
+        names = list(COMPONENTS[node.node_class.platform.name])
         found = list(dict.fromkeys(setting.component for setting in node.settings))
         assert found == [name for name in names if name in found]
 

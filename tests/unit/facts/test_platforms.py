@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from cpuplan.backends import BACKENDS
+from cpuplan.backends.registry import BACKENDS
 from cpuplan.facts import platforms
 from cpuplan.facts.platforms import PLATFORMS, Platform
 from tests.projects import REPOSITORY

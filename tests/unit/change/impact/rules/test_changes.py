@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from cpuplan.backends import BACKENDS
+from cpuplan.backends.registry import COMPONENTS
 from cpuplan.base.emit import to_json
 from cpuplan.change.impact.rules.table import RULES
 from cpuplan.components.dra import claims, classes, driver, slices
@@ -58,9 +58,7 @@ def test_costs(row: Row) -> None:
 
 def test_each_component_of_each_platform_has_a_row() -> None:
     written = {
-        (name, component.NAME)
-        for name, backend in BACKENDS.items()
-        for component in backend.COMPONENTS
+        (platform, name) for platform, components in COMPONENTS.items() for name in components
     }
     refused = {(name, mechanism) for name in ("rke2", "k3s") for mechanism in OF_MECHANISMS}
     assert _shown() == written - refused
