@@ -1,44 +1,42 @@
 """What is wrong with a plan before anything is written, by the component that would read it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Protocol
 
-from cpuplan.base.modules import Modules
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
 
 
 class Check(Protocol):
-    """A module that knows what is wrong with a plan."""
+    """What knows what is wrong with a plan; `locate` finds the lines of statements."""
 
-    def check(self, plan: ConfiguredPlan, locate: Locate) -> Iterable[Diagnostic]:
-        """What is wrong; `locate` finds the lines of statements."""
+    def __call__(self, plan: ConfiguredPlan, locate: Locate) -> Iterable[Diagnostic]: ...
 
 
-#: By subject, in the order in which they are asked.
-CHECKS: Mapping[str, Check] = Modules(
-    {
-        "caches": "cpuplan.components.checks.machine",
-        "kubelet": "cpuplan.components.checks.kubelet",
-        "kubelet's view": "cpuplan.components.checks.kubelet",
-        "slices": "cpuplan.components.slices",
-        "partitions": "cpuplan.components.slices",
-        "mixed CPUs": "cpuplan.components.mixedcpus",
-        "admission": "cpuplan.components.admission",
-        "huge pages": "cpuplan.components.hugepages",
-        "kernel": "cpuplan.components.checks.kernel",
-        "boot": "cpuplan.components.checks.kernel",
-        "NodeResourceTopology": "cpuplan.components.checks.nrt",
-        "NRI": "cpuplan.components.checks.nri",
-        "DRA": "cpuplan.components.checks.dra",
-        "Koordinator": "cpuplan.components.checks.koordinator",
-        "containerd": "cpuplan.components.checks.runtimes",
-        "runtimes": "cpuplan.components.checks.runtimes",
-        "Open vSwitch": "cpuplan.components.openshift.ovsdpdk",
-        "host": "cpuplan.components.checks.machine",
-        "defaults": "cpuplan.components.checks.releases",
-    }
+#: A module and its function, in the order in which they are asked; a module loads when it is.
+CHECKS: tuple[tuple[str, str], ...] = (
+    ("cpuplan.components.checks.releases", "lacking"),
+    ("cpuplan.components.checks.machine", "check_caches"),
+    ("cpuplan.components.checks.kubelet", "check"),
+    ("cpuplan.components.checks.kubelet", "check_view"),
+    ("cpuplan.components.slices", "check"),
+    ("cpuplan.components.slices", "check_partitions"),
+    ("cpuplan.components.mixedcpus", "check"),
+    ("cpuplan.components.admission", "check"),
+    ("cpuplan.components.hugepages", "check"),
+    ("cpuplan.components.checks.kernel", "check"),
+    ("cpuplan.components.checks.kernel", "check_effects"),
+    ("cpuplan.components.checks.nrt", "check"),
+    ("cpuplan.components.checks.nri", "check"),
+    ("cpuplan.components.checks.dra", "check"),
+    ("cpuplan.components.checks.koordinator", "check"),
+    ("cpuplan.components.checks.runtimes", "check_containerd"),
+    ("cpuplan.components.checks.runtimes", "check_drop_ins"),
+    ("cpuplan.components.openshift.ovsdpdk", "check"),
+    ("cpuplan.components.checks.machine", "check_system"),
+    ("cpuplan.components.checks.releases", "check_defaults"),
 )
 
 
@@ -48,7 +46,8 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
 
     if unknown := releases.check(plan, locate):
         return unknown
-    problems = list(releases.lacking(plan, locate))
-    for subject in CHECKS.values():
-        problems += subject.check(plan, locate)
+    problems: list[Diagnostic] = []
+    for module, name in CHECKS:
+        ask: Check = getattr(import_module(module), name)
+        problems += ask(plan, locate)
     return problems
