@@ -37,6 +37,7 @@ HOOKS = (
     "cpu-freq-governor.crio.io",
 )
 SHARED_HOOK = "cpu-shared.crio.io"
+MIN_GOMAXPROCS = int(rows.MIN_INJECTED_GOMAXPROCS.usually)
 #: The names by which plugins register (nri-plugins, pkg/resmgr/flags.go; dra-driver-cpu,
 #: cmd/dracpu), by mechanism.
 PLUGINS: Mapping[str, str] = {
@@ -58,7 +59,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     if shares(plan):
         because = (*shared.because, asked_or(plan, rows.MIXED_CPUS))
         yield from emit(plan, rows.SHARED_CPUSET, shared.cpus, because)
-    yield from by_default(plan, rows.MIN_INJECTED_GOMAXPROCS, 4)
+    yield from by_default(plan, rows.MIN_INJECTED_GOMAXPROCS, MIN_GOMAXPROCS)
     if has_hooks(plan) and target.os_family == "debian":
         because = (stated(plan, "irqbalance reads its file from there", _os_family(plan)),)
         yield from emit(plan, rows.IRQBALANCE_CONFIG_FILE, "/etc/default/irqbalance", because)

@@ -14,7 +14,6 @@ from cpuplan.components.base import template
 from cpuplan.components.chosen import unasked
 from cpuplan.components.emission import emit
 from cpuplan.components.openshift import ovsdpdk
-from cpuplan.diagnostics import Reason
 from cpuplan.facts import versions
 from cpuplan.facts.platforms import Feature
 from cpuplan.facts.settings import openshift as rows
@@ -91,24 +90,16 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 def _shipped(plan: NodePlan) -> Iterator[Setting]:
     target, environments = plan.node_class.target, _environments(plan)
     for key, row in _SHIPPED.items():
-        default = unasked(plan, row.default)
+        default, names = unasked(plan, row.default), row.names_in(key)
         if key in environments:
             because = (*plan.pool("isolcpus").because, ovsdpdk.reason(plan), default)
-            yield from _emit(plan, row, key, environments[key], because)
+            yield from emit(plan, row, environments[key], because, **names)
         elif not chosen.is_on(plan, row.default):
             continue
         elif key == ONE_SHOT:
-            yield from _emit(plan, row, key, _one_shot(target), (default,))
+            yield from emit(plan, row, _one_shot(target), (default,))
         elif key not in _SINCE or versions.ships(target, _SINCE[key]):
-            yield from _emit(plan, row, key, True, (default,))
-
-
-def _emit(
-    plan: NodePlan, row: Row, key: str, value: Value, because: tuple[Reason, ...]
-) -> Iterator[Setting]:
-    """The setting of a row, which may be that of several drop-ins."""
-    for setting in emit(plan, row, value, because, service=""):
-        yield setting._replace(key=key)
+            yield from emit(plan, row, True, (default,), **names)
 
 
 def _one_shot(target: Target) -> Value:

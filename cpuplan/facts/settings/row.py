@@ -9,7 +9,7 @@ from cpuplan.facts import versions
 from cpuplan.facts.platforms import Platform, Release, Span, Version
 from cpuplan.facts.settings.costs import Rule
 
-_NAME = re.compile(r"\{\w+\}")
+_NAME = re.compile(r"\{(\w+)\}")
 _ALWAYS: Version = (0, 0)
 
 
@@ -158,6 +158,11 @@ class Row(NamedTuple):
         """Whether a setting is this one."""
         return component == self.component and bool(_expression(self.key).fullmatch(key))
 
+    def names_in(self, key: str) -> dict[str, str]:
+        """What fills in the key of a setting that is this one."""
+        match = _expression(self.key).fullmatch(key)
+        return match.groupdict() if match else {}
+
     def is_named(self, what: str) -> bool:
         """Whether people mean this one: by its key, its map or table, with the component or not."""
         key = what.removeprefix(f"{self.component} ")
@@ -172,4 +177,7 @@ class Row(NamedTuple):
 
 @cache
 def _expression(key: str) -> re.Pattern[str]:
-    return re.compile(".+".join(map(re.escape, _NAME.split(key))))
+    """`a.{name}.b` as an expression with a group of that name."""
+    parts = _NAME.split(key)
+    texts = (f"(?P<{part}>.+)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
+    return re.compile("".join(texts))

@@ -77,15 +77,7 @@ def test_each_setting_has_a_row(name: str) -> None:
         for setting in node.settings:
             row = table.row_of(setting.component, setting.key)
             assert row is not None, setting
-            assert node.settings.find(row, **_filled_in(row, setting.key)) is not None
-
-
-def _filled_in(row: Row, key: str) -> dict[str, str]:
-    """What fills in the key of a row."""
-    names = re.findall(r"\{(\w+)\}", row.key)
-    parts = map(re.escape, re.split(r"\{\w+\}", row.key))
-    match = re.fullmatch("(.+)".join(parts), key)
-    return dict(zip(names, match.groups(), strict=True)) if match else {}
+            assert node.settings.find(row, **row.names_in(setting.key)) is not None
 
 
 def test_every_default_has_a_setting() -> None:

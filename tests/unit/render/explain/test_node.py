@@ -6,6 +6,7 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
 from cpuplan.diagnostics.source import Position
 from cpuplan.facts.settings.costs import Cost
+from cpuplan.facts.settings.openshift import UNIT
 from cpuplan.facts.settings.row import Form
 from cpuplan.plan.setting import Effect, Evidence, Setting, names_cpu
 from cpuplan.render.explain.reasons import explain_cpu, explain_pool, explain_setting
@@ -213,3 +214,12 @@ def test_where_a_setting_shows_on_the_node() -> None:
         "                  /sys/module/rcutree/parameters/x = 0, from Linux 6.11 on",
         "  a change costs  a reboot",
     ]
+
+
+def test_a_change_costs_what_the_platform_does() -> None:
+    effect = Effect("", Cost.KUBELET_RESTART)
+    setting = Setting("kubelet", "maxPods", 100, (), effect)
+    alone = explain_setting(setting, "w1", lambda _origin: None)
+    assert "a change costs  a restart of the kubelet" in alone
+    on_openshift = explain_setting(setting, "w1", lambda _origin: None, rule=UNIT)
+    assert "a change costs  a reboot" in on_openshift
