@@ -278,7 +278,7 @@ class _Editor:
                 self.change(entries[at].value, old, new, in_flow=in_flow)
             except _UnusualError:
                 self._replaced, self._inserted = before
-                self._replaced.append((entries[at].start, entries[at].end, text.strip(" \n")))
+                self._replaced.append(self._written_again(entries[at], text))
         present = {at for at in kept if at is not None}
         if not present:
             raise _UnusualError
@@ -290,6 +290,18 @@ class _Editor:
                 previous = at
             else:
                 self._insert(entries, previous, min(present), text, in_flow=in_flow)
+
+    def _written_again(self, entry: _Entry, text: str) -> tuple[int, int, str]:
+        """An entry that becomes `text`; what follows on its line, a comment, stays behind it.
+
+        Blank lines at the end belong to a value whose block keeps them (`|+`), and a comment would
+        become part of any block.
+        """
+        rest = self._text[entry.end : self._text.index("\n", entry.end)]
+        own = text.lstrip(" ")
+        if not (rest.strip() and _ends_in_block(text)):
+            own = own.removesuffix("\n")
+        return entry.start, entry.end, own
 
     def _removed(
         self, entries: Sequence[_Entry], first: int, last: int, *, in_flow: bool
@@ -353,6 +365,15 @@ def _end(text: str, node: Any) -> int:
         return _end(text, last)
     key, value = last
     return max(_end(text, value), int(key.end_mark.index) + 1)
+
+
+def _ends_in_block(text: str) -> bool:
+    """Whether the last value of a text stands in a block of lines (`|`)."""
+    node: Any = yaml.compose(text, LOADER)
+    while not isinstance(node, yaml.ScalarNode) and node.value:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return isinstance(node, yaml.ScalarNode) and node.style in ("|", ">")
 
 
 def _is_one_line(node: Any, old: Any, new: Any) -> bool:

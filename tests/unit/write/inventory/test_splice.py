@@ -200,6 +200,14 @@ def test_comment_between_dash_and_value() -> None:
     )
 
 
+@pytest.mark.parametrize("rest", ["", " # ours", "\nb: 1", " # ours\nb: 1"])
+@pytest.mark.parametrize("value", ["x\n", "x\n\n", "\nx\n\n\n"])
+def test_line_ends_of_a_value_that_is_written_anew(value: str, rest: str) -> None:
+    text = f"a: []{rest}\n"
+    result = changed(text, lambda data: data.update(a=[value]))
+    assert ("# ours" in result) == ("# ours" in rest)
+
+
 NAMES = st.sampled_from(["address", "b", "c", "on", "id", "x y"])
 SCALARS = st.one_of(st.integers(0, 99), st.text("ab: #,'\"0-\n", max_size=5), st.booleans())
 VALUES = st.recursive(
