@@ -6,6 +6,7 @@ https://trojansource.codes shows what text with a changed direction can do.
 
 import re
 from collections.abc import Iterable, Sequence
+from textwrap import fill
 from typing import Any
 
 #: Controls, YAML 1.1's line ends, blanks of uncertain width, what is invisible or changes the
@@ -179,3 +180,12 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     begun = longer if len(wanted) >= _FEW_LETTERS else []
     near = hosts or begun or get_close_matches(wanted, lowered, n=1, cutoff=0.6)
     return lowered[near[0]] if near else None
+
+
+#: Columns of a paragraph for people.
+_WIDTH = 88
+
+
+def page(*parts: str) -> str:
+    """Paragraphs; a text with line breaks keeps them."""
+    return "\n\n".join(part if "\n" in part else fill(part, _WIDTH) for part in parts) + "\n"

@@ -11,7 +11,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.cpuset import EMPTY, CpuSet, union
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Diagnostic, Reason
 from cpuplan.facts import platforms
@@ -230,6 +230,13 @@ class NodePlan:
     def layout(self) -> dict[str, CpuSet]:
         """The CPUs of each pool and set, by name."""
         return {pool.name: pool.cpus for pool in (*self.pools, *self.sets)}
+
+    def pools_with(self, cpus: CpuSet) -> tuple[str, ...]:
+        """The pools that have together exactly these CPUs; none if no pools do."""
+        pools = [pool for pool in self.pools if pool.cpus and pool.cpus <= cpus]
+        if union(pool.cpus for pool in pools) != cpus:
+            return ()
+        return tuple(pool.name for pool in pools)
 
     def pool_of(self, cpu: int) -> Pool | None:
         """The pool that holds `cpu`."""

@@ -76,12 +76,6 @@ def other_part(plan: NodePlan, name: str) -> Alternative | None:
     return None
 
 
-def sets_with(plan: NodePlan, cpus: CpuSet) -> tuple[str, ...]:
-    """The pools that have together exactly these CPUs; none if no pools do."""
-    names = tuple(pool.name for pool in plan.pools if pool.cpus and pool.cpus <= cpus)
-    return names if union(plan.pool(name).cpus for name in names) == cpus else ()
-
-
 def _without(plan: NodePlan, wish: str, constraint: Within | Differs) -> Alternative:
     try:
         with budget.limited():

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from cpuplan.change.impact.rules.table import SECTIONS
+from cpuplan.change.impact.rule_table import SECTIONS
 from cpuplan.facts.settings.costs import Rule
 
 _HEAD = """# What a change costs

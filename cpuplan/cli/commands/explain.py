@@ -200,12 +200,13 @@ def _pool(
     only_why: bool,
 ) -> str:
     from cpuplan.render.explain.reasons import explain_pool
-    from cpuplan.solve import alternatives
 
     cpus = plan.pool(name).cpus
     holding = [setting for setting in every if cpus and _contains(setting, cpus)]
     others = []
     if not only_why:
+        from cpuplan.solve import alternatives
+
         others = [alternatives.other_cpus(plan, [name]), alternatives.other_part(plan, name)]
     return explain_pool(plan, node, name, locate, holding, [other for other in others if other])
 
@@ -219,12 +220,15 @@ def _contains(setting: "Setting", cpus: "CpuSet") -> bool:
 def _setting(
     plan: "ConfiguredPlan", node: str, setting: "Setting", locate: "Locate", *, only_why: bool
 ) -> str:
-    from cpuplan.change.impact.rules.applied import rule_on
+    from cpuplan.change.impact.setting_rules import rule_on
     from cpuplan.plan.setting import cpu_sets
     from cpuplan.render.explain.reasons import explain_setting
-    from cpuplan.solve import alternatives
 
     sets = list(cpu_sets(setting.value))
-    names = alternatives.sets_with(plan, sets[0]) if len(sets) == 1 else ()
-    others = [alternatives.other_cpus(plan, names)] if names and not only_why else []
+    names = plan.pools_with(sets[0]) if len(sets) == 1 else ()
+    others = []
+    if names and not only_why:
+        from cpuplan.solve import alternatives
+
+        others = [alternatives.other_cpus(plan, names)]
     return explain_setting(setting, node, locate, names, others, rule_on(plan, setting))

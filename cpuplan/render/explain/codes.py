@@ -1,11 +1,9 @@
 """The entries of the table of codes; without models, for installations that have none."""
 
 from string import Formatter
-from textwrap import fill
 
+from cpuplan.base.text import page
 from cpuplan.diagnostics.codes import CODES, DIVIDED, Code, successors
-
-_WIDTH = 88
 
 
 def explain_code(code: str) -> str:
@@ -38,8 +36,3 @@ def wording(template: str) -> str:
     """A wording of the table with `<name>` in the place of `{name!r}`."""
     parts = Formatter().parse(template)
     return "".join(text if name is None else f"{text}<{name}>" for text, name, _, _ in parts)
-
-
-def page(*parts: str) -> str:
-    """Paragraphs; a text with line breaks keeps them."""
-    return "\n\n".join(part if "\n" in part else fill(part, _WIDTH) for part in parts) + "\n"

@@ -4,13 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.base.text import counted, joined
+from cpuplan.base.text import counted, joined, page
 from cpuplan.base.topology import UNKNOWN, Topology
 from cpuplan.components import kernel
 from cpuplan.components.chosen import DEFAULT
-from cpuplan.components.dra import classes
-from cpuplan.components.koordinator import node as koordinator
-from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.diagnostics import Reason
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts.platforms import PLATFORMS
@@ -21,7 +18,6 @@ from cpuplan.facts.settings.table import DEFAULTS, defaults_of, shown
 from cpuplan.language.model.vocabulary import EXPERT_RULES, FIXED_RULES, GOALS
 from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
 from cpuplan.plan.setting import Effect, Setting, Value
-from cpuplan.render.explain.codes import page
 from cpuplan.render.map.boxes import numa_title, type_words
 
 if TYPE_CHECKING:
@@ -233,14 +229,22 @@ def explain_pool(
     lines = [f"{name} of {node} has no CPU."]
     if pool.cpus:
         parts = list(_parts(plan.topology, pool.cpus))
-        texts = (
-            component.pods_text(plan, name)
-            for component in (balloons, topologyaware, classes, koordinator)
-        )
-        parts += [("pods", text) for text in texts if text]
+        parts += [("pods", text) for text in _pods_texts(plan, name)]
         lines = [f"{name} of {node} has {_sized(pool)}.", "", *table(parts)]
     lines += [*because(pool.because, locate), *_holding(settings)]
     return _text([*lines, *alternative_lines(alternatives, locate)])
+
+
+def _pods_texts(plan: NodePlan, name: str) -> Iterator[str]:
+    """How pods ask for a partition, by the mechanism of the target."""
+    from cpuplan.components.dra import classes
+    from cpuplan.components.koordinator import node as koordinator
+    from cpuplan.components.nri import balloons, topologyaware
+
+    for component in (balloons, topologyaware, classes, koordinator):
+        text = component.pods_text(plan, name)
+        if text:
+            yield text
 
 
 def explain_setting(

@@ -129,13 +129,11 @@ def test_an_empty_set_has_its_reason() -> None:
     assert alternatives.other_part(plan, "shared") is None
 
 
-def test_sets_with() -> None:
+def test_pools_with() -> None:
     plan = plan_of({"reserved": {"cores": 1}, "shared": {"cores": 1}})
-    assert alternatives.sets_with(plan, plan.pool("reserved").cpus | plan.pool("shared").cpus) == (
-        "reserved",
-        "shared",
-    )
-    assert alternatives.sets_with(plan, CpuSet.parse("0")) == ()
+    both = plan.pool("reserved").cpus | plan.pool("shared").cpus
+    assert plan.pools_with(both) == ("reserved", "shared")
+    assert plan.pools_with(CpuSet.parse("0")) == ()
 
 
 def test_many_equal_choices_come_to_an_end() -> None:

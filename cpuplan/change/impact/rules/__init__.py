@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from cpuplan.change.impact.rule_table import RULES
 from cpuplan.change.impact.rules import api_objects, unmanaged
 from cpuplan.change.impact.rules.inputs import Cluster, Context, Half, changed, halves
 from cpuplan.change.impact.rules.openshift import pools as openshift
-from cpuplan.change.impact.rules.table import RULES
 from cpuplan.change.impact.snapshot import Pair, Snapshot
 from cpuplan.facts.settings.costs import Impact, Step
 

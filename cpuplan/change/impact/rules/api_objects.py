@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from cpuplan.change.impact.rule_table import RULES
 from cpuplan.change.impact.rules.inputs import Half, listed, objects
-from cpuplan.change.impact.rules.table import RULES
 from cpuplan.change.impact.snapshot import Object, ObjectId, Snapshot
 from cpuplan.facts.settings.costs import Step
 from cpuplan.fleet import class_names

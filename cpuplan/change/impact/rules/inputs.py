@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.backends.openshift import merged
 from cpuplan.base.text import at_most
+from cpuplan.change.impact.setting_rules import Changed
 from cpuplan.change.impact.snapshot import Object, ObjectId, Pair, Snapshot
 from cpuplan.fleet.previous import Key
 from cpuplan.language.model.cluster import ClusterSpec
@@ -46,22 +47,6 @@ ORDER = "order"
 #: The component whose settings are read in their order.
 _ORDERED = "kernel"
 _MOST = 6
-
-
-class Changed(NamedTuple):
-    """A setting that is not the same on both sides; None where a side does not have it."""
-
-    component: str
-    key: str
-    before: Any
-    after: Any
-    #: The statement that asked for it.
-    origin: str = ""
-
-    @property
-    def is_removed(self) -> bool:
-        """Whether the side after has no such setting."""
-        return self.after is None
 
 
 class Half(NamedTuple):

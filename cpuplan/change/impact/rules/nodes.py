@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cpuplan.change.impact.rules.inputs import Changed, Half, listed, origin_of, told, unequal
-from cpuplan.change.impact.rules.table import RULES
+from cpuplan.change.impact.rule_table import RULES
+from cpuplan.change.impact.rules.inputs import Half, listed, origin_of, told, unequal
+from cpuplan.change.impact.setting_rules import Changed, rule_of
 from cpuplan.facts.settings import objects
-from cpuplan.facts.settings.costs import UNREAD, Step
-from cpuplan.facts.settings.table import ROWS, row_of, rows_in
+from cpuplan.facts.settings.costs import Step
+from cpuplan.facts.settings.table import rows_in
 
-#: Components whose settings are in objects of the API, and in no file of a node.
-OF_API = frozenset(row.component for row in rows_in(objects))
 #: Rules of programs that come or go as a whole, by a setting that is always there.
 _PROGRAMS = {(row.component, row.key): row.program for row in rows_in(objects) if row.program}
 _REMOVALS = frozenset(gone.id for _, gone in _PROGRAMS.values())
@@ -75,16 +74,6 @@ def _step(parts: Parts, kubelet_service: str) -> Step:
         unit = listed(allocations) or "the changed unit"
     policy = parts.changes[0].component if parts.changes else ""
     return RULES[parts.rule].step(because, origin_of(parts.changes), unit=unit, policy=policy)
-
-
-def rule_of(change: Changed) -> str | None:
-    """The rule of a changed setting; None where nothing notices it."""
-    own = (row for row in ROWS if row.component == change.component)
-    row = row_of(change.component, change.key) or next(own, None)
-    if row is None:
-        return "unknown-file"
-    rule = row.when_gone if change.is_removed and row.when_gone else row.cost
-    return None if rule in (None, UNREAD) else rule.id
 
 
 def _files(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[tuple[str, str]]:

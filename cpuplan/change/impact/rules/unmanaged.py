@@ -7,9 +7,9 @@ some state files after a change.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from cpuplan.backends.deliveries import script
+from cpuplan.change.impact.rule_table import RULES
 from cpuplan.change.impact.rules import nodes
 from cpuplan.change.impact.rules.inputs import (
-    Changed,
     Half,
     listed,
     objects,
@@ -17,9 +17,8 @@ from cpuplan.change.impact.rules.inputs import (
     told,
     unequal,
 )
-from cpuplan.change.impact.rules.table import RULES
-from cpuplan.components import kernel, kubelet
-from cpuplan.components.host import sysctl
+from cpuplan.change.impact.setting_rules import OF_API, RULES_OF, Changed
+from cpuplan.components import kubelet
 from cpuplan.facts.settings.costs import Impact, Step
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
 from cpuplan.plan.expected.state import Expected
@@ -121,21 +120,6 @@ _MAKERS: Mapping[str, Callable[[Half], Step]] = {
 }
 
 
-#: By platform: the rule of each component, and the file that has its settings.
-RULES_OF: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "talos": {
-        kubelet.NAME: ("talos-kubelet", ".talos.yaml"),
-        sysctl.NAME: ("talos-sysctl", ".talos.yaml"),
-        kernel.NAME: ("talos-schematic", ".schematic.yaml"),
-    },
-    "bottlerocket": {
-        kubelet.NAME: ("bottlerocket-kubelet", ".bottlerocket.toml"),
-        sysctl.NAME: ("bottlerocket-sysctl", ".bottlerocket.toml"),
-        kernel.NAME: ("bottlerocket-boot", ".bottlerocket.toml"),
-    },
-}
-
-
 def settings_steps(
     platform: str, before: Half, after: Half, changes: Iterable[Changed]
 ) -> Iterator[Step]:
@@ -203,8 +187,8 @@ def steps(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[S
     if after.key is None:
         yield RULES["node-leaves"].step("the nodes are in no class")
         return
-    of_api = [change for change in changes if change.component in nodes.OF_API]
-    others = [change for change in changes if change.component not in nodes.OF_API]
+    of_api = [change for change in changes if change.component in OF_API]
+    others = [change for change in changes if change.component not in OF_API]
     state = after.state
     platform = state.release.platform if state else ""
     yield from nodes.of_settings(of_api)

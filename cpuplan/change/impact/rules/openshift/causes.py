@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.change.impact.rules.inputs import Changed, listed, origin_of, unequal
-from cpuplan.change.impact.rules.table import RULES
+from cpuplan.change.impact.rule_table import RULES
+from cpuplan.change.impact.rules.inputs import listed, origin_of, unequal
+from cpuplan.change.impact.setting_rules import Changed
 from cpuplan.components import kernel, kubelet
 from cpuplan.components.openshift import machineconfig
 from cpuplan.components.units import UNIT_FOLDER

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from cpuplan.change.impact.rule_table import RULES
 from cpuplan.change.impact.rules import nodes
 from cpuplan.change.impact.rules.inputs import (
-    Changed,
     Cluster,
     Half,
     listed,
@@ -17,7 +17,7 @@ from cpuplan.change.impact.rules.inputs import (
 )
 from cpuplan.change.impact.rules.openshift import causes
 from cpuplan.change.impact.rules.openshift.causes import Cause
-from cpuplan.change.impact.rules.table import RULES
+from cpuplan.change.impact.setting_rules import Changed
 from cpuplan.change.impact.snapshot import Snapshot
 from cpuplan.components import nrt, runtimeclass
 from cpuplan.components.openshift import performanceprofile, pool, tuned

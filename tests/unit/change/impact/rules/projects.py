@@ -12,8 +12,8 @@ import yaml
 from cpuplan import pipeline
 from cpuplan.base.emit import to_json
 from cpuplan.change.impact.rules import inputs, steps
-from cpuplan.change.impact.rules.applied import rule_on
 from cpuplan.change.impact.rules.inputs import Context, changed, halves
+from cpuplan.change.impact.setting_rules import rule_on
 from cpuplan.change.impact.snapshot import Pair, Snapshot
 from cpuplan.facts.settings.costs import Impact, Rule, Step, worst
 from cpuplan.plan import ConfiguredPlan

@@ -6,7 +6,7 @@ import pytest
 
 from cpuplan.backends.registry import COMPONENTS
 from cpuplan.base.emit import to_json
-from cpuplan.change.impact.rules.table import RULES
+from cpuplan.change.impact.rule_table import RULES
 from cpuplan.components.dra import claims, classes, driver, slices
 from cpuplan.components.koordinator import colocation, scheduler, slo
 from cpuplan.components.koordinator import node as koordinator_node

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpuplan.change.impact.rules.applied import rule_on
-from cpuplan.change.impact.rules.table import RULES
+from cpuplan.change.impact.rule_table import RULES
+from cpuplan.change.impact.setting_rules import rule_on
 from cpuplan.facts.settings.costs import UNREAD, Impact
 from cpuplan.facts.settings.table import row_of
 from tests import named_cases

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from cpuplan.change.impact.rules.inputs import Changed
-from cpuplan.change.impact.rules.nodes import rule_of
+from cpuplan.change.impact.setting_rules import Changed, rule_of
 from cpuplan.change.impact.snapshot import Snapshot
 from cpuplan.facts.settings.costs import Impact
 from cpuplan.plan.expected.state import NodeFile, render
