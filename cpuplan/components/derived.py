@@ -35,18 +35,18 @@ def amounts(plan: NodePlan) -> dict[str, Value]:
     What other files of the kubelet may change, a plan does not know; it is left out.
     """
     online = plan.topology.online - plan.pool("offlined").cpus
-    found: dict[str, Value] = {CPU: {CAPACITY: str(len(online)), **_allocatable_cpus(plan)}}
+    resources: dict[str, Value] = {CPU: {CAPACITY: str(len(online)), **_allocatable_cpus(plan)}}
     pages = _pages(plan)
-    found |= {name: _whole(size) for name, size in pages.items()}
+    resources |= {name: _whole(size) for name, size in pages.items()}
     if (kept := _reserved_memory(plan)) is not None:
-        found[MEMORY] = {KEPT: str(of(kept + sum(pages.values()), BINARY))}
+        resources[MEMORY] = {KEPT: str(of(kept + sum(pages.values()), BINARY))}
     if plan.node_class.platform.forks_kubelet:
         if mixedcpus.are_used(plan):
             count = str(chosen.sharing_limit(plan))
-            found[SHARED_CPUS] = {CAPACITY: count, ALLOCATABLE: count}
+            resources[SHARED_CPUS] = {CAPACITY: count, ALLOCATABLE: count}
         if plan.node_class.target.cpu_partitioning and plan.pool("reserved").cpus:
-            found[MANAGED_CPUS] = {CAPACITY: str(of(len(online) * 1000))}
-    return found
+            resources[MANAGED_CPUS] = {CAPACITY: str(of(len(online) * 1000))}
+    return resources
 
 
 def _allocatable_cpus(plan: NodePlan) -> dict[str, Value]:
@@ -62,9 +62,8 @@ def _pages(plan: NodePlan) -> dict[str, int]:
     """Bytes in huge pages of each size that is asked for."""
     sizes: dict[str, int] = {}
     for pages in hugepages.per_node(plan).values():
-        for kib, count in pages.items():
-            name = hugepages.resource(kib)
-            sizes[name] = sizes.get(name, 0) + kib * 1024 * count
+        for name, size in hugepages.bytes_by_resource(pages).items():
+            sizes[name] = sizes.get(name, 0) + size
     return sizes
 
 
@@ -126,8 +125,8 @@ def _by_size(sizes: Mapping[int, int]) -> Value:
 
 
 def _anywhere(plan: ConfiguredPlan) -> Value:
-    pages = (each for each in plan.spec.huge_pages.pages if each.numa_node is None)
-    return {str(hugepages.to_kib(each.size)): each.count for each in pages}
+    anywhere = (pages for pages in plan.spec.huge_pages.pages if pages.numa_node is None)
+    return {str(hugepages.to_kib(pages.size)): pages.count for pages in anywhere}
 
 
 def _model_number(plan: ConfiguredPlan) -> Value:

@@ -173,8 +173,9 @@ _PODS = {"bestEffort": "BestEffort", "other": "Burstable"}
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP526 and CP580 to CP585; nothing where balloons keep the sets (CP590), or Koordinator keeps
-    none (CP630).
+    """CP526 and CP580 to CP585.
+
+    Nothing where balloons keep the sets (CP590), or Koordinator keeps none (CP630).
     """
     if plan.node_class.target.has_other_mechanism:
         return

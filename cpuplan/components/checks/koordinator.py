@@ -52,7 +52,8 @@ def _check_idle(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 def _bound_by_node(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP660: LS pods that the node's policy binds to CPUs of their own."""
     policy = plan.spec.koordinator.cpu_bind_policy
-    shared = [one.name for one in plan.spec.koordinator.workloads if one.qos_class == "LS"]
+    workloads = plan.spec.koordinator.workloads
+    shared = [workload.name for workload in workloads if workload.qos_class == "LS"]
     if policy not in (None, "None") and shared:
         position = locate(plan.node_class.place("koordinator.cpuBindPolicy"))
         yield diagnose("CP660", position, policy=policy, workloads=", ".join(shared))

@@ -86,7 +86,8 @@ def check_runtime(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         )
         yield diagnose("CP594", position, problem=problem, hint=hint)
     files = plan.topology.kubelet
-    is_without = node_class.architecture != "x86_64" and any(one.id is None for one in files.caches)
+    lacks_ids = any(cache.id is None for cache in files.caches)
+    is_without = node_class.architecture != "x86_64" and lacks_ids
     if is_without or files.unread_caches & plan.topology.online:
         position = locate(node_class.hardware_place("topology.caches", of_key=True))
         problem = f"hardware {node_class.hardware} has caches without ids: the plugin may not start"
@@ -95,8 +96,9 @@ def check_runtime(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 
 
 def validator(target: Target) -> tuple[bool, str, str, versions.Version]:
-    """Whether the runtime refuses containers without a required plugin: (it does, field of its
-    release, its name, the first release that does).
+    """Whether the runtime refuses containers without a required plugin, and since when.
+
+    (it does, field of its release, its name with the release, the first release that does).
     """
     if target.runtime == containerd.NAME:
         name = f"containerd {target.containerd}"
@@ -148,7 +150,7 @@ def _qos_problems(plan: NodePlan) -> Iterator[Problem]:
     if common := sets["bestEffort"] & sets["other"]:
         text = f"{cpus_text(common)} would be for all pods, and a CPU is in one balloon"
         yield field, text, f"give both sets, without common CPUs, {_KUBELET}"
-    elif not all(one.cpus for one in balloons.fixed(plan)):
+    elif not all(fixed.cpus for fixed in balloons.fixed(plan)):
         text = "partitions and reserved CPUs leave nothing of the set"
         yield field, text, f"give it CPUs of its own, {_KUBELET}"
 
@@ -162,12 +164,13 @@ def _check_balloons_policy(plan: NodePlan, locate: Locate) -> Iterator[Diagnosti
         yield _not_started(plan, locate, error)
         return
     got = {balloon.name: CpuSet.from_bits(balloon.cpus) for balloon in policy.state.balloons}
-    reserved = plan.pool("reserved")
-    for one in [balloons.Fixed(RESERVED, reserved.cpus, reserved.because), *balloons.fixed(plan)]:
-        cpus = got.get(f"{one.name}[0]", CpuSet())
-        if cpus != one.cpus:
-            problem = f"the balloon of {one.name} gets {cpus_text(cpus)} instead of {one.cpus}"
-            position, hint = locate(_place(plan, one.name)), f"give it whole cores, {_KUBELET}"
+    wanted = {RESERVED: plan.pool("reserved").cpus}
+    wanted |= {fixed.name: fixed.cpus for fixed in balloons.fixed(plan)}
+    for set_name, planned in wanted.items():
+        cpus = got.get(f"{set_name}[0]", CpuSet())
+        if cpus != planned:
+            problem = f"the balloon of {set_name} gets {cpus_text(cpus)} instead of {planned}"
+            position, hint = locate(_place(plan, set_name)), f"give it whole cores, {_KUBELET}"
             yield diagnose("CP591", position, name=name, problem=problem, hint=hint)
 
 
@@ -276,11 +279,11 @@ def _hint_to_share(plan: NodePlan) -> str:
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """CP590 to CP594, CP732 and CP733."""
     target = plan.node_class.target
-    found = list(_check_fields(plan, locate))
+    problems = list(_check_fields(plan, locate))
     if not target.has_other_mechanism:
-        return [*found, *_check_unenforced(plan, locate)]
-    if target.has_balloons:
-        return [*found, *_check_balloons(plan, locate)]
-    if target.has_topology_aware:
-        return [*found, *_check_topology_aware(plan, locate)]
-    return found
+        problems += _check_unenforced(plan, locate)
+    elif target.has_balloons:
+        problems += _check_balloons(plan, locate)
+    elif target.has_topology_aware:
+        problems += _check_topology_aware(plan, locate)
+    return problems
