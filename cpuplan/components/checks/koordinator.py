@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from cpuplan.base.cpuset import cpus_text
 from cpuplan.components import isolation, kubelet
+from cpuplan.components.checks import base
+from cpuplan.components.checks.base import Problem
 from cpuplan.components.chosen import is_written, stated
 from cpuplan.components.koordinator import colocation, node, release_names, scheduler, slo
 from cpuplan.components.nrt import can_have_zones
@@ -17,7 +19,6 @@ from cpuplan.facts.settings.kubelet import (
 )
 from cpuplan.facts.settings.objects import BIND_POLICY, NUMA_SCORING, SCORING
 from cpuplan.language.model.allocators import BOUND, KoordinatorWorkload
-from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.upstream.koordinator.extension import constants, qos, releases
 from cpuplan.upstream.koordinator.extension.releases import Span
@@ -131,12 +132,6 @@ def _idle_of_pods(plan: NodePlan) -> Iterator[Idle]:
             yield f"{place}.preferredCPUExclusivePolicy", "PCPULevel", text, hint
 
 
-#: (field of the intent, what is wrong with it, what to do).
-Problem = tuple[str, str, str]
-_KUBELET = "or use mechanism: kubelet"
-_BALLOONS = "or use mechanism: balloons"
-
-
 def check_layout(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP630 at each statement that cannot hold."""
     for field, problem, hint in (
@@ -154,32 +149,23 @@ def _unkept_of_target(plan: NodePlan) -> Iterator[Problem]:
         field = node_class.target_field("platform")
         text = "cpuplan writes Koordinator's objects for kubernetes only"
         yield field, text, "use mechanism: kubelet"
-    if plan.spec.kubelet.dynamic_resource_allocation:
-        text = "a DRA driver gives out CPUs too"
-        yield "kubelet.dynamicResourceAllocation", text, f"use false, {_KUBELET}"
+    yield from base.other_drivers(plan)
 
 
 def _unkept_of_pools(plan: NodePlan) -> Iterator[Problem]:
-    if plan.pool("shared").cpus:
-        text = "no container has shared CPUs beside exclusive ones; LS pods share what is free"
-        yield "pools.shared", text, f"give its CPUs to another pool, {_KUBELET}"
-    for pool in plan.sets:
-        if pool.name.startswith(PARTITION) and pool.cpus:
-            name = pool.name.removeprefix(PARTITION)
-            text = "its pods may come to all isolated CPUs"
-            yield f"pools.isolated.partitions.{name}", text, f"leave it out, {_BALLOONS}"
-    for field, is_asked in (
-        ("qos.bestEffort", plan.spec.qos.best_effort),
-        ("qos.other", plan.spec.qos.other),
-    ):
-        if is_asked:
-            text = "koordlet writes the CPUs of BestEffort and other pods as load and pods change"
-            hint = "use koordinator.cpuSuppressThresholdPercent and classes of workloads"
-            yield field, text, f"{hint}, {_BALLOONS}"
+    why = "no container has shared CPUs beside exclusive ones; LS pods share what is free"
+    yield from base.shared_pool(plan, why)
+    for field in base.partition_fields(plan):
+        text = "its pods may come to all isolated CPUs"
+        yield field, text, f"leave it out, {base.BALLOONS}"
+    for field in base.qos_fields(plan):
+        text = "koordlet writes the CPUs of BestEffort and other pods as load and pods change"
+        hint = "use koordinator.cpuSuppressThresholdPercent and classes of workloads"
+        yield field, text, f"{hint}, {base.BALLOONS}"
     because = stated(plan, "no load balancing", "isolation.domain")
     if isolation.kept_off(plan, "domain", because).cpus & plan.pool("isolated").cpus:
         text = "LS and BE pods share the isolated CPUs, and need load balancing there"
-        yield "isolation.domain", text, f"use false, {_KUBELET}"
+        yield "isolation.domain", text, f"use false, {base.KUBELET}"
 
 
 def _unkept_of_system(plan: NodePlan) -> Iterator[Problem]:
@@ -453,7 +439,7 @@ def _unbound(workload: KoordinatorWorkload) -> Iterator[Problem]:
 
 
 def _sizes(plan: NodePlan, workload: KoordinatorWorkload) -> Iterator[Problem]:
-    """Whole cores that are required, of a number of CPUs that is none; see node_policy."""
+    """Whole cores that are required, of a number of CPUs that is none."""
     threads = plan.topology.threads_per_core
     is_required = workload.required_cpu_bind_policy == "FullPCPUs"
     is_required = is_required or plan.spec.koordinator.cpu_bind_policy == "FullPCPUsOnly"
