@@ -1,5 +1,6 @@
-"""What is refused or warned of: each row has a plan that is wrong in one way, its code, and values
-that are named.
+"""What is refused or warned of.
+
+Each row has a plan that is wrong in one way, its code, and values that are named.
 """
 
 from typing import Any
@@ -712,7 +713,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 
 
-def found(given: dict[str, Any]) -> list[Diagnostic]:
+def findings(given: dict[str, Any]) -> list[Diagnostic]:
     arguments = dict(given)
     return checks.check(plan(arguments.pop("topology", None), **arguments), no_position)
 
@@ -722,8 +723,12 @@ def found(given: dict[str, Any]) -> list[Diagnostic]:
 )
 def test_each_finding(code: str, given: dict[str, Any], named: list[str]) -> None:
     # Of one mistake, there is one finding; gates and releases may be worth a warning of their own.
-    wrong = [each for each in found(given) if each.code == code or each.severity is Severity.ERROR]
-    assert [each.code for each in wrong] == [code]
+    wrong = [
+        finding
+        for finding in findings(given)
+        if finding.code == code or finding.severity is Severity.ERROR
+    ]
+    assert [finding.code for finding in wrong] == [code]
     for words in named:
         assert words in f"{wrong[0].message}; {wrong[0].remedy}"
 
@@ -840,7 +845,7 @@ FINE: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("given", FINE)
 def test_nothing_is_wrong(given: dict[str, Any]) -> None:
-    assert found(given) == []
+    assert findings(given) == []
 
 
 def test_findings_stand_where_the_statement_is() -> None:
@@ -858,9 +863,9 @@ def test_findings_stand_where_the_statement_is() -> None:
 
 def test_nothing_else_is_said_of_an_unknown_release() -> None:
     node = plan(version="9.9", spec={"runtime": {"mixedCpus": True}})
-    assert [each.code for each in checks.check(node, no_position)] == ["CP501"]
+    assert [finding.code for finding in checks.check(node, no_position)] == ["CP501"]
 
 
 def test_offline_cpus_do_not_need_to_come_up() -> None:
     topology = regular(cores=8, offline=CpuSet.parse("6-7"))
-    assert found({"topology": topology, **kernel("nr_cpus=6")}) == []
+    assert findings({"topology": topology, **kernel("nr_cpus=6")}) == []

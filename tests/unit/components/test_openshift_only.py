@@ -65,8 +65,8 @@ def options(spec: dict[str, Any]) -> dict[str, Value]:
     ],
 )
 def test_options(spec: dict[str, Any], changed: dict[str, Value]) -> None:
-    found = options(spec)
-    assert {key: found.get(key) for key in changed} == changed
+    made = options(spec)
+    assert {key: made.get(key) for key in changed} == changed
 
 
 def test_left_out() -> None:
@@ -83,8 +83,8 @@ def test_devices_have_sections_only_for_their_queues() -> None:
     spec = {"net": {"userLevelNetworking": False, "devices": devices}}
     target = {"mode": "performanceProfile"}
     made = plan(regular(cores=4), spec=spec, target=target, version="4.20")
-    found = made.settings.values(tuned.NAME)
-    assert {key for key in found if key.startswith("net")} == {"net.nf_conntrack_hashsize"}
+    keys = made.settings.values(tuned.NAME)
+    assert {key for key in keys if key.startswith("net")} == {"net.nf_conntrack_hashsize"}
 
 
 def test_profile_is_read_back() -> None:
