@@ -24,7 +24,7 @@ CHECKS: tuple[tuple[str, str], ...] = (
     ("cpuplan.components.slices", "check"),
     ("cpuplan.components.slices", "check_partitions"),
     ("cpuplan.components.mixedcpus", "check"),
-    ("cpuplan.components.admission", "check"),
+    ("cpuplan.components.admission_rules", "check"),
     ("cpuplan.components.hugepages", "check"),
     ("cpuplan.components.checks.kernel", "check"),
     ("cpuplan.components.checks.kernel", "check_effects"),

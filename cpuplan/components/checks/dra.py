@@ -8,7 +8,7 @@ from cpuplan.components import isolation
 from cpuplan.components.checks import base
 from cpuplan.components.checks.base import Problem
 from cpuplan.components.chosen import is_written, stated
-from cpuplan.components.dra import claims, classes, driver, slices
+from cpuplan.components.dra import claims, classes, driver, resource_slices
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts import versions
@@ -198,7 +198,7 @@ def core_problem(plan: NodePlan) -> str:
     """Why the driver may take CPUs of another core; empty where it counts right."""
     from cpuplan.upstream.dra.cpuinfo import repeating_cores  # for few plans
 
-    machine = slices.machine(plan.topology, plan.pool("offlined").cpus)
+    machine = resource_slices.machine(plan.topology, plan.pool("offlined").cpus)
     if repeated := repeating_cores(machine):
         return f"core_id {repeated[0]} is of several cores"
     if machine.num_cores and machine.num_cpus % machine.num_cores:

@@ -734,7 +734,7 @@ def test_each_finding(code: str, given: dict[str, Any], named: list[str]) -> Non
 
 
 def test_every_code_has_a_row() -> None:
-    from cpuplan.diagnostics.codes import components, koordinator, mechanisms
+    from cpuplan.diagnostics.codes import components, cpu_mechanisms, koordinator
 
     # Of backends (tests/unit/backends), of clusters (tests/unit/components/koordinator), of paused
     # intents (tests/test_paused.py), of machines without the zones of koordlet
@@ -760,7 +760,7 @@ def test_every_code_has_a_row() -> None:
     }
     known = {
         *components.CODES,
-        *(code for code in mechanisms.CODES if code < "CP600"),
+        *(code for code in cpu_mechanisms.CODES if code < "CP600"),
         # Those of objects that users bring are CP640 to CP649; those of clusters are CP8xx.
         *(code for code in koordinator.CODES if code < "CP640" or "CP650" <= code < "CP700"),
     }

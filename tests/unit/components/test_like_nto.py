@@ -13,7 +13,7 @@ import yaml
 from cpuplan.backends.openshift import PATHS
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.components import crio, kernel, kubelet, runtimeclass
-from cpuplan.components.openshift import mixedcpus, units
+from cpuplan.components.openshift import mixedcpus, operator_units
 from cpuplan.plan import ConfiguredPlan
 from tests.machines.plans import plan, regular
 
@@ -212,7 +212,10 @@ def test_files_and_modes(case: str) -> None:
     node = planned(case)
     wanted, _ = machine_config(case)
     others = {PATHS[crio.NAME], mixedcpus.PATH}
-    modes = {path: mode for path, (mode, _) in units.files(node.settings.of(units.NAME)).items()}
+    modes = {
+        path: mode
+        for path, (mode, _) in operator_units.files(node.settings.of(operator_units.NAME)).items()
+    }
     assert modes == {path: mode for path, (mode, _) in wanted.items() if path not in others}
 
 
@@ -231,7 +234,7 @@ def sections(text: str) -> dict[str, list[str]]:
 @EACH_CASE
 def test_units(case: str) -> None:
     _, wanted = machine_config(case)
-    texts = units.units(planned(case).settings.of(units.NAME))
+    texts = operator_units.units(planned(case).settings.of(operator_units.NAME))
     assert sorted(texts) == sorted(wanted)
     for name, text in texts.items():
         assert sections(text) == sections(wanted[name]), name
@@ -239,7 +242,7 @@ def test_units(case: str) -> None:
 
 def test_drop_ins_of_open_vswitch_and_stalld() -> None:
     wanted, _ = machine_config("cpu-minimal")
-    files = units.files(planned("cpu-minimal").settings.of(units.NAME))
+    files = operator_units.files(planned("cpu-minimal").settings.of(operator_units.NAME))
     for path, (_, text) in files.items():
         if path.endswith((".conf", ".slice")):
             assert sections(text) == sections(wanted[path][1])

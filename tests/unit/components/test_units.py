@@ -10,7 +10,7 @@ import pytest
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.program import resource
 from cpuplan.components import units
-from cpuplan.components.openshift import units as of_openshift
+from cpuplan.components.openshift import operator_units as of_openshift
 from tests.machines.plans import plan, regular
 
 SCRIPTS = sorted(resource("templates", "bin").glob("*.sh"))

@@ -6,7 +6,7 @@ import celpy
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.components.dra import claims, classes, slices
+from cpuplan.components.dra import claims, classes, resource_slices
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import plain
 from tests.machines.plans import regular
@@ -137,7 +137,7 @@ def test_an_expression_is_true_for_its_cpus_alone() -> None:
     node = planned(sets={"isolated.db": "2-3,10"}, mode="individual")
     text = classes.expression(CpuSet.parse("2-3,10"))
     chosen = set()
-    for device in slices.of_plan(node):
+    for device in resource_slices.of_plan(node):
         told: dict[str, dict[str, Any]] = {}
         for key, value in device.attributes.items():
             domain, _, name = key.partition("/")
@@ -191,7 +191,7 @@ def test_containers_of_a_manifest_with_whole_cpus_claim_them() -> None:
 
 def test_the_machine_tells_the_devices() -> None:
     node = planned(offlined="7,15")
-    assert node.settings.values(slices.NAME) == {
+    assert node.settings.values(resource_slices.NAME) == {
         "cpus": CpuSet.parse("1-6,9-14"),
         "devices": 2,
         "attributes": (
