@@ -18,7 +18,28 @@ from cpuplan.upstream.kubelet.eviction import MEMORY_AVAILABLE
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY
 from cpuplan.upstream.kubernetes.quantity import BINARY, of
 
-#: The fact of an expected state.
+#: Names of facts.
+ISOLATED = "isolated CPUs"
+ONLINE = "online CPUs"
+SYSTEM = "CPUs of system services"
+UNBALANCED = "CPUs without load balancing"
+CGROUPS = "version of control groups"
+CGROUP_DRIVER = "cgroup driver"
+MIXED_CPUS = "mixed CPUs"
+HUGE_PAGES = "huge pages"
+TUNED_PROFILE = "profile of TuneD"
+#: Numbers of pages that may come to any NUMA node, by size in KiB.
+ANYWHERE = "huge pages without a NUMA node"
+#: CPUs of work that is bound to none, as the boot arguments make it.
+UNBOUND = "CPUs of unbound work"
+#: CPUs whose RCU callbacks others run.
+CALLBACKS = "CPUs without RCU callbacks"
+CPU_VENDOR = "CPU vendor"
+CPU_MODEL = "CPU model"
+MODEL_NUMBER = "CPU model number"
+KOORDLET = "koordlet"
+#: Of classes in a MachineConfigPool alone, by their backend.
+RENDERED = "rendered MachineConfig"
 AMOUNTS = "amounts of the node"
 CAPACITY, ALLOCATABLE = "capacity", "allocatable"
 #: Of memory: how much less can be allocated than there is, in bytes. An inventory does not know the
@@ -27,6 +48,11 @@ KEPT = "kept back"
 SHARED_CPUS = "workload.openshift.io/enable-shared-cpus"
 #: Thousandths of a CPU, for the pods of the platform.
 MANAGED_CPUS = "management.workload.openshift.io/cores"
+
+
+def facts(plan: ConfiguredPlan) -> dict[str, Value]:
+    """The facts of a plan, by name."""
+    return {name: fact(plan) for name, fact in _FACTS.items()}
 
 
 def amounts(plan: NodePlan) -> dict[str, Value]:
@@ -83,35 +109,6 @@ def _reserved_memory(plan: NodePlan) -> int | None:
     threshold = chosen.amounts(plan, EVICTION_HARD).get(MEMORY_AVAILABLE, "%")
     is_known = all(MEMORY in amounts for amounts in stated) and "%" not in threshold
     return memory.reservation(plan) if is_known else None
-
-
-#: Names of facts.
-ISOLATED = "isolated CPUs"
-ONLINE = "online CPUs"
-SYSTEM = "CPUs of system services"
-UNBALANCED = "CPUs without load balancing"
-CGROUPS = "version of control groups"
-CGROUP_DRIVER = "cgroup driver"
-MIXED_CPUS = "mixed CPUs"
-HUGE_PAGES = "huge pages"
-TUNED_PROFILE = "profile of TuneD"
-#: Numbers of pages that may come to any NUMA node, by size in KiB.
-ANYWHERE = "huge pages without a NUMA node"
-#: CPUs of work that is bound to none, as the boot arguments make it.
-UNBOUND = "CPUs of unbound work"
-#: CPUs whose RCU callbacks others run.
-CALLBACKS = "CPUs without RCU callbacks"
-CPU_VENDOR = "CPU vendor"
-CPU_MODEL = "CPU model"
-MODEL_NUMBER = "CPU model number"
-KOORDLET = "koordlet"
-#: Of classes in a MachineConfigPool alone, by their backend.
-RENDERED = "rendered MachineConfig"
-
-
-def facts(plan: ConfiguredPlan) -> dict[str, Value]:
-    """The facts of a plan, by name."""
-    return {name: fact(plan) for name, fact in _FACTS.items()}
 
 
 def _huge_pages(plan: ConfiguredPlan) -> Value:

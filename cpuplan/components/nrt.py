@@ -28,12 +28,37 @@ from cpuplan.upstream.nrt.crd import DEFINITIONS
 from cpuplan.upstream.nrt.pluginhelpers import LEGACY
 from cpuplan.upstream.nrt.resourcemonitor import Machine, Memory, NumaNode, Resources, Zone
 
+NAME = rows.NRT
 LABELS, ANNOTATIONS, ATTRIBUTES = "labels.", "annotations.", "attributes."
 VERSION, POLICIES, ZONES = "apiVersion", NRT_POLICIES.key, "zones."
 _RESOURCES = "resources."
 #: Of a zone that is no NUMA node: its type and parent, and its attributes.
 PLACE, OF_ZONE = "place", "attributes"
 _ZONE_FIELD = re.compile(r"(?P<zone>.+?)\.(?P<field>costs|place|attributes|resources\..+)")
+#: The names of v1alpha1 for a policy and a scope of the topology manager.
+_OLD_NAMES = {policy_and_scope: name for name, policy_and_scope in LEGACY.items()}
+
+RTE, NFD, KOORDLET = "resource-topology-exporter", "node-feature-discovery", "koordlet"
+#: Its zones are pools or balloons, and none of type Node.
+NRI_EXPORTERS = NRI_POLICY
+#: The scheduler plugin counts in a mask of 64 bits (scheduler-plugins, pkg/noderesourcetopology).
+MAX_ZONES = 64
+
+
+class Exporter(NamedTuple):
+    """The version of the API that it writes, and what it tells of the topology manager."""
+
+    version: str
+    has_attributes: bool
+    has_policies: bool
+
+
+EXPORTERS = {
+    RTE: Exporter(V1ALPHA2, has_attributes=True, has_policies=False),
+    NFD: Exporter(V1ALPHA2, has_attributes=True, has_policies=True),
+    KOORDLET: Exporter(V1ALPHA1, has_attributes=False, has_policies=True),
+    NRI_EXPORTERS: Exporter(V1ALPHA2, has_attributes=False, has_policies=False),
+}
 
 
 def document_of(settings: Sequence[Setting]) -> dict[str, Any]:
@@ -127,29 +152,6 @@ def _amounts(resource: Mapping[str, Any]) -> dict[str, Value]:
     return {column: str(amount) for column, amount in resource.items() if column != "name"}
 
 
-RTE, NFD, KOORDLET = "resource-topology-exporter", "node-feature-discovery", "koordlet"
-#: Its zones are pools or balloons, and none of type Node.
-NRI_EXPORTERS = NRI_POLICY
-#: The scheduler plugin counts in a mask of 64 bits (scheduler-plugins, pkg/noderesourcetopology).
-MAX_ZONES = 64
-
-
-class Exporter(NamedTuple):
-    """The version of the API that it writes, and what it tells of the topology manager."""
-
-    version: str
-    has_attributes: bool
-    has_policies: bool
-
-
-EXPORTERS = {
-    RTE: Exporter(V1ALPHA2, has_attributes=True, has_policies=False),
-    NFD: Exporter(V1ALPHA2, has_attributes=True, has_policies=True),
-    KOORDLET: Exporter(V1ALPHA1, has_attributes=False, has_policies=True),
-    NRI_EXPORTERS: Exporter(V1ALPHA2, has_attributes=False, has_policies=False),
-}
-
-
 def exporter_of(plan: NodePlan) -> str:
     """What writes the object of the plan's nodes: as the cluster says, else as is usual there."""
     node_class = plan.node_class
@@ -228,10 +230,6 @@ def _memory(plan: NodePlan) -> list[Memory]:
         sizes[MEMORY] = (fact.memory or 0) - hugepages.bytes_of(counts) - reserved.get(node, 0)
         blocks += [Memory(name, size, (node,)) for name, size in sizes.items() if size > 0]
     return blocks
-
-
-NAME = rows.NRT
-_OLD_NAMES = {policy_and_scope: name for name, policy_and_scope in LEGACY.items()}
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:

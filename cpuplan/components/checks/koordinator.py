@@ -61,13 +61,13 @@ def _bound_by_node(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 
 
 def _idle_of_node(plan: NodePlan) -> Iterator[Idle]:
-    given, kubelet = plan.spec.koordinator, plan.spec.kubelet
+    given, of_kubelet = plan.spec.koordinator, plan.spec.kubelet
     if given.cpu_bind_policy == "None":
         text = "it is the same as no label"
         yield "koordinator.cpuBindPolicy", "None", text, "leave it out"
     if given.numa_topology_policy == "None":
         yield "koordinator.numaTopologyPolicy", "None", _NONE, "leave it out"
-    policy, scope = kubelet.topology_manager_policy, kubelet.topology_manager_scope
+    policy, scope = of_kubelet.topology_manager_policy, of_kubelet.topology_manager_scope
     is_unread = policy in ("restricted", "best-effort")
     is_unread = is_unread or (policy == "single-numa-node" and scope != "pod")
     if policy and is_unread and not given.numa_topology_policy:
@@ -79,11 +79,11 @@ def _idle_strategies(plan: NodePlan) -> Iterator[Idle]:
     """Even distribution, which the proposal has and no release."""
     if release_names.release(plan.node_class.target) is None:
         return
-    given, kubelet = plan.spec.koordinator.numa_allocate_strategy, plan.spec.kubelet
+    given = plan.spec.koordinator.numa_allocate_strategy
     if given == "DistributeEvenly":
         text = "koord-scheduler treats it as LeastAllocated (koordinator#1421)"
         yield "koordinator.numaAllocateStrategy", given, text, "use LeastAllocated"
-    options = kubelet.cpu_manager_policy_options
+    options = plan.spec.kubelet.cpu_manager_policy_options
     if options.get(DISTRIBUTE_ACROSS_NUMA) == "true" and not given:
         field = f"kubelet.{CPU_MANAGER_OPTIONS.head}.{DISTRIBUTE_ACROSS_NUMA}"
         text = "koord-scheduler does not read the option"

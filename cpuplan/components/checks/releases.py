@@ -81,7 +81,7 @@ def unknown(platform: Platform, version: str, position: Position | None = None) 
     )
 
 
-def lacking(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+def check_features(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """What the intent asks for and the operators of the release do not know."""
     target, spec = plan.node_class.target, plan.spec
     spans = plan.node_class.platform.features
