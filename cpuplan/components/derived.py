@@ -45,7 +45,7 @@ CAPACITY, ALLOCATABLE = "capacity", "allocatable"
 #: Of memory: how much less can be allocated than there is, in bytes. An inventory does not know the
 #: size that Linux leaves of it.
 KEPT = "kept back"
-SHARED_CPUS = "workload.openshift.io/enable-shared-cpus"
+SHARED_CPUS = mixedcpus.RESOURCE
 #: Thousandths of a CPU, for the pods of the platform.
 MANAGED_CPUS = "management.workload.openshift.io/cores"
 
