@@ -7,7 +7,7 @@ from cpuplan.backends.openshift import objects
 from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.components import containerd, kernel, kubelet
 from cpuplan.components.host import tuned
-from cpuplan.components.openshift import units
+from cpuplan.components.openshift import operator_units
 from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.containerd.cri_config import cri_table, highest
@@ -56,7 +56,7 @@ def make_root(plan: ConfiguredPlan, root: Path) -> Path:
         files |= {path.lstrip("/"): text for path, (_mode, text) in objects.files(plan).items()}
         files |= {
             f"{UNIT_FOLDER}/{name}".lstrip("/"): text
-            for name, text in units.units(settings.of(units.NAME)).items()
+            for name, text in operator_units.units(settings.of(operator_units.NAME)).items()
         }
     else:
         files["var/lib/kubelet/config.yaml"] = (

@@ -1,16 +1,16 @@
 """Objects for pods that ask for shared CPUs, once for a cluster: policies and namespaces.
 
 ValidatingAdmissionPolicy, on every platform: OpenShift's own plugin lets pods through that get
-nothing or more than they ask for (`components.admission`). MutatingAdmissionPolicy on Kubernetes
-only, since the plugin does its work there.
+nothing or more than they ask for (`components.admission_rules`). MutatingAdmissionPolicy on
+Kubernetes only, since the plugin does its work there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan.backends.base import MAY_BE_MISSING, NAMESPACE_WAVE, POLICY_WAVE, Manifest, metadata
-from cpuplan.components import admission, mixedcpus
-from cpuplan.components.admission import Rule
+from cpuplan.components import admission_rules, mixedcpus
+from cpuplan.components.admission_rules import Rule
 from cpuplan.facts import versions
 from cpuplan.facts.versions import Version
 from cpuplan.plan import ConfiguredPlan
@@ -23,10 +23,10 @@ RESIZES = f"{NAME}-resizes"
 #: Annotations of a pod can be changed with its status too.
 _WITH_STATUS = ("pods", "pods/status")
 _CONDITIONS = {
-    "concerns-shared-cpus": admission.CONCERNS_SHARED_CPUS,
-    "is-new-or-annotated": admission.IS_NEW_OR_ANNOTATED,
+    "concerns-shared-cpus": admission_rules.CONCERNS_SHARED_CPUS,
+    "is-new-or-annotated": admission_rules.IS_NEW_OR_ANNOTATED,
 }
-_ASKS = {"asks-for-shared-cpus": admission.ASKS_FOR_SHARED_CPUS}
+_ASKS = {"asks-for-shared-cpus": admission_rules.ASKS_FOR_SHARED_CPUS}
 
 
 def manifests(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
@@ -41,13 +41,13 @@ def manifests(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
         return
     # An API server is never older than a kubelet (Kubernetes' version skew policy), so that the
     # newest target tells what it serves: an API of the oldest may be behind a gate there, or gone.
-    server = max(filter(None, map(admission.api_server, plans)), default=max(known))
+    server = max(filter(None, map(admission_rules.api_server, plans)), default=max(known))
     if server >= versions.FEATURES["api.validating_policy"]:
         classes = sorted({f"performance-{plan.node_class.profile}" for plan in sharing})
-        throttled = any(map(admission.keeps_quota, sharing))
+        throttled = any(map(admission_rules.keeps_quota, sharing))
         yield from _validating(server, classes, throttled=throttled)
     api = versions.maturity(versions.MUTATING_POLICY, server)
-    if api and any(map(admission.adds_annotation, sharing)):
+    if api and any(map(admission_rules.adds_annotation, sharing)):
         yield from _objects(mutating(api), {})
     for name in sorted({name for plan in sharing for name in plan.spec.runtime.shared_namespaces}):
         yield Manifest(f"30-namespace-{name}.yaml", namespace(name))
@@ -55,11 +55,12 @@ def manifests(plans: Sequence[ConfiguredPlan]) -> Iterator[Manifest]:
 
 def _validating(server: Version, names: list[str], *, throttled: bool) -> Iterator[Manifest]:
     """What the API server refuses, and what it warns of, which depends on the kubelets."""
-    rules, hints = list(admission.rules(server)), list(admission.hints(throttled=throttled))
+    rules = list(admission_rules.rules(server))
+    hints = list(admission_rules.hints(throttled=throttled))
     refusing = validating(NAME, rules, _CONDITIONS, ("CREATE", "UPDATE"), resources=_WITH_STATUS)
     yield from _objects(refusing, {"validationActions": ["Deny"]})
     yield from _objects(binding(), {"validationActions": ["Deny"]})
-    hinting = validating(HINTS, hints, _ASKS, ("CREATE",), admission.runtime_classes(names))
+    hinting = validating(HINTS, hints, _ASKS, ("CREATE",), admission_rules.runtime_classes(names))
     yield from _objects(hinting, {"validationActions": ["Warn"]})
     if server >= versions.FEATURES["api.pod_resize"]:
         yield from _objects(resize(), {"validationActions": ["Deny"]})
@@ -128,7 +129,7 @@ def validating(
         for rule in rules
     ]
     spec = _matches(conditions, operations, resources) | {
-        "variables": [*_variables(admission.VARIABLES | dict(own or {})), *offenders],
+        "variables": [*_variables(admission_rules.VARIABLES | dict(own or {})), *offenders],
         "validations": validations,
     }
     return _policy("v1", "ValidatingAdmissionPolicy", name, spec)
@@ -136,15 +137,15 @@ def validating(
 
 def binding() -> dict[str, Any]:
     """The policy that lets no scheduler give a pod shared CPUs by its binding."""
-    conditions = {"annotates-shared-cpus": admission.BINDING_ANNOTATES}
+    conditions = {"annotates-shared-cpus": admission_rules.BINDING_ANNOTATES}
     matches = _matches(conditions, ("CREATE",), ("pods/binding", "bindings"))
-    return _refusing(BINDINGS, matches, admission.BINDING_REFUSED)
+    return _refusing(BINDINGS, matches, admission_rules.BINDING_REFUSED)
 
 
 def resize() -> dict[str, Any]:
     """The policy that keeps the exclusive CPUs of containers with shared ones."""
     matches = _matches(_ASKS, ("UPDATE",), ("pods/resize",))
-    return _refusing(RESIZES, matches, admission.RESIZE_REFUSED)
+    return _refusing(RESIZES, matches, admission_rules.RESIZE_REFUSED)
 
 
 def _refusing(name: str, matches: dict[str, Any], message: str) -> dict[str, Any]:
@@ -157,8 +158,10 @@ def mutating(api: str) -> dict[str, Any]:
     """The policy that annotates containers for CRI-O, also those that other policies add."""
     spec = _matches(_ASKS, ("CREATE",)) | {
         "reinvocationPolicy": "IfNeeded",
-        "variables": _variables(admission.VARIABLES),
-        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": admission.ANNOTATE}}],
+        "variables": _variables(admission_rules.VARIABLES),
+        "mutations": [
+            {"patchType": "JSONPatch", "jsonPatch": {"expression": admission_rules.ANNOTATE}}
+        ],
     }
     return _policy(api, "MutatingAdmissionPolicy", NAME, spec)
 
@@ -166,5 +169,5 @@ def mutating(api: str) -> dict[str, Any]:
 def namespace(name: str) -> dict[str, Any]:
     """A namespace whose pods may ask."""
     made = metadata(name, NAMESPACE_WAVE)
-    made["annotations"][admission.ALLOWED] = ""
+    made["annotations"][admission_rules.ALLOWED] = ""
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": made}

@@ -240,10 +240,10 @@ def _expected(plan: ConfiguredPlan, backend: Backend) -> Files:
         files[topologies.topology_file(*node_class.key)] = text.encode()
     if plan.settings.of(objects.RESOURCE_SLICES):
         from cpuplan.backends import dra
-        from cpuplan.components.dra import slices
+        from cpuplan.components.dra import resource_slices
 
         path = f"{folder}/{dra.FOLDER}/{node_class.name}.yaml"
-        files[path] = to_file(slices.document(plan))
+        files[path] = to_file(resource_slices.document(plan))
     for manifest in backend.expected(plan):
         files[f"{folder}/operator/{manifest.file}"] = _with_comment(manifest)
     return files

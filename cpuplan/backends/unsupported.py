@@ -6,7 +6,7 @@ from cpuplan.backends.base import Manifest, NodeFile
 from cpuplan.components import mixedcpus, units
 from cpuplan.components.base import Component
 from cpuplan.components.chosen import DEFAULT, is_written
-from cpuplan.components.dra import claims, classes, driver, slices
+from cpuplan.components.dra import claims, classes, driver, resource_slices
 from cpuplan.components.nri import balloons, topologyaware
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.diagnostics.source import Locate
@@ -14,7 +14,14 @@ from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.plan.setting import Setting
 
 #: Of mechanisms that other codes refuse as a whole: CP590 and CP508.
-_REFUSED = {balloons.NAME, topologyaware.NAME, driver.NAME, classes.NAME, claims.NAME, slices.NAME}
+_REFUSED = {
+    balloons.NAME,
+    topologyaware.NAME,
+    driver.NAME,
+    classes.NAME,
+    claims.NAME,
+    resource_slices.NAME,
+}
 #: Fields of `runtime` that CRI-O alone reads; mixedCpus goes with the shared pool.
 _OF_CRIO = (
     "handler",

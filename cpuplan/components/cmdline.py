@@ -120,10 +120,10 @@ def keyed(text: str) -> dict[str, Value]:
     Arguments that add up (`console=`) are keys by themselves, `console=tty0`: True. A number of
     pages belongs to the size before it, `hugepagesz=2M`: 64.
     """
-    return {key: effective(found) for key, found in occurrences(text).items()}
+    return {key: effective(given) for key, given in occurrences(text).items()}
 
 
-def effective(found: Sequence[Occurrence]) -> Value:
+def effective(given: Sequence[Occurrence]) -> Value:
     """What the kernel makes of an argument that is given so often: the last value.
 
     isolcpus= is taken with each list whose flags no earlier one has (kernel/sched/isolation.c):
@@ -131,24 +131,24 @@ def effective(found: Sequence[Occurrence]) -> Value:
     """
     flags: set[Value] = set()
     taken: list[Value] = []
-    for each in found:
-        if not isinstance(each.value, tuple):
-            return found[-1].value
-        *own, _ = each.value
+    for occurrence in given:
+        if not isinstance(occurrence.value, tuple):
+            return given[-1].value
+        *own, _ = occurrence.value
         if flags.isdisjoint(own):
             flags.update(own)
-            taken.append(each.value)
+            taken.append(occurrence.value)
     return taken[0] if len(taken) == 1 else tuple(taken)
 
 
-def same(key: str, found: Value, wanted: Value) -> bool:
+def same(key: str, actual: Value, wanted: Value) -> bool:
     """Whether two values of an argument are one to the kernel: `2M` and `2048k` are one size.
 
     A size without a number, True, is not one page.
     """
     if key == _DEFAULT_SIZE:
-        return _bytes(found) == _bytes(wanted)
-    return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
+        return _bytes(actual) == _bytes(wanted)
+    return actual == wanted and isinstance(actual, bool) == isinstance(wanted, bool)
 
 
 def _bytes(value: Value) -> Value:
@@ -159,21 +159,19 @@ def _bytes(value: Value) -> Value:
 
 def lists(value: Value) -> tuple[Value, ...]:
     """The values of the words that say `value`; isolcpus= may have a list for each flag."""
-    return (
-        value
-        if isinstance(value, tuple) and any(isinstance(each, tuple) for each in value)
-        else (value,)
-    )
+    if isinstance(value, tuple) and any(isinstance(part, tuple) for part in value):
+        return value
+    return (value,)
 
 
 def occurrences(text: str) -> dict[str, list[Occurrence]]:
     """Every time that each key of `keyed` is given, in the order of their last times."""
-    found: dict[str, list[Occurrence]] = {}
+    times_of_key: dict[str, list[Occurrence]] = {}
     for key, occurrence in _described(text):
-        times = found.pop(key, [])
+        times = times_of_key.pop(key, [])
         times.append(occurrence)
-        found[key] = times
-    return found
+        times_of_key[key] = times
+    return times_of_key
 
 
 def _described(text: str) -> Iterator[tuple[str, Occurrence]]:
@@ -242,6 +240,6 @@ def words(key: str, value: Value) -> list[str]:
         forms = {NON_ISOLCPUS.key: CpuSet.mask, CPU_AFFINITY.key: CpuSet.expanded}
         return [f"{key}={forms.get(key, str)(value)}"]
     if isinstance(value, tuple):
-        texts = (",".join(map(str, each)) for each in lists(value) if isinstance(each, tuple))
+        texts = (",".join(map(str, parts)) for parts in lists(value) if isinstance(parts, tuple))
         return [f"{key}={text}" for text in texts]
     return [f"{key}={value}"]

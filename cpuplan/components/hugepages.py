@@ -1,6 +1,6 @@
 """Huge pages: what the intent asks for on each NUMA node, in the units of several components."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuplan.base.text import quantity_text
@@ -97,9 +97,14 @@ def uneven(plan: NodePlan) -> Iterator[Uneven]:
             yield Uneven(index, pages.size, pages.count, left, nodes, free)
 
 
-def bytes_of(pages: dict[int, int]) -> int:
+def bytes_by_resource(pages: Mapping[int, int]) -> dict[str, int]:
+    """The bytes that a node's pages take, by the resource that Kubernetes counts them as."""
+    return {resource(kib): kib * 1024 * count for kib, count in pages.items()}
+
+
+def bytes_of(pages: Mapping[int, int]) -> int:
     """The bytes that a node's pages take."""
-    return sum(kib * 1024 * count for kib, count in pages.items())
+    return sum(bytes_by_resource(pages).values())
 
 
 def room(plan: NodePlan, *, at_worst: bool) -> dict[int, int | None]:

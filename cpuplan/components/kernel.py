@@ -43,8 +43,10 @@ def machine_of(topology: Topology) -> Hardware:
 
 def booted_by(settings: Iterable[Setting], topology: Topology) -> Booted:
     """What Linux makes of the arguments of a plan."""
-    words = (cmdline.words(setting.key, setting.value) for setting in settings)
-    line = " ".join(cmdline.quote(word) for each in words for word in each)
+    words: list[str] = []
+    for setting in settings:
+        words += cmdline.words(setting.key, setting.value)
+    line = " ".join(map(cmdline.quote, words))
     return _boot(line, machine_of(topology))
 
 
@@ -240,7 +242,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     """One setting for each argument; an extra argument of the intent replaces a computed one."""
     extra = list(_extra(plan))
     replaced = {cmdline.canonical(setting.key) for setting in extra}
-    own = (each for each in _computed(plan) if cmdline.canonical(each.key) not in replaced)
+    own = [made for made in _computed(plan) if cmdline.canonical(made.key) not in replaced]
     yield from with_evidence([*own, *extra], plan.topology)
 
 
@@ -351,10 +353,11 @@ def _isolcpus(plan: NodePlan) -> tuple[tuple[tuple[Value, ...], ...], tuple[Reas
 
 def unbalanced(settings: Iterable[Setting]) -> CpuSet:
     """The CPUs that the scheduler leaves alone: those of `isolcpus=domain`."""
-    lists = (
-        cmdline.lists(setting.value) for setting in settings if setting.key == rows.ISOLCPUS.key
-    )
-    flagged = [words for found in lists for words in found if isinstance(words, tuple)]
+    lists: list[Value] = []
+    for setting in settings:
+        if setting.key == rows.ISOLCPUS.key:
+            lists += cmdline.lists(setting.value)
+    flagged = (words for words in lists if isinstance(words, tuple))
     return union(
         cpus
         for *flags, cpus in flagged

@@ -15,6 +15,8 @@ from cpuplan.upstream.crio.cgmgr import DEFAULT_PERIOD
 from cpuplan.upstream.kubernetes.durations import MICROSECOND, parse_duration
 from cpuplan.upstream.kubernetes.errors import KubeletError
 
+#: What a container asks for that wants shared CPUs.
+RESOURCE = "workload.openshift.io/enable-shared-cpus"
 _GATE = "MixedCPUsAllocation"
 #: Feature sets with the gate.
 _SETS: dict[str, Feature] = {

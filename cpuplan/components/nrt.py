@@ -28,12 +28,37 @@ from cpuplan.upstream.nrt.crd import DEFINITIONS
 from cpuplan.upstream.nrt.pluginhelpers import LEGACY
 from cpuplan.upstream.nrt.resourcemonitor import Machine, Memory, NumaNode, Resources, Zone
 
+NAME = rows.NRT
 LABELS, ANNOTATIONS, ATTRIBUTES = "labels.", "annotations.", "attributes."
 VERSION, POLICIES, ZONES = "apiVersion", NRT_POLICIES.key, "zones."
 _RESOURCES = "resources."
 #: Of a zone that is no NUMA node: its type and parent, and its attributes.
 PLACE, OF_ZONE = "place", "attributes"
 _ZONE_FIELD = re.compile(r"(?P<zone>.+?)\.(?P<field>costs|place|attributes|resources\..+)")
+#: The names of v1alpha1 for a policy and a scope of the topology manager.
+_OLD_NAMES = {policy_and_scope: name for name, policy_and_scope in LEGACY.items()}
+
+RTE, NFD, KOORDLET = "resource-topology-exporter", "node-feature-discovery", "koordlet"
+#: Its zones are pools or balloons, and none of type Node.
+NRI_EXPORTERS = NRI_POLICY
+#: The scheduler plugin counts in a mask of 64 bits (scheduler-plugins, pkg/noderesourcetopology).
+MAX_ZONES = 64
+
+
+class Exporter(NamedTuple):
+    """The version of the API that it writes, and what it tells of the topology manager."""
+
+    version: str
+    has_attributes: bool
+    has_policies: bool
+
+
+EXPORTERS = {
+    RTE: Exporter(V1ALPHA2, has_attributes=True, has_policies=False),
+    NFD: Exporter(V1ALPHA2, has_attributes=True, has_policies=True),
+    KOORDLET: Exporter(V1ALPHA1, has_attributes=False, has_policies=True),
+    NRI_EXPORTERS: Exporter(V1ALPHA2, has_attributes=False, has_policies=False),
+}
 
 
 def document_of(settings: Sequence[Setting]) -> dict[str, Any]:
@@ -64,10 +89,10 @@ def document_of(settings: Sequence[Setting]) -> dict[str, Any]:
 
 def zone_field(key: str) -> tuple[str, str]:
     """The name of a zone and the field, from a key after the prefix: names may have points."""
-    found = _ZONE_FIELD.fullmatch(key)
-    if found is None:
+    parts = _ZONE_FIELD.fullmatch(key)
+    if parts is None:
         raise ValueError(f"no field of a zone: {key}")
-    return found["zone"], found["field"]
+    return parts["zone"], parts["field"]
 
 
 def _below(values: Mapping[str, Value], prefix: str) -> dict[str, Value]:
@@ -83,7 +108,7 @@ def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _add(zone: dict[str, Any], field: str, value: Mapping[str, Value]) -> None:
     if field in ("costs", OF_ZONE):
-        zone[field] = [{"name": name, "value": one} for name, one in value.items()]
+        zone[field] = [{"name": name, "value": amount} for name, amount in value.items()]
     elif field == PLACE:
         zone |= value
     else:
@@ -98,54 +123,33 @@ def _name(item: Mapping[str, Any]) -> str:
 def settings_of(data: Mapping[str, Any]) -> dict[str, Value]:
     """The fields of an object, which may have further zones, attributes and annotations."""
     metadata = data.get("metadata") or {}
-    found: dict[str, Value] = {VERSION: data.get("apiVersion", "")}
-    found |= {f"{LABELS}{key}": text for key, text in (metadata.get("labels") or {}).items()}
+    values: dict[str, Value] = {VERSION: data.get("apiVersion", "")}
+    values |= {f"{LABELS}{key}": text for key, text in (metadata.get("labels") or {}).items()}
     annotations = metadata.get("annotations") or {}
-    found |= {f"{ANNOTATIONS}{key}": text for key, text in annotations.items()}
-    found |= {f"{ATTRIBUTES}{item['name']}": item["value"] for item in data.get("attributes") or ()}
+    values |= {f"{ANNOTATIONS}{key}": text for key, text in annotations.items()}
+    attributes = data.get("attributes") or ()
+    values |= {f"{ATTRIBUTES}{given['name']}": given["value"] for given in attributes}
     if policies := data.get(NRT_POLICIES.key):
-        found[POLICIES] = tuple(policies)
+        values[POLICIES] = tuple(policies)
     for zone in data.get("zones") or ():
-        found |= _of_zone(f"{ZONES}{zone['name']}", zone)
-    return found
+        values |= _of_zone(f"{ZONES}{zone['name']}", zone)
+    return values
 
 
 def _of_zone(key: str, zone: Mapping[str, Any]) -> dict[str, Value]:
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     if zone.get("type", NODE) != NODE:
-        place: dict[str, Value] = {"type": zone["type"]}
-        found[f"{key}.{PLACE}"] = place | ({"parent": zone["parent"]} if "parent" in zone else {})
-    if zone.get(OF_ZONE):
-        found[f"{key}.{OF_ZONE}"] = {one["name"]: one["value"] for one in zone[OF_ZONE]}
-    if zone.get("costs"):
-        found[f"{key}.costs"] = {cost["name"]: cost["value"] for cost in zone["costs"]}
-    for item in zone.get("resources") or ():
-        amounts: Value = {name: str(value) for name, value in item.items() if name != "name"}
-        found[f"{key}.{_RESOURCES}{item['name']}"] = amounts
-    return found
+        values[f"{key}.{PLACE}"] = {name: zone[name] for name in ("type", "parent") if name in zone}
+    for field in (OF_ZONE, "costs"):
+        if zone.get(field):
+            values[f"{key}.{field}"] = {given["name"]: given["value"] for given in zone[field]}
+    for resource in zone.get("resources") or ():
+        values[f"{key}.{_RESOURCES}{resource['name']}"] = _amounts(resource)
+    return values
 
 
-RTE, NFD, KOORDLET = "resource-topology-exporter", "node-feature-discovery", "koordlet"
-#: Its zones are pools or balloons, and none of type Node.
-NRI_EXPORTERS = NRI_POLICY
-#: The scheduler plugin counts in a mask of 64 bits (scheduler-plugins, pkg/noderesourcetopology).
-MAX_ZONES = 64
-
-
-class Exporter(NamedTuple):
-    """The version of the API that it writes, and what it tells of the topology manager."""
-
-    version: str
-    has_attributes: bool
-    has_policies: bool
-
-
-EXPORTERS = {
-    RTE: Exporter(V1ALPHA2, has_attributes=True, has_policies=False),
-    NFD: Exporter(V1ALPHA2, has_attributes=True, has_policies=True),
-    KOORDLET: Exporter(V1ALPHA1, has_attributes=False, has_policies=True),
-    NRI_EXPORTERS: Exporter(V1ALPHA2, has_attributes=False, has_policies=False),
-}
+def _amounts(resource: Mapping[str, Any]) -> dict[str, Value]:
+    return {column: str(amount) for column, amount in resource.items() if column != "name"}
 
 
 def exporter_of(plan: NodePlan) -> str:
@@ -200,21 +204,16 @@ def _nodes(plan: NodePlan) -> list[NumaNode]:
 def _machine(plan: NodePlan) -> Machine:
     pages = hugepages.per_node(plan)
     sizes = {
-        node: {
-            "memory": fact.memory or 0,
-            **{
-                hugepages.resource(kib): kib * 1024 * count
-                for kib, count in pages.get(node, {}).items()
-            },
-        }
+        node: {MEMORY: fact.memory or 0, **hugepages.bytes_by_resource(pages.get(node, {}))}
         for node, fact in plan.topology.numa_facts.items()
     }
     return Machine(tuple(_nodes(plan)), sizes)
 
 
 def _allocatable(plan: NodePlan) -> Resources:
-    """What the kubelet can give to containers: CPUs with the static CPU manager only, memory and
-    huge pages with the Static memory manager.
+    """What the kubelet can give to containers.
+
+    CPUs with the static CPU manager only, memory and huge pages with the Static memory manager.
     """
     # Reserved CPUs are computed once: a machine has hundreds of CPUs.
     given = ~kubelet.reserved_cpus(plan).bits if kubelet.is_static(plan) else 0
@@ -227,14 +226,10 @@ def _memory(plan: NodePlan) -> list[Memory]:
     blocks = []
     for node, fact in plan.topology.numa_facts.items():
         counts = pages.get(node, {})
-        sizes = {hugepages.resource(kib): kib * 1024 * count for kib, count in counts.items()}
-        sizes["memory"] = (fact.memory or 0) - hugepages.bytes_of(counts) - reserved.get(node, 0)
+        sizes = hugepages.bytes_by_resource(counts)
+        sizes[MEMORY] = (fact.memory or 0) - hugepages.bytes_of(counts) - reserved.get(node, 0)
         blocks += [Memory(name, size, (node,)) for name, size in sizes.items() if size > 0]
     return blocks
-
-
-NAME = rows.NRT
-_OLD_NAMES = {found: name for name, found in LEGACY.items()}
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -263,7 +258,7 @@ def _of_nri_policy(plan: NodePlan) -> Iterator[Setting]:
         if zone.attributes:
             yield from _further(plan, f"{key}.{OF_ZONE}", zone.attributes, because)
         for name, amounts in zone.resources.items():
-            yield from _further(plan, f"{key}.resources.{name}", amounts, because)
+            yield from _further(plan, f"{key}.{_RESOURCES}{name}", amounts, because)
 
 
 def _further(
@@ -318,11 +313,8 @@ def _zone(plan: NodePlan, zone: Zone) -> Iterator[Setting]:
         yield from _further(plan, f"{key}.costs", costs, inventory)
     for resource in zone["resources"]:
         name = resource["name"]
-        amounts: dict[str, Value] = {
-            column: text for column, text in resource.items() if column != "name"
-        }
         because = _because_of(plan, zone_id(zone["name"]), name) or inventory
-        yield from _further(plan, f"{key}.resources.{name}", amounts, because)
+        yield from _further(plan, f"{key}.{_RESOURCES}{name}", _amounts(resource), because)
 
 
 def _because_of(plan: NodePlan, node: int, resource: str) -> tuple[Reason, ...]:

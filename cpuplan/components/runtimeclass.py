@@ -78,9 +78,9 @@ def render(settings: Sequence[Setting]) -> str:
 def parse(text: str) -> dict[str, Value]:
     """The same fields of an object's YAML."""
     data = next(yaml_values.load_yaml11(text))
-    found: dict[str, Value] = {
+    values: dict[str, Value] = {
         "metadata.name": data["metadata"]["name"],
         "handler": data["handler"],
     }
     labels = (data.get("scheduling") or {}).get("nodeSelector") or {}
-    return found | {_SELECTOR + label: value for label, value in labels.items()}
+    return values | {_SELECTOR + label: value for label, value in labels.items()}

@@ -25,36 +25,14 @@ from cpuplan.upstream.kubelet.qossets import ALL_PODS, SLICES
 from cpuplan.upstream.kubernetes.qos import BEST_EFFORT, BURSTABLE
 from cpuplan.upstream.linux import cpu_set_util
 
-
-def check_partitions(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP539."""
-    if isolation.by_partitions(plan):
-        position = locate(plan.node_class.place("isolation.by"))
-        for reason in _reasons(plan):
-            yield diagnose("CP539", position, reason=reason)
-
-
-def _reasons(plan: NodePlan) -> Iterator[str]:
-    """Why partitions isolate nothing."""
-    spec = plan.spec
-    if plan.node_class.target.is_profile:
-        yield "a PerformanceProfile cannot express it"
-    elif chosen.has_cgroups_v1(plan):
-        yield "the nodes have control groups version 1"
-    elif ovsdpdk.cpus(plan):
-        yield "Open vSwitch has a cgroup of its own for the pool isolcpus"
-    elif not plan.pool("isolcpus").cpus and not spec.isolation.domain:
-        yield "there is no pool isolcpus, and isolation.domain is false"
-    if spec.isolation.domain and not crio.has_hooks(plan):
-        yield "pods get partitions from CRI-O's hooks, for which runtime.handler must be named"
-
-
 NAME = rows.SLICES
 #: Later than 50-AllowedCPUs.conf, in which systemd keeps what a program has set.
 FILE = "99-cpuplan.conf"
 FOLDER = "/etc/systemd/system"
 #: The QoS set of each slice.
 QOS_SETS = {SLICES[BEST_EFFORT]: "bestEffort", SLICES[BURSTABLE]: "other"}
+#: The pods of each QoS set that have a slice.
+_PODS = {"bestEffort": "BestEffort", "other": "Burstable"}
 #: The hook with which CRI-O writes all online CPUs to the slice of all pods (cgroups version 2).
 _WIPING_HOOK = "cpu-load-balancing.crio.io"
 #: Fields of KubeletConfiguration, and the values with which pods have slices of these names.
@@ -92,9 +70,9 @@ def limits(plan: NodePlan) -> dict[str, Limit]:
     if exposed and kubelet.is_static(plan):
         made[ALL_PODS] = Limit(others, isolcpus.because)
     for name, set_name in QOS_SETS.items():
-        chosen = plan.pool(set_name)
-        if chosen.cpus:
-            made[name] = Limit(chosen.cpus, chosen.because)
+        pool = plan.pool(set_name)
+        if pool.cpus:
+            made[name] = Limit(pool.cpus, pool.because)
         elif exposed:
             made[name] = Limit(others, isolcpus.because)
     return made
@@ -168,13 +146,10 @@ def allowed(texts: Sequence[str]) -> CpuSet:
     return CpuSet.from_bits(cpu_set_util.allowed_cpus(lines))
 
 
-#: The pods of each QoS set that have a slice.
-_PODS = {"bestEffort": "BestEffort", "other": "Burstable"}
-
-
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP526 and CP580 to CP585; nothing where balloons keep the sets (CP590), or Koordinator keeps
-    none (CP630).
+    """CP526 and CP580 to CP585.
+
+    Nothing where balloons keep the sets (CP590), or Koordinator keeps none (CP630).
     """
     if plan.node_class.target.has_other_mechanism:
         return
@@ -263,3 +238,26 @@ def _check_unused(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
                 pods=pods,
                 used=cpus_text(cpus & default),
             )
+
+
+def check_partitions(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP539."""
+    if isolation.by_partitions(plan):
+        position = locate(plan.node_class.place("isolation.by"))
+        for reason in _reasons(plan):
+            yield diagnose("CP539", position, reason=reason)
+
+
+def _reasons(plan: NodePlan) -> Iterator[str]:
+    """Why partitions isolate nothing."""
+    spec = plan.spec
+    if plan.node_class.target.is_profile:
+        yield "a PerformanceProfile cannot express it"
+    elif chosen.has_cgroups_v1(plan):
+        yield "the nodes have control groups version 1"
+    elif ovsdpdk.cpus(plan):
+        yield "Open vSwitch has a cgroup of its own for the pool isolcpus"
+    elif not plan.pool("isolcpus").cpus and not spec.isolation.domain:
+        yield "there is no pool isolcpus, and isolation.domain is false"
+    if spec.isolation.domain and not crio.has_hooks(plan):
+        yield "pods get partitions from CRI-O's hooks, for which runtime.handler must be named"

@@ -71,7 +71,7 @@ class CpuplanError(Exception):
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__("; ".join(f"{each.code}: {each.message}" for each in self.diagnostics))
+        super().__init__("; ".join(f"{cause.code}: {cause.message}" for cause in self.diagnostics))
 
 
 def diagnose(
@@ -124,18 +124,19 @@ def _is_place(position: Position) -> bool:
 
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Those that stop a command."""
-    return [each for each in diagnostics if each.severity is Severity.ERROR]
+    return [finding for finding in diagnostics if finding.severity is Severity.ERROR]
 
 
 def counting(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> list[Diagnostic]:
     """Those that make a command fail: errors, and with `strict` warnings without a waiver."""
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    return [each for each in diagnostics if each.severity in failing and not each.waiver]
+    severe = (finding for finding in diagnostics if finding.severity in failing)
+    return [finding for finding in severe if not finding.waiver]
 
 
 def as_of(diagnostics: Iterable[Diagnostic], day: str) -> list[Diagnostic]:
     """Those of a day (YYYY-MM-DD), with the waivers that hold then."""
-    return [_as_of(each, day) for each in diagnostics if each.after < day]
+    return [_as_of(finding, day) for finding in diagnostics if finding.after < day]
 
 
 def _as_of(diagnostic: Diagnostic, day: str) -> Diagnostic:
@@ -158,4 +159,6 @@ class Findings:
 
     def all(self) -> list[Diagnostic]:
         """All findings, in the order in which they were first added."""
-        return [each._replace(classes=tuple(classes)) for each, classes in self._classes.items()]
+        return [
+            finding._replace(classes=tuple(classes)) for finding, classes in self._classes.items()
+        ]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.text import counted
 from cpuplan.base.topology import Topology
-from cpuplan.components.dra import claims, classes, driver, slices
+from cpuplan.components.dra import claims, classes, driver, resource_slices
 from cpuplan.components.dra.driver import CLASS
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
@@ -59,7 +59,7 @@ def inputs(plan: NodePlan) -> Inputs:
     The settings are made here: beside other mechanisms, plans of every platform are asked, also of
     those whose backend writes none for the driver.
     """
-    given = (*driver.settings(plan), *classes.settings(plan), *slices.settings(plan))
+    given = (*driver.settings(plan), *classes.settings(plan), *resource_slices.settings(plan))
     return inputs_of(plan.topology, plan.pool("offlined").cpus, Settings(given))
 
 
@@ -71,11 +71,11 @@ def inputs_of(topology: Topology, offlined: CpuSet, settings: Settings) -> Input
     for setting in settings.of(classes.NAME):
         selectors = classes.document(setting)["spec"]["selectors"]
         known[setting.key] = tuple(selector["cel"]["expression"] for selector in selectors)
-    told = {setting.key: setting.value for setting in settings.of(slices.NAME)}
+    told = {setting.key: setting.value for setting in settings.of(resource_slices.NAME)}
     return Inputs(
-        slices.machine(topology, offlined),
+        resource_slices.machine(topology, offlined),
         config,
-        tuple(slices.of_settings(topology, offlined, own, told)),
+        tuple(resource_slices.of_settings(topology, offlined, own, told)),
         known,
         config.publish_node_allocatable_resource_mapping,
     )

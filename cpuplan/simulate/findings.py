@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.base.text import counted
-from cpuplan.components import admission, hugepages, kernel, mixedcpus
+from cpuplan.components import admission_rules, hugepages, kernel, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, FEATURE_GATES, MEMORY_MANAGER_POLICY
@@ -285,7 +285,7 @@ def sharing_faults(
     if pod.runtime_class != handler:
         problem = "gets no shared CPUs: only CRI-O's handler for them reads the annotations"
         yield SharingFault(problem, f"set runtimeClassName: {handler}")
-    if admission.keeps_quota(plan) and stored.annotations.get(QUOTA) not in OFF:
+    if admission_rules.keeps_quota(plan) and stored.annotations.get(QUOTA) not in OFF:
         problem = "is throttled to the time of its exclusive CPUs"
         yield SharingFault(problem, f"annotate it with {QUOTA}: {OFF[0]}")
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Topology
-from cpuplan.components import admission, chosen, slices
+from cpuplan.components import admission_rules, chosen, slices
 from cpuplan.components import crio as component
 from cpuplan.components.host import partitions
 from cpuplan.components.openshift import mixedcpus as limits
@@ -98,7 +98,7 @@ class Runtime(NamedTuple):
 
 
 def _annotated(pod: Pod) -> Pod:
-    """What the MutatingAdmissionPolicy makes of a pod (`components.admission.ANNOTATE`)."""
+    """What the MutatingAdmissionPolicy makes of a pod (`components.admission_rules.ANNOTATE`)."""
     asked = {f"{SHARED}/{container.name}": ENABLE for container in mixedcpus.asking(pod)}
     if not asked:
         return pod
@@ -120,7 +120,7 @@ def runtime_of(plan: ConfiguredPlan) -> Runtime:
         int(str(values.get(rows.MIN_INJECTED_GOMAXPROCS.key, 0))),
         _limit(plan),
         tuple(plan.spec.runtime.shared_namespaces),
-        component.shares(plan) and admission.mutating_api(plan) is not None,
+        component.shares(plan) and admission_rules.mutating_api(plan) is not None,
         _sets_of(plan),
         _allowed(plan),
         _siblings(topology),

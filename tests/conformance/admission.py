@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.backends import admission, configure
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.components.admission import ALLOWED
+from cpuplan.components.admission_rules import ALLOWED
 from cpuplan.plan import NodePlan, Pool
 from cpuplan.upstream.crio import mixedcpus
 from cpuplan.upstream.kubernetes.errors import KubeletError

@@ -13,12 +13,12 @@ from cpuplan.components.host import partitions, rps
 from cpuplan.components.openshift import (
     machineconfig,
     mixedcpus,
+    operator_units,
     ovsdpdk,
     performanceprofile,
     pinning,
     pool,
     tuned,
-    units,
 )
 from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE
 from cpuplan.components.units import BIN, UNIT_FOLDER
@@ -152,7 +152,7 @@ def _by_component(plan: ConfiguredPlan) -> Iterator[tuple[str, dict[str, _File]]
     yield pinning.NAME, pinning.files(settings.of(pinning.NAME))
     yield rps.NAME, rps.files(settings.of(rps.NAME))
     yield ovsdpdk.NAME, ovsdpdk.files(settings.of(ovsdpdk.NAME))
-    yield units.NAME, units.files(settings.of(units.NAME))
+    yield operator_units.NAME, operator_units.files(settings.of(operator_units.NAME))
     yield slices.NAME, _readable(slices.files(settings.of(slices.NAME)))
     yield partitions.NAME, _readable(partitions.files(settings.of(partitions.NAME)))
 
@@ -164,7 +164,9 @@ def _readable(texts: Mapping[str, str]) -> dict[str, _File]:
 def _units(plan: ConfiguredPlan) -> Iterator[_Unit]:
     """Units in the order of their names; udev starts the template unit for network devices."""
     settings = plan.settings
-    enabled = units.units(settings.of(units.NAME)) | ovsdpdk.units(settings.of(ovsdpdk.NAME))
+    enabled = operator_units.units(settings.of(operator_units.NAME)) | ovsdpdk.units(
+        settings.of(ovsdpdk.NAME)
+    )
     started = rps.units(settings.of(rps.NAME))
     for name, text in sorted((enabled | started).items()):
         yield name, text, name in enabled
@@ -180,7 +182,7 @@ def on_node(plan: ConfiguredPlan) -> dict[str, NodeFile]:
         if not (is_profile and path.startswith(f"{BIN}/"))
     }
     for name, text, _ in _units(plan):
-        made[f"{UNIT_FOLDER}/{name}"] = NodeFile(text.encode(), component=units.NAME)
+        made[f"{UNIT_FOLDER}/{name}"] = NodeFile(text.encode(), component=operator_units.NAME)
     return made
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan.backends.verify import objects
-from cpuplan.components import admission, mixedcpus
+from cpuplan.components import admission_rules, mixedcpus
 from cpuplan.facts import versions
 from cpuplan.fleet.class_names import AGENT
 from cpuplan.language.model.rollout import Verify
@@ -270,7 +270,7 @@ def policy_documents(members: Sequence[tuple[NodePlan, Verify]]) -> Iterator[dic
 
 def is_known(plan: NodePlan) -> bool:
     """Whether the API server has such policies, and tokens that name their node."""
-    server = admission.api_server(plan)
+    server = admission_rules.api_server(plan)
     needed = ("api.validating_policy", "api.node_of_token")
     return server is not None and all(server >= versions.FEATURES[feature] for feature in needed)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 
 from cpuplan.backends.verify import access, daemonset, job, objects
-from cpuplan.components import admission
+from cpuplan.components import admission_rules
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts import versions
@@ -61,7 +61,7 @@ def _power(plan: NodePlan, verify: Verify, locate: Locate) -> Iterator[Diagnosti
     """CP6140 to CP6142: what an agent, or who takes one over, can do."""
     asked = [field for field in _TOKEN if getattr(verify, field)]
     if asked and not access.is_known(plan):
-        server = admission.api_server(plan)
+        server = admission_rules.api_server(plan)
         yield diagnose(
             "CP6140",
             _place(plan, asked[0], locate),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from cpuplan.backends.verify import access, objects
-from cpuplan.components import admission
+from cpuplan.components import admission_rules
 from cpuplan.components.host import interrupts
 from cpuplan.facts import versions
 from cpuplan.language.model.rollout import Verify
@@ -109,7 +109,7 @@ def volume_mounts(plan: ConfiguredPlan, verify: Verify) -> list[dict[str, Any]]:
 
 
 def _makes_all_read_only(plan: ConfiguredPlan) -> bool:
-    server = admission.api_server(plan)
+    server = admission_rules.api_server(plan)
     return server is not None and server >= versions.FEATURES["api.recursive_read_only"]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuplan.check.cluster.live_objects import Absent, Subject
-from cpuplan.components.dra import driver, slices
+from cpuplan.components.dra import driver, resource_slices
 from cpuplan.components.dra.driver import CLASS_LABEL
 from cpuplan.diagnostics.source import Field
 from cpuplan.language.read.pods import value_of
@@ -27,7 +27,7 @@ _Published = tuple[Object, int, _Device]
 
 def devices(subject: Subject) -> Iterator[Answer]:
     """CP684 without slices, CP685 for a device that differs, CP686 for one too many."""
-    settings = subject.expected.settings.of(slices.NAME)
+    settings = subject.expected.settings.of(resource_slices.NAME)
     if not settings:
         return
     reason = _unknown(subject)
@@ -82,7 +82,7 @@ def _absent(subject: Subject) -> Answer:
         None,
         observed="nothing",
         expected=f"{CLASS_LABEL}={name}",
-        because=subject.because(slices.NAME),
+        because=subject.because(resource_slices.NAME),
         node=subject.node,
     )
 
@@ -93,7 +93,7 @@ def _compare(subject: Subject, own_slices: list[Object]) -> Iterator[Answer]:
     problems = list(_problems(subject, wanted, published))
     yield from problems
     if not problems:
-        for setting in subject.expected.settings.of(slices.NAME):
+        for setting in subject.expected.settings.of(resource_slices.NAME):
             yield subject.held(setting, own_slices[0])
 
 
@@ -109,9 +109,9 @@ def _wanted(subject: Subject) -> dict[str, _Device]:
     """The devices that follow from the expected state, with what the release tells of them."""
     expected = subject.expected
     given = expected.settings.values(driver.NAME)
-    told = expected.settings.values(slices.NAME)[slices.ATTRIBUTES]
+    told = expected.settings.values(resource_slices.NAME)[resource_slices.ATTRIBUTES]
     names = set(told) if isinstance(told, tuple) else set()
-    made = slices.devices(expected.topology, expected.pool("offlined").cpus, given)
+    made = resource_slices.devices(expected.topology, expected.pool("offlined").cpus, given)
     return {device.name: _own(device.fields(), names) for device in made}
 
 
@@ -141,7 +141,7 @@ def _problems(
             (resource_slice, ("spec", "devices", at)),
             observed=_described(device) + (f" (and {len(extra) - 1} more)" if extra[1:] else ""),
             expected="no such device",
-            because=subject.because(slices.NAME),
+            because=subject.because(resource_slices.NAME),
             heals=Heals.LIVE,
             node=subject.node,
             device=name,
@@ -155,7 +155,7 @@ def _differs(subject: Subject, name: str, problem: str, published: _Published | 
         (published[0], ("spec", "devices", published[1])) if published else None,
         observed=problem,
         expected="the planned device",
-        because=subject.because(slices.NAME),
+        because=subject.because(resource_slices.NAME),
         heals=Heals.LIVE,
         node=subject.node,
         device=name,

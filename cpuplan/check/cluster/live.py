@@ -12,7 +12,7 @@ from cpuplan.check.cluster.live_objects import KINDS, Objects
 from cpuplan.check.cluster.machineconfig import CURRENT
 from cpuplan.check.cluster.reading import Reader, UnreachableError, Wanted
 from cpuplan.components import derived, nrt
-from cpuplan.components.dra import slices
+from cpuplan.components.dra import resource_slices
 from cpuplan.components.nrt import VERSION
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
@@ -73,7 +73,7 @@ def _first(compilation: Compilation) -> Iterator[Wanted]:
         yield Wanted("MachineConfigPool", _MCO)
     for version in dict.fromkeys(filter(None, map(_topology_version, states))):
         yield Wanted("NodeResourceTopology", version, nodes=nodes)
-    if any(state.settings.of(slices.NAME) for state in states):
+    if any(state.settings.of(resource_slices.NAME) for state in states):
         yield Wanted("ResourceSlice", "v1", nodes=nodes)
     if any(state.facts.get(derived.KOORDLET) for state in states):
         yield Wanted("Pod", "v1", nodes=nodes)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError, cpus_text
 from cpuplan.check.subject import Subject
-from cpuplan.components.dra import driver, slices
+from cpuplan.components.dra import driver, resource_slices
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting
 from cpuplan.upstream.dra.api import ENVIRONMENT
@@ -35,7 +35,7 @@ def given_out(subject: Subject) -> Iterator[Answer]:
     if not paths:
         yield subject.unverifiable(FACT, FOLDER, "no claim has CPUs here")
         return
-    planned = settings.values(slices.NAME).get(slices.CPUS)
+    planned = settings.values(resource_slices.NAME).get(resource_slices.CPUS)
     allowed = planned if isinstance(planned, CpuSet) else EMPTY
     problems = list(_problems(subject, paths, allowed))
     yield from problems
@@ -94,7 +94,7 @@ def _variables(data: Any) -> list[str]:
 
 
 def _differs(subject: Subject, claim: _Claim, problem: str, allowed: CpuSet) -> Answer:
-    settings: list[Setting] = list(subject.expected.settings.of(slices.NAME))
+    settings: list[Setting] = list(subject.expected.settings.of(resource_slices.NAME))
     return subject.differs(
         FACT,
         "CP687",

@@ -17,14 +17,14 @@ class Check(Protocol):
 
 #: A module and its function, in the order in which they are asked; a module loads when it is.
 CHECKS: tuple[tuple[str, str], ...] = (
-    ("cpuplan.components.checks.releases", "lacking"),
+    ("cpuplan.components.checks.releases", "check_features"),
     ("cpuplan.components.checks.machine", "check_caches"),
     ("cpuplan.components.checks.kubelet", "check"),
     ("cpuplan.components.checks.kubelet", "check_view"),
     ("cpuplan.components.slices", "check"),
     ("cpuplan.components.slices", "check_partitions"),
     ("cpuplan.components.mixedcpus", "check"),
-    ("cpuplan.components.admission", "check"),
+    ("cpuplan.components.admission_rules", "check"),
     ("cpuplan.components.hugepages", "check"),
     ("cpuplan.components.checks.kernel", "check"),
     ("cpuplan.components.checks.kernel", "check_effects"),

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from cpuplan.base.cpuset import CpuSet, cpus_text, union
 from cpuplan.base.topology import UNKNOWN
 from cpuplan.components import isolation
-from cpuplan.components.checks.nri import validator
+from cpuplan.components.checks import base
+from cpuplan.components.checks.base import Problem
 from cpuplan.components.chosen import is_written, stated
-from cpuplan.components.dra import claims, classes, driver, slices
+from cpuplan.components.dra import claims, classes, driver, resource_slices
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import (
-    CPU_MANAGER_POLICY,
     FEATURE_GATES,
     MEMORY_MANAGER_POLICY,
     TOPOLOGY_MANAGER_POLICY,
@@ -20,13 +20,6 @@ from cpuplan.facts.settings.kubelet import (
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.dra.api import GROUPED, INDIVIDUAL
-
-#: (field of the intent, what is wrong with it, what to do).
-Problem = tuple[str, str, str]
-_KUBELET = "or use mechanism: kubelet"
-_BALLOONS = "or use mechanism: balloons"
-#: Characters of a label's value (apimachinery, pkg/util/validation).
-_LABEL = 63
 
 
 def check_layout(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -56,20 +49,13 @@ def check_unread(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 def _of_target(plan: NodePlan) -> Iterator[Problem]:
     node_class = plan.node_class
     target = node_class.target
-    if not node_class.platform.has_runtime_choice:
-        title = node_class.platform.title
-        text = f"cpuplan does not configure NRI in the container runtime of {title}"
-        hint = "use mechanism: kubelet, or the platform kubernetes for these nodes"
-        yield node_class.target_field("platform"), text, hint
-    elif not versions.has(target, "api.device_classes"):
+    yield from base.unconfigured_runtime(plan)
+    if node_class.platform.has_runtime_choice and not versions.has(target, "api.device_classes"):
         since = versions.to_text(versions.FEATURES["api.device_classes"])
         text = f"{target.version} has no resource.k8s.io/v1, in which the driver publishes CPUs"
-        yield node_class.target_field("version"), text, f"use version {since} or later, {_KUBELET}"
-    if len(node_class.name) > _LABEL:
-        text = (
-            f"class {node_class.name} would be the value of a label, which has {_LABEL} characters"
-        )
-        yield node_class.target_field("mechanism"), text, "use shorter names"
+        hint = f"use version {since} or later, {base.KUBELET}"
+        yield node_class.target_field("version"), text, hint
+    yield from base.long_name(plan)
 
 
 def _of_driver(plan: NodePlan) -> Iterator[Problem]:
@@ -101,9 +87,7 @@ def _partitions(plan: NodePlan) -> set[str]:
 
 def _of_kubelet(plan: NodePlan) -> Iterator[Problem]:
     kubelet = plan.spec.kubelet
-    if is_written(plan, CPU_MANAGER_POLICY.field) and kubelet.cpu_manager_policy == "static":
-        text = "both would give CPUs to containers"
-        yield CPU_MANAGER_POLICY.field, text, f"use none, {_KUBELET}"
+    yield from base.static_policy(plan)
     if kubelet.dynamic_resource_allocation:
         text = "it is for drivers that cpuplan knows nothing of"
         yield "kubelet.dynamicResourceAllocation", text, "leave it out"
@@ -114,7 +98,7 @@ def _of_kubelet(plan: NodePlan) -> Iterator[Problem]:
             yield field, f"the driver needs {gate}", "use true, or leave it out"
     if kubelet.memory_manager_policy == "Static":
         text = "memory would be pinned to NUMA nodes that the CPUs of claims do not follow"
-        yield MEMORY_MANAGER_POLICY.field, text, f"use None, {_KUBELET}"
+        yield MEMORY_MANAGER_POLICY.field, text, f"use None, {base.KUBELET}"
     if (kubelet.topology_manager_policy or "none") != "none":
         text = "the kubelet's topology manager gets no hints of claims"
         hint = "leave it out, and use align: numaNode of the target's dra"
@@ -122,28 +106,20 @@ def _of_kubelet(plan: NodePlan) -> Iterator[Problem]:
 
 
 def _of_pools(plan: NodePlan) -> Iterator[Problem]:
-    if plan.pool("shared").cpus:
-        text = "no container has shared CPUs beside those of its claims (dra-driver-cpu #103)"
-        yield "pools.shared", text, f"give its CPUs to another pool, {_KUBELET}"
-    for field, is_asked in (
-        ("qos.bestEffort", plan.spec.qos.best_effort),
-        ("qos.other", plan.spec.qos.other),
-    ):
-        if is_asked:
-            text = "all containers without a claim have the same CPUs, of whatever QoS class"
-            yield field, text, f"leave it out, {_BALLOONS}"
+    why = "no container has shared CPUs beside those of its claims (dra-driver-cpu #103)"
+    yield from base.shared_pool(plan, why)
+    for field in base.qos_fields(plan):
+        text = "all containers without a claim have the same CPUs, of whatever QoS class"
+        yield field, text, f"leave it out, {base.BALLOONS}"
 
 
 def _of_partitions(plan: NodePlan) -> Iterator[Problem]:
     """In mode grouped a device is a whole NUMA node or socket."""
     if driver.published_mode(plan) == INDIVIDUAL:
         return
-    for pool in plan.sets:
-        if pool.name.startswith(PARTITION) and pool.cpus:
-            name = pool.name.removeprefix(PARTITION)
-            text = "a claim of mode grouped gets any CPUs of a NUMA node or socket"
-            hint = f"use mode: individual, leave the partition out, {_BALLOONS}"
-            yield f"pools.isolated.partitions.{name}", text, hint
+    for field in base.partition_fields(plan):
+        text = "a claim of mode grouped gets any CPUs of a NUMA node or socket"
+        yield field, text, f"use mode: individual, leave the partition out, {base.BALLOONS}"
 
 
 def _of_kernel(plan: NodePlan) -> Iterator[Problem]:
@@ -152,7 +128,7 @@ def _of_kernel(plan: NodePlan) -> Iterator[Problem]:
     cpus = isolation.kept_off(plan, "domain", because).cpus & plan.pool("isolated").cpus
     if cpus:
         text = f"unclaimed, {cpus_text(cpus)} are for all containers, which need load balancing"
-        hint = f"use false, or the pool isolcpus, which no container gets, {_KUBELET}"
+        hint = f"use false, or the pool isolcpus, which no container gets, {base.KUBELET}"
         yield "isolation.domain", text, hint
 
 
@@ -179,7 +155,7 @@ _EFFECTS = {
 def _check_runtime(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP578 for gates that nobody says are on, CP579 for the runtime."""
     yield from _check_gates(plan, locate)
-    refuses, field, runtime, since = validator(plan.node_class.target)
+    refuses, field, runtime, since = base.validator(plan.node_class.target)
     if not refuses:
         position = locate(plan.node_class.place(plan.node_class.target_field(field)))
         problem = f"{runtime} starts containers on all CPUs while the driver is away"
@@ -222,7 +198,7 @@ def core_problem(plan: NodePlan) -> str:
     """Why the driver may take CPUs of another core; empty where it counts right."""
     from cpuplan.upstream.dra.cpuinfo import repeating_cores  # for few plans
 
-    machine = slices.machine(plan.topology, plan.pool("offlined").cpus)
+    machine = resource_slices.machine(plan.topology, plan.pool("offlined").cpus)
     if repeated := repeating_cores(machine):
         return f"core_id {repeated[0]} is of several cores"
     if machine.num_cores and machine.num_cpus % machine.num_cores:

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from cpuplan.base.cpuset import cpus_text
 from cpuplan.components import isolation, kubelet
+from cpuplan.components.checks import base
+from cpuplan.components.checks.base import Problem
 from cpuplan.components.chosen import is_written, stated
 from cpuplan.components.koordinator import colocation, node, release_names, scheduler, slo
 from cpuplan.components.nrt import can_have_zones
@@ -17,7 +19,6 @@ from cpuplan.facts.settings.kubelet import (
 )
 from cpuplan.facts.settings.objects import BIND_POLICY, NUMA_SCORING, SCORING
 from cpuplan.language.model.allocators import BOUND, KoordinatorWorkload
-from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.upstream.koordinator.extension import constants, qos, releases
 from cpuplan.upstream.koordinator.extension.releases import Span
@@ -52,20 +53,21 @@ def _check_idle(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 def _bound_by_node(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP660: LS pods that the node's policy binds to CPUs of their own."""
     policy = plan.spec.koordinator.cpu_bind_policy
-    shared = [one.name for one in plan.spec.koordinator.workloads if one.qos_class == "LS"]
+    workloads = plan.spec.koordinator.workloads
+    shared = [workload.name for workload in workloads if workload.qos_class == "LS"]
     if policy not in (None, "None") and shared:
         position = locate(plan.node_class.place("koordinator.cpuBindPolicy"))
         yield diagnose("CP660", position, policy=policy, workloads=", ".join(shared))
 
 
 def _idle_of_node(plan: NodePlan) -> Iterator[Idle]:
-    given, kubelet = plan.spec.koordinator, plan.spec.kubelet
+    given, of_kubelet = plan.spec.koordinator, plan.spec.kubelet
     if given.cpu_bind_policy == "None":
         text = "it is the same as no label"
         yield "koordinator.cpuBindPolicy", "None", text, "leave it out"
     if given.numa_topology_policy == "None":
         yield "koordinator.numaTopologyPolicy", "None", _NONE, "leave it out"
-    policy, scope = kubelet.topology_manager_policy, kubelet.topology_manager_scope
+    policy, scope = of_kubelet.topology_manager_policy, of_kubelet.topology_manager_scope
     is_unread = policy in ("restricted", "best-effort")
     is_unread = is_unread or (policy == "single-numa-node" and scope != "pod")
     if policy and is_unread and not given.numa_topology_policy:
@@ -77,11 +79,11 @@ def _idle_strategies(plan: NodePlan) -> Iterator[Idle]:
     """Even distribution, which the proposal has and no release."""
     if release_names.release(plan.node_class.target) is None:
         return
-    given, kubelet = plan.spec.koordinator.numa_allocate_strategy, plan.spec.kubelet
+    given = plan.spec.koordinator.numa_allocate_strategy
     if given == "DistributeEvenly":
         text = "koord-scheduler treats it as LeastAllocated (koordinator#1421)"
         yield "koordinator.numaAllocateStrategy", given, text, "use LeastAllocated"
-    options = kubelet.cpu_manager_policy_options
+    options = plan.spec.kubelet.cpu_manager_policy_options
     if options.get(DISTRIBUTE_ACROSS_NUMA) == "true" and not given:
         field = f"kubelet.{CPU_MANAGER_OPTIONS.head}.{DISTRIBUTE_ACROSS_NUMA}"
         text = "koord-scheduler does not read the option"
@@ -130,12 +132,6 @@ def _idle_of_pods(plan: NodePlan) -> Iterator[Idle]:
             yield f"{place}.preferredCPUExclusivePolicy", "PCPULevel", text, hint
 
 
-#: (field of the intent, what is wrong with it, what to do).
-Problem = tuple[str, str, str]
-_KUBELET = "or use mechanism: kubelet"
-_BALLOONS = "or use mechanism: balloons"
-
-
 def check_layout(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP630 at each statement that cannot hold."""
     for field, problem, hint in (
@@ -153,32 +149,23 @@ def _unkept_of_target(plan: NodePlan) -> Iterator[Problem]:
         field = node_class.target_field("platform")
         text = "cpuplan writes Koordinator's objects for kubernetes only"
         yield field, text, "use mechanism: kubelet"
-    if plan.spec.kubelet.dynamic_resource_allocation:
-        text = "a DRA driver gives out CPUs too"
-        yield "kubelet.dynamicResourceAllocation", text, f"use false, {_KUBELET}"
+    yield from base.other_drivers(plan)
 
 
 def _unkept_of_pools(plan: NodePlan) -> Iterator[Problem]:
-    if plan.pool("shared").cpus:
-        text = "no container has shared CPUs beside exclusive ones; LS pods share what is free"
-        yield "pools.shared", text, f"give its CPUs to another pool, {_KUBELET}"
-    for pool in plan.sets:
-        if pool.name.startswith(PARTITION) and pool.cpus:
-            name = pool.name.removeprefix(PARTITION)
-            text = "its pods may come to all isolated CPUs"
-            yield f"pools.isolated.partitions.{name}", text, f"leave it out, {_BALLOONS}"
-    for field, is_asked in (
-        ("qos.bestEffort", plan.spec.qos.best_effort),
-        ("qos.other", plan.spec.qos.other),
-    ):
-        if is_asked:
-            text = "koordlet writes the CPUs of BestEffort and other pods as load and pods change"
-            hint = "use koordinator.cpuSuppressThresholdPercent and classes of workloads"
-            yield field, text, f"{hint}, {_BALLOONS}"
+    why = "no container has shared CPUs beside exclusive ones; LS pods share what is free"
+    yield from base.shared_pool(plan, why)
+    for field in base.partition_fields(plan):
+        text = "its pods may come to all isolated CPUs"
+        yield field, text, f"leave it out, {base.BALLOONS}"
+    for field in base.qos_fields(plan):
+        text = "koordlet writes the CPUs of BestEffort and other pods as load and pods change"
+        hint = "use koordinator.cpuSuppressThresholdPercent and classes of workloads"
+        yield field, text, f"{hint}, {base.BALLOONS}"
     because = stated(plan, "no load balancing", "isolation.domain")
     if isolation.kept_off(plan, "domain", because).cpus & plan.pool("isolated").cpus:
         text = "LS and BE pods share the isolated CPUs, and need load balancing there"
-        yield "isolation.domain", text, f"use false, {_KUBELET}"
+        yield "isolation.domain", text, f"use false, {base.KUBELET}"
 
 
 def _unkept_of_system(plan: NodePlan) -> Iterator[Problem]:
@@ -452,7 +439,7 @@ def _unbound(workload: KoordinatorWorkload) -> Iterator[Problem]:
 
 
 def _sizes(plan: NodePlan, workload: KoordinatorWorkload) -> Iterator[Problem]:
-    """Whole cores that are required, of a number of CPUs that is none; see node_policy."""
+    """Whole cores that are required, of a number of CPUs that is none."""
     threads = plan.topology.threads_per_core
     is_required = workload.required_cpu_bind_policy == "FullPCPUs"
     is_required = is_required or plan.spec.koordinator.cpu_bind_policy == "FullPCPUsOnly"

@@ -66,7 +66,7 @@ def _check_thresholds(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
 
 
 def _texts(given: Any) -> Mapping[str, str]:
-    """The entries of a map as text; what is not a map, `checks.kubelet` refuses."""
+    """The entries of a map as text; what is not a map, `_check_further` refuses."""
     if not isinstance(given, dict):
         return {}
     return {key: str(value) for key, value in sorted(given.items())}

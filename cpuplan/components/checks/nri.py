@@ -3,27 +3,20 @@
 from collections.abc import Iterable, Iterator
 
 from cpuplan.base.cpuset import CpuSet, cpus_text
-from cpuplan.components import chosen, containerd
-from cpuplan.components.chosen import is_written
+from cpuplan.components import chosen
+from cpuplan.components.checks import base
+from cpuplan.components.checks.base import Problem
 from cpuplan.components.nri import balloons, policies, topologyaware
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts import versions
-from cpuplan.facts.settings.crio import VALIDATOR
-from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS, CPU_MANAGER_POLICY
-from cpuplan.language.model.intent import Target
+from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS
 from cpuplan.language.model.vocabulary import ALIGNING, PARTITION
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.kubelet.policy_options import FULL_PCPUS_ONLY
 from cpuplan.upstream.kubernetes.errors import PanicError
 from cpuplan.upstream.nri.api import RESERVED, NriError
 from cpuplan.upstream.nrt.api import NRI_POLICY
-
-#: Characters of a label's value (apimachinery, pkg/util/validation).
-_LABEL = 63
-#: (field of the intent, what is wrong with it, what to do).
-Problem = tuple[str, str, str]
-_KUBELET = "or use mechanism: kubelet"
 
 
 def _refused(plan: NodePlan, locate: Locate, problems: Iterable[Problem]) -> list[Diagnostic]:
@@ -44,25 +37,11 @@ def _refused(plan: NodePlan, locate: Locate, problems: Iterable[Problem]) -> lis
 
 def _contradicting_both(plan: NodePlan, without_shared: str) -> Iterator[Problem]:
     """Statements that neither policy can keep; the text says why there are no shared CPUs."""
-    node_class, spec = plan.node_class, plan.spec
-    platform = node_class.platform
-    if not platform.has_runtime_choice:
-        field = node_class.target_field("platform")
-        text = f"cpuplan does not configure NRI in the container runtime of {platform.title}"
-        yield field, text, "use mechanism: kubelet, or the platform kubernetes for these nodes"
-    if is_written(plan, CPU_MANAGER_POLICY.field) and spec.kubelet.cpu_manager_policy == "static":
-        text = "both would give CPUs to containers"
-        yield CPU_MANAGER_POLICY.field, text, f"use none, {_KUBELET}"
-    if spec.kubelet.dynamic_resource_allocation:
-        text = "a DRA driver gives out CPUs too"
-        yield "kubelet.dynamicResourceAllocation", text, f"use false, {_KUBELET}"
-    if plan.pool("shared").cpus:
-        yield "pools.shared", without_shared, f"give its CPUs to another pool, {_KUBELET}"
-    if len(node_class.name) > _LABEL:
-        text = (
-            f"class {node_class.name} would be the value of a label, which has {_LABEL} characters"
-        )
-        yield node_class.target_field("mechanism"), text, "use shorter names"
+    yield from base.unconfigured_runtime(plan)
+    yield from base.static_policy(plan)
+    yield from base.other_drivers(plan)
+    yield from base.shared_pool(plan, without_shared)
+    yield from base.long_name(plan)
 
 
 def _not_started(plan: NodePlan, locate: Locate, error: Exception) -> Diagnostic:
@@ -77,7 +56,7 @@ def _not_started(plan: NodePlan, locate: Locate, error: Exception) -> Diagnostic
 def check_runtime(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP594: a runtime that does not wait for the plugin, and machines where it may not start."""
     node_class = plan.node_class
-    refuses, field, runtime, since = validator(node_class.target)
+    refuses, field, runtime, since = base.validator(node_class.target)
     if not refuses:
         position = locate(node_class.place(node_class.target_field(field)))
         problem = f"{runtime} starts containers on all CPUs while the plugin is away"
@@ -86,23 +65,13 @@ def check_runtime(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         )
         yield diagnose("CP594", position, problem=problem, hint=hint)
     files = plan.topology.kubelet
-    is_without = node_class.architecture != "x86_64" and any(one.id is None for one in files.caches)
+    lacks_ids = any(cache.id is None for cache in files.caches)
+    is_without = node_class.architecture != "x86_64" and lacks_ids
     if is_without or files.unread_caches & plan.topology.online:
         position = locate(node_class.hardware_place("topology.caches", of_key=True))
         problem = f"hardware {node_class.hardware} has caches without ids: the plugin may not start"
         hint = "look for /sys/devices/system/cpu/cpu0/cache/index0/id, and give caches their ids"
         yield diagnose("CP594", position, problem=problem, hint=hint)
-
-
-def validator(target: Target) -> tuple[bool, str, str, versions.Version]:
-    """Whether the runtime refuses containers without a required plugin: (it does, field of its
-    release, its name, the first release that does).
-    """
-    if target.runtime == containerd.NAME:
-        name = f"containerd {target.containerd}"
-        return containerd.requires_plugins(target), "containerd", name, containerd.HAS_VALIDATOR
-    name = f"CRI-O {target.version}"
-    return VALIDATOR.is_known(target), "version", name, VALIDATOR.since
 
 
 def _check_fields(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -138,19 +107,18 @@ def _contradicting_balloons(plan: NodePlan) -> Iterator[Problem]:
 
 def _qos_problems(plan: NodePlan) -> Iterator[Problem]:
     """QoS sets that share CPUs, or of which nothing is left."""
-    qos = plan.spec.qos
-    if not (qos.best_effort or qos.other):
+    field = next(base.qos_fields(plan), None)
+    if field is None:
         return
-    field = "qos.bestEffort" if qos.best_effort else "qos.other"
     own = policies.available(plan) - plan.pool("reserved").cpus
     sets = {"bestEffort": own, "other": own}
     sets |= {pool.name: pool.cpus & own for pool in plan.sets if pool.name in sets}
     if common := sets["bestEffort"] & sets["other"]:
         text = f"{cpus_text(common)} would be for all pods, and a CPU is in one balloon"
-        yield field, text, f"give both sets, without common CPUs, {_KUBELET}"
-    elif not all(one.cpus for one in balloons.fixed(plan)):
+        yield field, text, f"give both sets, without common CPUs, {base.KUBELET}"
+    elif not all(fixed.cpus for fixed in balloons.fixed(plan)):
         text = "partitions and reserved CPUs leave nothing of the set"
-        yield field, text, f"give it CPUs of its own, {_KUBELET}"
+        yield field, text, f"give it CPUs of its own, {base.KUBELET}"
 
 
 def _check_balloons_policy(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -162,12 +130,13 @@ def _check_balloons_policy(plan: NodePlan, locate: Locate) -> Iterator[Diagnosti
         yield _not_started(plan, locate, error)
         return
     got = {balloon.name: CpuSet.from_bits(balloon.cpus) for balloon in policy.state.balloons}
-    reserved = plan.pool("reserved")
-    for one in [balloons.Fixed(RESERVED, reserved.cpus, reserved.because), *balloons.fixed(plan)]:
-        cpus = got.get(f"{one.name}[0]", CpuSet())
-        if cpus != one.cpus:
-            problem = f"the balloon of {one.name} gets {cpus_text(cpus)} instead of {one.cpus}"
-            position, hint = locate(_place(plan, one.name)), f"give it whole cores, {_KUBELET}"
+    wanted = {RESERVED: plan.pool("reserved").cpus}
+    wanted |= {fixed.name: fixed.cpus for fixed in balloons.fixed(plan)}
+    for set_name, planned in wanted.items():
+        cpus = got.get(f"{set_name}[0]", CpuSet())
+        if cpus != planned:
+            problem = f"the balloon of {set_name} gets {cpus_text(cpus)} instead of {planned}"
+            position, hint = locate(_place(plan, set_name)), f"give it whole cores, {base.KUBELET}"
             yield diagnose("CP591", position, name=name, problem=problem, hint=hint)
 
 
@@ -214,9 +183,6 @@ def _is_aligned(plan: NodePlan, name: str, cpus: CpuSet) -> bool:
     return inside and near and chosen.topology_policy(plan) in ALIGNING
 
 
-_BALLOONS = "or use mechanism: balloons"
-
-
 def _check_topology_aware(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Statements that the policy cannot keep, else what it gets wrong."""
     wrong = _refused(plan, locate, _contradicting_topology_aware(plan))
@@ -226,20 +192,16 @@ def _check_topology_aware(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
 def _contradicting_topology_aware(plan: NodePlan) -> Iterator[Problem]:
     without = "what containers share is what no container has alone: its size is not fixed"
     yield from _contradicting_both(plan, without)
-    for pool in plan.sets:
-        if pool.name.startswith(PARTITION) and pool.cpus:
-            name = pool.name.removeprefix(PARTITION)
-            text = "its pools are the parts of the machine, and none has a name"
-            yield f"pools.isolated.partitions.{name}", text, f"leave it out, {_BALLOONS}"
-    qos = plan.spec.qos
-    for field, given in (("bestEffort", qos.best_effort), ("other", qos.other)):
-        if given:
-            text = "it keeps no QoS class to CPUs of its own"
-            yield f"qos.{field}", text, f"leave it out, {_BALLOONS}"
+    for field in base.partition_fields(plan):
+        text = "its pools are the parts of the machine, and none has a name"
+        yield field, text, f"leave it out, {base.BALLOONS}"
+    for field in base.qos_fields(plan):
+        text = "it keeps no QoS class to CPUs of its own"
+        yield field, text, f"leave it out, {base.BALLOONS}"
     options = plan.spec.kubelet.cpu_manager_policy_options
     if options.get(FULL_PCPUS_ONLY) == "true":
         text = "it prefers whole cores, but promises none"
-        yield f"kubelet.{CPU_MANAGER_OPTIONS.head}", text, f"leave the option out, {_KUBELET}"
+        yield f"kubelet.{CPU_MANAGER_OPTIONS.head}", text, f"leave the option out, {base.KUBELET}"
 
 
 def _check_topology_aware_policy(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -255,7 +217,8 @@ def _check_topology_aware_policy(plan: NodePlan, locate: Locate) -> Iterator[Dia
     got = CpuSet.from_bits(root.reserved)
     if got != reserved:
         problem = f"{cpus_text(got)} are reserved instead of {cpus_text(reserved)}"
-        position, hint = locate(node_class.place("pools.reserved")), f"change the pool, {_KUBELET}"
+        position = locate(node_class.place("pools.reserved"))
+        hint = f"change the pool, {base.KUBELET}"
         yield diagnose("CP591", position, name=node_class.name, problem=problem, hint=hint)
     if not root.sharable:
         yield diagnose(
@@ -276,11 +239,11 @@ def _hint_to_share(plan: NodePlan) -> str:
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """CP590 to CP594, CP732 and CP733."""
     target = plan.node_class.target
-    found = list(_check_fields(plan, locate))
+    problems = list(_check_fields(plan, locate))
     if not target.has_other_mechanism:
-        return [*found, *_check_unenforced(plan, locate)]
-    if target.has_balloons:
-        return [*found, *_check_balloons(plan, locate)]
-    if target.has_topology_aware:
-        return [*found, *_check_topology_aware(plan, locate)]
-    return found
+        problems += _check_unenforced(plan, locate)
+    elif target.has_balloons:
+        problems += _check_balloons(plan, locate)
+    elif target.has_topology_aware:
+        problems += _check_topology_aware(plan, locate)
+    return problems

@@ -166,17 +166,17 @@ def _difference(first: ConfiguredPlan, second: ConfiguredPlan) -> str:
     if len(ours) != len(theirs):
         have = [counted(len(zones), "zone") for zones in (ours, theirs)]
         return f"{names[0]} has {have[0]}, {names[1]} has {have[1]}"
-    for one, other in zip(ours, theirs, strict=True):
-        for key, (here, there) in _facts(one, other).items():
+    for own, other in zip(ours, theirs, strict=True):
+        for key, (here, there) in _facts(own, other).items():
             if here != there:
-                return f"{key} of {one['name']} is {here} on {names[0]}, {there} on {names[1]}"
+                return f"{key} of {own['name']} is {here} on {names[0]}, {there} on {names[1]}"
     return ""
 
 
-def _facts(one: Zone, other: Zone) -> dict[str, tuple[str, str]]:
+def _facts(first: Zone, second: Zone) -> dict[str, tuple[str, str]]:
     """What can be allocated, and the distances, of two zones side by side."""
     both = []
-    for zone in (one, other):
+    for zone in (first, second):
         facts = {item["name"]: item["allocatable"] for item in zone["resources"]}
         costs = ", ".join(str(cost["value"]) for cost in zone["costs"])
         both.append({**facts, "distances": costs})

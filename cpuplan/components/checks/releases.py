@@ -30,8 +30,8 @@ def check_defaults(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 
 
 def _check_switches(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    target = plan.node_class.target
-    platforms_of_intent = [platforms.of(each) for each in plan.spec.targets]
+    own = plan.node_class.target
+    platforms_of_intent = [platforms.of(target) for target in plan.spec.targets]
     seen: set[str] = set()
     for index, switch in enumerate(plan.spec.defaults):
         name = switch.enable or switch.disable or ""
@@ -41,8 +41,8 @@ def _check_switches(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         seen.add(name)
         possible = SWITCHES[name].possible
         if not any(possible.includes(platform) for platform in platforms_of_intent):
-            yield diagnose("CP560", position, name=name, platform=target.platform)
-        if target.is_profile:
+            yield diagnose("CP560", position, name=name, platform=own.platform)
+        if own.is_profile:
             yield diagnose("CP561", position, name=name)
 
 
@@ -81,7 +81,7 @@ def unknown(platform: Platform, version: str, position: Position | None = None) 
     )
 
 
-def lacking(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+def check_features(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """What the intent asks for and the operators of the release do not know."""
     target, spec = plan.node_class.target, plan.spec
     spans = plan.node_class.platform.features

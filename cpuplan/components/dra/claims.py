@@ -71,9 +71,9 @@ def demands_of(workload: Workload) -> list[Demand]:
 
 
 def containers_of(workload: Workload) -> Sequence[Container]:
-    found = template_of(workload.manifest)
+    template = template_of(workload.manifest)
     try:
-        return read_pod(found[1]).containers if found else ()
+        return read_pod(template[1]).containers if template else ()
     except KubeletError:
         return ()  # a manifest that is wrong has a diagnostic of its own
 
@@ -138,11 +138,11 @@ def _claimed(plan: NodePlan, pool: str) -> int:
     )
 
 
-def claimable(plan: NodePlan, pool: str) -> CpuSet:
+def claimable(plan: NodePlan, name: str) -> CpuSet:
     """The CPUs that claims for a pool can get."""
-    known = {each.name: each.cpus for each in classes.pools(plan)}
+    known = {pool.name: pool.cpus for pool in classes.pools(plan)}
     online = plan.topology.online - plan.pool("offlined").cpus
-    return known.get(pool, online - driver.reserved(plan))
+    return known.get(name, online - driver.reserved(plan))
 
 
 def _of_core(plan: NodePlan) -> list[str]:
@@ -168,8 +168,9 @@ def spec_of(plan: NodePlan, pool: str, cpus: int) -> dict[str, Any]:
 
 
 def _of_groups(plan: NodePlan, cpus: int) -> Iterator[dict[str, Any]]:
-    """A request for a part of a device, or several where no device has so many CPUs: of whole
-    cores, if they divide.
+    """A request for a part of a device, or several where no device has so many CPUs.
+
+    They are of whole cores, if these divide.
     """
     threads = plan.topology.threads_per_core
     unit = threads if cpus % threads == 0 else 1
@@ -227,7 +228,7 @@ def document(setting: Setting) -> dict[str, Any]:
 
 def render(settings: Sequence[Setting]) -> str:
     """The specs as YAML, by template; empty without settings."""
-    return to_yaml({one.key: plain(one.value) for one in settings}) if settings else ""
+    return to_yaml({setting.key: plain(setting.value) for setting in settings}) if settings else ""
 
 
 def parse(text: str) -> dict[str, Value]:
@@ -274,15 +275,15 @@ def _claims_by_container(plan: NodePlan, workload: Workload) -> dict[str, dict[s
 
     No claim may be used by two containers: the driver refuses the second.
     """
-    found: dict[str, dict[str, str]] = {}
+    templates: dict[str, dict[str, str]] = {}
     number = 0
     for demand in demands_of(workload):
-        own = found.setdefault(demand.container, {})
+        own = templates.setdefault(demand.container, {})
         for part in range(1, len(chunks(plan, workload.pool, demand.cpus)) + 1):
             number += 1
             name = template_name(plan, workload, demand, part)
             own[f"{_CLAIM}-{number}"] = name
-    return found
+    return templates
 
 
 def _milli(workload: Workload) -> int:

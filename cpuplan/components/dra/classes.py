@@ -55,7 +55,7 @@ def name(plan: NodePlan, pool: str) -> str:
 
 def of_workload(plan: NodePlan, pool: str) -> str:
     """The DeviceClass by which pods claim CPUs of a pool or partition."""
-    known = {each.name for each in pools(plan)}
+    known = {claimable.name for claimable in pools(plan)}
     return name(plan, pool) if pool in known else driver.CLASS
 
 
@@ -63,7 +63,7 @@ def pods_text(plan: NodePlan, pool: str) -> str:
     """Which pods come to the CPUs of a pool; empty where that is no question of claims."""
     if not plan.node_class.target.has_dra:
         return ""
-    known = {each.name for each in pools(plan)}
+    known = {claimable.name for claimable in pools(plan)}
     if pool in known:
         return f"those with claims of the DeviceClass {name(plan, pool)}, all others until then"
     if pool != ISOLATED:
@@ -80,8 +80,8 @@ def expression(cpus: CpuSet) -> str:
 
 def cpus_of(text: str) -> CpuSet:
     """The CPUs of an expression."""
-    found = _NUMBERS.search(text)
-    return CpuSet(map(int, found[1].split(", "))) if found else CpuSet()
+    numbers = _NUMBERS.search(text)
+    return CpuSet(map(int, numbers[1].split(", "))) if numbers else CpuSet()
 
 
 def document(setting: Setting) -> dict[str, Any]:
@@ -100,8 +100,8 @@ def render(settings: Sequence[Setting]) -> str:
     """The expressions as YAML, by class; empty without settings."""
     if not settings:
         return ""
-    made = [document(setting) for setting in settings]
-    return to_yaml({each["metadata"]["name"]: each["spec"] for each in made})
+    classes = [document(setting) for setting in settings]
+    return to_yaml({made["metadata"]["name"]: made["spec"] for made in classes})
 
 
 def parse(text: str) -> dict[str, Value]:

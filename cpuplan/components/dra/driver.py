@@ -94,12 +94,12 @@ def reads_file(plan: NodePlan) -> bool:
 def needed(plan: NodePlan) -> dict[str, str]:
     """The feature gates that the driver needs, each with what needs it."""
     target = plan.node_class.target
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     if target.has_dra and published_mode(plan) == GROUPED:
-        found[CONSUMABLE] = "claims take a part of a device"
+        reasons[CONSUMABLE] = "claims take a part of a device"
     if target.has_dra and target.dra.accounting == "mapping":
-        found[ALLOCATABLE] = "claims count as CPUs of pods"
-    return found
+        reasons[ALLOCATABLE] = "claims count as CPUs of pods"
+    return reasons
 
 
 def gates(plan: NodePlan) -> dict[str, str]:

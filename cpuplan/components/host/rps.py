@@ -27,8 +27,9 @@ _LINE = re.compile(rf"^\s*-?{re.escape(MASK)}\s*=\s*(\S+)\s*$", re.MULTILINE)
 
 
 def is_used(plan: NodePlan) -> bool:
-    """Whether packets are steered: on request; before 4.19, the operator does it for real-time
-    workloads whatever a profile says.
+    """Whether packets are steered.
+
+    On request; before 4.19, the operator does it for real-time workloads whatever a profile says.
     """
     target = plan.node_class.target
     forced = versions.ships(target, "rps.for_real_time") and not versions.ships(

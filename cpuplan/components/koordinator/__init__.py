@@ -1,3 +1,1 @@
-"""What Koordinator reads: nodes' labels and annotations, its scheduler's and its manager's
-configuration, and the profiles of pods.
-"""
+"""What Koordinator reads: labels and annotations, configuration and profiles of pods."""

@@ -113,7 +113,7 @@ def document(plan: NodePlan, workload: Setting) -> dict[str, Any]:
 
 def render(settings: Sequence[Setting]) -> str:
     """The specs as YAML, by workload; empty without settings."""
-    return to_yaml({one.key: plain(one.value) for one in settings}) if settings else ""
+    return to_yaml({setting.key: plain(setting.value) for setting in settings}) if settings else ""
 
 
 def parse(text: str) -> dict[str, Value]:

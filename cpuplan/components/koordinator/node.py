@@ -153,11 +153,11 @@ def parse(text: str) -> dict[str, Value]:
     """The labels and annotations of a Node's YAML or JSON that are Koordinator's or cpuplan's."""
     data = next(yaml_values.load_yaml11(text))["metadata"]
     labels, annotations = data.get("labels") or {}, data.get("annotations") or {}
-    found: dict[str, Value] = {key: text for key, text in labels.items() if _is_read(key)}
+    values: dict[str, Value] = {key: text for key, text in labels.items() if _is_read(key)}
     for key, value in annotations.items():
         if _is_read(key):
-            found[key] = _annotation(value)
-    return found
+            values[key] = _annotation(value)
+    return values
 
 
 def _is_read(key: str) -> bool:

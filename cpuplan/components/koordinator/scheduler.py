@@ -180,7 +180,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 def _scoring(given: Scoring) -> Value:
     """With resources: a strategy without any would score nothing, whatever its type."""
-    weights = {one.name: one.weight for one in given.resources} or _ALIKE
+    weights = {resource.name: resource.weight for resource in given.resources} or _ALIKE
     resources: tuple[Value, ...] = tuple(
         {"name": name, "weight": weight} for name, weight in weights.items()
     )

@@ -57,14 +57,14 @@ def fixed(plan: NodePlan) -> list[Fixed]:
     ]
     if plan.spec.qos.best_effort:
         pool = plan.pool(BEST_EFFORT)
-        taken = union(one.cpus for one in sets) | plan.pool("reserved").cpus
+        taken = union(fixed_set.cpus for fixed_set in sets) | plan.pool("reserved").cpus
         sets.append(Fixed(pool.name, pool.cpus - taken, pool.because))
     return sets
 
 
 def unassigned(plan: NodePlan) -> CpuSet:
     """The CPUs of pods that no fixed set is for."""
-    taken = union(one.cpus for one in fixed(plan)) | plan.pool("reserved").cpus
+    taken = union(fixed_set.cpus for fixed_set in fixed(plan)) | plan.pool("reserved").cpus
     return available(plan) - taken
 
 
@@ -77,8 +77,8 @@ def of_plan(plan: NodePlan) -> Iterator[BalloonType]:
     reserved = plan.pool("reserved")
     size = len(reserved.cpus)
     yield BalloonType(RESERVED, _exactly(size, "normal"), reserved.because)
-    for one in fixed(plan):
-        yield from _of_fixed(plan, one)
+    for fixed_set in fixed(plan):
+        yield from _of_fixed(plan, fixed_set)
     yield from _of_others(plan)
 
 
@@ -106,26 +106,25 @@ def _of_others(plan: NodePlan) -> Iterator[BalloonType]:
     yield BalloonType(DEFAULT, idle, rest.because)
 
 
-def _of_fixed(plan: NodePlan, one: Fixed) -> Iterator[BalloonType]:
+def _of_fixed(plan: NodePlan, fixed_set: Fixed) -> Iterator[BalloonType]:
     """One type at its only device, or a type for each device and their composite."""
     matching: dict[str, Value] = {}
-    if one.name == BEST_EFFORT:
+    if fixed_set.name == BEST_EFFORT:
         matching = {"matchExpressions": (_of_class("BestEffort"),)}
+    name, because = fixed_set.name, fixed_set.because
     one_balloon: dict[str, Value] = {"minBalloons": 1, "maxBalloons": 1}
-    parts = list(_parts(plan, one))
+    parts = list(_parts(plan, fixed_set))
     if len(parts) == 1:
-        part = parts[0]
-        yield BalloonType(one.name, {**matching, **one_balloon, **part.fields}, one.because)
+        yield BalloonType(name, {**matching, **one_balloon, **parts[0].fields}, because)
         return
     yield from parts
     components: Value = tuple({"balloonType": part.name} for part in parts)
-    size = _exactly(len(one.cpus), "high")
-    yield BalloonType(
-        one.name, {**matching, **one_balloon, **size, "components": components}, one.because
-    )
+    size = _exactly(len(fixed_set.cpus), "high")
+    fields = {**matching, **one_balloon, **size, "components": components}
+    yield BalloonType(name, fields, because)
 
 
-def _parts(plan: NodePlan, one: Fixed) -> Iterator[BalloonType]:
+def _parts(plan: NodePlan, fixed_set: Fixed) -> Iterator[BalloonType]:
     """A type for each NUMA node that the set has wholly, and for each core of others.
 
     All types are far from CPUs that the kernel isolates unless they prefer them: those of a device
@@ -133,23 +132,24 @@ def _parts(plan: NodePlan, one: Fixed) -> Iterator[BalloonType]:
     """
     reserved, topology, apart = plan.pool("reserved").cpus, plan.topology, isolated(plan)
     for node, cpus in topology.numa_nodes.items():
-        inside = cpus & one.cpus
+        inside = cpus & fixed_set.cpus
         is_whole = inside == (cpus & available(plan)) - reserved
         if inside and is_whole and not topology.kubelet.no_numa_nodes:
-            yield _part(one, f"node{node}", f"{NODE_FOLDER}/node{node}", inside, apart)
+            device = f"{NODE_FOLDER}/node{node}"
+            yield _part(fixed_set, f"node{node}", device, inside, apart)
             continue
         for core, siblings in topology.cores.items():
             if threads := siblings & inside:
                 there = (siblings - plan.pool("offlined").cpus).first
                 device = f"{CPU_FOLDER}/cpu{there}/cache/index0"
-                yield _part(one, f"core{core}", device, threads, apart)
+                yield _part(fixed_set, f"core{core}", device, threads, apart)
 
 
-def _part(one: Fixed, place: str, device: str, cpus: CpuSet, apart: CpuSet) -> BalloonType:
+def _part(whole: Fixed, place: str, device: str, cpus: CpuSet, apart: CpuSet) -> BalloonType:
     fields = {**_exactly(len(cpus), "high"), "preferCloseToDevices": (device,)}
     if cpus <= apart:
         fields["preferIsolCpus"] = True
-    return BalloonType(f"{one.name}-{place}", fields, one.because)
+    return BalloonType(f"{whole.name}-{place}", fields, whole.because)
 
 
 def _exactly(size: int, priority: str) -> dict[str, Value]:

@@ -1,6 +1,6 @@
-"""What the configurations of the NRI resource policies have in common: one object for the nodes of
-a class, what the policy may use and what is reserved.
+"""What the configurations of the NRI resource policies have in common.
 
+There is an object for the nodes of a class: what the policy may use, and what is reserved.
 The plugin of a node with the label `config.nri/group` reads `group.<its value>`, and no other
 object but one of the node's own name.
 """
@@ -130,15 +130,15 @@ def render(settings: Sequence[Setting], kind: str) -> str:
 def parse(text: str) -> dict[str, Value]:
     """The settings of an object's YAML, by key."""
     data = next(yaml_values.load_yaml11(text))
-    found: dict[str, Value] = {"metadata.name": data["metadata"]["name"]}
+    values: dict[str, Value] = {"metadata.name": data["metadata"]["name"]}
     for field, value in data["spec"].items():
         if field == _TYPES:
-            found |= {f"{_TYPES}.{given['name']}": _type(given) for given in value}
+            values |= {f"{_TYPES}.{given['name']}": _type(given) for given in value}
         elif isinstance(value, dict):
-            found |= {f"{field}.{key}": _amount(item) for key, item in value.items()}
+            values |= {f"{field}.{key}": _amount(item) for key, item in value.items()}
         else:
-            found[field] = from_plain(value)
-    return found
+            values[field] = from_plain(value)
+    return values
 
 
 def _type(given: dict[str, Any]) -> Value:

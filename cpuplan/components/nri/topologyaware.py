@@ -1,6 +1,4 @@
-"""TopologyAwarePolicy (config.nri/v1alpha1): the configuration of the NRI topology-aware policy for
-the nodes of a class.
-"""
+"""TopologyAwarePolicy (config.nri/v1alpha1): NRI's topology-aware policy for nodes of a class."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any

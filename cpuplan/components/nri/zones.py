@@ -98,8 +98,8 @@ def _balloons(state: Balloons) -> Iterator[Zone]:
 
 def _components(balloon: Balloon) -> str:
     parts = [
-        _components(one) if one.components else f"{{{to_text(one.cpus)}}}"
-        for one in balloon.components
+        _components(part) if part.components else f"{{{to_text(part.cpus)}}}"
+        for part in balloon.components
     ]
     return f"{{{', '.join(parts)}}}"
 

@@ -64,8 +64,8 @@ def document(settings: Sequence[Setting]) -> dict[str, Any]:
 
 def labels(settings: Sequence[Setting]) -> Mapping[str, str]:
     """The labels of the object."""
-    found: Mapping[str, str] = document(settings)["metadata"].get("labels", {})
-    return found
+    by_key: Mapping[str, str] = document(settings)["metadata"].get("labels", {})
+    return by_key
 
 
 def render(settings: Sequence[Setting]) -> str:

@@ -10,15 +10,15 @@ remedy states what to do. The documentation is generated from the table.
 from cpuplan.diagnostics.codes import (
     checking,
     components,
+    cpu_mechanisms,
     delivery,
     inputs,
     isolation,
     koordinator,
     layouts,
-    mechanisms,
-    nodes,
     profiles,
     reading,
+    running_nodes,
     simulation,
     writing,
 )
@@ -31,13 +31,13 @@ CODES: dict[str, Code] = {
     **layouts.CODES,
     **components.CODES,
     **isolation.CODES,
-    **mechanisms.CODES,
+    **cpu_mechanisms.CODES,
     **koordinator.CODES,
     **writing.CODES,
     **delivery.CODES,
     **simulation.CODES,
     **checking.CODES,
-    **nodes.CODES,
+    **running_nodes.CODES,
 }
 
 #: The codes that were divided: no finding has them.

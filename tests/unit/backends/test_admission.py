@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cpuplan.backends import admission
-from cpuplan.components.admission import ALLOWED, RESOURCE
+from cpuplan.components.admission_rules import ALLOWED, RESOURCE
 from cpuplan.language.model.cluster import ClusterSpec
 from tests.api_server import Answer, Request, admit
 from tests.machines.plans import plan

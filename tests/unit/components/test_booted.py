@@ -48,10 +48,11 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("code", "node", "words"), ROWS)
 def test_each_finding(code: str, node: dict[str, Any], words: list[str]) -> None:
-    found = [each for each in checks.check(plan(**node), no_position) if each.code >= "CP536"]
-    assert [each.code for each in found] == [code]
+    findings = checks.check(plan(**node), no_position)
+    wrong = [finding for finding in findings if finding.code >= "CP536"]
+    assert [finding.code for finding in wrong] == [code]
     for word in words:
-        assert word in found[0].message
+        assert word in wrong[0].message
 
 
 def test_every_code_has_a_row() -> None:

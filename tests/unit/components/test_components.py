@@ -230,18 +230,18 @@ def test_same_settings_same_text(node: ConfiguredPlan) -> None:
 def test_a_plan_has_settings_of_its_backends_components_only() -> None:
     for node in PLANS.values():
         names = list(COMPONENTS[node.node_class.platform.name])
-        found = list(dict.fromkeys(setting.component for setting in node.settings))
-        assert found == [name for name in names if name in found]
+        components = list(dict.fromkeys(setting.component for setting in node.settings))
+        assert components == [name for name in names if name in components]
 
 
 def test_a_setting_says_where_it_shows_and_what_a_change_costs() -> None:
     for node in PLANS.values():
-        found = {setting.component: setting.effect for setting in node.settings}
-        assert found["kernel"]
-        assert found["kernel"]._replace(evidence=()) == Effect("/proc/cmdline", Cost.REBOOT)
-        assert found["kubelet"]
-        assert found["kubelet"].change_costs is Cost.KUBELET_RESTART
-        unknown = {name for name, effect in found.items() if effect is None}
+        effects = {setting.component: setting.effect for setting in node.settings}
+        assert effects["kernel"]
+        assert effects["kernel"]._replace(evidence=()) == Effect("/proc/cmdline", Cost.REBOOT)
+        assert effects["kubelet"]
+        assert effects["kubelet"].change_costs is Cost.KUBELET_RESTART
+        unknown = {name for name, effect in effects.items() if effect is None}
         assert unknown <= {"pool", "performanceprofile"}
 
 
@@ -263,18 +263,16 @@ def test_plans_of_this_file_pass_the_checks(node: ConfiguredPlan) -> None:
     # One of them bans isolated CPUs from irqbalance on a release whose operator undoes it, some
     # have lists that kernels before 5.18 drop, and one amplifies CPUs beside reserved ones.
     passed_over = ("CP576", "CP600", "CP6201")
-    found = [each for each in checks.check(node, no_position) if each.code not in passed_over]
-    assert [each.message for each in found] == []
+    findings = checks.check(node, no_position)
+    assert [finding.message for finding in findings if finding.code not in passed_over] == []
 
 
 def test_reasons_name_the_field_of_the_intent_or_a_default() -> None:
     node = plan(spec={"kubelet": {"topologyManagerPolicy": "restricted"}})
-    found = {setting.key: setting.reasons for setting in kubelet.settings(node)}
-    assert (
-        found["topologyManagerPolicy"][0].origin == "Intent/ran:spec.kubelet.topologyManagerPolicy"
-    )
-    assert found["cpuManagerPolicy"][0].origin == "default"
-    assert found["reservedSystemCPUs"][0].origin == "Intent/ran:spec.pools.reserved"
+    origins = {setting.key: setting.reasons[0].origin for setting in kubelet.settings(node)}
+    assert origins["topologyManagerPolicy"] == "Intent/ran:spec.kubelet.topologyManagerPolicy"
+    assert origins["cpuManagerPolicy"] == "default"
+    assert origins["reservedSystemCPUs"] == "Intent/ran:spec.pools.reserved"
 
 
 def test_a_default_that_the_intent_enables_points_there() -> None:

@@ -17,11 +17,11 @@ def values(release: str, spec: dict[str, Any] | None = None, **target: str) -> d
     made = plan(platform="kubernetes", version="1.36", target=on, spec=spec or {})
     settings = made.settings.of(containerd.NAME)
     assert not made.settings.of(crio.NAME)
-    found = made.settings.values(containerd.NAME)
+    by_key = made.settings.values(containerd.NAME)
     text = containerd.render(settings)
-    assert containerd.parse(text) == found
-    assert (containerd.DROP_IN in kubernetes.of(made).files) == bool(found)
-    return found
+    assert containerd.parse(text) == by_key
+    assert (containerd.DROP_IN in kubernetes.of(made).files) == bool(by_key)
+    return by_key
 
 
 def test_nothing_is_written_that_nobody_asked_for() -> None:
@@ -32,9 +32,9 @@ def test_nothing_is_written_that_nobody_asked_for() -> None:
     ("release", "has_validator"), [("1.7", False), ("2.1", False), ("2.2", True), ("2.3", True)]
 )
 def test_balloons_need_nri_and_its_validator(release: str, has_validator: bool) -> None:
-    found = values(release, mechanism="balloons")
-    assert found["nri.disable"] is False
-    assert ("nri.default_validator.required_plugins" in found) == has_validator
+    config = values(release, mechanism="balloons")
+    assert config["nri.disable"] is False
+    assert ("nri.default_validator.required_plugins" in config) == has_validator
 
 
 def test_a_handler_has_the_cgroup_driver_of_the_kubelet() -> None:

@@ -33,16 +33,16 @@ def test_a_handler_has_what_its_version_knows(
     version: str, present: list[str], absent: list[str]
 ) -> None:
     spec = {"runtime": {"handler": "high-performance", "execCpuAffinity": "first"}}
-    found = plan(platform="kubernetes", version=version, spec=spec).settings.values(crio.NAME)
-    assert {HANDLER + key for key in present} <= found.keys()
-    assert not {HANDLER + key for key in absent} & found.keys()
+    config = plan(platform="kubernetes", version=version, spec=spec).settings.values(crio.NAME)
+    assert {HANDLER + key for key in present} <= config.keys()
+    assert not {HANDLER + key for key in absent} & config.keys()
 
 
 @pytest.mark.parametrize(("version", "runtime"), [("4.17", "runc"), ("4.18", "crun")])
 def test_older_releases_name_their_default_runtime(version: str, runtime: str) -> None:
-    found = plan(version=version).settings.values(crio.NAME)
-    assert found[HANDLER + "runtime_path"] == f"/usr/bin/{runtime}"
-    assert found[HANDLER + "runtime_root"] == f"/run/{runtime}"
+    config = plan(version=version).settings.values(crio.NAME)
+    assert config[HANDLER + "runtime_path"] == f"/usr/bin/{runtime}"
+    assert config[HANDLER + "runtime_root"] == f"/run/{runtime}"
 
 
 @pytest.mark.parametrize(("version", "known"), [("4.22", False), ("5.0", True)])
@@ -51,9 +51,9 @@ def test_gomaxprocs_since_1_36(version: str, known: bool) -> None:
 
 
 def test_shared_cpus_and_their_hook_come_together() -> None:
-    found = plan(shared="2-3").settings.values(crio.NAME)
-    assert found["shared_cpuset"] == CpuSet.parse("2-3")
-    assert crio.SHARED_HOOK in found[HANDLER + "allowed_annotations"]  # type: ignore[operator]
+    config = plan(shared="2-3").settings.values(crio.NAME)
+    assert config["shared_cpuset"] == CpuSet.parse("2-3")
+    assert crio.SHARED_HOOK in config[HANDLER + "allowed_annotations"]  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_shared_cpus_and_their_hook_come_together() -> None:
     ],
 )
 def test_no_hook_for_shared_cpus_that_nobody_may_use(node: Any) -> None:
-    found = node.settings.values(crio.NAME)
-    assert "shared_cpuset" not in found
-    assert crio.SHARED_HOOK not in found[HANDLER + "allowed_annotations"]
+    config = node.settings.values(crio.NAME)
+    assert "shared_cpuset" not in config
+    assert crio.SHARED_HOOK not in config[HANDLER + "allowed_annotations"]
 
 
 def test_our_drop_in_comes_after_the_vendors() -> None:
@@ -92,17 +92,17 @@ def merged(*texts: str) -> dict[str, Value]:
 
 def test_a_later_handler_replaces_the_whole_table() -> None:
     later = '[crio.runtime.runtimes.high-performance]\nexec_cpu_affinity = "first"\n'
-    found = merged(FIRST, later)
-    assert {key for key in found if key.startswith("runtimes")} == {
+    config = merged(FIRST, later)
+    assert {key for key in config if key.startswith("runtimes")} == {
         "runtimes.high-performance.exec_cpu_affinity",
         "runtimes.other.runtime_path",
     }
-    assert found["infra_ctr_cpuset"] == CpuSet.parse("0-1")
+    assert config["infra_ctr_cpuset"] == CpuSet.parse("0-1")
 
 
 def test_an_empty_handler_replaces_the_whole_table() -> None:
-    found = merged(FIRST, "[crio.runtime.runtimes.high-performance]\n")
-    assert {key for key in found if key.startswith("runtimes.high")} == {
+    config = merged(FIRST, "[crio.runtime.runtimes.high-performance]\n")
+    assert {key for key in config if key.startswith("runtimes.high")} == {
         "runtimes.high-performance"
     }
 

@@ -1,5 +1,4 @@
-"""Every key of the drop-ins against CRI-O's own configuration: known to the release, and of the
-right type.
+"""Every key of the drop-ins is known to the release of CRI-O, and of the right type.
 
 CRI-O passes over keys that it does not know, and does not start with a value of another type
 (pkg/config/config.go of its repository). No package of CRI-O is at hand, so that the table stands
@@ -75,9 +74,9 @@ def problems(text: str, version: tuple[int, int]) -> list[str]:
     config = tomllib.loads(text)
     if set(config) != {"crio"} or not set(config["crio"]) <= {"runtime", "nri"}:
         return ["other tables than [crio.runtime] and [crio.nri]"]
-    found = [*leaves(config["crio"].get("runtime", {}))]
-    found += [(f"nri.{path}", value) for path, value in leaves(config["crio"].get("nri", {}))]
-    return [f"{path} = {value!r}" for path, value in found if _wrong(path, value, version)]
+    keys = [*leaves(config["crio"].get("runtime", {}))]
+    keys += [(f"nri.{path}", value) for path, value in leaves(config["crio"].get("nri", {}))]
+    return [f"{path} = {value!r}" for path, value in keys if _wrong(path, value, version)]
 
 
 def _wrong(path: str, value: Any, version: tuple[int, int]) -> bool:
@@ -85,7 +84,10 @@ def _wrong(path: str, value: Any, version: tuple[int, int]) -> bool:
     if type(value) is not kind or (since and version < since):
         return True
     if isinstance(value, list) and path.startswith("runtimes"):
-        return any(each not in ALLOWED or version < (ALLOWED[each] or version) for each in value)
+        return any(
+            annotation not in ALLOWED or version < (ALLOWED[annotation] or version)
+            for annotation in value
+        )
     if path in _CPU_SETS:
         return not _CPU_LIST.fullmatch(str(value))
     return path.endswith("exec_cpu_affinity") and value not in ("", "first")

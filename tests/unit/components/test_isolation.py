@@ -40,8 +40,7 @@ def values(plan: ConfiguredPlan) -> dict[str, Value]:
 
 
 def test_interrupts_and_services_are_apart() -> None:
-    found = values(node(POOLS, "reserved.interrupts"))
-    assert found == {
+    assert values(node(POOLS, "reserved.interrupts")) == {
         "kernel irqaffinity": CpuSet.parse("0-1"),
         "interrupts CPUS": CpuSet.parse("0-1"),
         "irqbalance IRQBALANCE_BANNED_CPULIST": CpuSet.parse("2-7"),
@@ -52,15 +51,15 @@ def test_interrupts_and_services_are_apart() -> None:
 
 
 def test_without_a_word_they_share_the_reserved_cpus() -> None:
-    found = values(node(POOLS, None))
-    assert found["kernel irqaffinity"] == found["systemd CPUAffinity"] == CpuSet.parse("0-2")
+    by_key = values(node(POOLS, None))
+    assert by_key["kernel irqaffinity"] == by_key["systemd CPUAffinity"] == CpuSet.parse("0-2")
 
 
 def test_services_stay_where_all_reserved_cpus_are_for_interrupts() -> None:
     """Otherwise they would have no CPU at all."""
     pools = {"reserved": {"partitions": {"interrupts": {"cores": 2}}}, "isolated": "rest"}
-    found = values(node(pools, "reserved.interrupts"))
-    assert found["kernel irqaffinity"] == found["systemd CPUAffinity"] == CpuSet.parse("0-1")
+    by_key = values(node(pools, "reserved.interrupts"))
+    assert by_key["kernel irqaffinity"] == by_key["systemd CPUAffinity"] == CpuSet.parse("0-1")
 
 
 def test_openshift_has_the_boot_argument() -> None:

@@ -42,9 +42,9 @@ def line(node: ConfiguredPlan) -> list[str]:
 def test_switches_of_isolation(
     isolation: dict[str, Any], present: list[str], absent: list[str]
 ) -> None:
-    found = line(plan(spec={"isolation": isolation}))
-    assert set(present) <= set(found)
-    assert not set(absent) & set(found)
+    words = line(plan(spec={"isolation": isolation}))
+    assert set(present) <= set(words)
+    assert not set(absent) & set(words)
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_no_pstate_for_an_unknown_generation() -> None:
 
 
 def test_unknown_vendors_get_what_holds_for_all() -> None:
-    found = line(plan(vendor="HygonGenuine"))
-    assert not {"iommu=pt", "amd_pstate=guided"} & set(found)
-    assert "nohz_full=2-7" in found
+    words = line(plan(vendor="HygonGenuine"))
+    assert not {"iommu=pt", "amd_pstate=guided"} & set(words)
+    assert "nohz_full=2-7" in words
 
 
 OLD_PROFILE = {"mode": "performanceProfile"}
@@ -186,11 +186,11 @@ def test_offlined_cpus_are_a_reason_for_the_affinity_of_services() -> None:
     ],
 )
 def test_extra_arguments_come_last_and_once(extra: list[str], wanted: list[str]) -> None:
-    found = line(plan(spec={"kernel": {"extraArguments": extra}}))
-    assert found[-len(wanted) :] == wanted
+    words = line(plan(spec={"kernel": {"extraArguments": extra}}))
+    assert words[-len(wanted) :] == wanted
     names = [
         cmdline.canonical(word.partition("=")[0])
-        for word in found
+        for word in words
         if not word.startswith("console")
     ]
     assert len(set(names)) == len(names)
@@ -242,8 +242,8 @@ def test_read_as_the_kernel_reads(text: str, wanted: dict[str, Any]) -> None:
 
 
 def test_occurrences_know_their_columns() -> None:
-    found = kernel.occurrences("ro nohz_full=1 quiet nohz_full=2-3")["nohz_full"]
-    assert [(each.column, each.text) for each in found] == [
+    times = kernel.occurrences("ro nohz_full=1 quiet nohz_full=2-3")["nohz_full"]
+    assert [(occurrence.column, occurrence.text) for occurrence in times] == [
         (4, "nohz_full=1"),
         (22, "nohz_full=2-3"),
     ]

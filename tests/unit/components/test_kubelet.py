@@ -84,10 +84,9 @@ def test_beside_a_driver_nothing_is_written_that_the_intent_does_not_say() -> No
 
 def reserved_memory(topology: Topology, reserved: str = "0-1", **spec: Any) -> dict[int, str]:
     kubelet_spec = {"topologyManagerPolicy": "restricted", **spec.pop("kubelet", {})}
-    found = configuration(plan(topology, reserved=reserved, spec={"kubelet": kubelet_spec, **spec}))
-    return {
-        entry["numaNode"]: entry["limits"]["memory"] for entry in found.get("reservedMemory", ())
-    }
+    node = plan(topology, reserved=reserved, spec={"kubelet": kubelet_spec, **spec})
+    entries = configuration(node).get("reservedMemory", ())
+    return {entry["numaNode"]: entry["limits"]["memory"] for entry in entries}
 
 
 def with_memory(*sizes: int | None) -> Topology:
@@ -211,5 +210,5 @@ def test_an_empty_file_says_nothing() -> None:
 
 
 def test_values_by_key() -> None:
-    found = plan().settings.values(kubelet.NAME)
-    assert found["evictionHard.memory.available"] == "100Mi"
+    settings = plan().settings.values(kubelet.NAME)
+    assert settings["evictionHard.memory.available"] == "100Mi"

@@ -13,7 +13,7 @@ import yaml
 from cpuplan.backends.openshift import PATHS
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.components import crio, kernel, kubelet, runtimeclass
-from cpuplan.components.openshift import mixedcpus, units
+from cpuplan.components.openshift import mixedcpus, operator_units
 from cpuplan.plan import ConfiguredPlan
 from tests.machines.plans import plan, regular
 
@@ -58,7 +58,7 @@ def profile(case: str) -> dict[str, Any]:
 
 
 def cases() -> list[str]:
-    found = []
+    names = []
     for folder in sorted(RENDER.glob("*")) if RENDER.is_dir() else ():
         group = folder.name.partition("-")[0]
         written = (folder / "expected").is_dir()
@@ -66,8 +66,8 @@ def cases() -> list[str]:
             continue
         text = (folder / "input/profile.yaml").read_text()
         if not any(name in text for name in NOT_OURS):
-            found.append(folder.name)
-    return found
+            names.append(folder.name)
+    return names
 
 
 def expected(case: str, kind: str) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def online(case: str) -> CpuSet:
     if not path.is_file():
         return CpuSet(range(8))
     outputs = load(path)["by_output"].values()
-    return union(CpuSet.parse(found["online"]) for output in outputs for found in output.values())
+    return union(CpuSet.parse(line["online"]) for output in outputs for line in output.values())
 
 
 def planned(case: str, platform: str = "intel-icelake") -> ConfiguredPlan:
@@ -131,7 +131,7 @@ def test_enough_cases_are_compared() -> None:
 
 @EACH_CASE
 def test_kubelet(case: str) -> None:
-    found = kubelet.configuration(list(kubelet.settings(planned(case))))
+    configuration = kubelet.configuration(list(kubelet.settings(planned(case))))
     wanted = expected(case, "kubeletconfig")["spec"]["kubeletConfig"]
     # The rest are zero values that Go prints of every field without `omitempty`.
     ours = {
@@ -139,14 +139,15 @@ def test_kubelet(case: str) -> None:
         "memoryManagerPolicy",
         "reservedMemory",
         "topologyManagerScope",
-        *found,
+        *configuration,
     }
-    assert found == {key: value for key, value in wanted.items() if key in ours}
+    assert configuration == {key: value for key, value in wanted.items() if key in ours}
 
 
 def once(arguments: list[str]) -> list[str]:
-    """Each argument once, where it comes first. Those of huge pages take turns, and are repeated
-    with a meaning.
+    """Each argument once, where it comes first.
+
+    Those of huge pages take turns, and are repeated with a meaning.
     """
     paired = ("hugepagesz=", "hugepages=")
     return [
@@ -162,12 +163,12 @@ def test_kernel_arguments(case: str, platform: str) -> None:
     path = RENDER / case / "cmdline.yaml"
     outputs = load(path)["by_output"]
     wanted = next(
-        found for name, found in outputs.items() if "controller" in name or len(outputs) == 1
+        output for name, output in outputs.items() if "controller" in name or len(outputs) == 1
     )[platform]
-    found = kernel.arguments(list(kernel.settings(planned(case, platform))))
-    assert sorted(found) == sorted(once(wanted["cmdline"].split()))
+    arguments = kernel.arguments(list(kernel.settings(planned(case, platform))))
+    assert sorted(arguments) == sorted(once(wanted["cmdline"].split()))
     # The operator repeats hugepagesz= for each size; order matters there and for readers of diffs.
-    assert [word for word in found if word.startswith("hugepages")] == [
+    assert [word for word in arguments if word.startswith("hugepages")] == [
         word for word in wanted["cmdline"].split() if word.startswith("hugepages")
     ]
 
@@ -175,21 +176,21 @@ def test_kernel_arguments(case: str, platform: str) -> None:
 def test_arguments_come_in_the_operators_order() -> None:
     wanted = load(RENDER / "hints-rtx-hp1-pmx/cmdline.yaml")["by_output"]["expected/p_tuned.yaml"]
     for platform in PLATFORMS:
-        found = kernel.arguments(list(kernel.settings(planned("hints-rtx-hp1-pmx", platform))))
-        assert found == once(wanted[platform]["cmdline"].split())
+        arguments = kernel.arguments(list(kernel.settings(planned("hints-rtx-hp1-pmx", platform))))
+        assert arguments == once(wanted[platform]["cmdline"].split())
 
 
 @cache
 def machine_config(case: str) -> tuple[dict[str, tuple[int, str]], dict[str, str]]:
     config = expected(case, "machineconfig")["spec"]["config"]
-    found = {
+    files = {
         file["path"]: (
             file["mode"],
             b64decode(file["contents"]["source"].partition("base64,")[2]).decode(),
         )
         for file in config["storage"]["files"]
     }
-    return found, {unit["name"]: unit["contents"] for unit in config["systemd"]["units"]}
+    return files, {unit["name"]: unit["contents"] for unit in config["systemd"]["units"]}
 
 
 @EACH_CASE
@@ -211,45 +212,46 @@ def test_files_and_modes(case: str) -> None:
     node = planned(case)
     wanted, _ = machine_config(case)
     others = {PATHS[crio.NAME], mixedcpus.PATH}
-    found = {path: mode for path, (mode, _) in units.files(node.settings.of(units.NAME)).items()}
-    assert found == {path: mode for path, (mode, _) in wanted.items() if path not in others}
+    modes = {
+        path: mode
+        for path, (mode, _) in operator_units.files(node.settings.of(operator_units.NAME)).items()
+    }
+    assert modes == {path: mode for path, (mode, _) in wanted.items() if path not in others}
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """What orders, starts and feeds a unit: all lines but its description, comments and
-    commands.
-    """
-    found: dict[str, list[str]] = {}
+    """What orders, starts and feeds a unit: its lines without description, comments, commands."""
+    by_section: dict[str, list[str]] = {}
     name = ""
     for line in text.replace("\\\n", " ").splitlines():
         if line.startswith("["):
             name = line
         elif line and not line.startswith(("#", "Description=", "Exec")):
-            found.setdefault(name, []).append(line)
-    return {name: sorted(lines) for name, lines in found.items()}
+            by_section.setdefault(name, []).append(line)
+    return {name: sorted(lines) for name, lines in by_section.items()}
 
 
 @EACH_CASE
 def test_units(case: str) -> None:
     _, wanted = machine_config(case)
-    found = units.units(planned(case).settings.of(units.NAME))
-    assert sorted(found) == sorted(wanted)
-    for name, text in found.items():
+    texts = operator_units.units(planned(case).settings.of(operator_units.NAME))
+    assert sorted(texts) == sorted(wanted)
+    for name, text in texts.items():
         assert sections(text) == sections(wanted[name]), name
 
 
 def test_drop_ins_of_open_vswitch_and_stalld() -> None:
     wanted, _ = machine_config("cpu-minimal")
-    found = units.files(planned("cpu-minimal").settings.of(units.NAME))
-    for path, (_, text) in found.items():
+    files = operator_units.files(planned("cpu-minimal").settings.of(operator_units.NAME))
+    for path, (_, text) in files.items():
         if path.endswith((".conf", ".slice")):
             assert sections(text) == sections(wanted[path][1])
     backend = "/etc/sysconfig/stalld-backend"
-    assert found[backend] == wanted[backend]
+    assert files[backend] == wanted[backend]
 
 
 @EACH_CASE
 def test_runtime_class(case: str) -> None:
-    found = runtimeclass.document(planned(case).settings.of(runtimeclass.NAME))
+    made = runtimeclass.document(planned(case).settings.of(runtimeclass.NAME))
     wanted = expected(case, "runtimeclass")
-    assert (found["handler"], found["scheduling"]) == (wanted["handler"], wanted["scheduling"])
+    assert (made["handler"], made["scheduling"]) == (wanted["handler"], wanted["scheduling"])

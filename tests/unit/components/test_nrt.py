@@ -44,14 +44,13 @@ def by(exporter: str) -> dict[str, Any]:
 
 
 def zones(node: ConfiguredPlan) -> dict[str, dict[str, dict[str, str]]]:
-    found = nrt.node_resource_topology(node)["zones"]
-    return {
-        zone["name"]: {
-            item["name"]: {key: value for key, value in item.items() if key != "name"}
-            for item in zone.get("resources", ())
-        }
-        for zone in found
-    }
+    by_zone: dict[str, dict[str, dict[str, str]]] = {}
+    for zone in nrt.node_resource_topology(node)["zones"]:
+        resources = by_zone[zone["name"]] = {}
+        for resource in zone.get("resources", ()):
+            columns = dict(resource)
+            resources[columns.pop("name")] = columns
+    return by_zone
 
 
 def amounts(capacity: int, free: int) -> dict[str, str]:
@@ -106,9 +105,9 @@ def test_a_node_others_only_has_no_cpus() -> None:
 def test_policies_under_their_old_names(policy: str, scope: str | None, wanted: str) -> None:
     fields = {"topologyManagerPolicy": policy} | ({"topologyManagerScope": scope} if scope else {})
     node = plan(spec={"kubelet": fields}, **KUBERNETES)
-    found = nrt.node_resource_topology(node)
-    assert found["topologyPolicies"] == [wanted]
-    assert {item["name"]: item["value"] for item in found["attributes"]} == {
+    made = nrt.node_resource_topology(node)
+    assert made["topologyPolicies"] == [wanted]
+    assert {given["name"]: given["value"] for given in made["attributes"]} == {
         "topologyManagerPolicy": policy,
         "topologyManagerScope": scope or "container",
     }
@@ -126,16 +125,16 @@ def test_policies_under_their_old_names(policy: str, scope: str | None, wanted: 
     ],
 )
 def test_each_exporter_has_its_form(made: dict[str, Any], version: str, told: set[str]) -> None:
-    found = nrt.node_resource_topology(plan(**made))
-    assert found["apiVersion"] == f"topology.node.k8s.io/{version}"
-    assert found.keys() & {"attributes", "topologyPolicies"} == told
+    topology = nrt.node_resource_topology(plan(**made))
+    assert topology["apiVersion"] == f"topology.node.k8s.io/{version}"
+    assert topology.keys() & {"attributes", "topologyPolicies"} == told
 
 
 def test_koordlet_subtracts_nothing() -> None:
     node = plan(TWO, reserved="0,8", spec={"kubelet": ALIGNED}, **by("koordlet"))
-    found = nrt.node_resource_topology(node)
-    assert found["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "Koordinator"}
-    assert found["zones"][0].keys() == {"name", "type", "resources"}
+    made = nrt.node_resource_topology(node)
+    assert made["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "Koordinator"}
+    assert made["zones"][0].keys() == {"name", "type", "resources"}
     assert zones(node)["node-0"] == {
         "cpu": amounts(8, 8),
         "hugepages-1Gi": amounts(0, 0),
@@ -147,8 +146,8 @@ def test_koordlet_subtracts_nothing() -> None:
 def test_koordlets_annotations() -> None:
     target = {"mechanism": "koordinator", "koordinator": "1.8"}
     node = plan(TWO, reserved="0,8", offlined="15", target=target, **KUBERNETES)
-    found = nrt.node_resource_topology(node)["metadata"]["annotations"]
-    told = {key.partition("/")[2]: json.loads(text) for key, text in found.items()}
+    annotations = nrt.node_resource_topology(node)["metadata"]["annotations"]
+    told = {key.partition("/")[2]: json.loads(text) for key, text in annotations.items()}
     assert told.pop("cpu-topology")["detail"][8] == {"id": 8, "core": 0, "socket": 0, "node": 0}
     pools = [
         {"socket": 0, "node": 0, "cpuset": "1-3,9-11"},
@@ -167,9 +166,9 @@ def test_koordlets_annotations() -> None:
 def test_annotations_of_an_older_release() -> None:
     target = {"mechanism": "koordinator", "koordinator": "1.2"}
     node = plan(TWO, target=target, **KUBERNETES)
-    found = nrt.node_resource_topology(node)["metadata"]["annotations"]
-    assert "node.koordinator.sh/cpu-shared-pools" in found
-    assert "node.koordinator.sh/be-cpu-shared-pools" not in found
+    annotations = nrt.node_resource_topology(node)["metadata"]["annotations"]
+    assert "node.koordinator.sh/cpu-shared-pools" in annotations
+    assert "node.koordinator.sh/be-cpu-shared-pools" not in annotations
 
 
 def test_what_koordlet_publishes_is_an_inventory(tmp_path: Path) -> None:
@@ -180,8 +179,8 @@ def test_what_koordlet_publishes_is_an_inventory(tmp_path: Path) -> None:
     assert {tuple(core) for core in imported.machine.siblings} == {
         tuple(cpus) for cpus in TWO.cores.values()
     }
-    found = {facts.id: facts.cpus for facts in imported.machine.numa_nodes}
-    assert found == TWO.numa_nodes
+    cpus_of = {facts.id: facts.cpus for facts in imported.machine.numa_nodes}
+    assert cpus_of == TWO.numa_nodes
 
 
 def test_koordlets_zones_say_the_size_of_memory_in_binary_units() -> None:
@@ -228,9 +227,7 @@ def test_no_zones_that_make_the_scheduler_panic(nodes: tuple[int, ...], readable
 
 
 def plugin_crashes(zone_names: list[tuple[str, str]]) -> bool:
-    """The recorded cases in which the plugin panics: numbers with gaps or from 64 on, or another
-    type of zone.
-    """
+    """The recorded panics of the plugin: numbers with gaps or from 64 on, other types of zone."""
     numbers = [int(name.removeprefix("node-")) for name, kind in zone_names if kind == "Node"]
     return (
         len(numbers) < len(zone_names) or numbers != list(range(len(numbers))) or len(numbers) > 64
@@ -257,41 +254,40 @@ def test_valid_and_never_a_recorded_crash(node: ConfiguredPlan, crd: str) -> Non
 
     made: dict[str, Any] = named_topology(nrt.node_resource_topology(node), "worker-0")
     definition = yaml.safe_load((SHARED / "crds" / crd).read_text())
-    version = next(found for found in definition["spec"]["versions"] if found["name"] == "v1alpha2")
-    jsonschema.validate(made, version["schema"]["openAPIV3Schema"])
+    versions = {version["name"]: version for version in definition["spec"]["versions"]}
+    schema = versions["v1alpha2"]["schema"]["openAPIV3Schema"]
+    jsonschema.validate(made, schema)
     assert not plugin_crashes([(zone["name"], zone["type"]) for zone in made["zones"]])
-    assert made.keys() <= version["schema"]["openAPIV3Schema"]["properties"].keys()
+    assert made.keys() <= schema["properties"].keys()
 
 
 def exported() -> list[Any]:
     """Recorded nodes whose NUMA nodes have numbers without gaps."""
     path = SHARED / "exporter_zones.jsonl"
     cases = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
-    return [
-        pytest.param(case["input"], case["expected"]["rte"], id=case["id"])
-        for case in cases
-        if [node["zone"] for node in case["input"]["nodes"]]
-        == list(range(len(case["input"]["nodes"])))
-    ]
+    rows = []
+    for case in cases:
+        numbers = [node["zone"] for node in case["input"]["nodes"]]
+        if numbers == list(range(len(numbers))):
+            rows.append(pytest.param(case["input"], case["expected"]["rte"], id=case["id"]))
+    return rows
 
 
 def without_pods(zones: list[dict[str, Any]], *, others: bool) -> list[dict[str, Any]]:
-    """Costs and what there is of CPUs: how much of memory and devices is kept back is not among a
-    plan's facts.
+    """Costs and what there is of CPUs.
+
+    How much of memory and devices is kept back is not among a plan's facts.
     """
-    return [
-        {
-            "name": zone["name"],
-            "type": zone["type"],
-            "costs": zone.get("costs"),
-            "cpu": [
-                (item["capacity"], item["allocatable"])
-                for item in zone["resources"]
-                if item["name"] == "cpu" and not (others and item["allocatable"] == "0")
-            ],
-        }
-        for zone in sorted(zones, key=lambda zone: str(zone["name"]))
-    ]
+    compared = []
+    for zone in sorted(zones, key=lambda zone: str(zone["name"])):
+        facts = {"name": zone["name"], "type": zone["type"], "costs": zone.get("costs")}
+        facts["cpu"] = [
+            (resource["capacity"], resource["allocatable"])
+            for resource in zone["resources"]
+            if resource["name"] == "cpu" and not (others and resource["allocatable"] == "0")
+        ]
+        compared.append(facts)
+    return compared
 
 
 @needs_shared
@@ -310,6 +306,6 @@ def test_zones_as_exporters_publish_them(
         [NumaNodeFacts(node["zone"], None, tuple(node["distances"])) for node in given["nodes"]],
     )
     reserved = ",".join(str(cpu) for cpu in machine.online if cpu not in given["allocatableCPUs"])
-    found = nrt.node_resource_topology(plan(machine, reserved=reserved))["zones"]
+    published = nrt.node_resource_topology(plan(machine, reserved=reserved))["zones"]
     others = bool(given["allocatableMemory"] or given["allocatableDevices"])
-    assert without_pods(found, others=others) == without_pods(wanted, others=others)
+    assert without_pods(published, others=others) == without_pods(wanted, others=others)

@@ -7,7 +7,7 @@ import pytest
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import kernel, kubelet
 from cpuplan.components.host import rps
-from cpuplan.components.openshift import ovsdpdk, pinning, tuned, units
+from cpuplan.components.openshift import operator_units, ovsdpdk, pinning, tuned
 from cpuplan.plan.setting import Value
 from tests.machines.plans import plan, regular
 
@@ -65,8 +65,8 @@ def options(spec: dict[str, Any]) -> dict[str, Value]:
     ],
 )
 def test_options(spec: dict[str, Any], changed: dict[str, Value]) -> None:
-    found = options(spec)
-    assert {key: found.get(key) for key in changed} == changed
+    made = options(spec)
+    assert {key: made.get(key) for key in changed} == changed
 
 
 def test_left_out() -> None:
@@ -83,8 +83,8 @@ def test_devices_have_sections_only_for_their_queues() -> None:
     spec = {"net": {"userLevelNetworking": False, "devices": devices}}
     target = {"mode": "performanceProfile"}
     made = plan(regular(cores=4), spec=spec, target=target, version="4.20")
-    found = made.settings.values(tuned.NAME)
-    assert {key for key in found if key.startswith("net")} == {"net.nf_conntrack_hashsize"}
+    keys = made.settings.values(tuned.NAME)
+    assert {key for key in keys if key.startswith("net")} == {"net.nf_conntrack_hashsize"}
 
 
 def test_profile_is_read_back() -> None:
@@ -136,9 +136,15 @@ def test_dpdk_threads_have_their_cpus_to_themselves() -> None:
     assert everything["irqaffinity"] == CpuSet.parse("0-1,4-7")
     assert node.settings.values(kubelet.NAME)["reservedSystemCPUs"] == CpuSet.parse("0-3")
     assert node.settings.values(tuned.NAME)["variables.isolated_cores"] == CpuSet.parse("2-7")
-    systemd = node.settings.of(units.NAME)
-    assert "Environment=OVS_DPDK_CPUS=c\n" in units.units(systemd)[units.IRQBALANCE_UNIT]
-    assert "Delegate=cpuset cpu pids\n" in units.files(systemd)[units.OVS_VSWITCHD][1]
+    systemd = node.settings.of(operator_units.NAME)
+    assert (
+        "Environment=OVS_DPDK_CPUS=c\n"
+        in operator_units.units(systemd)[operator_units.IRQBALANCE_UNIT]
+    )
+    assert (
+        "Delegate=cpuset cpu pids\n"
+        in operator_units.files(systemd)[operator_units.OVS_VSWITCHD][1]
+    )
 
 
 def test_cpus_in_no_pool_get_no_interrupts_beside_dpdk() -> None:
@@ -162,10 +168,10 @@ def test_dpdk_unit(balanced: bool, partition: str) -> None:
 
 
 def test_units_of_dpdk_are_read_back() -> None:
-    settings = list(units.settings(dpdk()))
-    assert units.parse(units.render(settings)) == {
+    settings = list(operator_units.settings(dpdk()))
+    assert operator_units.parse(operator_units.render(settings)) == {
         setting.key: setting.value for setting in settings
     }
-    assert units.parse(units.render(list(units.settings(plan(**OPENSHIFT))))) == plan(
-        **OPENSHIFT
-    ).settings.values(units.NAME)
+    assert operator_units.parse(
+        operator_units.render(list(operator_units.settings(plan(**OPENSHIFT))))
+    ) == plan(**OPENSHIFT).settings.values(operator_units.NAME)

@@ -88,8 +88,8 @@ def test_the_script_leaves_a_valid_partition(cgroups: Path, tmp_path: Path) -> N
 
 def test_the_script_fails_on_an_old_kernel(cgroups: Path, tmp_path: Path) -> None:
     (cgroups / THREADS / EXCLUSIVE).unlink()
-    found = run(cgroups, tmp_path)
-    assert (found.returncode, "Linux 6.7" in found.stderr) == (1, True)
+    ended = run(cgroups, tmp_path)
+    assert (ended.returncode, "Linux 6.7" in ended.stderr) == (1, True)
 
 
 @pytest.fixture

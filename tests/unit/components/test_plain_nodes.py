@@ -36,8 +36,9 @@ def test_no_sysctls_and_no_profile_that_nobody_needs() -> None:
 
 
 def test_real_time_workloads_get_the_values_of_openshift() -> None:
-    """The same sysctls and options as there, but for what its parents need, and what is a default
-    of the operator alone.
+    """The same sysctls and options as there, with two kinds of exceptions.
+
+    These are what its parents need, and what is a default of the operator alone.
     """
     plain = plan(spec=REAL_TIME, **KUBERNETES).settings
     operator = plan(spec=REAL_TIME).settings.values(of_openshift.NAME)
@@ -156,8 +157,8 @@ def test_interrupts_are_moved_and_kept_away() -> None:
 def test_irqbalance_alone(banned: bool, expected: str | None) -> None:
     isolation = {"irqAffinity": False, "globallyDisableIrqLoadBalancing": banned}
     settings = plan(spec={"isolation": isolation}, **KUBERNETES).settings
-    found = settings.values(irqbalance.NAME).get(irqbalance.LIST)
-    assert (None if found is None else str(found)) == expected
+    cpus = settings.values(irqbalance.NAME).get(irqbalance.LIST)
+    assert (None if cpus is None else str(cpus)) == expected
     assert not settings.of(interrupts.NAME)
     assert "Wants" not in settings.values(kubelet_unit.NAME)
 
@@ -194,9 +195,9 @@ OWN_INTERRUPTS = {"isolation": {"irqAffinity": False}}
 
 def test_cri_o_rewrites_the_file_that_irqbalance_reads() -> None:
     debian = plan(spec=HOOKS, target={"osFamily": "debian"}, **KUBERNETES).settings
-    found = debian.values(crio.NAME)
-    assert found["irqbalance_config_file"] == "/etc/default/irqbalance"
-    assert found["irqbalance_config_restore_file"] == "/etc/default/orig_irq_banned_cpus"
+    config = debian.values(crio.NAME)
+    assert config["irqbalance_config_file"] == "/etc/default/irqbalance"
+    assert config["irqbalance_config_restore_file"] == "/etc/default/orig_irq_banned_cpus"
     for family in ("redhat", "suse", None):
         made = plan(spec=HOOKS, target={"osFamily": family}, **KUBERNETES).settings
         assert "irqbalance_config_file" not in made.values(crio.NAME)
@@ -215,8 +216,8 @@ def test_an_unknown_system_matters_where_interrupts_are_balanced(
     spec: dict[str, Any], family: str | None, codes: list[str]
 ) -> None:
     target = {"osFamily": family} if family else {}
-    found = checks.check(plan(spec=spec, target=target, **KUBERNETES), no_position)
-    assert [each.code for each in found] == codes
+    findings = checks.check(plan(spec=spec, target=target, **KUBERNETES), no_position)
+    assert [finding.code for finding in findings] == codes
 
 
 def test_slices_need_control_groups_of_version_2() -> None:
@@ -224,7 +225,7 @@ def test_slices_need_control_groups_of_version_2() -> None:
     made = plan(spec=spec, **KUBERNETES)
     assert checks.check(made, no_position) == []
     made.node_class.cluster_facts = ClusterSpec.model_validate({"cgroupMode": "v1"})
-    assert [each.code for each in checks.check(made, no_position)] == ["CP574"]
+    assert [finding.code for finding in checks.check(made, no_position)] == ["CP574"]
 
 
 @pytest.mark.parametrize(

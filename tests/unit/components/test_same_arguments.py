@@ -7,7 +7,7 @@ from cpuplan.plan.setting import Value
 
 
 @pytest.mark.parametrize(
-    ("key", "found", "wanted", "expected"),
+    ("key", "actual", "wanted", "expected"),
     [
         ("default_hugepagesz", "2M", "2048k", True),
         ("default_hugepagesz", "1G", "1024M", True),
@@ -18,10 +18,10 @@ from cpuplan.plan.setting import Value
         ("skew_tick", "1", "0", False),
     ],
 )
-def test_same(key: str, found: Value, wanted: Value, expected: bool) -> None:
-    assert same(key, found, wanted) is expected
+def test_same(key: str, actual: Value, wanted: Value, expected: bool) -> None:
+    assert same(key, actual, wanted) is expected
 
 
 def test_a_size_without_a_number_is_not_one_page() -> None:
-    found = keyed("quiet hugepagesz=1G")["hugepagesz=1G"]
-    assert not same("hugepagesz=1G", found, 1)
+    number = keyed("quiet hugepagesz=1G")["hugepagesz=1G"]
+    assert not same("hugepagesz=1G", number, 1)

@@ -10,7 +10,7 @@ import pytest
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.program import resource
 from cpuplan.components import units
-from cpuplan.components.openshift import units as of_openshift
+from cpuplan.components.openshift import operator_units as of_openshift
 from tests.machines.plans import plan, regular
 
 SCRIPTS = sorted(resource("templates", "bin").glob("*.sh"))
@@ -63,12 +63,12 @@ def test_all_pages_of_a_size_are_waited_for() -> None:
         version="1.33",
         spec={"hugePages": {"pages": pages}},
     )
-    found = node.settings.values(units.NAME)
-    assert found["hugepages-check-2048kB.service"] == {
+    by_unit = node.settings.values(units.NAME)
+    assert by_unit["hugepages-check-2048kB.service"] == {
         "HUGEPAGES_COUNT": "69",
         "HUGEPAGES_SIZE": "2048",
     }
-    assert "hugepages-check-1048576kB.service" not in found
+    assert "hugepages-check-1048576kB.service" not in by_unit
 
 
 def test_scripts_need_no_mode_on_kubernetes() -> None:
@@ -81,9 +81,13 @@ def test_scripts_need_no_mode_on_kubernetes() -> None:
 
 def test_units_carry_their_environment() -> None:
     node = plan(regular(sockets=2), offlined="5-7", spec=PAGES)
-    found = node.settings.values(units.NAME)
-    assert found[units.OFFLINE_UNIT] == {"OFFLINE_CPUS": CpuSet.parse("5-7")}
-    assert found[HUGE_UNIT] == {"HUGEPAGES_COUNT": "64", "HUGEPAGES_SIZE": "2048", "NUMA_NODE": "1"}
+    by_unit = node.settings.values(units.NAME)
+    assert by_unit[units.OFFLINE_UNIT] == {"OFFLINE_CPUS": CpuSet.parse("5-7")}
+    assert by_unit[HUGE_UNIT] == {
+        "HUGEPAGES_COUNT": "64",
+        "HUGEPAGES_SIZE": "2048",
+        "NUMA_NODE": "1",
+    }
     texts = of_openshift.units(node.settings.of(units.NAME))
     assert "Environment=OFFLINE_CPUS=5,6,7\n" in texts[units.OFFLINE_UNIT]
 
@@ -98,8 +102,8 @@ def test_an_edited_file_is_seen() -> None:
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_scripts_are_clean(script: Path) -> None:
-    found = subprocess.run(["shellcheck", str(script)], capture_output=True, text=True, check=False)
-    assert found.stdout == ""
+    ended = subprocess.run(["shellcheck", str(script)], capture_output=True, text=True, check=False)
+    assert ended.stdout == ""
 
 
 def cpus(root: Path, *numbers: int) -> Path:
@@ -122,9 +126,9 @@ def test_cpus_are_switched_off(tmp_path: Path) -> None:
 
 def test_all_cpus_stay_on_if_one_is_missing(tmp_path: Path) -> None:
     sysfs = cpus(tmp_path, 1, 2)
-    found = run("set-cpus-offline.sh", SYSFS=str(sysfs), OFFLINE_CPUS="1,9")
-    assert found.returncode == 1
-    assert "CPU 9" in found.stderr
+    ended = run("set-cpus-offline.sh", SYSFS=str(sysfs), OFFLINE_CPUS="1,9")
+    assert ended.returncode == 1
+    assert "CPU 9" in ended.stderr
     assert online(sysfs) == ["1", "1"]
 
 
@@ -140,9 +144,9 @@ def test_huge_pages_are_set_aside(tmp_path: Path) -> None:
     environment = {"SYSFS": str(tmp_path), "HUGEPAGES_COUNT": "64", "HUGEPAGES_SIZE": "2048"}
     assert run("hugepages-allocation.sh", NUMA_NODE="1", **environment).returncode == 0
     assert pages.read_text() == "64\n"
-    found = run("hugepages-allocation.sh", NUMA_NODE="0", **environment)
-    assert found.returncode == 1
-    assert "NUMA node 0" in found.stderr
+    ended = run("hugepages-allocation.sh", NUMA_NODE="0", **environment)
+    assert ended.returncode == 1
+    assert "NUMA node 0" in ended.stderr
 
 
 def test_too_few_huge_pages_are_an_error(tmp_path: Path) -> None:
@@ -156,9 +160,9 @@ def test_too_few_huge_pages_are_an_error(tmp_path: Path) -> None:
         "NUMA_NODE": "0",
         "ATTEMPTS": "1",
     }
-    found = run("hugepages-allocation.sh", SYSFS=str(tmp_path), **environment)
-    assert found.returncode == 1
-    assert "64 pages" in found.stderr
+    ended = run("hugepages-allocation.sh", SYSFS=str(tmp_path), **environment)
+    assert ended.returncode == 1
+    assert "64 pages" in ended.stderr
 
 
 @pytest.mark.parametrize(("there", "code"), [("2", 0), ("3", 0), ("1", 1)])
@@ -167,9 +171,9 @@ def test_pages_of_boot_arguments_are_waited_for(tmp_path: Path, there: str, code
     pages.parent.mkdir(parents=True)
     pages.write_text(f"{there}\n")
     environment = {"HUGEPAGES_COUNT": "2", "HUGEPAGES_SIZE": "1048576", "ATTEMPTS": "1"}
-    found = run("hugepages-check.sh", SYSFS=str(tmp_path), **environment)
-    assert found.returncode == code
-    assert ("1 of 2 pages" in found.stderr) is bool(code)
+    ended = run("hugepages-check.sh", SYSFS=str(tmp_path), **environment)
+    assert ended.returncode == code
+    assert ("1 of 2 pages" in ended.stderr) is bool(code)
     environment["HUGEPAGES_SIZE"] = "2048"
     assert (
         "no pages of 2048 kB" in run("hugepages-check.sh", SYSFS="/nowhere", **environment).stderr
@@ -216,19 +220,19 @@ def affinities(folder: Path) -> dict[int, str]:
 
 def test_interrupts_are_moved_but_for_those_that_the_kernel_places(tmp_path: Path) -> None:
     before = {24: "0-13", 25: "0", 26: "1,8", 27: "9", 30: "4-7", 32: "5"}
-    found = place(tmp_path, before)
-    assert (found.returncode, found.stderr) == (0, "")
+    ended = place(tmp_path, before)
+    assert (ended.returncode, ended.stderr) == (0, "")
     moved = {24: "0-1,8", 27: "0-1,8"}
     # In this test, a shell opens the file that the kernel would not write to.
     assert affinities(tmp_path) == before | moved | {30: "", 32: ""}
     assert (tmp_path / "unmovable").read_text() == "30\n32\n"
-    assert found.stdout == "2 moved, 2 placed by the kernel, 0 failed\n"
+    assert ended.stdout == "2 moved, 2 placed by the kernel, 0 failed\n"
 
 
 def test_an_interrupt_that_cannot_be_moved_is_an_error(tmp_path: Path) -> None:
-    found = place(tmp_path, {31: "5"})
-    assert found.returncode == 1
-    assert "interrupt 31 stays on CPUs 5: " in found.stderr
+    ended = place(tmp_path, {31: "5"})
+    assert ended.returncode == 1
+    assert "interrupt 31 stays on CPUs 5: " in ended.stderr
     assert (tmp_path / "unmovable").read_text() == ""
 
 
@@ -283,8 +287,8 @@ def test_cgroup_v1_gets_cpusets_for_services(tmp_path: Path) -> None:
     tools.mkdir()
     (tools / "taskset").write_text('#!/bin/sh\necho "pid 1\'s current affinity list: 0,4"\n')
     (tools / "taskset").chmod(0o755)
-    found = run("cpuset-configure.sh", CGROUPS=str(tmp_path), PATH=f"{tools}:{os.environ['PATH']}")
-    assert (found.returncode, found.stderr) == (0, "")
+    ended = run("cpuset-configure.sh", CGROUPS=str(tmp_path), PATH=f"{tools}:{os.environ['PATH']}")
+    assert (ended.returncode, ended.stderr) == (0, "")
     assert (root / "cpuset.sched_load_balance").read_text() == "0\n"
     assert (root / "system.slice/cpuset.cpus").read_text() == "0,4\n"
     assert (root / "system.slice/cpuset.mems").read_text() == "0-1\n"

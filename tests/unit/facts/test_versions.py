@@ -7,7 +7,7 @@ from cpuplan.backends.openshift import checks, objects
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import crio, kernel
 from cpuplan.components.host import rps
-from cpuplan.components.openshift import machineconfig, tuned, units
+from cpuplan.components.openshift import machineconfig, operator_units, tuned
 from cpuplan.facts import platforms, versions
 from cpuplan.language.model.cluster import ClusterSpec
 from tests.machines.plans import no_position, plan, regular
@@ -30,7 +30,7 @@ DELAY = "rcutree.nohz_full_patience_delay"
 )
 def test_files_units_and_options_of_openshift(version: str, stalld: bool, firmware: bool) -> None:
     node = plan(version=version)
-    systemd = node.settings.values(units.NAME)
+    systemd = node.settings.values(operator_units.NAME)
     assert (STALLD in systemd) == stalld
     assert ("/etc/systemd/system/stalld.service.d/stalld-backend.conf" in systemd) == stalld
     assert (FIRMWARE in node.settings.values(tuned.NAME)) == firmware
@@ -47,10 +47,12 @@ def test_files_units_and_options_of_openshift(version: str, stalld: bool, firmwa
     ],
 )
 def test_the_unit_that_tunes_once(version: str, lines: list[str]) -> None:
-    settings = plan(version=version).settings.of(units.NAME)
-    text = units.units(settings)["ocp-tuned-one-shot.service"]
+    settings = plan(version=version).settings.of(operator_units.NAME)
+    text = operator_units.units(settings)["ocp-tuned-one-shot.service"]
     assert [line for line in lines if line not in text] == []
-    assert units.parse(units.render(settings)) == {each.key: each.value for each in settings}
+    assert operator_units.parse(operator_units.render(settings)) == {
+        each.key: each.value for each in settings
+    }
 
 
 #: What the operator's TuneD profile gives on a CPU, beside what it gives in every release.

@@ -8,7 +8,7 @@ import pytest
 from cpuplan.base.emit import to_yaml
 from cpuplan.check.cluster.devices import devices
 from cpuplan.check.cluster.live_objects import Objects, Subject
-from cpuplan.components.dra import slices
+from cpuplan.components.dra import resource_slices
 from cpuplan.language.read import yaml
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.evidence import Answer, Verdict
@@ -24,7 +24,7 @@ MAPPED = planned("1.37", release="0.3", accounting="mapping")
 
 def published(node: ConfiguredPlan, *, generation: int = 1, parts: int = 1) -> list[dict[str, Any]]:
     """The slices of worker-0, as the driver of the plan publishes them."""
-    every = copy.deepcopy(slices.document(node)["devices"])
+    every = copy.deepcopy(resource_slices.document(node)["devices"])
     size = -(-len(every) // parts)
     return [
         {
@@ -66,7 +66,7 @@ def said(node: ConfiguredPlan, given: list[dict[str, Any]], name: str = "worker-
 def test_what_is_expected_is_held(node: ConfiguredPlan) -> None:
     checks = answers(node, published(node))
     assert {answer.verdict for answer in checks} == {Verdict.HELD}
-    assert len(checks) == len(node.settings.of(slices.NAME))
+    assert len(checks) == len(node.settings.of(resource_slices.NAME))
 
 
 def test_without_the_mechanism_nothing_is_looked_for() -> None:

@@ -6,7 +6,7 @@ import celpy
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.components.dra import claims, classes, slices
+from cpuplan.components.dra import claims, classes, resource_slices
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import plain
 from tests.machines.plans import regular
@@ -23,7 +23,9 @@ def claiming(cpus: int, pool: str = "isolated", **given: Any) -> ConfiguredPlan:
 
 
 def specs(node: ConfiguredPlan) -> dict[str, Any]:
-    return {one.key: plain(one.value)["devices"] for one in node.settings.of(claims.NAME)}
+    return {
+        setting.key: plain(setting.value)["devices"] for setting in node.settings.of(claims.NAME)
+    }
 
 
 def pod(node: ConfiguredPlan) -> dict[str, Any]:
@@ -51,13 +53,13 @@ def test_a_group_gives_a_part_of_its_capacity() -> None:
 @pytest.mark.parametrize(("group_by", "shares"), [("numanode", ["6", "4"]), ("socket", ["6", "4"])])
 def test_no_device_has_so_many(group_by: str, shares: list[str]) -> None:
     (devices,) = specs(claiming(10, groupBy=group_by)).values()
-    asked = [each["exactly"]["capacity"]["requests"]["dra.cpu/cpu"] for each in devices["requests"]]
-    assert asked == shares
+    capacities = [request["exactly"]["capacity"] for request in devices["requests"]]
+    assert [capacity["requests"]["dra.cpu/cpu"] for capacity in capacities] == shares
 
 
 def test_whole_cores_are_pairs_with_one_core_id_and_socket() -> None:
     (devices,) = specs(claiming(4, mode="individual")).values()
-    assert [each["exactly"]["count"] for each in devices["requests"]] == [2, 2]
+    assert [request["exactly"]["count"] for request in devices["requests"]] == [2, 2]
     assert devices["constraints"] == [
         {"requests": [f"core-{core}"], "matchAttribute": f"dra.cpu/{key}"}
         for core in (0, 1)
@@ -98,14 +100,14 @@ def test_a_claim_has_32_devices_and_conditions_at_most(
     topology: Any, fields: dict[str, str], sizes: list[int]
 ) -> None:
     node = claiming(40, topology=topology, mode="individual", reserved="0", **fields)
-    found = list(specs(node).values())
-    counts = [[each["exactly"]["count"] for each in devices["requests"]] for devices in found]
-    assert [sum(each) for each in counts] == sizes
-    assert all(len(devices.get("constraints", [])) <= 32 for devices in found)
-    used = [each["name"] for each in pod(node)["containers"][0]["resources"]["claims"]]
-    assert used == [each["name"] for each in pod(node)["resourceClaims"]] == ["cpus-1", "cpus-2"]
-    named = [each["resourceClaimTemplateName"] for each in pod(node)["resourceClaims"]]
-    assert named == list(specs(node))
+    for devices, size in zip(specs(node).values(), sizes, strict=True):
+        assert sum(request["exactly"]["count"] for request in devices["requests"]) == size
+        assert len(devices.get("constraints", [])) <= 32
+    used = pod(node)["containers"][0]["resources"]["claims"]
+    claimed = pod(node)["resourceClaims"]
+    assert [claim["name"] for claim in used] == ["cpus-1", "cpus-2"]
+    assert [claim["name"] for claim in claimed] == ["cpus-1", "cpus-2"]
+    assert [claim["resourceClaimTemplateName"] for claim in claimed] == list(specs(node))
 
 
 def test_partitions_are_classes_and_other_cpus_are_shared() -> None:
@@ -134,15 +136,15 @@ def selected(expression: str, device: dict[str, Any]) -> bool:
 def test_an_expression_is_true_for_its_cpus_alone() -> None:
     node = planned(sets={"isolated.db": "2-3,10"}, mode="individual")
     text = classes.expression(CpuSet.parse("2-3,10"))
-    found = set()
-    for device in slices.of_plan(node):
+    chosen = set()
+    for device in resource_slices.of_plan(node):
         told: dict[str, dict[str, Any]] = {}
         for key, value in device.attributes.items():
             domain, _, name = key.partition("/")
             told.setdefault(domain, {})[name] = value
         if selected(text, {"driver": "dra.cpu", "attributes": told}):
-            found.add(device.attributes["dra.cpu/cpuID"])
-    assert found == {2, 3, 10}
+            chosen.add(device.attributes["dra.cpu/cpuID"])
+    assert chosen == {2, 3, 10}
     assert not selected(text, {"driver": "gpu.example.com", "attributes": {}})
     grouped = {"driver": "dra.cpu", "attributes": {"dra.cpu": {"numCPUs": 2}}}
     assert not selected(text, grouped)
@@ -184,12 +186,12 @@ def test_containers_of_a_manifest_with_whole_cpus_claim_them() -> None:
     node = planned(spec={"workloads": [given]}, accounting="podResources")
     assert list(specs(node)) == ["ran-server.upf.fast"]
     assert pod(node)["resources"]["requests"] == {"cpu": "4500m"}
-    assert [each["name"] for each in pod(node)["containers"]] == ["fast"]
+    assert [container["name"] for container in pod(node)["containers"]] == ["fast"]
 
 
 def test_the_machine_tells_the_devices() -> None:
     node = planned(offlined="7,15")
-    assert node.settings.values(slices.NAME) == {
+    assert node.settings.values(resource_slices.NAME) == {
         "cpus": CpuSet.parse("1-6,9-14"),
         "devices": 2,
         "attributes": (

@@ -72,8 +72,8 @@ def test_the_kubelet_gives_out_no_cpus() -> None:
     ],
 )
 def test_gates_by_version(version: str, fields: dict[str, str], gates: list[str]) -> None:
-    found = values(planned(version, **fields), kubelet.NAME)
-    assert [key for key in found if key.startswith("featureGates.")] == [
+    keys = values(planned(version, **fields), kubelet.NAME)
+    assert [key for key in keys if key.startswith("featureGates.")] == [
         f"featureGates.{gate}" for gate in gates
     ]
 
@@ -111,8 +111,8 @@ def test_the_runtime_waits_for_the_driver() -> None:
 
 @pytest.mark.parametrize(("release", "has_cdi"), [("1.7", False), ("2.0", True)])
 def test_containerd_hands_out_devices(release: str, has_cdi: bool) -> None:
-    found = values(
+    config = values(
         planned(runtime={"runtime": "containerd", "containerd": release}), containerd.NAME
     )
-    assert found["nri.disable"] is False
-    assert ("cri.enable_cdi" in found) == has_cdi
+    assert config["nri.disable"] is False
+    assert ("cri.enable_cdi" in config) == has_cdi

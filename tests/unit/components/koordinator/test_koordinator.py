@@ -174,8 +174,12 @@ def test_batch_pods_have_the_priority_of_their_class() -> None:
         },
     ]
     made = planned(workloads=workloads)
-    profiles = [plain(one.value)["priorityClassName"] for one in made.settings.of(colocation.NAME)]
-    assert profiles == ["koord-batch", "koord-prod", "koord-mid"]
+    profiles = [plain(setting.value) for setting in made.settings.of(colocation.NAME)]
+    assert [profile["priorityClassName"] for profile in profiles] == [
+        "koord-batch",
+        "koord-prod",
+        "koord-mid",
+    ]
 
 
 def test_suppression_is_enabled_with_its_values() -> None:
@@ -191,15 +195,14 @@ def test_the_configuration_keeps_what_the_chart_has(release: tuple[int, int]) ->
     made = scheduler.scheduler_configuration(release, {"defaultCPUBindPolicy": "FullPCPUs"})
     (profile,) = made["profiles"]
     enabled = {
-        one["name"]
+        plugin["name"]
         for point in profile["plugins"].values()
-        for one in (*point["enabled"], *point.get("disabled", ()))
+        for plugin in (*point["enabled"], *point.get("disabled", ()))
     }
-    named = {one["name"] for one in profile["pluginConfig"]}
+    configs = {config["name"]: config["args"] for config in profile["pluginConfig"]}
     # NodeResourcesFit is one of Kubernetes' own, which are enabled by default
-    assert named - enabled == {"NodeResourcesFit"}
-    (own,) = (one for one in profile["pluginConfig"] if one["name"] == "NodeNUMAResource")
-    assert own["args"] == {
+    assert configs.keys() - enabled == {"NodeResourcesFit"}
+    assert configs["NodeNUMAResource"] == {
         "apiVersion": made["apiVersion"],
         "kind": "NodeNUMAResourceArgs",
         "defaultCPUBindPolicy": "FullPCPUs",
@@ -219,13 +222,13 @@ def test_a_node_of_a_cluster_is_read_back() -> None:
     data = node.document(made.settings.of(node.NAME))
     data["metadata"]["labels"]["kubernetes.io/hostname"] = "worker-0"
     data["metadata"]["annotations"][f"{NODE}raw-allocatable"] = "no JSON"
-    found = node.parse(yaml.safe_dump(data))
-    other = found.pop(f"{NODE}raw-allocatable")
-    assert (found, other) == (made.settings.values(node.NAME), "no JSON")
+    values = node.parse(yaml.safe_dump(data))
+    other = values.pop(f"{NODE}raw-allocatable")
+    assert (values, other) == (made.settings.values(node.NAME), "no JSON")
 
 
-def found(*plans: ConfiguredPlan) -> list[str]:
-    return [one.message for one in koordinator.check_cluster(plans, no_position)]
+def messages(*plans: ConfiguredPlan) -> list[str]:
+    return [finding.message for finding in koordinator.check_cluster(plans, no_position)]
 
 
 def other(release: str = "1.8", **fields: Any) -> ConfiguredPlan:
@@ -237,12 +240,12 @@ def other(release: str = "1.8", **fields: Any) -> ConfiguredPlan:
 def test_a_cluster_has_one_release_and_one_scheduler() -> None:
     packed = {"scoringStrategy": {"type": "MostAllocated"}}
     spread = {"scoringStrategy": {"type": "LeastAllocated"}}
-    assert found(planned(scheduler=packed), other(scheduler=packed)) == []
-    assert found(planned(scheduler=packed), other()) == []
-    assert found(planned(scheduler=packed), other(scheduler=spread)) == [
+    assert messages(planned(scheduler=packed), other(scheduler=packed)) == []
+    assert messages(planned(scheduler=packed), other()) == []
+    assert messages(planned(scheduler=packed), other(scheduler=spread)) == [
         "cluster site-a: ran and other have different arguments of koord-scheduler"
     ]
-    assert found(planned("1.8"), other("1.7")) == [
+    assert messages(planned("1.8"), other("1.7")) == [
         "cluster site-a: ran and other have different releases of Koordinator"
     ]
 
@@ -251,7 +254,7 @@ def test_profiles_of_two_intents_have_different_names() -> None:
     first = planned(workloads=[_web("b-c")])
     second = planned(workloads=[_web("c")])
     second.node_class.intent = "ran-b"
-    assert found(first, second) == [
+    assert messages(first, second) == [
         "cluster site-a: ran and ran-b have different profiles of the name ran-b-c"
     ]
 

@@ -30,7 +30,8 @@ def types_of(node: ConfiguredPlan) -> dict[str, Any]:
 
 def cpus_of(node: ConfiguredPlan) -> dict[str, str]:
     balloons_now = started(node).state.balloons
-    return {one.name: str(CpuSet.from_bits(one.cpus)) for one in balloons_now if one.cpus}
+    with_cpus = (balloon for balloon in balloons_now if balloon.cpus)
+    return {balloon.name: str(CpuSet.from_bits(balloon.cpus)) for balloon in with_cpus}
 
 
 def test_without_the_mechanism_there_is_no_object() -> None:
@@ -106,8 +107,8 @@ def test_pods_come_to_their_partition_and_others_stay_away() -> None:
     guaranteed = arriving("guaranteed", 2000, qos="Guaranteed")
     other = arriving("other", 100)
     system = arriving("system", 100, namespace="kube-system")
-    for one in (inside, small, guaranteed, other, system):
-        running.create(one)
+    for container in (inside, small, guaranteed, other, system):
+        running.create(container)
     assert (inside.cpus, small.cpus, system.cpus) == ("4-7,12-15", "2,10", "0,8")
     assert CpuSet.parse(guaranteed.cpus) <= CpuSet.parse("1,3,9,11")
     assert CpuSet.parse(other.cpus) <= CpuSet.parse("1,3,9,11")

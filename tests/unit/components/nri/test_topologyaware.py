@@ -23,12 +23,12 @@ def configured(**changes: Any) -> Any:
 
 def spec(**changes: Any) -> dict[str, Any]:
     made = topologyaware.document(tuple(topologyaware.settings(configured(**changes))))
-    found: dict[str, Any] = made["spec"]
-    return found
+    fields: dict[str, Any] = made["spec"]
+    return fields
 
 
 def codes(**changes: Any) -> set[str]:
-    return {one.code for one in checks.check(configured(**changes), no_position)}
+    return {finding.code for finding in checks.check(configured(**changes), no_position)}
 
 
 def test_the_object_as_it_lies_in_the_cluster() -> None:
@@ -46,9 +46,9 @@ def test_the_object_as_it_lies_in_the_cluster() -> None:
 
 
 def test_host_cpus_are_not_available_and_namespaces_are_reserved() -> None:
-    found = spec(isolcpus="7,15", target={"reservedNamespaces": ["infra-*"]})
-    assert found["availableResources"] == {"cpu": "cpuset:0-6,8-14"}
-    assert found["reservedPoolNamespaces"] == ["infra-*"]
+    fields = spec(isolcpus="7,15", target={"reservedNamespaces": ["infra-*"]})
+    assert fields["availableResources"] == {"cpu": "cpuset:0-6,8-14"}
+    assert fields["reservedPoolNamespaces"] == ["infra-*"]
 
 
 def test_the_memory_manager_keeps_memory() -> None:
@@ -98,4 +98,4 @@ def test_its_plugin_publishes_pools_where_the_cluster_says_so() -> None:
 def test_an_exporter_that_nodes_do_not_have() -> None:
     facts = {"nodeResourceTopology": {"exporter": "nri-policy"}}
     other = plan(SMT, reserved="0,8", platform="kubernetes", version="1.36", facts=facts)
-    assert "CP732" in {one.code for one in checks.check(other, no_position)}
+    assert "CP732" in {finding.code for finding in checks.check(other, no_position)}

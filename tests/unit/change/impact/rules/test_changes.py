@@ -7,7 +7,7 @@ import pytest
 from cpuplan.backends.registry import COMPONENTS
 from cpuplan.base.emit import to_json
 from cpuplan.change.impact.rule_table import RULES
-from cpuplan.components.dra import claims, classes, driver, slices
+from cpuplan.components.dra import claims, classes, driver, resource_slices
 from cpuplan.components.koordinator import colocation, scheduler, slo
 from cpuplan.components.koordinator import node as koordinator_node
 from cpuplan.components.nri import balloons, topologyaware
@@ -35,7 +35,7 @@ OF_MECHANISMS = (
     claims.NAME,
     classes.NAME,
     driver.NAME,
-    slices.NAME,
+    resource_slices.NAME,
     colocation.NAME,
     koordinator_node.NAME,
     scheduler.NAME,

@@ -21,7 +21,7 @@ from cpuplan.facts.versions import Version
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
 
-RESOURCE = "workload.openshift.io/enable-shared-cpus"
+RESOURCE = mixedcpus.RESOURCE
 #: On a namespace; only the key counts, as for OpenShift's plugin.
 ALLOWED = "workload.mixedcpus.openshift.io/allowed"
 #: On a pod, for each container that shares: `cpu-shared.crio.io/<container>: enable`.

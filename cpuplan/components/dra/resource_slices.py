@@ -91,10 +91,10 @@ def _known(topology: Topology, device: "Device") -> "Device":
         return device
     cpus = CpuSet.from_bits(device.cpus)
     third = (cache for cache in topology.kubelet.caches if cache.level == 3)
-    found = next((cache.id for cache in third if cpus <= cache.cpus), None)
-    if found is None:
+    cache_id = next((cache.id for cache in third if cpus <= cache.cpus), None)
+    if cache_id is None:
         return _without(device, {CACHE_L3_ID})
-    return device._replace(attributes={**device.attributes, CACHE_L3_ID: found})
+    return device._replace(attributes={**device.attributes, CACHE_L3_ID: cache_id})
 
 
 def _without(device: "Device", hidden: set[str]) -> "Device":
@@ -110,7 +110,7 @@ def document(plan: NodePlan) -> dict[str, Any]:
 
 def render(settings: Sequence[Setting]) -> str:
     """The settings as YAML; empty without any."""
-    return to_yaml({one.key: plain(one.value) for one in settings}) if settings else ""
+    return to_yaml({setting.key: plain(setting.value) for setting in settings}) if settings else ""
 
 
 def parse(text: str) -> dict[str, Value]:
