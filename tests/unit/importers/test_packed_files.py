@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,9 +64,23 @@ def test_compressed_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_dictionary_larger_than_any_archive() -> None:
     """xz reserves as much memory as the header asks for, up to 4 GiB."""
-    packed = lzma.compress(b"a", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}])
+    assert unpack(_with_dictionary(22), "a") == b"a"
     with pytest.raises(ArchiveError, match="its xz data cannot be unpacked"):
-        unpack(packed, "a")
+        unpack(_with_dictionary(30), "a")
+
+
+def _with_dictionary(bits: int) -> bytes:
+    """An xz stream of "a" that asks for so many bits of memory.
+
+    Its header is changed: a compressor would take the memory itself, a gigabyte of it.
+    """
+    packed = bytearray(lzma.compress(b"a", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 4096}]))
+    start = 12  # of the block's header, after that of the stream
+    end = start + (packed[start] + 1) * 4 - 4
+    assert packed[start + 2 : start + 5] == b"\x21\x01\x00"  # LZMA2, a byte: 4 KiB
+    packed[start + 4] = (bits - 12) * 2
+    packed[end : end + 4] = zlib.crc32(packed[start:end]).to_bytes(4, "little")
+    return bytes(packed)
 
 
 def test_a_file_without_an_end(tmp_path: Path) -> None:
