@@ -15,7 +15,7 @@ from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.simulate import workloads
 from cpuplan.simulate.allocators.base import HANG, probe
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-from cpuplan.simulate.files.kubelet_configuration import field_of
+from cpuplan.simulate.files.kubelet_configuration import field_of, hint_for
 from cpuplan.simulate.planned import Planned, planned
 from cpuplan.solve import budget
 from cpuplan.solve.budget import UndecidedError
@@ -102,7 +102,8 @@ def _refused(
     field = field_of(problem, config)
     code = "CP702" if stage == FEATURE_GATES.head else "CP703"
     where = f"class {plan.node_class.name} in cluster {plan.node_class.cluster}"
-    return diagnose(code, _origin(plan, locate, field), where=where, problem=problem)
+    place, hint = _origin(plan, locate, field), hint_for(problem)
+    return diagnose(code, place, where=where, problem=problem, hint=hint)
 
 
 def _not_started(plan: NodePlan, problem: str) -> Diagnostic:

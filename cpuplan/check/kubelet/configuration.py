@@ -160,7 +160,8 @@ def _diagnostic(
     """The finding in the kubelet's words; of a file that it cannot read, without its content."""
     place = place or read.place(subject.root)
     if finding.code != _UNREADABLE:
-        return diagnose(finding.code, place, where="this node", problem=finding.text)
+        hint = kubelet_configuration.hint_for(finding.text)
+        return diagnose(finding.code, place, where="this node", problem=finding.text, hint=hint)
     begin, cut, _ = finding.text.partition(_WITHOUT_TEXT)
     problem = f"{begin} is missing" if cut else scrubbed(finding.text)
     path = place.path if place else "its command line"
@@ -252,7 +253,8 @@ def configuration(subject: Subject) -> Iterator[Answer]:
     settings = subject.expected.settings.of(kubelet.NAME)
     if read.problem:
         place = read.place(subject.root)
-        finding = diagnose("CP829", place, problem=read.problem)
+        hint = "correct the flag that the text names"
+        finding = diagnose("CP829", place, problem=read.problem, hint=hint)
         yield subject.answered(_FACT, finding, observed=read.problem)
         yield from _unknown(subject, settings, "the kubelet does not take its command line")
         return
@@ -367,7 +369,15 @@ def _by_flag(
         key=setting.key,
         program="the kubelet",
         flag=flag,
+        hint=_hint(subject, flag),
     )
+
+
+def _hint(subject: Subject, flag: str) -> str:
+    """What to do about a flag; a unit of the platform keeps to a configuration that says it."""
+    if subject.expected.platform.owns_kubelet_configuration:
+        return "apply the compiled KubeletConfig: the platform's unit takes the value from there"
+    return f"take {flag} out of the command line of the kubelet, and restart it"
 
 
 def _by_file(subject: Subject, differing: _Differing) -> Answer:

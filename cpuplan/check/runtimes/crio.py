@@ -197,6 +197,7 @@ def _by_flag(subject: Subject, read: Sources, setting: Setting, actual: str) -> 
         key=setting.key,
         program="CRI-O",
         flag=flag or "a flag",
+        hint=f"take {flag or 'the flag'} out of the command line of CRI-O, and restart it",
     )
 
 

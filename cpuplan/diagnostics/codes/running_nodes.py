@@ -14,7 +14,7 @@ CODES = {
     "CP824": Code(
         "setting that a flag overrides",
         "{key} of {program} is {found} by {flag}; it should be {wanted}",
-        "take {flag} out of the command line of {program}, and restart it",
+        "{hint}",
         "Flags win over all files. The command line is that of the running process, or else of its unit with all drop-ins "
         "and environment files: kubeadm's /var/lib/kubelet/kubeadm-flags.env, /etc/default/kubelet, /etc/sysconfig/crio. "
         "A flag for a map replaces all of it, except feature gates.",
@@ -51,7 +51,7 @@ CODES = {
     "CP829": Code(
         "kubelet that does not start on this machine",
         "the kubelet does not start on this machine: {problem}",
-        "correct the setting that the text names",
+        "{hint}",
         "The configuration in force was started in a simulator of the kubelet, on the node's CPUs, memory and huge pages. The "
         "text is the one that would be in the kubelet's log. A kubelet that runs fails at its next start.",
     ),

@@ -22,7 +22,7 @@ CODES = {
     "CP703": Code(
         "configuration that the kubelet refuses",
         "the kubelet of {where} does not start: {problem}",
-        "correct the value",
+        "{hint}",
         "The configuration was validated as the kubelet does at startup "
         "(pkg/kubelet/apis/config/validation/validation.go), and the text is the kubelet's own.",
     ),

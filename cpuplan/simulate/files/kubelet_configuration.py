@@ -24,7 +24,7 @@ from cpuplan.facts.settings.kubelet import (
     TOPOLOGY_MANAGER_POLICY,
 )
 from cpuplan.facts.versions import Version
-from cpuplan.upstream.kubelet import server
+from cpuplan.upstream.kubelet import node_container_manager, server
 from cpuplan.upstream.kubelet.allowlist import check_allowlist
 from cpuplan.upstream.kubelet.config.codec import (
     DUPLICATES,
@@ -35,11 +35,14 @@ from cpuplan.upstream.kubelet.config.codec import (
 )
 from cpuplan.upstream.kubelet.config.options import override
 from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND
+from cpuplan.upstream.kubelet.eviction import MEMORY_AVAILABLE
+from cpuplan.upstream.kubelet.memorymanager import memory_manager
 from cpuplan.upstream.kubelet.policy_options import static_policy_options, topology_options
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
 from cpuplan.upstream.kubernetes.kube_features import Gates
-from cpuplan.upstream.kubernetes.pod import HUGEPAGES
+from cpuplan.upstream.kubernetes.pod import HUGEPAGES, MEMORY
+from cpuplan.upstream.kubernetes.quantity import ZERO, Quantity
 from cpuplan.upstream.kubernetes.strconv import quote
 
 _WORD = re.compile("[A-Za-z][A-Za-z0-9-]*")
@@ -106,14 +109,58 @@ def check_managers(config: dict[str, Any], version: Version) -> Iterator[Finding
     memory = config[MEMORY_MANAGER_POLICY.key]
     if memory not in ("None", "Static"):
         yield Finding("CP703", f"unknown policy: {quote(memory)}", (MEMORY_MANAGER_POLICY.key,))
-    for index, entry in enumerate(
-        config.get(RESERVED_MEMORY.key) or () if memory == "Static" else ()
-    ):
+    yield from _reservations(config)
+    if memory == "Static":
+        yield from _reserved_memory(config)
+
+
+def _reservations(config: Mapping[str, Any]) -> Iterator[Finding]:
+    """Amounts of systemReserved and kubeReserved that no machine can keep."""
+    for field in (SYSTEM_RESERVED.head, KUBE_RESERVED.head):
+        for name, text in sorted((config.get(field) or {}).items()):
+            try:
+                node_container_manager.parse_reservation(name, text)
+            except KubeletError as error:
+                yield Finding("CP703", str(error), (field, name))
+
+
+def _reserved_memory(config: Mapping[str, Any]) -> Iterator[Finding]:
+    """Huge pages in reservedMemory, and memory that is not the sum of the reservations."""
+    given = memory_manager.by_node(config)
+    for index, entry in enumerate(config.get(RESERVED_MEMORY.key) or ()):
         for kind in entry.get("limits") or {}:
             if kind.startswith(HUGEPAGES):
-                yield Finding(
-                    "CP711", kind, (RESERVED_MEMORY.key, index, "limits", kind), is_key=True
-                )
+                field = (RESERVED_MEMORY.key, index, "limits", kind)
+                yield Finding("CP711", kind, field, is_key=True)
+    reservation = _reserved_anywhere(config)
+    if reservation is None:
+        return
+    amounts = {node: {MEMORY: limits.get(MEMORY, ZERO)} for node, limits in given.items()}
+    try:
+        memory_manager.check_total(amounts, reservation)
+    except KubeletError as error:
+        is_given = bool(config.get(RESERVED_MEMORY.key))
+        field = RESERVED_MEMORY.key if is_given else MEMORY_MANAGER_POLICY.key
+        yield Finding("CP703", str(error), (field,), is_key=is_given)
+
+
+def _reserved_anywhere(config: Mapping[str, Any]) -> dict[str, Quantity] | None:
+    """Memory that pods cannot have on any machine; None where a share of the machine is kept free.
+
+    Amounts that cannot be read have findings of their own, and nothing can be said of their sum.
+    """
+    threshold = (config.get("evictionHard") or {}).get(MEMORY_AVAILABLE, "0%")
+    if threshold.endswith("%") and threshold not in ("0%", "100%"):
+        return None
+    try:
+        parts = node_container_manager.Reservations(
+            node_container_manager.parse_reserved(config.get(SYSTEM_RESERVED.head) or {}),
+            node_container_manager.parse_reserved(config.get(KUBE_RESERVED.head) or {}),
+            node_container_manager.parse_eviction({MEMORY_AVAILABLE: threshold}, {}),
+        )
+    except KubeletError:
+        return None
+    return parts.total({MEMORY: ZERO})
 
 
 def _is_more_than_nothing(amount: str) -> bool:
@@ -148,6 +195,45 @@ def field_of(text: str, config: dict[str, Any]) -> tuple[str, ...]:
     return next(
         ((field,) for called, field in _CALLED.items() if called in text and field in config), ()
     )
+
+
+#: What to do about a text of the kubelet, by a part of it; the first that fits.
+_HINTS = (
+    (
+        re.compile('total amount "[^"]*" of type "memory" is not equal to the value "([^"]*)"'),
+        f"make {RESERVED_MEMORY.key} of all NUMA nodes \\1 in total, as the reservations have it",
+    ),
+    (re.compile("unknown policy"), "write one of the policies that the kubelet has"),
+    (
+        re.compile("received unsupported options"),
+        f"set {CPU_MANAGER_POLICY.key} to static, or remove the options",
+    ),
+    (
+        re.compile("unable to determine reserved CPU"),
+        f"add {RESERVED_CPUS.key}, or CPU to systemReserved",
+    ),
+    (re.compile("can't use reservedSystemCPUs"), "remove the cgroups, or the list of CPUs"),
+    (re.compile(r"(\w+ReservedCgroup) \(.*must be specified"), "add \\1, or enforce pods only"),
+    (re.compile(r"requires feature gate (\w+)"), "switch the feature gate \\1 on, or remove it"),
+    (re.compile(r"(?:must be one of|Valid options are):? (.*)"), "write one of \\1"),
+    (re.compile("reserved memory may not be zero"), "remove the entry"),
+    (
+        re.compile('Resource "(\\w+)" has a reservation of \\S+ but capacity of (\\S+)\\.'),
+        "reserve less than \\2 of \\1",
+    ),
+    (re.compile("has a duplicate value"), "leave one of the entries"),
+    (re.compile(r"cannot reserve (\S+) resource"), "remove \\1 from the reservation"),
+    (re.compile(r"failed to parse quantity"), "write an amount such as 500m or 1Gi"),
+)
+
+
+def hint_for(problem: str) -> str:
+    """What to do about a text of a kubelet that does not take its configuration."""
+    for pattern, hint in _HINTS:
+        match = pattern.search(problem)
+        if match:
+            return match.expand(hint)
+    return "correct the value"
 
 
 _KIND = re.compile(rf"""^\s*["']?kind["']?\s*:\s*["']?{KIND}\b""", re.MULTILINE)
@@ -203,7 +289,13 @@ def check(
     where = "these files" if drop_ins else "this file"
     placed = located(main, version, drop_ins, openshift=openshift, cgroup_v1=cgroup_v1)
     return [
-        diagnose(finding.code, position, where=where, problem=finding.text)
+        diagnose(
+            finding.code,
+            position,
+            where=where,
+            problem=finding.text,
+            hint=hint_for(finding.text),
+        )
         for finding, position in placed
     ]
 
