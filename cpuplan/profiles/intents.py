@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from cpuplan import API_VERSION
 from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.base.text import did_you_mean
 from cpuplan.components.openshift.performanceprofile import PREFIX, SNIPPET
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
@@ -65,7 +66,15 @@ class IntentDraft:
             data = data.setdefault(parent, {})
             self.places.setdefault(("spec", *parents[:depth]), ("spec", *origin.split(".")[:1]))
         data[key] = value
-        self.places["spec", *parents, key] = ("spec", *_path(origin))
+        self._place(("spec", *parents, key), value, ("spec", *_path(origin)))
+
+    def _place(self, path: Field, value: Any, origin: Field) -> None:
+        """Give a value, and the entries of a list, the places that they have in the profile."""
+        self.places[path] = origin
+        for index, entry in enumerate(value if isinstance(value, list) else ()):
+            self.places.setdefault((*path, index), (*origin, index))
+            for name in entry if isinstance(entry, dict) else ():
+                self.places[*path, index, name] = (*origin, index, name)
 
     def annotate(self, path: tuple[str, ...], value: Any, annotation: str) -> None:
         """Set the field at `path` below spec; its place is that of the annotation."""
@@ -313,6 +322,11 @@ _SWITCHES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] =
     "dra-resource-management": (_TRUE, _FALSE, ("kubelet", "dynamicResourceAllocation")),
     "pause-reconcile": (("true",), ("false",), ("paused",)),
 }
+_EXEC_AFFINITY, _STEERING = "exec-cpu-affinity", "enable-rps"
+#: All annotations that the operator reads (pkg/apis/performanceprofile/v2).
+_KNOWN = frozenset(
+    PREFIX + name for name in (*_SWITCHES, _CGROUPS, _OVS_BALANCING, _EXEC_AFFINITY, _STEERING)
+)
 #: A word of the kernel command line; quotes keep blanks (kernel: lib/cmdline.c, next_arg).
 _WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
 
@@ -413,7 +427,7 @@ def _cpus(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
     if cpu.ovs_dpdk:
         draft.put("pools.isolcpus", {"cpus": str(cpu.ovs_dpdk), "wholeCores": False}, "cpu.ovsDpdk")
         draft.put("openVSwitch.dpdk", True, "cpu.ovsDpdk")
-        if draft.annotations.get(PREFIX + _OVS_BALANCING) == "disable":
+        if _is_yes(draft, PREFIX + _OVS_BALANCING, ("disable",), (), '"disable"'):
             draft.annotate(("openVSwitch", "loadBalancing"), False, PREFIX + _OVS_BALANCING)
     draft.put("isolation.domain", cpu.balance_isolated is False, "cpu.balanceIsolated")
     if spec.globally_disable_irq_load_balancing:
@@ -440,10 +454,8 @@ def _huge_pages(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
     ]
     draft.put("hugePages.pages", pages, "hugepages.pages")
     for index in range(len(pages)):
-        origin = ("spec", "hugepages", "pages", index)
-        draft.places["spec", "hugePages", "pages", index] = origin
-        for ours, theirs in (("size", "size"), ("count", "count"), ("numaNode", "node")):
-            draft.places["spec", "hugePages", "pages", index, ours] = (*origin, theirs)
+        place = ("spec", "hugePages", "pages", index, "numaNode")
+        draft.places[place] = ("spec", "hugepages", "pages", index, "node")
 
 
 def _kernel(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
@@ -515,7 +527,7 @@ def _steering(draft: IntentDraft, spec: PerformanceProfileSpec, release: str) ->
     """Receive packet steering as the operator of the release decides on it."""
     is_new = operator_has(release, "rps.enable_is_yes") or release not in OPENSHIFT.releases
     yes, no = (("true", "enable"), ("false", "disable")) if is_new else (("true",), ("false",))
-    name = PREFIX + "enable-rps"
+    name = PREFIX + _STEERING
     asked = _is_yes(draft, name, yes, no)
     by_default = operator_has(release, "rps.for_real_time") and is_real_time(spec)
     refused = operator_has(release, "rps.false_is_no") and draft.annotations.get(name) == "false"
@@ -536,15 +548,26 @@ def _annotations(draft: IntentDraft) -> None:
     for name, (yes, no, path) in _SWITCHES.items():
         if _is_yes(draft, PREFIX + name, yes, no):
             draft.annotate(path, True, PREFIX + name)
-    if draft.annotations.get(PREFIX + "exec-cpu-affinity") == "disable":
-        draft.annotate(("runtime", "execCpuAffinity"), "none", PREFIX + "exec-cpu-affinity")
+    if _is_yes(draft, PREFIX + _EXEC_AFFINITY, ("disable",), (), '"disable"'):
+        draft.annotate(("runtime", "execCpuAffinity"), "none", PREFIX + _EXEC_AFFINITY)
+    for name in draft.annotations:
+        if name.startswith(PREFIX) and name not in _KNOWN:
+            place = draft.source.key_at(("metadata", "annotations", name))
+            hint = did_you_mean(name, _KNOWN)
+            draft.diagnostics.append(diagnose("CP2420", place, name=name, hint=hint))
 
 
-def _is_yes(draft: IntentDraft, annotation: str, yes: tuple[str, ...], no: tuple[str, ...]) -> bool:
+def _is_yes(
+    draft: IntentDraft,
+    annotation: str,
+    yes: tuple[str, ...],
+    no: tuple[str, ...],
+    expected: str = '"true" or "false"',
+) -> bool:
     value = draft.annotations.get(annotation)
     if value is not None and value not in (*yes, *no):
         place = draft.source.value_at(("metadata", "annotations", annotation))
-        field, expected = f"metadata.annotations.{annotation}", '"true" or "false"'
+        field = f"metadata.annotations.{annotation}"
         draft.diagnostics.append(
             diagnose("CP273", place, field=field, value=value or "empty", expected=expected)
         )

@@ -103,6 +103,13 @@ CODES = {
         'The node tuning operator silently treats such a value as "no".',
         severity="warning",
     ),
+    "CP2420": Code(
+        "unknown annotation of the operator",
+        "the node tuning operator has no annotation {name}",
+        "{hint}",
+        "The operator ignores annotations of its own domain that it does not know, and an import leaves them out.",
+        severity="warning",
+    ),
     "CP274": Code(
         "kubelet snippet field without effect",
         "{name} in {field} has no effect: {reason}",
