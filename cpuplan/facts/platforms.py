@@ -34,6 +34,7 @@ Feature = Literal[
     "profile.hosted_clusters",
     "profile.kernel_page_size",
     "profile.mixed_cpus",
+    "profile.one_reboot",
     "rps.enable_is_yes",
     "rps.for_real_time",
     "rps.false_is_no",
@@ -87,6 +88,8 @@ OPENSHIFT_FEATURES: Mapping[Feature, Span] = {
     "profile.hosted_clusters": Span("4.17", None, "cmd/cluster-node-tuning-operator/main.go"),
     "profile.kernel_page_size": Span("4.18", None, "CRD, P/machineconfig/machineconfig.go"),
     "profile.mixed_cpus": Span("4.15", None, "CRD, P/kubeletconfig/kubeletconfig.go"),
+    # openshift/cluster-node-tuning-operator commit 53c744076.
+    "profile.one_reboot": Span("4.22", None, "P/controller, waits for 50-nto-*"),
     "rps.enable_is_yes": Span("4.20", None, "P/profile/profile.go", True),
     "rps.for_real_time": Span("4.14", "4.19", "P/profile/profile.go", False),
     "rps.false_is_no": Span("4.19", None, "P/profile/profile.go", True),

@@ -156,10 +156,10 @@ def _differ(changes: Iterable[Change]) -> bool:
 
 
 def minutes(rounds: Rounds, of_reboot: int | None) -> int | None:
-    """How long the rounds take; None where nobody said, or where no node boots."""
+    """How long the rounds take at most; None where nobody said, or where no node boots."""
     if of_reboot is None or rounds.impact < Impact.REBOOT:
         return None
-    return rounds.number * of_reboot
+    return rounds.number * rounds.reboots * of_reboot
 
 
 def longest_rollout(report: PlanReport) -> int:

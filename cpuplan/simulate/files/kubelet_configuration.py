@@ -14,6 +14,7 @@ from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.facts.settings.kubelet import (
     CPU_MANAGER_OPTIONS,
     CPU_MANAGER_POLICY,
+    EVICTION_HARD,
     FEATURE_GATES,
     KUBE_RESERVED,
     MEMORY_MANAGER_POLICY,
@@ -149,7 +150,7 @@ def _reserved_anywhere(config: Mapping[str, Any]) -> dict[str, Quantity] | None:
 
     Amounts that cannot be read have findings of their own, and nothing can be said of their sum.
     """
-    threshold = (config.get("evictionHard") or {}).get(MEMORY_AVAILABLE, "0%")
+    threshold = (config.get(EVICTION_HARD.head) or {}).get(MEMORY_AVAILABLE, "0%")
     if threshold.endswith("%") and threshold not in ("0%", "100%"):
         return None
     try:
