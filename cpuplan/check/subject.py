@@ -32,11 +32,17 @@ def shown(value: Any) -> str:
 
 
 def line_with(text: str, path: str, word: str) -> Position:
-    """The first line with a word, whatever its case; the first line without one."""
-    for number, line in enumerate(nodetext.lines(text), start=1):
-        column = line.lower().find(word.lower()) if word else -1
-        if column >= 0:
-            return Position(path, number, column + 1, len(line.rstrip()) + 1)
+    """The first line that begins with a word, else that has it, whatever its case; else line 1."""
+    if not word:
+        return Position(path, 1, 1)
+    whole = rf"(?<![\w.-]){re.escape(word)}(?![\w.-])"
+    lines = list(nodetext.lines(text))
+    for pattern in (rf"\s*[\"']?{whole}", rf"[^#;]*?{whole}", f".*?{re.escape(word)}"):
+        for number, line in enumerate(lines, start=1):
+            match = re.match(pattern, line, re.IGNORECASE)
+            if match:
+                column = match.end() - len(word) + 1
+                return Position(path, number, column, len(line.rstrip()) + 1)
     return Position(path, 1, 1)
 
 
