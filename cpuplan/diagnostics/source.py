@@ -107,6 +107,20 @@ class Source:
             data = data[name]  # type: ignore[index]
         return Source(self.path, data, self.marks, self.mark_of(field).value[:2], self.grafts)
 
+    def moved(self, lines: int, columns: int) -> "Source":
+        """The document so many lines further down and columns further right in a file."""
+
+        def later(at: tuple[int, int, int]) -> tuple[int, int, int]:
+            line, column, end = at
+            return at if line < 0 else (line + lines, column + columns, end + columns)
+
+        marks: Marks = {}
+        for owner, children in self.marks.items():
+            moved = {name: Mark(*map(later, mark)) for name, mark in children.items()}
+            marks[owner] = moved
+        start = (self.start[0] + lines, self.start[1] + columns)
+        return Source(self.path, self.data, marks, start, self.grafts)
+
     def retold(self, data: Data, places: Mapping[Field, Field]) -> "Source":
         """A document made from this one: each value has the place of its field in `places`.
 

@@ -3,6 +3,7 @@
 That is reading KubeletConfiguration files, and making its managers (container_manager_linux.go).
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
@@ -77,8 +78,13 @@ class Finding(NamedTuple):
     file: int | None = None
 
 
-def check_managers(config: dict[str, Any], version: Version) -> Iterator[Finding]:
-    """Policies and options of an effective configuration that no kubelet of the version takes."""
+def check_managers(
+    config: dict[str, Any], version: Version, *, is_partial: bool = False
+) -> Iterator[Finding]:
+    """Policies and options of an effective configuration that no kubelet of the version takes.
+
+    `is_partial`: reservations are not missed.
+    """
     gates = Gates(config.get(FEATURE_GATES.head) or {}, version)
     policy, options = config[CPU_MANAGER_POLICY.key], config.get(CPU_MANAGER_OPTIONS.head) or {}
     if policy not in ("none", "static"):
@@ -95,7 +101,8 @@ def check_managers(config: dict[str, Any], version: Version) -> Iterator[Finding
             (config.get(field) or {}).get("cpu", "0")
             for field in (SYSTEM_RESERVED.head, KUBE_RESERVED.head)
         ]
-        if not config.get(RESERVED_CPUS.key) and not any(map(_is_more_than_nothing, amounts)):
+        is_reserved = config.get(RESERVED_CPUS.key) or any(map(_is_more_than_nothing, amounts))
+        if not is_reserved and not is_partial:
             text = "[cpumanager] unable to determine reserved CPU resources for static policy"
             yield Finding("CP703", text, (CPU_MANAGER_POLICY.key,))
     if config[TOPOLOGY_MANAGER_POLICY.key] != "none":
@@ -112,7 +119,9 @@ def check_managers(config: dict[str, Any], version: Version) -> Iterator[Finding
         yield Finding("CP703", f"unknown policy: {quote(memory)}", (MEMORY_MANAGER_POLICY.key,))
     yield from _reservations(config)
     if memory == "Static":
-        yield from _reserved_memory(config)
+        yield from _huge_pages(config)
+        if not is_partial:
+            yield from _reserved_memory(config)
 
 
 def _reservations(config: Mapping[str, Any]) -> Iterator[Finding]:
@@ -125,14 +134,18 @@ def _reservations(config: Mapping[str, Any]) -> Iterator[Finding]:
                 yield Finding("CP703", str(error), (field, name))
 
 
-def _reserved_memory(config: Mapping[str, Any]) -> Iterator[Finding]:
-    """Huge pages in reservedMemory, and memory that is not the sum of the reservations."""
-    given = memory_manager.by_node(config)
+def _huge_pages(config: Mapping[str, Any]) -> Iterator[Finding]:
+    """CP711: huge pages in reservedMemory."""
     for index, entry in enumerate(config.get(RESERVED_MEMORY.key) or ()):
         for kind in entry.get("limits") or {}:
             if kind.startswith(HUGEPAGES):
                 field = (RESERVED_MEMORY.key, index, "limits", kind)
                 yield Finding("CP711", kind, field, is_key=True)
+
+
+def _reserved_memory(config: Mapping[str, Any]) -> Iterator[Finding]:
+    """Memory that is not the sum of the reservations."""
+    given = memory_manager.by_node(config)
     reservation = _reserved_anywhere(config)
     if reservation is None:
         return
@@ -249,20 +262,25 @@ _PART = re.compile(r"[^.\[\]]+")
 
 
 class Command(NamedTuple):
-    """The fields of a kubelet's flags, and where its command line stands."""
+    """The fields of a kubelet's flags, where its command line stands, and why it is refused."""
 
     fields: Mapping[str, Any] = MappingProxyType({})
     place: Position | None = None
+    problem: str = ""
 
 
 NO_COMMAND = Command()
 
 
 class File(NamedTuple):
-    """A file that a kubelet reads: its path as messages show it, and its text."""
+    """A file that a kubelet reads: its path as messages show it, and its text.
+
+    `source` has the places, where the text is a part of the file.
+    """
 
     path: str
     text: str
+    source: Source | None = None
 
 
 #: The configuration file of a kubelet that has drop-ins only.
@@ -282,13 +300,23 @@ def check(
     *,
     openshift: bool = False,
     cgroup_v1: bool = False,
+    command: Command = NO_COMMAND,
+    is_partial: bool = False,
 ) -> list[Diagnostic]:
     """Everything that a kubelet of the version refuses, or drops with only a line in its log.
 
     `drop_ins` are those of its folder, in the order in which it merges them.
     """
     where = "these files" if drop_ins else "this file"
-    placed = located(main, version, drop_ins, openshift=openshift, cgroup_v1=cgroup_v1)
+    placed = located(
+        main,
+        version,
+        drop_ins,
+        openshift=openshift,
+        cgroup_v1=cgroup_v1,
+        command=command,
+        is_partial=is_partial,
+    )
     return [
         diagnose(
             finding.code,
@@ -309,23 +337,35 @@ def located(
     openshift: bool = False,
     cgroup_v1: bool = False,
     command: Command = NO_COMMAND,
+    is_partial: bool = False,
 ) -> Iterator[tuple[Finding, Position | None]]:
     """The same with a command line, as findings and their places."""
-    from cpuplan.language.read import yaml
-
     read = [main, *drop_ins]
     # Problems of this reader are not the kubelet's: it takes octal numbers, anchors and keys that
     # are there twice.
-    sources = [next(iter(yaml.parse(*file)[0]), None) for file in read]
+    sources = [file.source or _first_document(file) for file in read]
     texts = [file.text for file in read]
+    if command.problem:
+        yield Finding("CP703", command.problem), command.place
     for finding in findings(
-        texts, version, openshift=openshift, cgroup_v1=cgroup_v1, flags=command.fields
+        texts,
+        version,
+        openshift=openshift,
+        cgroup_v1=cgroup_v1,
+        flags=command.fields,
+        is_partial=is_partial,
     ):
         if finding.field and finding.field[0] in command.fields:
             yield finding, command.place
             continue
         number, field = _place(finding, texts)
         yield finding, _position(read[number], sources[number], finding._replace(field=field))
+
+
+def _first_document(file: File) -> Source | None:
+    from cpuplan.language.read import yaml
+
+    return next(iter(yaml.parse(file.path, file.text)[0]), None)
 
 
 def findings(
@@ -335,8 +375,12 @@ def findings(
     openshift: bool = False,
     cgroup_v1: bool = False,
     flags: Mapping[str, Any] = NO_COMMAND.fields,
+    is_partial: bool = False,
 ) -> Iterator[Finding]:
-    """The same without places, of the configuration file, its drop-ins and fields of flags."""
+    """The same without places, of the configuration file, its drop-ins and fields of flags.
+
+    `is_partial`: reservations may be in what lies under these, and are not missed.
+    """
     main, *drop_ins = texts
     raw = override(reduce(merge, map(raw_fields, texts)), flags)
     try:
@@ -349,13 +393,18 @@ def findings(
     except PanicError as error:
         field = field_of(str(error), {FEATURE_GATES.head: raw.get(FEATURE_GATES.head)})
         yield Finding("CP702", str(error), field, is_key=True)
+        # What else is wrong does not depend on the gates that crash it.
+        others = json.dumps({name: raw[name] for name in raw if name != FEATURE_GATES.head})
+        yield from findings(
+            [others], version, openshift=openshift, cgroup_v1=cgroup_v1, is_partial=is_partial
+        )
         return
     yield from _dropped(loaded.strict_errors, 0)
     for number, text in enumerate(drop_ins, 1):
         yield from _dropped(unread_fields(text, version), number)
     for problem in loaded.errors:
         yield Finding("CP703", problem, field_of(problem, raw))
-    yield from check_managers(loaded.config, version)
+    yield from check_managers(loaded.config, version, is_partial=is_partial)
 
 
 def _unreadable(error: server.StageError) -> Iterator[Finding]:
