@@ -17,8 +17,9 @@ from cpuplan.simulate import manifests, startup
 from cpuplan.simulate.fleet import Simulated, full_name, listed_names
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import Planned, planned
-from cpuplan.upstream.crio.high_performance_hooks import ENABLE, OFF, QUOTA, SHARED, SHARED_ENV
+from cpuplan.upstream.crio.high_performance_hooks import SHARED_ENV
 from cpuplan.upstream.crio.mixedcpus import ALLOWED, RESOURCE, asking
+from cpuplan.upstream.crio.releases import ENABLE, OFF, QUOTA, SHARED
 from cpuplan.upstream.kubelet.sysinfo import assumes_memory
 from cpuplan.upstream.kubernetes.errors import AdmissionError
 from cpuplan.upstream.kubernetes.fit import pod_requests

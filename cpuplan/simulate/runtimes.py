@@ -16,14 +16,8 @@ from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS, CPU_MANAGER_POLI
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.crio import high_performance_hooks, mixedcpus
 from cpuplan.upstream.crio.cgmgr import UNLIMITED, Layout
-from cpuplan.upstream.crio.high_performance_hooks import (
-    ENABLE,
-    OFF,
-    QUOTA,
-    SHARED,
-    Effects,
-    Settings,
-)
+from cpuplan.upstream.crio.high_performance_hooks import Effects, Settings
+from cpuplan.upstream.crio.releases import ENABLE, OFF, QUOTA, SHARED
 from cpuplan.upstream.kubelet import qossets
 from cpuplan.upstream.kubelet.cpumanager.state import CPUState
 from cpuplan.upstream.kubelet.policy_options import STRICT_RESERVATION
@@ -114,6 +108,7 @@ def runtime_of(plan: ConfiguredPlan) -> Runtime:
         Settings(
             str(values.get(rows.SHARED_CPUSET.key, "")),
             str(values.get(rows.EXEC_CPU_AFFINITY.of(handler=handler), "")),
+            component.release(plan.node_class.target),
         ),
         handler,
         _texts(values.get(rows.ALLOWED_ANNOTATIONS.of(handler=handler))),
