@@ -10,10 +10,11 @@ Upstream: cri-o/cri-o internal/runtimehandlerhooks/high_performance_hooks_linux.
   pkg/annotations/annotations.go @ f954a17e505f8931e91004403b5f5eac71ab6085
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from cpuplan.base.text import joined
 from cpuplan.facts.platforms import Version
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.strconv import atoi
@@ -88,7 +89,7 @@ IRQ_HOUSEKEEPING = _since(34, 3, "9223")
 #: The runtime gives the container its shared CPUs; before, CRI-O does when it starts.
 SHARED_IN_SPEC = _since(34, 4, "9681")
 #: Before, exec starts on a CPU of the handler's choice only by affinity.
-EXEC_CGROUP = _since(34, 4, "9681")
+EXEC_CGROUP = _since(34, 4, "9681, containers/crun#1915")
 #: `NAME/CONTAINER`, for load balancing, the quota and interrupts.
 BY_CONTAINER = _since(36, 4, "9989, #10152")
 #: Exclusive CPUs are given up after a container has stopped; before, when it begins to stop, so
@@ -111,12 +112,13 @@ class Outcome(NamedTuple):
 
     `problem` says why nothing happens or no container starts; for the latter it is CRI-O's text.
     `change` is what a later release brings for just this annotation and value; None where no
-    release has it.
+    release has it. `instead` is what the release itself can do.
     """
 
     kind: Kind
     problem: str = ""
     change: Change | None = None
+    instead: str = ""
 
 
 _DONE = Outcome(Kind.DONE)
@@ -139,10 +141,11 @@ def outcome(release: Version, annotation: str, value: str, *, cgroups: int = 2) 
     """
     name, slash, _ = annotation.partition("/")
     if name not in HOOKS:
-        return Outcome(Kind.IGNORED, f"CRI-O knows no annotation {name}")
+        return Outcome(Kind.IGNORED, f"CRI-O knows no annotation {name}", instead="remove it")
     faults = [_place(release, name, bool(slash)), _value(release, name, value)]
     if name == LOAD_BALANCING and cgroups == 2 and not BALANCING_ON_V2.is_in(release):
-        faults.append(Outcome(Kind.REFUSED, _NOT_ON_V2, BALANCING_ON_V2))
+        instead = "use version 1 of control groups"
+        faults.append(Outcome(Kind.REFUSED, _NOT_ON_V2, BALANCING_ON_V2, instead))
     # What no release takes, or what comes last.
     return max(filter(None, faults), key=_comes, default=_DONE)
 
@@ -156,37 +159,50 @@ def _place(release: Version, name: str, has_container: bool) -> Outcome | None:
     if name == SHARED:
         if has_container:
             return None
-        return Outcome(Kind.IGNORED, f"CRI-O reads it for one container only: {name}/CONTAINER")
+        problem, instead = "CRI-O reads it for one container only", f"write {name}/CONTAINER"
+        return Outcome(Kind.IGNORED, problem, instead=instead)
     if not has_container:
         return None
+    instead = f"write {name}, for all containers of the pod"
     if name not in _BY_CONTAINER:
-        return Outcome(Kind.IGNORED, f"CRI-O reads it for the whole pod only: {name}")
+        problem = "CRI-O reads it for the whole pod only"
+        return Outcome(Kind.IGNORED, problem, instead=instead)
     if BY_CONTAINER.is_in(release):
         return None
-    problem = f"CRI-O knows {name} for one container since {BY_CONTAINER.first}"
-    return Outcome(Kind.IGNORED, problem, BY_CONTAINER)
+    problem = f"CRI-O reads it for one container since {BY_CONTAINER.first}"
+    return Outcome(Kind.IGNORED, problem, BY_CONTAINER, instead)
 
 
 def _value(release: Version, name: str, value: str) -> Outcome | None:
     """What is wrong with a value; a governor is one of the machine's, and "" is none."""
     if name == GOVERNOR:
-        return None if value else Outcome(Kind.IGNORED, "it names no governor")
+        if value:
+            return None
+        return Outcome(Kind.IGNORED, "it names no governor", instead="name one of the machine's")
     if name == C_STATES:
         return _c_states(release, value)
     change = _VALUES[name].get(value)
     if change is None:
-        problem = f"CRI-O compares it with {' and '.join(_VALUES[name])} only"
-        return Outcome(Kind.IGNORED, problem)
+        known = [text for text, change in _VALUES[name].items() if change.is_in(release)]
+        problem = f"CRI-O compares it with {joined(known or [*_VALUES[name]])} only"
+        return Outcome(Kind.IGNORED, problem, instead=_instead(name))
     if change.is_in(release):
         return None
-    return Outcome(Kind.IGNORED, f"CRI-O knows the value since {change.first}", change)
+    problem = f"CRI-O knows the value since {change.first}"
+    return Outcome(Kind.IGNORED, problem, change, _instead(name))
+
+
+def _instead(name: str) -> str:
+    """The value that every release knows."""
+    return f"write {next(iter(_VALUES[name]))}"
 
 
 def _c_states(release: Version, value: str) -> Outcome | None:
     problem = _refusal(release, value)
     if not problem:
         return None
-    return Outcome(Kind.REFUSED, problem, None if _refusal(LATEST, value) else LATENCY_BY_NUMBER)
+    change = None if _refusal(LATEST, value) else LATENCY_BY_NUMBER
+    return Outcome(Kind.REFUSED, problem, change, "write enable or disable")
 
 
 def _refusal(release: Version, value: str) -> str:
@@ -209,8 +225,16 @@ def resume_latency(value: str, release: Version = LATEST) -> str:
     raise KubeletError(f"invalid annotation value {value}")
 
 
+class Needs(StrEnum):
+    """What a defect needs beside its annotation."""
+
+    NOTHING = ""
+    EXEC_AFFINITY = "exec_cpu_affinity"
+    INIT_CONTAINER = "init container"
+
+
 class Defect(NamedTuple):
-    """What releases of a branch do wrong with annotations that they know.
+    """What releases of a branch do wrong with annotations that they know, on cgroup v2.
 
     `until` is the first release of the branch without it; empty where its head still has it.
     """
@@ -219,27 +243,40 @@ class Defect(NamedTuple):
     problem: str
     until: str
     source: str
+    needs: Needs = Needs.NOTHING
 
 
-_TAKEN_OVER = "interrupts can come back to CPUs that a pod takes over from another one"
+#: By what removes it, from which branch on there is something to break, and what.
+_DEFECTS: Sequence[tuple[Change, Version, str, Needs, str]] = (
+    (BALANCING_ON_V2, (1, 28), LOAD_BALANCING, Needs.NOTHING, "no container starts"),
+    (
+        EXEC_CGROUP,
+        (1, 34),
+        LOAD_BALANCING,
+        Needs.EXEC_AFFINITY,
+        "exec into a container fails, with exec_cpu_affinity first",
+    ),
+    (
+        BALANCING_AFTER_STOP,
+        (1, 28),
+        LOAD_BALANCING,
+        Needs.INIT_CONTAINER,
+        "a container may not start on CPUs of an init container that ended by itself",
+    ),
+    (
+        IRQS_AFTER_STOP,
+        FIRST,
+        IRQ,
+        Needs.NOTHING,
+        "interrupts can come back to CPUs that a pod takes over from another one",
+    ),
+)
 
 
 def defects(release: Version) -> Iterator[Defect]:
     """What is known to break in a branch, of pods that ask for nothing unknown to it."""
-    if patch := BALANCING_ON_V2.missing_until(release):
-        yield _defect(release, LOAD_BALANCING, "no container starts on cgroup v2", patch, "7485")
-    if patch := EXEC_CGROUP.missing_until(release):
-        problem = "exec into a container fails where exec_cpu_affinity is first"
-        yield _defect(release, LOAD_BALANCING, problem, patch, "9681, containers/crun#1915")
-    if BALANCING_ON_V2.is_in(release) and not BALANCING_AFTER_STOP.is_in(release):
-        problem = "on cgroup v2 a container does not start on CPUs of an init container that ended"
-        yield Defect(LOAD_BALANCING, problem, "", BALANCING_AFTER_STOP.source)
-    if not IRQS_AFTER_STOP.is_in(release):
-        yield Defect(IRQ, _TAKEN_OVER, "", IRQS_AFTER_STOP.source)
-    elif patch := IRQS_AFTER_STOP.missing_until(release):
-        yield _defect(release, IRQ, _TAKEN_OVER, patch, "9350, #9613")
-
-
-def _defect(release: Version, annotation: str, problem: str, patch: int, source: str) -> Defect:
-    until = f"{release[0]}.{release[1]}.{patch}"
-    return Defect(annotation, problem, until, f"cri-o/cri-o#{source}")
+    for change, since, annotation, needs, problem in _DEFECTS:
+        patch = change.missing_until(release)
+        if release >= since and (patch or not change.is_in(release)):
+            until = f"{release[0]}.{release[1]}.{patch}" if patch else ""
+            yield Defect(annotation, problem, until, change.source, needs)

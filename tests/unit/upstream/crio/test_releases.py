@@ -127,17 +127,22 @@ def _sandbox(release: Version, annotations: dict[str, str], cgroups: int = 2) ->
 
 def test_the_words_of_what_a_release_lacks() -> None:
     assert outcome((1, 33), IRQ, "housekeeping") == Outcome(
-        Kind.IGNORED, "CRI-O knows the value since 1.34.3", IRQ_HOUSEKEEPING
+        Kind.IGNORED, "CRI-O knows the value since 1.34.3", IRQ_HOUSEKEEPING, "write disable"
     )
     assert outcome((1, 27), C_STATES, "max_latency:10") == Outcome(
-        Kind.REFUSED, "invalid annotation value max_latency:10", LATENCY_BY_NUMBER
+        Kind.REFUSED,
+        "invalid annotation value max_latency:10",
+        LATENCY_BY_NUMBER,
+        "write enable or disable",
     )
     assert outcome((1, 35), f"{QUOTA}/app", "disable").problem == (
-        "CRI-O knows cpu-quota.crio.io for one container since 1.36.4"
+        "CRI-O reads it for one container since 1.36.4"
     )
     assert outcome((1, 37), IRQ, "off").problem == (
-        "CRI-O compares it with disable and true and housekeeping only"
+        "CRI-O compares it with disable, true and housekeeping only"
     )
+    assert outcome((1, 33), IRQ, "off").problem == "CRI-O compares it with disable and true only"
+    assert outcome((1, 27), f"{SHARED}/app", "yes").problem == "CRI-O compares it with enable only"
 
 
 @pytest.mark.parametrize("release", RELEASES)
