@@ -101,6 +101,15 @@ CODES = {
         "A pod with the annotation of a table in [crio.runtime.workloads] gets the CPUs of the table, whatever the kubelet "
         "asks for. The kubelet does not know of that: it gives the same CPUs to containers with exclusive ones.",
     ),
+    "CP8361": Code(
+        "CRI-O with a known defect",
+        "node {node} runs CRI-O {found}: {problem} ({annotation}; {source})",
+        "update the node to CRI-O {wanted} or later, or do not use the annotation there",
+        "Early releases of a branch of CRI-O break what the plan's handler offers to pods; the Node says which release runs. "
+        "The table is read from the branches and tags of cri-o/cri-o. This is a warning: pods without the annotation are "
+        "not affected.",
+        "warning",
+    ),
     "CP843": Code(
         "containerd drop-in that is not read",
         "containerd does not read the compiled drop-in: {problem}",
