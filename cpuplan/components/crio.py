@@ -18,7 +18,7 @@ from cpuplan.facts.settings import crio as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value, plain
 from cpuplan.upstream.crio import releases
-from cpuplan.upstream.crio.config import decode
+from cpuplan.upstream.crio.config import decode, default_runtime
 from cpuplan.upstream.koordinator.extension.releases import Span
 from cpuplan.upstream.nri.api import TOLERATION
 
@@ -178,7 +178,7 @@ def _default_runtime(plan: NodePlan) -> tuple[str, Reason]:
                 f"ContainerRuntimeConfig {config.name} makes {config.default_runtime} the default"
             )
             return config.default_runtime, Reason(text, place)
-    usual = "crun" if versions.has(target, "crio.crun") else "runc"
+    usual, _ = default_runtime(release(target))
     text = f"{usual} is the default runtime of CRI-O {target.version}"
     return usual, stated(plan, text, node_class.target_field("version"))
 

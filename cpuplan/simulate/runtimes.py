@@ -11,6 +11,7 @@ from cpuplan.components import admission_rules, chosen, slices
 from cpuplan.components import crio as component
 from cpuplan.components.host import partitions
 from cpuplan.components.openshift import mixedcpus as limits
+from cpuplan.facts.platforms import Version
 from cpuplan.facts.settings import crio as rows
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS, CPU_MANAGER_POLICY
 from cpuplan.plan import ConfiguredPlan
@@ -199,7 +200,7 @@ def start(
             qossets.effective(
                 CpuSet.from_bits(container.cpus or runtime.layout.online), limit
             ).bits,
-            _updated(cpus, [*asked.env, *env]),
+            _updated(cpus, [*asked.env, *env], runtime.settings.release),
             env,
             container.quota,
             container.outer_quota if container.outer_quota != container.quota else UNLIMITED,
@@ -211,10 +212,10 @@ def start(
     return by_name
 
 
-def _updated(cpus: str, env: list[str]) -> str:
+def _updated(cpus: str, env: list[str], release: Version) -> str:
     """The cpuset after an update; the runtime refuses one if the environment is malformed."""
     try:
-        return high_performance_hooks.update_cpus(cpus, env)
+        return high_performance_hooks.update_cpus(cpus, env, release)
     except KubeletError:
         return cpus
 

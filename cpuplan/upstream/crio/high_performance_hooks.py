@@ -436,12 +436,14 @@ def _require_cpus(spec: Spec, step: str) -> None:
         raise KubeletError(f"{step}: find container {spec.name} CPUs")
 
 
-def update_cpus(cpus: str, env: list[str]) -> str:
+def update_cpus(cpus: str, env: list[str], release: Version = LATEST) -> str:
     """The cpuset of a container after an update by the kubelet.
 
-    The shared CPUs in its environment are added, even those set by others (CRI-O bug). KubeletError
-    refuses the update; PanicError kills the request.
+    The shared CPUs in its environment are added, even those set by others (CRI-O bug), by releases
+    that share CPUs. KubeletError refuses the update; PanicError kills the request.
     """
+    if not SHARING.is_in(release):
+        return cpus
     text = ""
     for variable in env:
         if variable.startswith(SHARED_ENV):
