@@ -179,7 +179,7 @@ def _default_runtime(plan: NodePlan) -> tuple[str, Reason]:
             )
             return config.default_runtime, Reason(text, place)
     usual, _ = default_runtime(release(target))
-    text = f"{usual} is the default runtime of CRI-O {target.version}"
+    text = f"{usual} is the default runtime of CRI-O {versions.to_text(release(target))}"
     return usual, stated(plan, text, node_class.target_field("version"))
 
 

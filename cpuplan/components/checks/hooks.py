@@ -85,11 +85,18 @@ def faults(plan: NodePlan, pod: Pod) -> Iterator[Fault]:
         if hook not in releases.HOOKS:
             continue
         result = releases.outcome(release, name, value, cgroups=_cgroups(plan))
+        if name != hook and hook in pod.annotations and _is_exempting(release, hook):
+            continue
         is_told = hook == releases.SHARED and result.change is None
         is_refused = result.kind is Kind.REFUSED
         if result.kind is Kind.DONE or is_told or (is_refused and not _has_hooks(plan, pod)):
             continue
         yield Fault(name, value, result)
+
+
+def _is_exempting(release: versions.Version, hook: str) -> bool:
+    """Whether any value for one container takes it out of what its pod asks for."""
+    return hook in releases.SWITCHES and releases.BY_CONTAINER.is_in(release)
 
 
 def _has_hooks(plan: NodePlan, pod: Pod) -> bool:

@@ -129,7 +129,8 @@ _VALUES: Mapping[str, Mapping[str, Change]] = {
     IRQ: {**dict.fromkeys(OFF, _ALWAYS), HOUSEKEEPING: IRQ_HOUSEKEEPING},
     SHARED: {ENABLE: SHARING},
 }
-_BY_CONTAINER = (LOAD_BALANCING, QUOTA, IRQ)
+#: What an annotation for one container can switch, off or (with `enable`) not off.
+SWITCHES = (LOAD_BALANCING, QUOTA, IRQ)
 _NOT_ON_V2 = "set CPU load balancing: disabling CPU load balancing on cgroupv2 not yet supported"
 
 
@@ -143,7 +144,8 @@ def outcome(release: Version, annotation: str, value: str, *, cgroups: int = 2) 
     if name not in HOOKS:
         return Outcome(Kind.IGNORED, f"CRI-O knows no annotation {name}", instead="remove it")
     faults = [_place(release, name, bool(slash)), _value(release, name, value)]
-    if name == LOAD_BALANCING and cgroups == 2 and not BALANCING_ON_V2.is_in(release):
+    is_off = name == LOAD_BALANCING and value in OFF
+    if is_off and cgroups == 2 and not BALANCING_ON_V2.is_in(release):
         instead = "use version 1 of control groups"
         faults.append(Outcome(Kind.REFUSED, _NOT_ON_V2, BALANCING_ON_V2, instead))
     # What no release takes, or what comes last.
@@ -164,7 +166,7 @@ def _place(release: Version, name: str, has_container: bool) -> Outcome | None:
     if not has_container:
         return None
     instead = f"write {name}, for all containers of the pod"
-    if name not in _BY_CONTAINER:
+    if name not in SWITCHES:
         problem = "CRI-O reads it for the whole pod only"
         return Outcome(Kind.IGNORED, problem, instead=instead)
     if BY_CONTAINER.is_in(release):
@@ -174,7 +176,12 @@ def _place(release: Version, name: str, has_container: bool) -> Outcome | None:
 
 
 def _value(release: Version, name: str, value: str) -> Outcome | None:
-    """What is wrong with a value; a governor is one of the machine's, and "" is none."""
+    """What is wrong with a value; a governor is one of the machine's, and "" is none.
+
+    With `enable` a switch asks for what there is without it.
+    """
+    if name in SWITCHES and value == ENABLE:
+        return None
     if name == GOVERNOR:
         if value:
             return None

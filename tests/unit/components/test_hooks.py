@@ -35,6 +35,8 @@ FINDINGS = {
     (f"{SHARED}/app", "true"): "",
     (QUOTA, "off"): "............",
     (IRQ, "disable"): "",
+    (IRQ, "enable"): "",
+    (f"{IRQ}/app", "enable"): ".........",
     ("example.com/quota", "off"): "",
 }
 _CODES = {".": ["CP5360"], "x": ["CP5361"]}
@@ -46,6 +48,12 @@ def test_every_release_of_openshift(asked: tuple[str, str], signs: str) -> None:
         made = pod(dict([asked]))
         sign = signs[number : number + 1]
         assert codes(plan(version=version), made) == _CODES.get(sign, []), version
+
+
+def test_a_container_can_be_taken_out_of_what_its_pod_asks_for() -> None:
+    made = pod({QUOTA: "disable", f"{QUOTA}/app": "no"})
+    assert codes(plan(version="5.1"), made) == []
+    assert codes(plan(version="4.22"), made) == ["CP5360"]
 
 
 @pytest.mark.parametrize(

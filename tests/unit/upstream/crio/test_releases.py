@@ -22,6 +22,7 @@ from cpuplan.upstream.crio.releases import (
     LOAD_BALANCING,
     QUOTA,
     SHARED,
+    SWITCHES,
     Kind,
     Outcome,
     defects,
@@ -45,7 +46,8 @@ MATRIX = [
     (LOAD_BALANCING, "Disable", 2, NONE),
     (LOAD_BALANCING, "", 2, NONE),
     (f"{LOAD_BALANCING}/app", "disable", 2, ".........++"),
-    (f"{LOAD_BALANCING}/app", "enable", 2, NONE),
+    (f"{LOAD_BALANCING}/app", "enable", 2, ".........++"),
+    (f"{LOAD_BALANCING}/app", "off", 2, NONE),
     (QUOTA, "disable", 2, ALL),
     (QUOTA, "true", 2, ALL),
     (QUOTA, "off", 2, NONE),
@@ -54,7 +56,9 @@ MATRIX = [
     (IRQ, "disable", 2, ALL),
     (IRQ, "true", 2, ALL),
     (IRQ, "housekeeping", 2, ".......++++"),
-    (IRQ, "enable", 2, NONE),
+    (IRQ, "enable", 2, ALL),
+    (QUOTA, "enable", 2, ALL),
+    (LOAD_BALANCING, "enable", 2, ALL),
     (f"{IRQ}/app", "disable", 2, ".........++"),
     (f"{IRQ}/app", "housekeeping", 2, ".........++"),
     (C_STATES, "enable", 2, ALL),
@@ -113,8 +117,9 @@ def test_what_the_hooks_of_a_release_do(
         return
     sandbox.start(spec)
     quota = sandbox.cgroups.quota(SCOPE)
+    is_asking = not (name.startswith(SWITCHES) and value == "enable")
     is_seen = sandbox.effects(spec) != Effects() or quota == UNLIMITED or bool(spec.env)
-    assert is_seen == (kind is Kind.DONE)
+    assert is_seen == (kind is Kind.DONE and is_asking)
 
 
 def _sandbox(release: Version, annotations: dict[str, str], cgroups: int = 2) -> Sandbox:
@@ -143,6 +148,17 @@ def test_the_words_of_what_a_release_lacks() -> None:
     )
     assert outcome((1, 33), IRQ, "off").problem == "CRI-O compares it with disable and true only"
     assert outcome((1, 27), f"{SHARED}/app", "yes").problem == "CRI-O compares it with enable only"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("value", ["enable", "off"])
+def test_a_container_that_its_pod_does_not_speak_for(release: Version, value: str) -> None:
+    """Any value of its own takes it out, from 1.36.4 on."""
+    sandbox = _sandbox(release, {QUOTA: "disable", f"{QUOTA}/app": value})
+    spec = Spec("app", "4-5", 2048, 200_000)
+    sandbox.create(spec)
+    sandbox.start(spec)
+    assert sandbox.effects(spec).is_quota_off == (release < (1, 36))
 
 
 @pytest.mark.parametrize("release", RELEASES)
