@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from cpuplan.base.text import joined
 from cpuplan.facts.platforms import Version
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.strconv import atoi
@@ -191,7 +190,7 @@ def _value(release: Version, name: str, value: str) -> Outcome | None:
     change = _VALUES[name].get(value)
     if change is None:
         known = [text for text, change in _VALUES[name].items() if change.is_in(release)]
-        problem = f"CRI-O compares it with {joined(known or [*_VALUES[name]])} only"
+        problem = f"CRI-O knows only {', '.join(known or _VALUES[name])}"
         return Outcome(Kind.IGNORED, problem, instead=_instead(name))
     if change.is_in(release):
         return None

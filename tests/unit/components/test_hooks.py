@@ -10,7 +10,7 @@ from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.crio.releases import C_STATES, IRQ, LOAD_BALANCING, QUOTA, SHARED
 from cpuplan.upstream.kubernetes.pod import Pod, read_pod
 from tests.machines.plans import no_position, plan
-from tests.unit.simulate.test_sharing import container
+from tests.unit.backends.test_admission import container
 
 
 def pod(annotations: dict[str, str], *, handler: str = "performance-ran", **given: Any) -> Pod:

@@ -143,11 +143,9 @@ def test_the_words_of_what_a_release_lacks() -> None:
     assert outcome((1, 35), f"{QUOTA}/app", "disable").problem == (
         "CRI-O reads it for one container since 1.36.4"
     )
-    assert outcome((1, 37), IRQ, "off").problem == (
-        "CRI-O compares it with disable, true and housekeeping only"
-    )
-    assert outcome((1, 33), IRQ, "off").problem == "CRI-O compares it with disable and true only"
-    assert outcome((1, 27), f"{SHARED}/app", "yes").problem == "CRI-O compares it with enable only"
+    assert outcome((1, 37), IRQ, "off").problem == ("CRI-O knows only disable, true, housekeeping")
+    assert outcome((1, 33), IRQ, "off").problem == "CRI-O knows only disable, true"
+    assert outcome((1, 27), f"{SHARED}/app", "yes").problem == "CRI-O knows only enable"
 
 
 @pytest.mark.parametrize("release", RELEASES)

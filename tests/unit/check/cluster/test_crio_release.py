@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.check.cluster import runtimes
+from cpuplan.check.cluster import crio_release
 from cpuplan.check.cluster.live_objects import Objects, Subject
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.evidence import Verdict
@@ -24,7 +24,7 @@ def told(of: ConfiguredPlan, version: str | None) -> list[tuple[Verdict, str]]:
     subject = Subject("worker-0", cluster.expected[0], objects([node]), no_position)
     return [
         (answer.verdict, answer.finding.message if answer.finding else answer.reason)
-        for answer in runtimes.release(subject)
+        for answer in crio_release.release(subject)
     ]
 
 
@@ -69,5 +69,5 @@ def test_what_is_answered(of: ConfiguredPlan, version: str | None, verdicts: lis
 
 def test_a_node_that_was_not_given() -> None:
     subject = Subject("worker-0", Cluster(plan(version="4.21")).expected[0], Objects(), no_position)
-    (answer,) = runtimes.release(subject)
+    (answer,) = crio_release.release(subject)
     assert answer.verdict is Verdict.UNVERIFIABLE
