@@ -178,6 +178,7 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     result = _simulate(run, run.start)
     answers = _orders(run) if wanted.any_order else []
     diagnostics = [*given, *findings.check_sharing(run.plans, run.items)]
+    diagnostics += findings.check_hooks(run.plans, run.items)
     if wanted.scheduler == PLANNED:
         diagnostics += findings.of_claims(run.plans, run.items)
     if wanted.scheduler in (KOORDINATOR, BOTH):

@@ -287,6 +287,12 @@ class Item(NamedTuple):
                     return self.source.value_at((*self.at, "spec", group, index, "name"))
         return self.source.key_at((*self.at, "spec"))
 
+    def annotation(self, name: str) -> Position | None:
+        """Where an annotation of the pod stands."""
+        if self.source is None:
+            return None
+        return self.source.key_at((*self.at, "metadata", "annotations", name))
+
 
 class _Reader(NamedTuple):
     """What is read so far."""

@@ -11,19 +11,14 @@ from cpuplan.components import admission_rules, chosen, slices
 from cpuplan.components import crio as component
 from cpuplan.components.host import partitions
 from cpuplan.components.openshift import mixedcpus as limits
+from cpuplan.facts.platforms import Version
 from cpuplan.facts.settings import crio as rows
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS, CPU_MANAGER_POLICY
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.crio import high_performance_hooks, mixedcpus
 from cpuplan.upstream.crio.cgmgr import UNLIMITED, Layout
-from cpuplan.upstream.crio.high_performance_hooks import (
-    ENABLE,
-    OFF,
-    QUOTA,
-    SHARED,
-    Effects,
-    Settings,
-)
+from cpuplan.upstream.crio.high_performance_hooks import Effects, Settings
+from cpuplan.upstream.crio.releases import ENABLE, OFF, QUOTA, SHARED
 from cpuplan.upstream.kubelet import qossets
 from cpuplan.upstream.kubelet.cpumanager.state import CPUState
 from cpuplan.upstream.kubelet.policy_options import STRICT_RESERVATION
@@ -114,6 +109,7 @@ def runtime_of(plan: ConfiguredPlan) -> Runtime:
         Settings(
             str(values.get(rows.SHARED_CPUSET.key, "")),
             str(values.get(rows.EXEC_CPU_AFFINITY.of(handler=handler), "")),
+            component.release(plan.node_class.target),
         ),
         handler,
         _texts(values.get(rows.ALLOWED_ANNOTATIONS.of(handler=handler))),
@@ -204,7 +200,7 @@ def start(
             qossets.effective(
                 CpuSet.from_bits(container.cpus or runtime.layout.online), limit
             ).bits,
-            _updated(cpus, [*asked.env, *env]),
+            _updated(cpus, [*asked.env, *env], runtime.settings.release),
             env,
             container.quota,
             container.outer_quota if container.outer_quota != container.quota else UNLIMITED,
@@ -216,10 +212,10 @@ def start(
     return by_name
 
 
-def _updated(cpus: str, env: list[str]) -> str:
+def _updated(cpus: str, env: list[str], release: Version) -> str:
     """The cpuset after an update; the runtime refuses one if the environment is malformed."""
     try:
-        return high_performance_hooks.update_cpus(cpus, env)
+        return high_performance_hooks.update_cpus(cpus, env, release)
     except KubeletError:
         return cpus
 
