@@ -1,0 +1,290 @@
+"""Which tests notice changed code, asked in forks of a pytest that has imported and collected.
+
+A fork gives the functions of a module their changed code and runs tests until one fails. Which
+tests can fail at all is known from one run before, in which every statement that has a change tells
+that it was reached: those that reached it, and the others of their files, which may look at the
+same value, computed once.
+"""
+
+import ast
+import builtins
+import functools
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+import pytest
+
+#: A change may make a loop endless: the seconds that a test may take.
+_SECONDS = 120
+_REACHED = "__reached__"
+
+
+class Mutant(NamedTuple):
+    """A change of a module: its place, the text afterwards, and which tests are to notice it."""
+
+    name: str
+    path: str
+    line: int
+    column: int
+    text: str
+    #: Arguments of pytest by a name for them: the nearest tests first.
+    tests: Mapping[str, Sequence[str]]
+
+    @property
+    def wanted(self) -> list[str]:
+        """All those arguments."""
+        return list(chain.from_iterable(self.tests.values()))
+
+
+class Verdict(NamedTuple):
+    """The name of the tests that notice a mutant, and the first of them; or "nothing", and why."""
+
+    by: str
+    why: str
+
+
+class Judge:
+    """A plugin of pytest that judges mutants, those of a room together, and tells each verdict."""
+
+    def __init__(self, rooms: Sequence[Sequence[Mutant]], tell: Callable[[Mutant, Verdict], None]):
+        self._rooms = rooms
+        self._tell = tell
+        self._functions: dict[str, list[FunctionType]] = {}
+        self._caches: list[Any] = []
+        self._broken: set[int] = set()
+        self._reached: set[int] = set()
+        self._pipe = -1
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Judge, instead of running what was collected."""
+        _import_all()
+        self._look_around()
+        for room in self._rooms:
+            reaching = self._reaching(session, room)
+            for mutant, places in zip(room, reaching, strict=True):
+                self._tell(mutant, self._judged(session, mutant, places))
+        return True
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Send what a test reached, and whether it failed."""
+        if self._reached:
+            self._send("reached", *sorted(self._reached))
+            self._reached.clear()
+        if report.failed:
+            self._send("failed")
+
+    def _look_around(self) -> None:
+        """Keep all functions by their file, and all that keeps results."""
+        gc.unfreeze()
+        functions = defaultdict(list)
+        for value in gc.get_objects():
+            if type(value) is FunctionType:
+                functions[value.__code__.co_filename].append(value)
+            elif isinstance(value, functools._lru_cache_wrapper):
+                self._caches.append(value)
+        gc.freeze()
+        self._functions = dict(functions)
+
+    def _reaching(self, session: pytest.Session, room: Sequence[Mutant]) -> list[set[int]]:
+        """For each mutant, the places of the tests that reach it; those that fail are kept."""
+        reaching: list[set[int]] = [set() for _ in room]
+        wanted = [test for mutant in room for test in mutant.wanted]
+        places = _chosen(session.items, wanted)
+        for place, what, *numbers in self._forked(session, places, lambda: self._mark(room)):
+            if what == "failed":
+                self._broken.add(place)
+            for number in numbers:
+                reaching[int(number)].add(place)
+        return reaching
+
+    def _mark(self, room: Sequence[Mutant]) -> None:
+        """Let the statements of mutants tell that they are reached."""
+        setattr(builtins, _REACHED, self._reached.add)
+        for path in {mutant.path for mutant in room}:
+            text = Path(path).read_text()
+            tree = ast.parse(text)
+            marks = defaultdict(list)
+            for number, mutant in enumerate(room):
+                if mutant.path == path:
+                    marks[_statement(tree, mutant)].append(number)
+            marked = ast.fix_missing_locations(_Marking(marks).visit(tree))
+            self._replace(path, text, _compiled(marked))
+
+    def _judged(self, session: pytest.Session, mutant: Mutant, reaching: set[int]) -> Verdict:
+        for name, tests in mutant.tests.items():
+            chosen = [p for p in _chosen(session.items, tests) if p not in self._broken]
+            first = [place for place in chosen if place in reaching]
+            files = {session.items[place].path for place in first}
+            others = [place for place in chosen if session.items[place].path in files]
+            place = self._noticing(session, mutant, list(dict.fromkeys([*first, *others])))
+            if place is not None and self._failing(session, [place], _nothing) is None:
+                return Verdict(name, session.items[place].nodeid)
+        return Verdict("nothing", f"{len(reaching)} tests come there")
+
+    def _noticing(self, session: pytest.Session, mutant: Mutant, places: list[int]) -> int | None:
+        """The first test that fails; processes that it starts read the changed module too."""
+        path = Path(mutant.path)
+        text = path.read_text()
+        write(path, mutant.text)
+        try:
+            changed = _compiled(ast.parse(mutant.text))
+            return self._failing(session, places, lambda: self._replace(mutant.path, text, changed))
+        finally:
+            write(path, text)
+
+    def _failing(
+        self, session: pytest.Session, places: Sequence[int], prepare: Callable[[], None]
+    ) -> int | None:
+        events = self._forked(session, places, prepare)
+        return next((place for place, what, *_ in events if what == "failed"), None)
+
+    def _replace(self, path: str, text: str, code: CodeType) -> None:
+        """Give the functions of a module the code of another text of it, and forget results."""
+        codes = dict(zip(_codes(_compiled(ast.parse(text))), _codes(code), strict=True))
+        for function in self._functions.get(str(Path(path).resolve()), ()):
+            function.__code__ = codes.get(function.__code__, function.__code__)
+        for kept in self._caches:
+            kept.cache_clear()
+
+    def _forked(
+        self, session: pytest.Session, places: Sequence[int], prepare: Callable[[], None]
+    ) -> Iterator[Any]:
+        """The place of each test that is run in a fork, with what it sends."""
+        if not places:
+            return
+        reading, self._pipe = os.pipe()
+        process = os.fork()
+        if not process:
+            self._run(session, places, prepare)
+        os.close(self._pipe)
+        try:
+            yield from _received(reading)
+        finally:
+            os.close(reading)
+            with suppress(ProcessLookupError):
+                os.killpg(process, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+
+    def _run(
+        self, session: pytest.Session, places: Sequence[int], prepare: Callable[[], None]
+    ) -> None:
+        """Run tests in a fork, which ends here."""
+        try:
+            os.setpgid(0, 0)
+            prepare()
+            items = [session.items[place] for place in places]
+            for place, item, following in zip(places, items, [*items[1:], None], strict=True):
+                self._send("begins", place)
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            self._send("ends")
+        finally:
+            os._exit(0)
+
+    def _send(self, *words: object) -> None:
+        os.write(self._pipe, f"{json.dumps(words)}\n".encode())
+
+
+class _Marking(ast.NodeTransformer):
+    """Puts before statements what tells that they are reached."""
+
+    def __init__(self, marks: Mapping[ast.stmt, Sequence[int]]) -> None:
+        self._marks = marks
+
+    def visit(self, node: ast.AST) -> Any:
+        """The node, after its marks."""
+        self.generic_visit(node)
+        numbers = self._marks.get(node, ()) if isinstance(node, ast.stmt) else ()
+        marks = [ast.parse(f"{_REACHED}({number})").body[0] for number in numbers]
+        return [*(ast.copy_location(mark, node) for mark in marks), node] if marks else node
+
+
+def write(path: Path, text: str) -> None:
+    """A module; bytecode of another text can have its size and its second."""
+    path.write_text(text)
+    for bytecode in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+        bytecode.unlink()
+
+
+def _received(pipe: int) -> Iterator[Any]:
+    """What a fork sends; a test that ends it, or does not end itself, has failed."""
+    place: int | None = None
+    rest = b""
+    while select.select([pipe], [], [], _SECONDS)[0] and (sent := os.read(pipe, 65536)):
+        *lines, rest = (rest + sent).split(b"\n")
+        for what, *values in map(json.loads, lines):
+            if what == "ends":
+                return
+            place = values[0] if what == "begins" else place
+            if what != "begins":
+                yield place, what, *values
+    if place is not None:
+        yield place, "failed"
+
+
+def _import_all() -> None:
+    """Nothing of cpuplan is imported after the fork; some extras may not be installed."""
+    for path in sorted(Path("cpuplan").rglob("*.py")):
+        if path.name != "__main__.py":
+            with suppress(ImportError):
+                importlib.import_module(".".join(path.with_suffix("").parts))
+
+
+def _chosen(items: Sequence[pytest.Item], wanted: Sequence[str]) -> list[int]:
+    """The places of the items that arguments of pytest mean, in the order of the arguments."""
+    by_name = defaultdict(list)
+    for place, item in enumerate(items):
+        for name in _names(item.nodeid):
+            by_name[name].append(place)
+    return list(dict.fromkeys(place for test in wanted for place in by_name[test]))
+
+
+def _names(name: str) -> Iterator[str]:
+    """A test, and all that it is part of."""
+    file, *inner = name.split("::")
+    yield name
+    if inner:
+        yield name.partition("[")[0]
+        yield file
+    yield from (str(folder) for folder in Path(file).parents)
+
+
+def _statement(tree: ast.Module, mutant: Mutant) -> ast.stmt:
+    """The innermost statement that a change is in."""
+    place = (mutant.line, mutant.column)
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt)
+        and (node.lineno, node.col_offset) <= place
+        and place < (node.end_lineno or 0, node.end_col_offset or 0)
+    ]
+    return max(around, key=lambda node: (node.lineno, node.col_offset))
+
+
+def _compiled(tree: ast.Module) -> CodeType:
+    return compile(tree, "changed", "exec", dont_inherit=True)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _nothing() -> None:
+    pass
