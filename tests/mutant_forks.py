@@ -2,8 +2,8 @@
 
 A fork gives the functions of a module their changed code and runs tests until one fails. Which
 tests can fail at all is known from one run before, in which every statement that has a change tells
-that it was reached: those that reached it, and the others of their files, which may look at the
-same value, computed once.
+that it was reached, and nothing is kept from one test to the next: those that reach it, and all of
+a file whose fixtures do.
 """
 
 import ast
@@ -63,6 +63,7 @@ class Judge:
         self._functions: dict[str, list[FunctionType]] = {}
         self._caches: list[Any] = []
         self._broken: set[int] = set()
+        self._forgets = False
         self._reached: set[int] = set()
         self._pipe = -1
 
@@ -80,7 +81,7 @@ class Judge:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Send what a test reached, and whether it failed."""
         if self._reached:
-            self._send("reached", *sorted(self._reached))
+            self._send(report.when, *sorted(self._reached))
             self._reached.clear()
         if report.failed:
             self._send("failed")
@@ -100,18 +101,23 @@ class Judge:
     def _reaching(self, session: pytest.Session, room: Sequence[Mutant]) -> list[set[int]]:
         """For each mutant, the places of the tests that reach it; those that fail are kept."""
         reaching: list[set[int]] = [set() for _ in room]
+        by_file: dict[Path, list[int]] = defaultdict(list)
         wanted = [test for mutant in room for test in mutant.wanted]
         places = _chosen(session.items, wanted)
+        for place in places:
+            by_file[session.items[place].path].append(place)
         for place, what, *numbers in self._forked(session, places, lambda: self._mark(room)):
             if what == "failed":
                 self._broken.add(place)
             for number in numbers:
-                reaching[int(number)].add(place)
+                file = session.items[place].path
+                reaching[int(number)].update(by_file[file] if what == "setup" else [place])
         return reaching
 
     def _mark(self, room: Sequence[Mutant]) -> None:
         """Let the statements of mutants tell that they are reached."""
         setattr(builtins, _REACHED, self._reached.add)
+        self._forgets = True
         for path in {mutant.path for mutant in room}:
             text = Path(path).read_text()
             tree = ast.parse(text)
@@ -124,11 +130,9 @@ class Judge:
 
     def _judged(self, session: pytest.Session, mutant: Mutant, reaching: set[int]) -> Verdict:
         for name, tests in mutant.tests.items():
-            chosen = [p for p in _chosen(session.items, tests) if p not in self._broken]
-            first = [place for place in chosen if place in reaching]
-            files = {session.items[place].path for place in first}
-            others = [place for place in chosen if session.items[place].path in files]
-            place = self._noticing(session, mutant, list(dict.fromkeys([*first, *others])))
+            chosen = _chosen(session.items, tests)
+            places = [place for place in chosen if place in reaching - self._broken]
+            place = self._noticing(session, mutant, places)
             if place is not None and self._failing(session, [place], _nothing) is None:
                 return Verdict(name, session.items[place].nodeid)
         return Verdict("nothing", f"{len(reaching)} tests come there")
@@ -155,6 +159,9 @@ class Judge:
         codes = dict(zip(_codes(_compiled(ast.parse(text))), _codes(code), strict=True))
         for function in self._functions.get(str(Path(path).resolve()), ()):
             function.__code__ = codes.get(function.__code__, function.__code__)
+        self._forget()
+
+    def _forget(self) -> None:
         for kept in self._caches:
             kept.cache_clear()
 
@@ -189,6 +196,8 @@ class Judge:
             items = [session.items[place] for place in places]
             for place, item, following in zip(places, items, [*items[1:], None], strict=True):
                 self._send("begins", place)
+                if self._forgets:
+                    self._forget()
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             self._send("ends")
         finally:
