@@ -79,7 +79,7 @@ def test_memory_that_boot_arguments_explain(
     ("total", "is_explained"), [(32.1, False), (32, True), (27, True), (26, False), (0, False)]
 )
 def test_what_a_limit_leaves(total: float, is_explained: bool) -> None:
-    """Neither more than the limit, nor less than it without 4 GiB, its 64th and further arguments."""
+    """Neither more than the limit, nor less by more than 4 GiB, a 64th and further arguments."""
     after, remarks = restore_memory(
         machine(total, 0, line="mem=32G crashkernel=512M"), Planned("icx", INVENTORY)
     )
