@@ -13,8 +13,10 @@ import gc
 import importlib
 import json
 import os
+import resource
 import select
 import signal
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -25,8 +27,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-#: A change may make a loop endless: the seconds that a test may take.
-_SECONDS = 120
+#: A change may make a loop endless: the CPU seconds that a test may take, and those that it waits.
+_SECONDS, _WAITS = 60, 900
 _REACHED = "__reached__"
 
 
@@ -196,6 +198,8 @@ class Judge:
             items = [session.items[place] for place in places]
             for place, item, following in zip(places, items, [*items[1:], None], strict=True):
                 self._send("begins", place)
+                used = int(time.process_time())
+                resource.setrlimit(resource.RLIMIT_CPU, (used + _SECONDS, resource.RLIM_INFINITY))
                 if self._forgets:
                     self._forget()
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -232,7 +236,7 @@ def _received(pipe: int) -> Iterator[Any]:
     """What a fork sends; a test that ends it, or does not end itself, has failed."""
     place: int | None = None
     rest = b""
-    while select.select([pipe], [], [], _SECONDS)[0] and (sent := os.read(pipe, 65536)):
+    while select.select([pipe], [], [], _WAITS)[0] and (sent := os.read(pipe, 65536)):
         *lines, rest = (rest + sent).split(b"\n")
         for what, *values in map(json.loads, lines):
             if what == "ends":
