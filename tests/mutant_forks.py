@@ -198,8 +198,7 @@ class Judge:
             items = [session.items[place] for place in places]
             for place, item, following in zip(places, items, [*items[1:], None], strict=True):
                 self._send("begins", place)
-                used = int(time.process_time())
-                resource.setrlimit(resource.RLIMIT_CPU, (used + _SECONDS, resource.RLIM_INFINITY))
+                _limit_time()
                 if self._forgets:
                     self._forget()
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -230,6 +229,12 @@ def write(path: Path, text: str) -> None:
     path.write_text(text)
     for bytecode in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
         bytecode.unlink()
+
+
+def _limit_time() -> None:
+    """The kernel ends a process that uses more; what it starts has as much again."""
+    most = int(time.process_time()) + _SECONDS
+    resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def _received(pipe: int) -> Iterator[Any]:
