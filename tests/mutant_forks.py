@@ -40,13 +40,11 @@ class Mutant(NamedTuple):
     line: int
     column: int
     text: str
-    #: Arguments of pytest by a name for them: the nearest tests first.
+    #: Arguments of pytest by a name for them, the nearest tests first; all mutants have the names.
     tests: Mapping[str, Sequence[str]]
 
-    @property
-    def wanted(self) -> list[str]:
-        """All those arguments."""
-        return list(chain.from_iterable(self.tests.values()))
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 class Verdict(NamedTuple):
@@ -64,7 +62,6 @@ class Judge:
         self._tell = tell
         self._functions: dict[str, list[FunctionType]] = {}
         self._caches: list[Any] = []
-        self._broken: set[int] = set()
         self._forgets = False
         self._reached: set[int] = set()
         self._pipe = -1
@@ -75,9 +72,7 @@ class Judge:
         _import_all()
         self._look_around()
         for room in self._rooms:
-            reaching = self._reaching(session, room)
-            for mutant, places in zip(room, reaching, strict=True):
-                self._tell(mutant, self._judged(session, mutant, places))
+            self._judge(session, room)
         return True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -100,21 +95,43 @@ class Judge:
         gc.freeze()
         self._functions = dict(functions)
 
-    def _reaching(self, session: pytest.Session, room: Sequence[Mutant]) -> list[set[int]]:
-        """For each mutant, the places of the tests that reach it; those that fail are kept."""
-        reaching: list[set[int]] = [set() for _ in room]
+    def _judge(self, session: pytest.Session, room: Sequence[Mutant]) -> None:
+        """Ask the tests of each name in turn about the mutants that those before let pass."""
+        passed = list(room)
+        tried: dict[Mutant, set[int]] = {mutant: set() for mutant in room}
+        for name in room[0].tests:
+            reaching = self._reaching(session, passed, name)
+            for mutant, places in zip(tuple(passed), reaching, strict=True):
+                untried = [place for place in places if place not in tried[mutant]]
+                tried[mutant].update(untried)
+                place = self._noticing(session, mutant, untried)
+                if place is not None and self._failing(session, [place], _nothing) is None:
+                    passed.remove(mutant)
+                    self._tell(mutant, Verdict(name, session.items[place].nodeid))
+        for mutant in passed:
+            self._tell(mutant, Verdict("nothing", f"{len(tried[mutant])} tests come there"))
+
+    def _reaching(
+        self, session: pytest.Session, room: Sequence[Mutant], name: str
+    ) -> list[list[int]]:
+        """For each mutant, the places of the tests that reach it and do not fail without it."""
         by_file: dict[Path, list[int]] = defaultdict(list)
-        wanted = [test for mutant in room for test in mutant.wanted]
-        places = _chosen(session.items, wanted)
+        reaching: list[set[int]] = [set() for _ in room]
+        failed = set()
+        chosen = [_chosen(session.items, mutant.tests[name]) for mutant in room]
+        places = list(dict.fromkeys(chain(*chosen)))
         for place in places:
             by_file[session.items[place].path].append(place)
         for place, what, *numbers in self._forked(session, places, lambda: self._mark(room)):
             if what == "failed":
-                self._broken.add(place)
+                failed.add(place)
             for number in numbers:
                 file = session.items[place].path
                 reaching[int(number)].update(by_file[file] if what == "setup" else [place])
-        return reaching
+        return [
+            [place for place in places if place in reached - failed]
+            for places, reached in zip(chosen, reaching, strict=True)
+        ]
 
     def _mark(self, room: Sequence[Mutant]) -> None:
         """Let the statements of mutants tell that they are reached."""
@@ -129,15 +146,6 @@ class Judge:
                     marks[_statement(tree, mutant)].append(number)
             marked = ast.fix_missing_locations(_Marking(marks).visit(tree))
             self._replace(path, text, _compiled(marked))
-
-    def _judged(self, session: pytest.Session, mutant: Mutant, reaching: set[int]) -> Verdict:
-        for name, tests in mutant.tests.items():
-            chosen = _chosen(session.items, tests)
-            places = [place for place in chosen if place in reaching - self._broken]
-            place = self._noticing(session, mutant, places)
-            if place is not None and self._failing(session, [place], _nothing) is None:
-                return Verdict(name, session.items[place].nodeid)
-        return Verdict("nothing", f"{len(reaching)} tests come there")
 
     def _noticing(self, session: pytest.Session, mutant: Mutant, places: list[int]) -> int | None:
         """The first test that fails; processes that it starts read the changed module too."""

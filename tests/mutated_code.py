@@ -19,6 +19,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -130,7 +131,12 @@ def judge(chosen: Sequence[Change], temporary: Path) -> None:
     by_room = defaultdict(list)
     for change in chosen:
         by_room[_room(change)].append(mutant(change))
-    wanted = [test for room in by_room.values() for change in room for test in change.wanted]
+    wanted = [
+        test
+        for room in by_room.values()
+        for change in room
+        for test in chain(*change.tests.values())
+    ]
     numbers: dict[str, Counter[str]] = defaultdict(Counter)
     with os.fdopen(os.dup(sys.stdout.fileno()), "w") as output, Path(os.devnull).open("w") as null:
 

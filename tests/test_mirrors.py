@@ -209,6 +209,6 @@ def test_what_notices_a_change(tmp_path: Path) -> None:
     assert judged.stderr.splitlines() == [
         "11 nearest checks/test_few.py::test_few",
         "22 room checks/test_some.py::test_some",
-        "33 nothing 1 tests come there",
+        "33 nothing 0 tests come there",
         "44 nothing 0 tests come there",
     ]
