@@ -128,9 +128,10 @@ class Judge:
             for number in numbers:
                 file = session.items[place].path
                 reaching[int(number)].update(by_file[file] if what == "setup" else [place])
+        usable = (reached - failed for reached in reaching)
         return [
-            [place for place in places if place in reached - failed]
-            for places, reached in zip(chosen, reaching, strict=True)
+            list(filter(places.__contains__, tests))
+            for tests, places in zip(chosen, usable, strict=True)
         ]
 
     def _mark(self, room: Sequence[Mutant]) -> None:

@@ -22,11 +22,9 @@ def moved(items: Sequence[Item], layout: Layout) -> int | None:
     """Units that containers get anew which were there before; None without room."""
     if layout.shares is None:
         return None
-    return sum(
-        sum(got for _, got in shares)
-        for item, shares in zip(items, layout.shares, strict=True)
-        if item.old
-    )
+    pairs = zip(items, layout.shares, strict=True)
+    anew = [got for item, shares in pairs if item.old for _, got in shares]
+    return sum(anew)
 
 
 def least(items: Sequence[Item], free: int = ALL) -> int | None:

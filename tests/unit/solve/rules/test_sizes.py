@@ -215,16 +215,16 @@ def test_room_for_workloads(
     assert text(field, pools, workloads=workloads) == f"{words} must fit into isolated"
 
 
+def least(rule: Rule) -> list[int]:
+    return [amount.least for amount in rule.amounts]
+
+
 def test_workloads_of_a_partition_need_room_in_its_pool_too() -> None:
     pools = {"isolated": {"rest": True, "partitions": {"a": {"cores": 2}, "b": {"cores": 2}}}}
     workloads = [workload("x", 2, pool="isolated.a"), workload("y", 1, pool="isolated.b")]
-    made = [
-        (rule.name, rule.field, [amount.least for amount in rule.amounts])
-        for rule in problem_of(
-            node_class(SMALL, {"reserved": {"cores": 1}} | pools, workloads=workloads)
-        ).rules
-        if rule.field.startswith("workloads")
-    ]
+    node = node_class(SMALL, {"reserved": {"cores": 1}} | pools, workloads=workloads)
+    of_workloads = [rule for rule in problem_of(node).rules if rule.field.startswith("workloads")]
+    made = [(rule.name, rule.field, least(rule)) for rule in of_workloads]
     assert made == [
         ("isolated", "workloads", [3]),
         ("isolated.a", "workloads.0", [2]),

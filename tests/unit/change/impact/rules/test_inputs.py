@@ -30,9 +30,8 @@ def half(*settings: Entry) -> Half:
 
 
 def kernel(*words: str) -> list[Entry]:
-    return [
-        ("kernel", key, value, f"i:{key}") for key, _, value in (w.partition("=") for w in words)
-    ]
+    pairs = (word.partition("=") for word in words)
+    return [("kernel", key, value, f"i:{key}") for key, _, value in pairs]
 
 
 @pytest.mark.parametrize(
