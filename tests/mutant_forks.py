@@ -2,8 +2,8 @@
 
 A fork gives the functions of a module their changed code and runs tests until one fails. Which
 tests can fail at all is known from one run before, in which every statement that has a change tells
-that it was reached, and nothing is kept from one test to the next: those that reach it, and all of
-a file whose fixtures do.
+that it was reached: those that reach it, and all of a file where it is reached by a fixture or for
+a value that is kept. Nothing is kept from one file to the next.
 """
 
 import ast
@@ -62,7 +62,7 @@ class Judge:
         self._tell = tell
         self._functions: dict[str, list[FunctionType]] = {}
         self._caches: list[Any] = []
-        self._forgets = False
+        self._before = 0
         self._reached: set[int] = set()
         self._pipe = -1
 
@@ -78,7 +78,8 @@ class Judge:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Send what a test reached, and whether it failed."""
         if self._reached:
-            self._send(report.when, *sorted(self._reached))
+            is_of_file = report.when == "setup" or self._kept() != self._before
+            self._send("file" if is_of_file else "test", *sorted(self._reached))
             self._reached.clear()
         if report.failed:
             self._send("failed")
@@ -127,7 +128,7 @@ class Judge:
                 failed.add(place)
             for number in numbers:
                 file = session.items[place].path
-                reaching[int(number)].update(by_file[file] if what == "setup" else [place])
+                reaching[int(number)].update(by_file[file] if what == "file" else [place])
         usable = (reached - failed for reached in reaching)
         return [
             list(filter(places.__contains__, tests))
@@ -137,7 +138,6 @@ class Judge:
     def _mark(self, room: Sequence[Mutant]) -> None:
         """Let the statements of mutants tell that they are reached."""
         setattr(builtins, _REACHED, self._reached.add)
-        self._forgets = True
         for path in {mutant.path for mutant in room}:
             text = Path(path).read_text()
             tree = ast.parse(text)
@@ -172,6 +172,10 @@ class Judge:
             function.__code__ = codes.get(function.__code__, function.__code__)
         self._forget()
 
+    def _kept(self) -> int:
+        """How many results were kept so far."""
+        return sum(kept.cache_info().misses for kept in self._caches)
+
     def _forget(self) -> None:
         for kept in self._caches:
             kept.cache_clear()
@@ -205,11 +209,13 @@ class Judge:
             os.setpgid(0, 0)
             prepare()
             items = [session.items[place] for place in places]
+            path: Path | None = None
             for place, item, following in zip(places, items, [*items[1:], None], strict=True):
                 self._send("begins", place)
                 _limit_time()
-                if self._forgets:
+                if item.path != path:
                     self._forget()
+                path, self._before = item.path, self._kept()
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             self._send("ends")
         finally:
