@@ -160,6 +160,10 @@ def test_the_cpus_that_a_constraint_tells_apart(constraint: Constraint, sets: li
 
 
 def test_scopes_that_many_share_are_told_once() -> None:
-    shared = [Apart("a", "b", NODES), Apart("a", "c", NODES), Within("a", cpus("0"))]
+    shared: list[Constraint] = [
+        Apart("a", "b", NODES),
+        Apart("a", "c", NODES),
+        Within("a", cpus("0")),
+    ]
     told = [str(known) for known in constraints.distinguished(shared)]
     assert told == ["0-1,4-5", "2-3,6-7", "0"]

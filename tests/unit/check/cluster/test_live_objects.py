@@ -94,7 +94,7 @@ def test_joined_all_is_kept() -> None:
     assert not joined.is_served("DeviceClass")
     assert joined.is_known("Secret")
     assert joined.is_known("Namespace")
-    assert joined.refusals == ("first", "second")
+    assert list(joined.refusals) == refusals
 
 
 @pytest.mark.parametrize(

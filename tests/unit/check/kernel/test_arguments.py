@@ -7,7 +7,8 @@ import pytest
 
 from cpuplan.check.kernel import arguments
 from cpuplan.check.roots.root import Root
-from cpuplan.check.subject import Subject, nowhere
+from cpuplan.check.subject import Subject
+from cpuplan.components import kernel
 from cpuplan.plan.expected.evidence import Answer, Verdict
 from cpuplan.plan.expected.state import Expected
 from cpuplan.upstream.linux.loaders import Entry
@@ -21,16 +22,16 @@ GRUB, BLOCK = "boot/grub/grub.cfg", "boot/grub/grubenv"
 @cache
 def expected() -> Expected:
     """Of a plain node: `audit=0 skew_tick=1` and what follows from its pools."""
-    kernel = {"extraArguments": ["audit=0", "skew_tick=1"]}
-    made = plan(platform="kubernetes", version="1.34", spec={"kernel": kernel})
+    spec = {"kernel": {"extraArguments": ["audit=0", "skew_tick=1"]}}
+    made = plan(platform="kubernetes", version="1.34", spec=spec)
     return checked.expected(made)
 
 
 @cache
 def planned() -> str:
     """The command line that the plan asks for."""
-    settings = expected().settings.of(arguments.kernel.NAME)
-    return " ".join(map(arguments.kernel.argument, settings))
+    settings = expected().settings.of(kernel.NAME)
+    return " ".join(map(kernel.argument, settings))
 
 
 def subject(root: Path, files: dict[str, str]) -> Subject:
@@ -173,7 +174,7 @@ def test_what_follows_from_an_argument_that_was_not_booted(
 
 
 def test_without_a_command_line_nothing_is_said_to_be_wrong(tmp_path: Path) -> None:
-    made = Subject(Root(tmp_path), expected(), nowhere)
+    made = Subject(Root(tmp_path), expected())
     assert arguments.unbooted(made, "audit") == ""
     codes = [answer.finding.code for answer in arguments.arguments(made) if answer.finding]
     assert codes == ["CP810"]

@@ -7,6 +7,7 @@ import pytest
 
 from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import Admission, Placed, Refusal
+from cpuplan.solve import budget
 from cpuplan.upstream.kubelet.topologymanager.scope import AFFINITY_ERROR
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.kubernetes.pod import CPU, Pod
@@ -161,7 +162,7 @@ def test_sets_of_numa_nodes_that_are_looked_at(asked: Any, sets: int) -> None:
 
 def test_an_admission_is_counted_by_its_containers(monkeypatch: pytest.MonkeyPatch) -> None:
     spent: list[float] = []
-    monkeypatch.setattr(base.budget, "current", lambda: SimpleNamespace(step=spent.append))
+    monkeypatch.setattr(budget, "current", lambda: SimpleNamespace(step=spent.append))
     for made in (guaranteed("a", 2), named("b", pod(container("100m")))):
         base.count_admission(kubelet(cpus=static(FOUR)), made)
     assert spent == [pytest.approx(0.0002 + 16e-6), 0.0002]

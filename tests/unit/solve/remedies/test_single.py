@@ -106,15 +106,16 @@ def test_rest_takes_the_place_of_all_numbers() -> None:
 def test_what_is_removed_is_away_and_the_others_stay() -> None:
     written = node({"shared": CORE | {"apart": {"reserved": "cache", "isolated": "core"}}})
     (change,) = changes(written, "pools.shared.apart.isolated")
-    assert change.edit(written).spec.pools.shared.apart == {"reserved": "cache"}
+    shared = change.edit(written).spec.pools.shared
+    assert shared is not None
+    assert shared.apart == {"reserved": "cache"}
 
 
 def test_a_set_moves_to_one_place_only() -> None:
     written = node({"shared": CORE | {"numaNodes": "1-2"}})
-    places = [
-        change.edit(written).spec.pools.shared.numa_nodes
-        for change in changes(written, "pools.shared.numaNodes")
-    ]
+    moved = [change.edit(written) for change in changes(written, "pools.shared.numaNodes")]
+    pools = [node.spec.pools.shared for node in moved]
+    places = [pool.numa_nodes if pool else None for pool in pools]
     assert [cpus and str(cpus) for cpus in places] == ["0", "1", "2", "3", None]
 
 
@@ -137,7 +138,9 @@ def test_a_partition_that_is_needed_is_not_removed() -> None:
     removed = single.removal(both, "isolated.a")
     assert removed is not None
     assert removed.text == "remove isolated.partitions.a"
-    assert list(removed.edit(both).spec.pools.isolated.partitions) == ["b"]
+    isolated = removed.edit(both).spec.pools.isolated
+    assert isolated is not None
+    assert list(isolated.partitions) == ["b"]
     assert single.removal(both, "isolated") is None
     assert single.removal(both, "offlined.a") is None
     # Its pool has no CPUs but those of the partition.
