@@ -112,6 +112,12 @@ def test_the_project_may_sync_it_and_each_file_is_known(platform: str) -> None:
     assert {name for name in others if "cpuplan-arrival" not in name} <= shared
 
 
+def test_a_pod_is_asked_each_minute_whether_it_lives_and_sooner_whether_it_is_ready() -> None:
+    (container,) = pod(objects(asking()))["containers"]
+    periods = [container[f"{name}Probe"]["periodSeconds"] for name in ("liveness", "readiness")]
+    assert periods == [60, 10]
+
+
 def test_projects_without_it_may_not_sync_it() -> None:
     files = backends.tree(Plan((plan(),)), DELIVERY)
     assert b"DaemonSet" not in files["argocd/appproject.yaml"]
