@@ -14,6 +14,7 @@ from cpuplan.facts.settings.kernel import (
     RCU_NOCBS,
 )
 from cpuplan.plan.setting import Value
+from cpuplan.upstream.linux.cmdline import Argument, memparse
 
 #: Arguments whose value is a CPU list or mask.
 CPU_LISTS = frozenset(
@@ -29,7 +30,7 @@ CPU_LISTS = frozenset(
 #: Arguments that take turns: a size, and then what holds for pages of that size.
 _HUGE_SIZE, _HUGE_COUNT = "hugepagesz", "hugepages"
 _DEFAULT_SIZE = DEFAULT_HUGEPAGESZ.key
-_SIZE = re.compile(r"(\d{1,12})([KMGTkmgt])")
+_FIRST_HOLDS = (f"{_HUGE_SIZE}=", f"{_DEFAULT_SIZE}=")
 #: Arguments that may be given often, each adding to what was said before; those of rd. and systemd.
 #: too.
 ADDING_UP = frozenset(
@@ -100,6 +101,11 @@ def pairs(text: str) -> list[tuple[str, str | None]]:
     return [(word.name, word.value) for word in _split(text)]
 
 
+def arguments(text: str, place: str = "") -> list[Argument]:
+    """The arguments of a command line, in order, each with the place that the text came from."""
+    return [Argument(canonical(word.name), word.value, word.text, place) for word in _split(text)]
+
+
 def quote(word: str) -> str:
     """A word as it stands in a command line: quotes around a value with blanks."""
     if not _BLANK.search(word):
@@ -109,8 +115,13 @@ def quote(word: str) -> str:
 
 
 def canonical(key: str) -> str:
-    """The key as the kernel compares names (parameq): `-` and `_` are one, except in values."""
+    """The key as the kernel compares names (parameq): `-` and `_` are one, except in values.
+
+    A size of huge pages is one however it is written: `1G`, `1GB`, `1048576k`.
+    """
     name, equals, rest = key.partition("=")
+    if name == _HUGE_SIZE and (size := memparse(rest)):
+        rest = f"{size // 1024}k"
     return name.replace("-", "_") + equals + rest
 
 
@@ -127,17 +138,36 @@ def effective(given: Sequence[Occurrence]) -> Value:
     """What the kernel makes of an argument that is given so often: the last value.
 
     isolcpus= is taken with each list whose flags no earlier one has (kernel/sched/isolation.c):
-    several make a tuple.
+    several make a tuple. Of huge pages the first count holds, and the first default size
+    (mm/hugetlb.c).
     """
+    if given[0].text.startswith(_FIRST_HOLDS):
+        return next((time.value for time in given if time.value is not True), True)
+    if not all(isinstance(occurrence.value, tuple) for occurrence in given):
+        return given[-1].value
+    return _taken([occurrence.value for occurrence in given])
+
+
+def together(first: Value, later: Value) -> Value:
+    """What the kernel makes of two values of isolcpus= with the same CPUs, else the later one.
+
+    It drops a list whose CPUs differ from those before it.
+    """
+    given = [*lists(first), *lists(later)]
+    are_lists = all(isinstance(value, tuple) and value for value in given)
+    cpus = {str(value[-1]) for value in given if isinstance(value, tuple) and value}
+    return _taken(given) if are_lists and len(cpus) == 1 else later
+
+
+def _taken(given: Sequence[Value]) -> Value:
+    """The lists of isolcpus= whose flags no earlier one has."""
     flags: set[Value] = set()
     taken: list[Value] = []
-    for occurrence in given:
-        if not isinstance(occurrence.value, tuple):
-            return given[-1].value
-        *own, _ = occurrence.value
+    for value in given:
+        *own, _ = value if isinstance(value, tuple) else (value,)
         if flags.isdisjoint(own):
             flags.update(own)
-            taken.append(occurrence.value)
+            taken.append(value)
     return taken[0] if len(taken) == 1 else tuple(taken)
 
 
@@ -152,9 +182,8 @@ def same(key: str, actual: Value, wanted: Value) -> bool:
 
 
 def _bytes(value: Value) -> Value:
-    """A size in bytes (memparse); what is none as it is."""
-    match = _SIZE.fullmatch(str(value))
-    return int(match[1]) << 10 * ("kmgt".index(match[2].lower()) + 1) if match else value
+    """A size in bytes; what is none as it is."""
+    return memparse(str(value)) or value
 
 
 def lists(value: Value) -> tuple[Value, ...]:

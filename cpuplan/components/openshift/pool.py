@@ -15,8 +15,10 @@ from cpuplan.facts.settings.openshift import POOL_SELECTOR
 from cpuplan.language.model import vocabulary
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
+from cpuplan.upstream.mco.helpers import read_selector
 
 if TYPE_CHECKING:
+    from cpuplan.language.model.cluster import MachineConfig
     from cpuplan.language.model.intent import Target
 
 NAME = rows.POOL
@@ -88,6 +90,22 @@ def _roles(target: Target) -> tuple[str, ...]:
     """The roles of the MachineConfigs that a custom pool takes: those of `worker`, and its own."""
     pool = target.pool or ""
     return tuple(dict.fromkeys([WORKER, pool, target.machine_config_label.get(ROLE, pool)]))
+
+
+def foreign_configs(plan: NodePlan) -> Iterator[tuple[int, MachineConfig]]:
+    """The MachineConfigs of the Cluster document that reach the nodes, each with its index."""
+    node_class = plan.node_class
+    configs = node_class.cluster_facts.machine_configs
+    if not configs or not node_class.machine_config_pool or node_class.target.is_hosted:
+        return
+    name = node_class.target.pool or ""
+    data: dict[str, Any] = {"matchLabels": {ROLE: name}}
+    if name not in BUILT_IN:
+        data = document(list(settings(plan)))["spec"][POOL_SELECTOR.key]
+    selector = read_selector(data)
+    for number, config in enumerate(configs):
+        if selector.matches(config.labels):
+            yield number, config
 
 
 def document(settings: Sequence[Setting]) -> dict[str, Any]:
