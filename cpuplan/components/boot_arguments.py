@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from cpuplan.components import chosen, cmdline
+from cpuplan.language.model.vocabulary import takes_machine_config
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.linux.cmdline import Argument
 
@@ -21,15 +22,15 @@ def of_others(plan: NodePlan) -> Iterator[Argument]:
 
     The operator merges objects by name (pkg/controller/common, MergeMachineConfigs).
     """
-    if not plan.node_class.cluster_facts.machine_configs:
+    node_class = plan.node_class
+    if not node_class.machine_config_pool or node_class.target.is_hosted:
         return
-    from cpuplan.components.openshift import pool  # for few plans
-
-    selected = sorted(pool.foreign_configs(plan), key=lambda config: config[1].name)
-    for number, config in selected:
-        for index, text in enumerate(config.kernel_arguments):
-            field = f"machineConfigs.{number}.kernelArguments.{index}"
-            yield from cmdline.arguments(text, plan.node_class.cluster_place(field))
+    configs = enumerate(node_class.cluster_facts.machine_configs)
+    for number, config in sorted(configs, key=lambda numbered: numbered[1].name):
+        if takes_machine_config(node_class.target, config.labels):
+            for index, text in enumerate(config.kernel_arguments):
+                field = f"machineConfigs.{number}.kernelArguments.{index}"
+                yield from cmdline.arguments(text, node_class.cluster_place(field))
 
 
 def given(plan: NodePlan) -> list[Argument]:

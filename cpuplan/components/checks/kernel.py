@@ -148,12 +148,27 @@ def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             known[name], words[name] = value, [argument.text]
 
 
+#: What leaves the plan whole.
+_WARNINGS = frozenset(("CP522", "CP5301", "CP5303"))
+
+
 class Problem(NamedTuple):
     """What is wrong with an argument, by its code, with further values of the message."""
 
     code: str
     argument: Argument
     values: Mapping[str, str]
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the plan does not hold with the argument."""
+        return self.code not in _WARNINGS
+
+    @property
+    def effect(self) -> str:
+        """What the argument does, in words; "" where it only has another value."""
+        cpus = self.values.get("cpus")
+        return f"{cpus} would not come up" if cpus else self.values.get("effect", "")
 
 
 def problems(plan: NodePlan, arguments: Sequence[Argument]) -> Iterator[Problem]:
@@ -162,8 +177,9 @@ def problems(plan: NodePlan, arguments: Sequence[Argument]) -> Iterator[Problem]
     They are in the order of the command line: own ones of the intent, of a profile, of objects of
     the cluster. Of huge pages `components.hugepages` counts, and says what does not fit.
     """
-    needs = needs_of(plan)
-    own = kernel.computed(plan)
+    if not arguments:
+        return
+    needs, own = needs_of(plan), kernel.computed(plan)
     for argument in arguments:
         if argument.name in cmdline.CPU_LISTS:
             yield from _of_list(argument, own)

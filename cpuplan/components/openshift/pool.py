@@ -15,15 +15,13 @@ from cpuplan.facts.settings.openshift import POOL_SELECTOR
 from cpuplan.language.model import vocabulary
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
-from cpuplan.upstream.mco.helpers import read_selector
 
 if TYPE_CHECKING:
-    from cpuplan.language.model.cluster import MachineConfig
     from cpuplan.language.model.intent import Target
 
 NAME = rows.POOL
 #: Pools that every cluster has; cpuplan does not write them.
-BUILT_IN = ("master", "worker", "arbiter")
+BUILT_IN = vocabulary.BUILT_IN_POOLS
 LABELS, NODE_SELECTOR = rows.POOL_LABELS.key, rows.POOL_NODES.key
 #: Labels of the pools that every cluster has (manifests of the machine config operator).
 _OWN_LABEL = "pools.operator.machineconfiguration.openshift.io/{}"
@@ -44,7 +42,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         why = (reason if given else pool,)
         yield from emit(plan, rows.POOL_LABELS, dict(labels(target)), why)
         if target.pool not in BUILT_IN:
-            yield from emit(plan, rows.POOL_SELECTOR, _roles(target), (pool,))
+            yield from emit(plan, rows.POOL_SELECTOR, vocabulary.machine_roles(target), (pool,))
             text = "the boot arguments and files of the workers are not for the pool"
             field = node_class.target_field("pool")
             why = (node_class.reason(text, field),)
@@ -84,28 +82,6 @@ def built_in_labels(name: str) -> Mapping[str, str]:
 def all_labels(target: Target) -> Mapping[str, str]:
     """All labels of the pool that are known, by which any object may select it."""
     return {**built_in_labels(target.pool or ""), **labels(target)}
-
-
-def _roles(target: Target) -> tuple[str, ...]:
-    """The roles of the MachineConfigs that a custom pool takes: those of `worker`, and its own."""
-    pool = target.pool or ""
-    return tuple(dict.fromkeys([WORKER, pool, target.machine_config_label.get(ROLE, pool)]))
-
-
-def foreign_configs(plan: NodePlan) -> Iterator[tuple[int, MachineConfig]]:
-    """The MachineConfigs of the Cluster document that reach the nodes, each with its index."""
-    node_class = plan.node_class
-    configs = node_class.cluster_facts.machine_configs
-    if not configs or not node_class.machine_config_pool or node_class.target.is_hosted:
-        return
-    name = node_class.target.pool or ""
-    data: dict[str, Any] = {"matchLabels": {ROLE: name}}
-    if name not in BUILT_IN:
-        data = document(list(settings(plan)))["spec"][POOL_SELECTOR.key]
-    selector = read_selector(data)
-    for number, config in enumerate(configs):
-        if selector.matches(config.labels):
-            yield number, config
 
 
 def document(settings: Sequence[Setting]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ CODES = {
     ),
     "CP522": Code(
         "huge pages in two places",
-        "the argument {argument} sets huge pages beside hugePages: {effect}",
+        "the argument {argument} is about huge pages, beside hugePages: {effect}",
         "leave it if this is intended, or set all pages in hugePages",
         "Boot arguments for huge pages come in pairs whose order matters, and the kernel reads those of all sources as "
         "one list. What it makes of them is counted: memory, simulations and the expected node have these pages.",
@@ -41,7 +41,7 @@ CODES = {
     "CP523": Code(
         "boot argument that switches off planned CPUs",
         "the argument {argument} prevents {cpus}, which the plan uses, from coming up",
-        "remove the argument, or take the CPUs out of the lists of pools and, unless the argument is nosmt, list them as `offline` in the inventory",
+        "remove the argument, or take the CPUs out of the lists of pools and, unless they are siblings, list them as `offline` in the inventory",
         f"If isolcpus= or {NOHZ_FULL.key}= names a CPU that did not come up, the kernel ignores the whole list, and the "
         "kubelet and CRI-O refuse lists that contain it.",
     ),
