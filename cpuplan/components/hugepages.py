@@ -45,6 +45,8 @@ class Entry(NamedTuple):
     count: int
     numa_node: int | None
     place: str
+    #: As it was written.
+    size: str
 
 
 def entries(plan: NodePlan) -> tuple[Entry, ...]:
@@ -56,7 +58,7 @@ def entries(plan: NodePlan) -> tuple[Entry, ...]:
 def _stated(plan: NodePlan) -> Iterator[Entry]:
     for index, pages in enumerate(plan.spec.huge_pages.pages):
         place = plan.node_class.place(f"hugePages.pages.{index}")
-        yield Entry(to_kib(pages.size), pages.count, pages.numa_node, place)
+        yield Entry(to_kib(pages.size), pages.count, pages.numa_node, place, pages.size)
 
 
 def _at_boot(plan: NodePlan) -> Iterator[Entry]:
@@ -65,7 +67,8 @@ def _at_boot(plan: NodePlan) -> Iterator[Entry]:
         yield from (entry for entry in _stated(plan) if entry.numa_node is None)
         return
     for page in decoded(plan).pages:
-        yield Entry(page.size // 1024, page.count, page.numa_node, page.argument.place)
+        kib, place = page.size // 1024, page.argument.place
+        yield Entry(kib, page.count, page.numa_node, place, size_text(kib))
 
 
 def _by_arguments(plan: NodePlan) -> list[Argument]:
@@ -200,7 +203,7 @@ def uneven(plan: NodePlan) -> Iterator[Uneven]:
         free = tuple(node for node in nodes if node not in stated)
         left = entry.count % len(nodes) if nodes else 0
         if left and free:
-            yield Uneven(entry.place, size_text(entry.kib), entry.count, left, nodes, free)
+            yield Uneven(entry.place, entry.size, entry.count, left, nodes, free)
 
 
 def bytes_by_resource(pages: Mapping[int, int]) -> dict[str, int]:

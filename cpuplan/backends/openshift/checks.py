@@ -426,18 +426,22 @@ def check_pools(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Dia
     """All of it, for the classes of one cluster."""
     try:
         for pool in merged.of_cluster(plans):
-            yield from _check_inherited(pool, locate)
-            yield from _check_arguments(pool.plan, locate)
+            items = list(inherited(pool))
+            yield from _check_inherited(pool, items, locate)
+            yield from _check_arguments(pool.plan, items, locate)
     except RenderError as error:
         yield from _unrenderable(plans[0].node_class, error, locate)
     yield from check_selection(plans, locate)
 
 
-def _check_arguments(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+def _check_arguments(
+    plan: ConfiguredPlan, told: Iterable[Inherited], locate: Locate
+) -> Iterator[Diagnostic]:
     """Arguments of the Cluster document that leave the plan whole; others are CP238."""
-    if not plan.spec.paused:
-        wrong = problems(plan, list(boot_arguments.of_others(plan)))
-        yield from diagnostics((item for item in wrong if not item.is_error), locate)
+    known = {plan.node_class.cluster_place(item.place) for item in told if item.source.place}
+    wrong = problems(plan, list(boot_arguments.of_others(plan)))
+    costly = (item for item in wrong if not item.is_error and item.argument.place not in known)
+    yield from diagnostics(costly, locate)
 
 
 def _unrenderable(
@@ -455,18 +459,20 @@ def _unrenderable(
         )
 
 
-def _check_inherited(pool: Pool, locate: Locate) -> Iterator[Diagnostic]:
+def _check_inherited(
+    pool: Pool, items: Iterable[Inherited], locate: Locate
+) -> Iterator[Diagnostic]:
     by_class: dict[tuple[str, bool], list[Inherited]] = {}
-    for item in inherited(pool):
+    for item in items:
         key = item.source.intent, item.source.is_kubelet
         by_class.setdefault(key, []).append(item)
-    for (intent, is_kubelet), items in by_class.items():
+    for (intent, is_kubelet), of_class in by_class.items():
         if is_kubelet:
-            yield _of_kubelet_config(pool, items, locate)
+            yield _of_kubelet_config(pool, of_class, locate)
         elif intent:
-            yield _of_other_class(pool, items, locate)
+            yield _of_other_class(pool, of_class, locate)
         else:
-            yield from _contradictions(pool, items, locate)
+            yield from _contradictions(pool, of_class, locate)
 
 
 def _of_kubelet_config(pool: Pool, items: Sequence[Inherited], locate: Locate) -> Diagnostic:

@@ -131,14 +131,16 @@ def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         return
     passed = kernel_parameters.CHOICES | frozenset(UNKNOWN)
     judged = [argument for argument in own if argument.name not in passed]
-    yield from diagnostics(problems(plan, judged), locate)
+    wrong = list(problems(plan, judged))
+    yield from diagnostics(wrong, locate)
+    told = {problem.argument for problem in wrong}
     computed = kernel.computed(plan)
     words = {cmdline.canonical(key): cmdline.words(key, value) for key, value in computed.items()}
     known = {cmdline.canonical(key): value for key, value in computed.items()}
     for argument in own:
         ((key, value),) = cmdline.keyed(argument.text).items()
         name = cmdline.canonical(key)
-        if argument.name in cmdline.CPU_LISTS or argument.name in hugetlb.NAMES:
+        if argument.name in cmdline.CPU_LISTS | hugetlb.NAMES or argument in told:
             continue
         if name in known and known[name] != value:
             planned = " ".join(words[name])

@@ -101,13 +101,13 @@ def undoing(arguments: Sequence[Argument], needs: Needs) -> Iterator[Undoing]:
 
     Arguments come in the order of the command line: of some, only the last one holds.
     """
-    last = {argument.name: argument for argument in arguments if argument.name in _LAST_HOLDS}
+    holding = _holding(arguments)
     without_size = _counts_without_size(arguments) - needs.arguments
     seen = set()
     for argument in arguments:
         if argument.name in needs.arguments or (argument.text, argument.place) in seen:
             continue
-        if last.get(argument.name, argument) is not argument:
+        if not holding(argument):
             continue
         seen.add((argument.text, argument.place))
         if argument.text in without_size:
@@ -115,6 +115,12 @@ def undoing(arguments: Sequence[Argument], needs: Needs) -> Iterator[Undoing]:
             yield Undoing(argument, effect, Harm.COSTS)
         elif undone := judge(argument, needs):
             yield undone
+
+
+def _holding(arguments: Sequence[Argument]) -> Callable[[Argument], bool]:
+    """Whether no later argument takes the place of one."""
+    last = {argument.name: argument for argument in arguments if argument.name in _LAST_HOLDS}
+    return lambda argument: last.get(argument.name, argument) is argument
 
 
 def _counts_without_size(arguments: Sequence[Argument]) -> frozenset[str]:
@@ -190,6 +196,15 @@ _NOT_AFFECTED: dict[str, tuple[str, ...]] = {
 
 
 _ANY = Cpu()
+#: One that has none of the bugs that arguments mitigate.
+WITHOUT_BUGS = Cpu(vendor="other")
+
+
+def cpu_limits(arguments: Sequence[Argument], cpu: Cpu = _ANY) -> list[CpuLimit]:
+    """What a command line leaves of the CPUs: the least of all limits holds."""
+    holding = _holding(arguments)
+    limits = (cpu_limit(argument, cpu) for argument in arguments if holding(argument))
+    return [limit for limit in limits if limit]
 
 
 def cpu_limit(argument: Argument, cpu: Cpu = _ANY) -> CpuLimit | None:
