@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cpuplan.components import cmdline
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings import kubelet
 from cpuplan.facts.settings.host import REAL_TIME
 from cpuplan.facts.settings.row import Default, Row
 from cpuplan.language.model.vocabulary import ALIGNING
-from cpuplan.plan import NodePlan
+from cpuplan.plan import NodePlan, boot_arguments
 from cpuplan.upstream.linux import kernel_parameters
 
 
@@ -18,9 +17,18 @@ def has_cgroups_v1(plan: NodePlan) -> bool:
 
     All nodes of a cluster have, or the intent has a boot argument for it.
     """
-    line = " ".join(plan.spec.kernel.extra_arguments)
-    is_asked = kernel_parameters.cgroup_version(cmdline.arguments(line)) == 1
+    is_asked = kernel_parameters.cgroup_version(boot_arguments.own(plan.node_class)) == 1
     return is_asked or plan.node_class.cluster_facts.cgroup_mode == "v1"
+
+
+def are_cgroups_v1_planned(plan: NodePlan) -> bool:
+    """Whether nodes are to have control groups of version 1.
+
+    Of a cluster with pools its configuration says it, and no argument of a plan.
+    """
+    if plan.node_class.platform.has_pools:
+        return plan.node_class.cluster_facts.cgroup_mode == "v1"
+    return has_cgroups_v1(plan)
 
 
 def is_on(plan: NodePlan, default: Default) -> bool:

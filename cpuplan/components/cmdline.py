@@ -14,8 +14,11 @@ from cpuplan.facts.settings.kernel import (
     RCU_NOCBS,
 )
 from cpuplan.plan.setting import Value
-from cpuplan.upstream.linux.cmdline import Argument, memparse
+from cpuplan.upstream.linux import cmdline as linux
+from cpuplan.upstream.linux.cmdline import Word, memparse, split
 
+#: The words of a line as arguments with a place.
+arguments = linux.arguments
 #: Arguments whose value is a CPU list or mask.
 CPU_LISTS = frozenset(
     {
@@ -37,7 +40,6 @@ ADDING_UP = frozenset(
     {"console", "crashkernel", "earlycon", "efi", "memmap", "modprobe.blacklist", "pci"}
 )
 _BLANK = re.compile(r"\s")
-_BARE_WORD = re.compile(r"\S+")
 _ISOLCPUS_FLAGS = ("domain", "managed_irq", "nohz")
 
 
@@ -49,61 +51,9 @@ class Occurrence(NamedTuple):
     column: int
 
 
-class _Word(NamedTuple):
-    """A word in the kernel's reading; the value of an argument without `=` is None."""
-
-    name: str
-    value: str | None
-    text: str
-    column: int
-
-
-def _split(text: str) -> Iterator[_Word]:
-    """The words as the kernel reads them (next_arg): quotes keep blanks, `--` ends its part."""
-    if '"' not in text:
-        yield from _split_bare(text)
-        return
-    start, quoted = 0, False
-    for at, character in enumerate(text + "\n"):
-        quoted ^= character == '"'
-        if not character.isspace() or (quoted and at < len(text)):
-            continue
-        word = text[start:at]
-        if word == "--":
-            return
-        if word:
-            yield _Word(*_pair(word), word, start + 1)
-        start = at + 1
-
-
-def _split_bare(text: str) -> Iterator[_Word]:
-    """The same of a text without quotes, as nearly all are: ten times as fast."""
-    for match in _BARE_WORD.finditer(text):
-        if match[0] == "--":
-            return
-        yield _Word(*_pair(match[0]), match[0], match.start() + 1)
-
-
-def _pair(word: str) -> tuple[str, str | None]:
-    if word.startswith('"'):
-        word = word[1:].removesuffix('"')
-    equals = word.find("=", 1)
-    if equals < 0:
-        return word, None
-    value = word[equals + 1 :]
-    if value.startswith('"'):
-        value = value[1:].removesuffix('"')
-    return word[:equals], value
-
-
 def pairs(text: str) -> list[tuple[str, str | None]]:
     """Name and value of every word of a command line, in order; None for a word without `=`."""
-    return [(word.name, word.value) for word in _split(text)]
-
-
-def arguments(text: str, place: str = "") -> list[Argument]:
-    """The arguments of a command line, in order, each with the place that the text came from."""
-    return [Argument(canonical(word.name), word.value, word.text, place) for word in _split(text)]
+    return [(word.name, word.value) for word in split(text)]
 
 
 def quote(word: str) -> str:
@@ -204,8 +154,8 @@ def occurrences(text: str) -> dict[str, list[Occurrence]]:
 
 
 def _described(text: str) -> Iterator[tuple[str, Occurrence]]:
-    size: _Word | None = None
-    for word in _split(text):
+    size: Word | None = None
+    for word in split(text):
         if size and word.name == _HUGE_COUNT:
             pair = f"{size.text} {word.text}"
             yield f"{_HUGE_SIZE}={size.value}", Occurrence(_count(word.value), pair, size.column)
@@ -220,7 +170,7 @@ def _described(text: str) -> Iterator[tuple[str, Occurrence]]:
         yield f"{_HUGE_SIZE}={size.value}", Occurrence(True, size.text, size.column)
 
 
-def _single(word: _Word) -> tuple[str, Occurrence]:
+def _single(word: Word) -> tuple[str, Occurrence]:
     name = canonical(word.name)
     if name in CPU_LISTS:
         return name, Occurrence(_value(name, word.value), word.text, word.column)

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from cpuplan.base.text import quantity_text
 from cpuplan.base.topology import Topology
-from cpuplan.components import boot_arguments, cmdline
+from cpuplan.components import cmdline
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.plan import NodePlan
+from cpuplan.plan import NodePlan, boot_arguments
 from cpuplan.upstream.linux import hugetlb
 from cpuplan.upstream.linux.cmdline import Argument, memparse
 from cpuplan.upstream.linux.hugetlb import HugePages
@@ -73,7 +73,7 @@ def _at_boot(plan: NodePlan) -> Iterator[Entry]:
 
 def _by_arguments(plan: NodePlan) -> list[Argument]:
     """The boot arguments about huge pages that the plan does not compute."""
-    return [given for given in boot_arguments.given(plan) if given.name in hugetlb.NAMES]
+    return [given for given in boot_arguments.given(plan.node_class) if given.name in hugetlb.NAMES]
 
 
 def decoded(plan: NodePlan) -> HugePages:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from cpuplan.backends.openshift import merged, objects
 from cpuplan.backends.openshift.merged import Pool, Source
 from cpuplan.base.text import joined
-from cpuplan.components import boot_arguments, chosen, cmdline
+from cpuplan.components import chosen, cmdline
 from cpuplan.components.checks.kernel import diagnostics, problems
 from cpuplan.components.chosen import is_written
 from cpuplan.components.host import rps
@@ -18,7 +18,7 @@ from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RECONCILE_PERIOD, SYSTEM_RESERVED
 from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
-from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan
+from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, boot_arguments
 from cpuplan.upstream.crio.traps import is_left_over
 from cpuplan.upstream.mco.common import RenderError
 from cpuplan.upstream.mco.helpers import read_selector
@@ -107,7 +107,7 @@ def _keyed(text: str) -> dict[str, Any]:
 
 def _undone(plan: ConfiguredPlan) -> dict[str, str]:
     """What arguments of the Cluster document's objects take from a plan, by their places."""
-    wrong = problems(plan, list(boot_arguments.of_others(plan)))
+    wrong = problems(plan, list(boot_arguments.of_others(plan.node_class)))
     return {problem.argument.place: problem.effect for problem in wrong if problem.is_error}
 
 
@@ -439,7 +439,7 @@ def _check_arguments(
 ) -> Iterator[Diagnostic]:
     """Arguments of the Cluster document that leave the plan whole; others are CP238."""
     known = {plan.node_class.cluster_place(item.place) for item in told if item.source.place}
-    wrong = problems(plan, list(boot_arguments.of_others(plan)))
+    wrong = problems(plan, list(boot_arguments.of_others(plan.node_class)))
     costly = (item for item in wrong if not item.is_error and item.argument.place not in known)
     yield from diagnostics(costly, locate)
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cpuplan.base.cpuset import CpuSet, cpus_text
-from cpuplan.components import boot_arguments, cmdline, hugepages, isolation, kernel
+from cpuplan.components import chosen, cmdline, hugepages, isolation, kernel
 from cpuplan.components.chosen import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts.settings.kernel import ISOLCPUS, NOHZ_FULL
-from cpuplan.plan import ConfiguredPlan, NodePlan
+from cpuplan.plan import ConfiguredPlan, NodePlan, boot_arguments
 from cpuplan.plan.setting import Setting, Value
 from cpuplan.upstream.linux import hugetlb, kernel_parameters
 from cpuplan.upstream.linux.cmdline import Argument
@@ -126,7 +126,7 @@ def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
 
     It may choose some by naming them; CP536 has those that no kernel knows.
     """
-    own = boot_arguments.own(plan)
+    own = boot_arguments.own(plan.node_class)
     if not own:
         return
     passed = kernel_parameters.CHOICES | frozenset(UNKNOWN)
@@ -208,14 +208,14 @@ def diagnostics(wrong: Iterable[Problem], locate: Locate) -> Iterator[Diagnostic
 def needs_of(plan: NodePlan) -> Needs:
     """What a plan needs of the kernel, for arguments that it does not compute itself."""
     topology, node_class = plan.topology, plan.node_class
-    memory = list(hugepages.memory_nodes(topology).values())
+    memory = list(hugepages.memory_nodes(node_class.topology).values())
     known = [size for size in memory if size is not None]
     return Needs(
         cpus=topology.online - plan.pool("offlined").cpus,
         present=topology.online | topology.offline,
         first_threads=CpuSet(topology.cores),
         numa_nodes=len(topology.numa_nodes),
-        is_cgroup_v1=boot_arguments.is_cgroup_v1(plan),
+        is_cgroup_v1=chosen.are_cgroups_v1_planned(plan),
         has_huge_pages=any(hugepages.per_node(plan).values()),
         has_isolated=bool(isolation.isolated(plan).cpus),
         is_real_time_kernel=plan.spec.kernel.real_time,

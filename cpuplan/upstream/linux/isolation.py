@@ -16,7 +16,7 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.upstream.kubernetes.bits import to_text
 from cpuplan.upstream.linux import bitmap_str
 from cpuplan.upstream.linux.cmdline import Argument
-from cpuplan.upstream.linux.kernel_parameters import WITHOUT_BUGS, CpuLimit, cpu_limits
+from cpuplan.upstream.linux.kernel_parameters import WITHOUT_BUGS, CpuLimit, limiting
 
 
 class Word(NamedTuple):
@@ -237,7 +237,7 @@ class Booted(NamedTuple):
 
 def boot(line: Line, machine: Hardware) -> Booted:
     """The machine after a boot with this command line."""
-    limits = cpu_limits(line.arguments(), WITHOUT_BUGS)
+    limits = [limit for _, limit in limiting(line.arguments(), WITHOUT_BUGS)]
     possible = _possible(limits, machine.possible)
     size = possible.bit_length()
     max_cpus = min((limit.count for limit in limits if limit.count), default=size)

@@ -200,11 +200,13 @@ _ANY = Cpu()
 WITHOUT_BUGS = Cpu(vendor="other")
 
 
-def cpu_limits(arguments: Sequence[Argument], cpu: Cpu = _ANY) -> list[CpuLimit]:
-    """What a command line leaves of the CPUs: the least of all limits holds."""
+def limiting(arguments: Sequence[Argument], cpu: Cpu = _ANY) -> Iterator[tuple[Argument, CpuLimit]]:
+    """The arguments that leave not all CPUs, and what each leaves: the least of all holds."""
     holding = _holding(arguments)
-    limits = (cpu_limit(argument, cpu) for argument in arguments if holding(argument))
-    return [limit for limit in limits if limit]
+    for argument in arguments:
+        limit = cpu_limit(argument, cpu) if holding(argument) else None
+        if limit:
+            yield argument, limit
 
 
 def cpu_limit(argument: Argument, cpu: Cpu = _ANY) -> CpuLimit | None:
@@ -455,8 +457,6 @@ _BREAKING = frozenset(
         "cgroup_no_v1",
         _UNIFIED,
         "numa",
-        "mem",
-        "memmap",
         "hugetlb",
         "hugetlb_cma",
     }

@@ -1,18 +1,21 @@
 """One fact in every notation: an argument is judged the same, through whichever door it comes."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cpuplan import importers
 from cpuplan.backends.openshift import checks as openshift
-from cpuplan.components import boot_arguments
+from cpuplan.components import derived, hugepages
 from cpuplan.components.checks import kernel as checks
 from cpuplan.diagnostics import Severity
+from cpuplan.diagnostics.source import Position
 from cpuplan.importers.documents import hardware_documents
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, boot_arguments
+from cpuplan.simulate.planned import planned
 from tests import checked, hosts
 from tests.machines.plans import no_position, plan, regular
 from tests.machines.trees import put
@@ -37,7 +40,6 @@ BREAKING = [
         "nosmp": "CPUs 1-7",
         "nolapic": "CPUs 1-7",
         "numa=off": "one NUMA node",
-        "mem=64G": "no memory beyond it",
         "cgroup_disable=cpuset": "no control groups for cpuset",
         "systemd.unified_cgroup_hierarchy=0": "version 1",
         "acpi=off": "without ACPI",
@@ -49,19 +51,20 @@ BREAKING = [
         "retbleed=unret,nosmt": "CPUs 4-7",
         "maxcpus=0": "CPUs 1-7",
         "numa=fake=4": "NUMA nodes are made up",
-        "memmap=64G": "no memory beyond it",
         "cgroup_disable=memory,cpu": "no control groups for memory, cpu",
     },
 ]
 #: Those that cost what the plan is for; the plan holds.
 COSTING = {
+    "mem=64G": "no memory beyond it",
+    "memmap=64G": "no memory beyond it",
     "notsc": "does not trust its clock",
     "clocksource=hpet": "reading the time is slow",
     "pci=nomsi": "one interrupt each",
 }
 
 
-def node(*arguments: str, **facts: object) -> ConfiguredPlan:
+def node(*arguments: str, spec: Mapping[str, Any] | None = None, **facts: object) -> ConfiguredPlan:
     """Two NUMA nodes with two cores of two threads each: siblings are 0 and 4.
 
     Its CPUs, Skylake servers, have every bug whose mitigation takes siblings.
@@ -72,14 +75,14 @@ def node(*arguments: str, **facts: object) -> ConfiguredPlan:
         isolated="1-3,5-7",
         model=85,
         facts=facts,
-        spec={"kernel": {"extraArguments": list(arguments)}},
+        spec={"kernel": {"extraArguments": list(arguments)}, **(spec or {})},
         target={"pool": "fast"},
     )
 
 
 def of_own(arguments: list[str], _folder: Path) -> Iterator[tuple[str, str]]:
     made = node(*arguments)
-    for problem in checks.problems(made, boot_arguments.own(made)):
+    for problem in checks.problems(made, boot_arguments.own(made.node_class)):
         if problem.code in ("CP523", "CP5300"):
             yield problem.argument.text, problem.effect
 
@@ -223,7 +226,7 @@ def test_no_alarm_where_nothing_is_lost(argument: str) -> None:
         topology=regular(sockets=1, cores=8),
         spec={"kernel": {"extraArguments": [argument]}},
     )
-    assert list(checks.problems(made, boot_arguments.own(made))) == []
+    assert list(checks.problems(made, boot_arguments.own(made.node_class))) == []
 
 
 @pytest.mark.parametrize(
@@ -248,14 +251,75 @@ def test_mitigations_take_siblings_of_cpus_with_the_bug(
         model=model,
         spec={"kernel": {"extraArguments": [argument]}},
     )
-    told = [problem.code for problem in checks.problems(made, boot_arguments.own(made))]
+    told = [problem.code for problem in checks.problems(made, boot_arguments.own(made.node_class))]
     assert told == codes
 
 
 def test_the_last_one_holds_where_the_kernel_takes_the_last() -> None:
     made = node("mitigations=auto,nosmt", "mitigations=auto", "maxcpus=2", "maxcpus=8")
-    assert list(checks.problems(made, boot_arguments.own(made))) == []
+    assert list(checks.problems(made, boot_arguments.own(made.node_class))) == []
     made = node("nr_cpus=2", "nr_cpus=8")
     assert [
-        problem.argument.text for problem in checks.problems(made, boot_arguments.own(made))
+        problem.argument.text
+        for problem in checks.problems(made, boot_arguments.own(made.node_class))
     ] == ["nr_cpus=2"]
+
+
+@pytest.mark.parametrize("door", ["own", "of others"])
+def test_memory_is_what_mem_leaves_of_the_last_numa_nodes(door: str) -> None:
+    """The kernel cuts off the highest addresses; of several limits the smallest holds."""
+    arguments = ["mem=80G", "memmap=96G"]
+    config = {"name": "60-site", "labels": {ROLE: "fast"}, "kernelArguments": arguments}
+    made = node(*arguments) if door == "own" else node(machineConfigs=[config])
+    gib = 1024**3
+    assert [fact.memory for fact in made.topology.numa_facts.values()] == [64 * gib, 16 * gib]
+    assert [zone.memory for zone in planned(made).machine.memory] == [64 * gib, 16 * gib]
+
+
+PAGES = ["default_hugepagesz=1GB", "hugepagesz=1048576k", "hugepages=41"]
+
+
+@pytest.mark.parametrize("door", ["own", "of others", "field"])
+def test_huge_pages_are_counted_in_every_notation(door: str) -> None:
+    config = {"name": "60-site", "labels": {ROLE: "fast"}, "kernelArguments": PAGES}
+    if door == "field":
+        made = node(spec={"hugePages": {"pages": [{"size": "1G", "count": 41}]}})
+    else:
+        made = node(*PAGES) if door == "own" else node(machineConfigs=[config])
+    facts = derived.facts(made)
+    assert facts[derived.HUGE_PAGES] == {"0": {"1048576": 21}, "1": {"1048576": 20}}
+    assert facts[derived.ANYWHERE] == {"1048576": 41}
+    assert derived.amounts(made)["hugepages-1Gi"] == {"capacity": "41Gi", "allocatable": "41Gi"}
+    assert [dict(zone.hugepages) for zone in planned(made).machine.memory] == [
+        {1048576: 21},
+        {1048576: 20},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "column"),
+    [
+        (["hugepagesz=1G", "hugepages=140"], "CP543", 1),
+        (["hugepagesz=1G", "hugepages=0:70,1:4"], "CP543", 1),
+        (["hugepagesz=1G", "hugepages=0:4,2:4"], "CP542", 1),
+        (["hugepagesz=3G", "hugepages=4"], "CP540", 0),
+        (["hugepagesz=1G", "hugepages=4", "hugepages=8"], "CP536", 2),
+        (["hugepagesz=1G", "hugepages=4", "hugepagesz=1G", "hugepages=8"], "CP536", 2),
+        (["mem=32G", "hugepagesz=1G", "hugepages=40"], "CP543", 2),
+    ],
+)
+@pytest.mark.parametrize("door", ["own", "of others"])
+def test_pages_that_cannot_be(arguments: list[str], code: str, column: int, door: str) -> None:
+    config = {"name": "60-site", "labels": {ROLE: "fast"}, "kernelArguments": arguments}
+    made = node(*arguments) if door == "own" else node(machineConfigs=[config])
+    places: list[str] = []
+
+    def locate(place: str) -> Position:
+        places.append(place)
+        return Position(place, 1, 1)
+
+    own, others = "Intent/ran:spec.kernel.extra", "machineConfigs.0.kernel"
+    told = [finding for finding in hugepages.check(made, locate) if finding.code == code]
+    assert told[0].position
+    assert told[0].position.path.endswith(f"Arguments.{column}")
+    assert (own if door == "own" else others) in told[0].position.path
