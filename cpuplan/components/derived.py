@@ -123,7 +123,7 @@ def _by_size(sizes: Mapping[int, int]) -> Value:
 
 def _anywhere(plan: ConfiguredPlan) -> Value:
     anywhere = (entry for entry in hugepages.entries(plan) if entry.numa_node is None)
-    return {str(entry.kib): entry.count for entry in anywhere}
+    return {str(entry.kib): entry.number for entry in anywhere}
 
 
 def _model_number(plan: ConfiguredPlan) -> Value:

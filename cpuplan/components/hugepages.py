@@ -42,7 +42,7 @@ class Entry(NamedTuple):
     """A count of pages of a size in KiB, of the machine (None) or of a NUMA node; its statement."""
 
     kib: int
-    count: int
+    number: int
     numa_node: int | None
     place: str
     #: As it was written.
@@ -68,7 +68,7 @@ def _at_boot(plan: NodePlan) -> Iterator[Entry]:
         return
     for page in decoded(plan).pages:
         kib, place = page.size // 1024, page.argument.place
-        yield Entry(kib, page.count, page.numa_node, place, size_text(kib))
+        yield Entry(kib, page.number, page.numa_node, place, size_text(kib))
 
 
 def _by_arguments(plan: NodePlan) -> list[Argument]:
@@ -110,7 +110,7 @@ def beside(plan: NodePlan, argument: Argument) -> tuple[str, bool]:
         return f"the kernel ignores it: {ignored[argument]}", not _is_repeated(plan, argument)
     if argument in ignored or argument.name == hugetlb.SIZE:
         return "the size alone sets no pages aside", False
-    total = sum(page.count for page in known.pages if page.argument == argument)
+    total = sum(page.number for page in known.pages if page.argument == argument)
     sizes = [size_text(page.size // 1024) for page in known.pages if page.argument == argument]
     return f"{total} pages of {sizes[0] if sizes else 'no size'} come in addition", False
 
@@ -123,7 +123,7 @@ def _is_repeated(plan: NodePlan, argument: Argument) -> bool:
         if given == argument:
             break
     return any(
-        entry.kib == to_kib(size) and argument.value == str(entry.count)
+        entry.kib == to_kib(size) and argument.value == str(entry.number)
         for entry in _stated(plan)
         if entry.numa_node is None
     )
@@ -163,12 +163,12 @@ def per_node(plan: NodePlan) -> dict[int, dict[int, int]]:
     given = entries(plan)
     for entry in given:
         if entry.numa_node is None and nodes:
-            share, more = divmod(entry.count, len(nodes))
+            share, more = divmod(entry.number, len(nodes))
             for index, node in enumerate(nodes):
                 counts[node][entry.kib] = share + (index < more)
     for entry in given:
         if entry.numa_node is not None:
-            counts.setdefault(entry.numa_node, {})[entry.kib] = entry.count
+            counts.setdefault(entry.numa_node, {})[entry.kib] = entry.number
     return counts
 
 
@@ -201,9 +201,9 @@ def uneven(plan: NodePlan) -> Iterator[Uneven]:
             continue
         stated = {other.numa_node for other in given if other.kib == entry.kib}
         free = tuple(node for node in nodes if node not in stated)
-        left = entry.count % len(nodes) if nodes else 0
+        left = entry.number % len(nodes) if nodes else 0
         if left and free:
-            yield Uneven(entry.place, entry.size, entry.count, left, nodes, free)
+            yield Uneven(entry.place, entry.size, entry.number, left, nodes, free)
 
 
 def bytes_by_resource(pages: Mapping[int, int]) -> dict[str, int]:
@@ -335,7 +335,7 @@ def _place_of(plan: NodePlan, node: int) -> str:
     asking = [entry for entry in entries(plan) if entry.numa_node in (None, node)]
     by_arguments = {given.place for given in _by_arguments(plan)}
     if all(entry.place in by_arguments for entry in asking):
-        return max(asking, key=lambda entry: entry.kib * entry.count).place
+        return max(asking, key=lambda entry: entry.kib * entry.number).place
     return plan.node_class.place("hugePages.pages")
 
 

@@ -83,8 +83,8 @@ def _check_units(plan: NodePlan) -> Iterator[Setting]:
     counts = hugepages.per_node(plan).values()
     reasons: dict[int, list[Reason]] = {}
     for entry in hugepages.entries(plan):
-        if entry.numa_node is None and entry.count:
-            reason = Reason(f"{entry.count} pages of {entry.size}", entry.place)
+        if entry.numa_node is None and entry.number:
+            reason = Reason(f"{entry.number} pages of {entry.size}", entry.place)
             reasons.setdefault(entry.kib, []).append(reason)
     for kib, because in reasons.items():
         total = sum(pages.get(kib, 0) for pages in counts)

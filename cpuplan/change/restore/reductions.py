@@ -88,7 +88,7 @@ def huge_pages(line: str) -> dict[int, int]:
     """
     pages: dict[int, int] = {}
     for page in hugetlb.parse(cmdline.arguments(line), usual=0).pages:
-        pages[page.size // 1024] = pages.get(page.size // 1024, 0) + page.count
+        pages[page.size // 1024] = pages.get(page.size // 1024, 0) + page.number
     return pages
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.components import chosen, cmdline, hugepages, isolation, kernel
@@ -159,7 +159,7 @@ class Problem(NamedTuple):
 
     code: str
     argument: Argument
-    values: Mapping[str, str]
+    values: Mapping[str, Any]
 
     @property
     def is_error(self) -> bool:
@@ -229,13 +229,12 @@ def _of_list(argument: Argument, own: Mapping[str, Value]) -> Iterator[Problem]:
     """CP520, or CP5303 where the CPUs are those of the plan and only flags differ."""
     ((key, value),) = cmdline.keyed(argument.text).items()
     planned = own.get(key)
-    if planned == value:
-        return
-    words = " ".join(cmdline.words(key, planned)) if planned is not None else f"no {key}="
-    code, values = "CP520", {"planned": words}
-    if key == ISOLCPUS.key and _flagged_cpus(value) == _flagged_cpus(planned):
-        code = "CP5303"
-    yield Problem(code, argument, values)
+    if planned is None:
+        yield Problem("CP520", argument, {"planned": f"no {key}="})
+    elif planned != value:
+        is_same = key == ISOLCPUS.key and _flagged_cpus(value) == _flagged_cpus(planned)
+        words = " ".join(cmdline.words(key, planned))
+        yield Problem("CP5303" if is_same else "CP520", argument, {"planned": words})
 
 
 def _flagged_cpus(value: Value) -> set[str]:

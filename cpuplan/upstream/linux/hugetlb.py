@@ -25,7 +25,7 @@ class Pages(NamedTuple):
     """A count of pages of a size in bytes, of the machine (None) or of a NUMA node."""
 
     size: int
-    count: int
+    number: int
     numa_node: int | None
     argument: Argument
 
@@ -101,7 +101,7 @@ class _Reader:
         self.sizes.setdefault(size, argument)
 
     def _may_repeat(self, size: int) -> bool:
-        return size == self.default and not any(page.count for page in self.counts.get(size, ()))
+        return size == self.default and not any(page.number for page in self.counts.get(size, ()))
 
     def count(self, argument: Argument) -> None:
         """`hugepages=N` or `hugepages=NODE:N,NODE:N`."""

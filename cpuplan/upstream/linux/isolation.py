@@ -240,7 +240,7 @@ def boot(line: Line, machine: Hardware) -> Booted:
     limits = [limit for _, limit in limiting(line.arguments(), WITHOUT_BUGS)]
     possible = _possible(limits, machine.possible)
     size = possible.bit_length()
-    max_cpus = min((limit.count for limit in limits if limit.count), default=size)
+    max_cpus = min((limit.most for limit in limits if limit.most), default=size)
     housekeeping = Housekeeping(possible, possible, size, max_cpus, machine.boot)
     callbacks, dropped = _read(line, housekeeping, size)
     brought_up = _lowest(possible, max_cpus)

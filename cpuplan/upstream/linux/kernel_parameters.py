@@ -152,7 +152,7 @@ class CpuLimit(NamedTuple):
     """What an argument leaves of the machine's CPUs."""
 
     #: How many come up, in the order of their numbers; None for no limit.
-    count: int | None = None
+    most: int | None = None
     #: The CPUs below it are known.
     size: int | None = None
     #: Whether only the first thread of each core runs.
@@ -164,8 +164,8 @@ class CpuLimit(NamedTuple):
         """The CPUs of `present` that do not come up."""
         if self.is_one_thread:
             return present - first_threads
-        if self.count is not None:
-            return CpuSet(sorted(present)[self.count :])
+        if self.most is not None:
+            return CpuSet(sorted(present)[self.most :])
         return CpuSet(cpu for cpu in present if self.size is not None and cpu >= self.size)
 
 
@@ -220,12 +220,12 @@ def cpu_limit(argument: Argument, cpu: Cpu = _ANY) -> CpuLimit | None:
     if name in _NOT_AFFECTED:
         return _of_mitigation(name, value, cpu)
     if name in _ONE_CPU:
-        return CpuLimit(count=1) if cpu.architecture == "x86_64" or name == "nosmp" else None
+        return CpuLimit(most=1) if cpu.architecture == "x86_64" or name == "nosmp" else None
     number = get_option(value)
     if number is None or number < 0:
         return None
     if name == "maxcpus":
-        return CpuLimit(count=max(number, 1))
+        return CpuLimit(most=max(number, 1))
     if name == "possible_cpus" or (name == "nr_cpus" and number):
         return CpuLimit(size=max(number, 1))
     return None
@@ -264,8 +264,8 @@ def _of_limit(argument: Argument, limit: CpuLimit, needs: Needs) -> Undoing | No
         return None
     if limit.is_one_thread:
         effect = "only the first thread of each core runs, and the plan uses siblings"
-    elif limit.count is not None:
-        effect = f"no more than {limit.count} CPUs run, and the plan uses {len(needs.cpus)}"
+    elif limit.most is not None:
+        effect = f"no more than {limit.most} CPUs run, and the plan uses {len(needs.cpus)}"
     else:
         effect = (
             f"the kernel knows no CPU from {limit.size} on, and drops each list of isolcpus= and "
