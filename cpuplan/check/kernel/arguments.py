@@ -26,7 +26,7 @@ from cpuplan.diagnostics import Severity
 from cpuplan.diagnostics.source import Position
 from cpuplan.plan.expected.evidence import NEXT_BOOT, Answer, Heals
 from cpuplan.plan.setting import Setting
-from cpuplan.upstream.linux import loaders
+from cpuplan.upstream.linux import hugetlb, loaders
 from cpuplan.upstream.linux.kernel_parameters import Cpu, Needs, undoing
 from cpuplan.upstream.linux.loaders import Entry, in_order, is_rescue
 
@@ -230,7 +230,12 @@ def _running(subject: Subject) -> Times | None:
 
 
 def _times(line: str) -> Times:
-    return {canonical(key): times for key, times in kernel.occurrences(line).items()}
+    """The occurrences by canonical name, in the order of the line; `1G` and `1024M` are one."""
+    times: Times = {}
+    for key, given in kernel.occurrences(line).items():
+        known = times.get(canonical(key), [])
+        times[canonical(key)] = sorted([*known, *given], key=lambda time: time.column)
+    return times
 
 
 def arguments(subject: Subject) -> Iterator[Answer]:
@@ -307,7 +312,9 @@ def _argument(subject: Subject, setting: Setting, times: Sequence[Occurrence]) -
     if not same(setting.key, value, setting.value):
         shown = last.text if value == last.value else texts
         return subject.differs(setting, "CP812", place, observed=shown, expected=wanted)
-    if len(times) <= len(lists(setting.value)):
+    # Of huge pages the kernel takes the first, and drops a size that comes again.
+    is_about_pages = _name(setting.key) in hugetlb.NAMES
+    if len(times) <= len(lists(setting.value)) or is_about_pages:
         return subject.held(setting, CMDLINE)
     answer = subject.differs(
         setting,

@@ -323,3 +323,14 @@ def test_pages_that_cannot_be(arguments: list[str], code: str, column: int, door
     assert told[0].position
     assert told[0].position.path.endswith(f"Arguments.{column}")
     assert (own if door == "own" else others) in told[0].position.path
+
+
+@pytest.mark.parametrize("again", ["default_hugepagesz=1048576k", "hugepagesz=1GB"])
+def test_a_node_is_not_accused_of_the_same_size_again(again: str, tmp_path: Path) -> None:
+    """A profile may say both: the kernel takes the first, and the other changes nothing."""
+    made = node(*PAGES)
+    root = hosts.make_root(made, tmp_path)
+    line = root / "proc/cmdline"
+    line.write_text(f"{line.read_text().rstrip()} {again}\n")
+    told = checked.findings(root, made)
+    assert not [finding for finding in told if finding.code in ("CP812", "CP813", "CP815")]
