@@ -15,11 +15,12 @@ BUILT_IN = ("master", "worker")
 KINDS = (
     "MachineConfigPool",
     "MachineConfig",
+    "KubeletConfig",
+    "ContainerRuntimeConfig",
     "Infrastructure",
     "ClusterVersion",
     "Node",
     "FeatureGate",
-    "ContainerRuntimeConfig",
 )
 #: The feature set whose gates are listed one by one.
 CUSTOM = "CustomNoUpgrade"

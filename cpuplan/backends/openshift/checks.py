@@ -419,7 +419,7 @@ def _unrenderable(
     """CP249 for an object of the Cluster document; one of cpuplan is CP570 when it is written."""
     names = [config.name for config in node_class.cluster_facts.machine_configs]
     if error.machine_config in names:
-        place = f"machineConfigs.{names.index(error.machine_config)}"
+        place = f"machineConfigs.{names.index(error.machine_config)}.name"
         yield diagnose(
             "CP249",
             locate(node_class.cluster_place(place)),
