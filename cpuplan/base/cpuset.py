@@ -210,6 +210,32 @@ class CpuSet:
         return f"CpuSet.parse({str(self)!r})"
 
 
+class WrittenCpuSet(CpuSet):
+    """A set that prints the list by which somebody wrote it.
+
+    Programs copy such lists into files of nodes, where another text of the same set is a change.
+    """
+
+    __slots__ = ("text",)
+    text: str
+
+    def __reduce__(self) -> "tuple[Callable[[str], CpuSet], tuple[str]]":
+        return as_written, (self.text,)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def as_written(text: str) -> CpuSet:
+    """Read a list as `CpuSet.parse` does; the set prints it as it is. Raises CpuSetError."""
+    cpus = CpuSet.parse(text)
+    if str(cpus) == text:
+        return cpus
+    written = WrittenCpuSet.from_bits(cpus.bits)
+    object.__setattr__(written, "text", text)
+    return written
+
+
 @lru_cache(maxsize=1 << 12)
 def _text(bits: int) -> str:
     """A list; the same sets are printed in many files and messages."""

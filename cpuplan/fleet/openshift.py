@@ -46,6 +46,8 @@ class Cluster(NamedTuple):
     hosted: bool = False
     feature_set: str = ""
     oci_runtime: str = ""
+    #: The mode of the targets; empty where profiles are read in place.
+    mode: str = ""
 
 
 class ClusterNode(NamedTuple):

@@ -21,22 +21,24 @@ _API_VERSION = re.compile(
 
 
 def read(
-    root: Path, files: Iterable[Path], release: Callable[[], str] | None = None
+    root: Path, files: Iterable[Path], release: Callable[[], str] | None = None, mode: str = ""
 ) -> tuple[Documents, list[Diagnostic]]:
     """Read the documents of `files`; paths in diagnostics are relative to `root`.
 
     Files below `root` must not be links that leave it. `release` returns the release of
-    PerformanceProfiles if no object next to them has it; by default, the newest one.
+    PerformanceProfiles if no object next to them has it; by default, the newest one. `mode` is that
+    of Intents which take their place.
     """
     paths = [path for path in files if path.name != LOCK_NAME]
     texts, refused = inputs.read_files(root, [*paths, *manifest_files(root)])
-    return from_texts(texts, refused, release)
+    return from_texts(texts, refused, release, mode)
 
 
 def from_texts(
     texts: Mapping[str, bytes],
     refused: Sequence[Diagnostic] = (),
     release: Callable[[], str] | None = None,
+    mode: str = "",
 ) -> tuple[Documents, list[Diagnostic]]:
     """The documents of files by name; `refused` reports further files that cannot be read."""
     diagnostics = [*refused]
@@ -51,7 +53,7 @@ def from_texts(
         sources += of_file
         diagnostics += [problem for problem in problems if not _is_of_others(problem, of_file)]
     diagnostics += manifests.insert(sources, pods)
-    read_documents, problems = _documents(sources, release)
+    read_documents, problems = _documents(sources, release or openshift.newest, mode)
     read_documents = read_documents._replace(sources=tuple(sources))
     if diagnostics:
         read_documents = read_documents._replace(broken=read_documents.broken | {("", "")})
@@ -85,7 +87,7 @@ def _is_of_others(problem: Diagnostic, sources: Sequence[Source]) -> bool:
 
 
 def _documents(
-    sources: list[Source], release: Callable[[], str] | None
+    sources: list[Source], release: Callable[[], str], mode: str
 ) -> tuple[Documents, list[Diagnostic]]:
     own = [source for source in sources if not _is_of_cluster(source)]
     read_documents, diagnostics = documents.from_sources(own)
@@ -94,7 +96,7 @@ def _documents(
     from cpuplan.profiles import reader  # few projects have such objects
 
     of_cluster = [source for source in sources if _is_of_cluster(source)]
-    profiles = reader.read(of_cluster, release) if release else reader.read(of_cluster)
+    profiles = reader.read(of_cluster, release, mode)
     together, problems = documents.by_name([*read_documents.by_name.values(), *profiles.intents])
     broken = read_documents.broken | profiles.broken
     together = cluster_objects.with_given(together._replace(broken=broken), profiles.objects)

@@ -197,10 +197,13 @@ class Profiles(NamedTuple):
     broken: frozenset[tuple[str, str]]
 
 
-def read(sources: Iterable[Source], release: Callable[[], str] = openshift.newest) -> Profiles:
+def read(
+    sources: Iterable[Source], release: Callable[[], str] = openshift.newest, mode: str = ""
+) -> Profiles:
     """The Intents of all PerformanceProfiles; other objects among `sources` describe the cluster.
 
-    If none of them has its release, `release` returns it.
+    If none of them has its release, `release` returns it. With the `mode` of their targets, Intents
+    take the place of profiles, and what they lose is said.
     """
     diagnostics: list[Diagnostic] = []
     broken: set[tuple[str, str]] = set()
@@ -217,6 +220,7 @@ def read(sources: Iterable[Source], release: Callable[[], str] = openshift.newes
     given, problems = cluster_objects.given(others)
     diagnostics += problems
     facts = openshift.facts(objects, release) if own else openshift.Cluster()
+    facts = facts._replace(mode=mode)
     profiles: list[ReadProfile] = []
     for source, hosted in own:
         read_profile, problems = model.read_profile(source, facts.version)

@@ -5,12 +5,20 @@ from typing import Any, NamedTuple
 
 from cpuplan.backends.openshift import merged, objects
 from cpuplan.backends.openshift.merged import Pool, Source
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.text import joined
 from cpuplan.components import chosen, cmdline
 from cpuplan.components.chosen import is_written
 from cpuplan.components.host import rps
 from cpuplan.components.isolation import switch
-from cpuplan.components.openshift import machineconfig, ovsdpdk, pinning, pool, tuned
+from cpuplan.components.openshift import (
+    machineconfig,
+    ovsdpdk,
+    performanceprofile,
+    pinning,
+    pool,
+    tuned,
+)
 from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import WORKER
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
@@ -361,6 +369,33 @@ def _profile_labels(plan: NodePlan) -> Iterator[tuple[str, str, str]]:
         if len(labels) > 1:
             shown = ", ".join(f"{key}={value}" for key, value in labels.items())
             yield plan.node_class.target_field(name), shown, "one label"
+
+
+#: The pools of the lists in `profile.lists`.
+_LISTED = {
+    "reserved": "reserved",
+    "isolated": "isolated",
+    "shared": "shared",
+    "offlined": "offlined",
+    "ovsDpdk": "isolcpus",
+}
+
+
+def check_adopted(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP5402 and CP5403: lists and annotations of an adopted profile that do not count."""
+    node_class = plan.node_class
+    adopted = node_class.target.profile
+    lists = adopted.lists.model_dump(by_alias=True, exclude_none=True)
+    for name, text in lists.items():
+        cpus = plan.pool(_LISTED[name]).cpus
+        if CpuSet.parse(text) != cpus:
+            place = node_class.place(node_class.target_field(f"profile.lists.{name}"))
+            pool = _LISTED[name]
+            yield diagnose("CP5402", locate(place), name=name, text=text, pool=pool, cpus=str(cpus))
+    for name in adopted.annotations:
+        if name in performanceprofile.OWN_ANNOTATIONS:
+            place = node_class.place(node_class.target_field(f"profile.annotations.{name}"))
+            yield diagnose("CP5403", locate(place), name=name)
 
 
 _FOLDER, _, _OWN = objects.CRIO_DROP_IN.rpartition("/")

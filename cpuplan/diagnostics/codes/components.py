@@ -587,6 +587,21 @@ CODES = {
         "`check` reads the files of a node.",
         "warning",
     ),
+    "CP5402": Code(
+        "list of an adopted profile without its pool",
+        "profile.lists.{name} is {text}, and pool {pool} has {cpus}: the list is not used",
+        "remove it, or write the CPUs of the pool",
+        "The text of a list is kept as long as it means the CPUs of the pool. A list in normal form says the same "
+        "without a field.",
+        "warning",
+    ),
+    "CP5403": Code(
+        "annotation that is a field of the intent",
+        "the annotation {name} is made from fields of the intent: the text in profile.annotations does not count",
+        "remove it, and write the field of the intent that says the same",
+        "The node tuning operator reads some annotations of a profile as settings. cpuplan plans these settings, and "
+        "writes the annotations itself.",
+    ),
     "CP5401": Code(
         "workload partitioning by a MachineConfig of others",
         "MachineConfig {name} gives nodes of pool {pool} the file {path}, with which the kubelet keeps reserved CPUs for "

@@ -248,6 +248,14 @@ CODES = {
         "cluster, with values that are in no file.",
         severity="warning",
     ),
+    "CP2403": Code(
+        "part of a profile that an import loses",
+        "{what} {problem}",
+        "{remedy}",
+        "An Intent in mode performanceProfile keeps labels, annotations and the texts of CPU lists "
+        "(`targets.profile`), so that the operator makes the same of the compiled profile as of the one before.",
+        severity="note",
+    ),
     "CP2402": Code(
         "objects that are made of others",
         "{path} {problem}",
