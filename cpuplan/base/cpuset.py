@@ -38,7 +38,7 @@ class CpuSet:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a CpuSet does not change")
 
-    def __reduce__(self) -> "tuple[Callable[[int], CpuSet], tuple[int]]":
+    def __reduce__(self) -> "tuple[Callable[..., CpuSet], tuple[object]]":
         return of_bits, (self.bits,)
 
     @classmethod
@@ -219,7 +219,7 @@ class WrittenCpuSet(CpuSet):
     __slots__ = ("text",)
     text: str
 
-    def __reduce__(self) -> "tuple[Callable[[str], CpuSet], tuple[str]]":
+    def __reduce__(self) -> "tuple[Callable[..., CpuSet], tuple[object]]":
         return as_written, (self.text,)
 
     def __str__(self) -> str:

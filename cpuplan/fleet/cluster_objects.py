@@ -21,7 +21,7 @@ from cpuplan.language.read.documents import Document, Documents, validate
 
 _GENERATED = "machineconfiguration.openshift.io/generated-by-controller-version"
 #: How cpuplan has its own objects synced (`backends.base.metadata`).
-_OPTIONS, _CONFIRMED = "argocd.argoproj.io/sync-options", "Prune=confirm,Delete=confirm"
+SYNC_OPTIONS, CONFIRMED = "argocd.argoproj.io/sync-options", "Prune=confirm,Delete=confirm"
 _PROFILES = ("50-nto-", "50-performance-", "performance-", "rendered-")
 _BUILT_IN = ("master", "worker", "arbiter")
 _RUNTIMES = ("crun", "runc")
@@ -61,7 +61,7 @@ def is_foreign(item: Mapping[str, Any]) -> bool:
     if item.get("kind") == "MachineConfigPool":
         return name not in _BUILT_IN
     annotations = _mapping(_mapping(item.get("metadata")).get("annotations"))
-    is_own = str(annotations.get(_OPTIONS)).startswith(_CONFIRMED)
+    is_own = str(annotations.get(SYNC_OPTIONS)).startswith(CONFIRMED)
     return not (name.startswith(_PROFILES) or _GENERATED in annotations or is_own)
 
 

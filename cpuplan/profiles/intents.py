@@ -10,7 +10,6 @@ pkg/performanceprofile/controller/performanceprofile/components/kubeletconfig of
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any, NamedTuple
 
 from cpuplan import API_VERSION
@@ -37,10 +36,13 @@ from cpuplan.facts.settings.kubelet import (
     TOPOLOGY_MANAGER_SCOPE,
 )
 from cpuplan.facts.versions import operator_has
+from cpuplan.fleet.cluster_objects import CONFIRMED, SYNC_OPTIONS
 from cpuplan.fleet.openshift import Cluster
-from cpuplan.language.model.base import Words, attributes
+from cpuplan.language.model.base import attributes
+from cpuplan.language.model.intent import PROFILE_MODE, ProfileText
 from cpuplan.language.model.tuning import Kubelet
 from cpuplan.language.model.vocabulary import ALIGNING, NODE_ROLE
+from cpuplan.language.read.documents import validate
 from cpuplan.profiles.model import CPU_SETS, PerformanceProfileSpec
 from cpuplan.upstream.kubelet.policy_options import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
 from cpuplan.upstream.kubernetes.durations import is_duration
@@ -386,7 +388,7 @@ def _nodes(draft: IntentDraft, spec: PerformanceProfileSpec, cluster: Cluster) -
         draft.spec["targets"][0]["ignoreCgroupsVersion"] = True
     if cluster.hosted:
         draft.spec["targets"][0]["controlPlaneTopology"] = "External"
-        draft.spec["targets"][0]["mode"] = "performanceProfile"
+        draft.spec["targets"][0]["mode"] = PROFILE_MODE
     elif cluster.partitioned:
         topology: dict[str, Any] = {"cpuPartitioning": True}
         # The operator does not distinguish other topologies.
@@ -601,10 +603,11 @@ def _of_target(draft: IntentDraft) -> dict[str, Any]:
 def _texts(draft: IntentDraft) -> Iterator[Diagnostic]:
     """Keep labels and annotations; CP2403 for those that no field takes, or no object has."""
     data: Any = draft.source.data
-    is_profile = draft.spec["targets"][0].get("mode") == "performanceProfile"
+    is_profile = draft.spec["targets"][0].get("mode") == PROFILE_MODE
     for key, is_usable in (("labels", is_label), ("annotations", _is_annotation)):
         for name, text in ((data.get("metadata") or {}).get(key) or {}).items():
-            if text is None or name in (*_BOOKKEEPING, *OWN_ANNOTATIONS):
+            is_own = name == SYNC_OPTIONS and text == CONFIRMED
+            if text is None or is_own or name in (*_BOOKKEEPING, *OWN_ANNOTATIONS):
                 continue
             field = ("metadata", key, name)
             what = f"{key.removesuffix('s')} {name}"
@@ -621,19 +624,9 @@ def _texts(draft: IntentDraft) -> Iterator[Diagnostic]:
 
 
 def _is_annotation(name: str, text: str) -> bool:
-    try:
-        _annotation_text().validate_python(text)
-    except ValueError:
-        return False
-    return is_label(name, "")
-
-
-@cache
-def _annotation_text() -> Any:
-    """What the model takes; pydantic is imported where input enters."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Words)
+    """Whether an Intent takes it."""
+    data: Any = {"annotations": {name: text}}
+    return validate(ProfileText, Source("", data, {}, (0, 0)), ())[0] is not None
 
 
 def _lost(draft: IntentDraft, field: Field, what: str, problem: str, remedy: str) -> Diagnostic:

@@ -100,7 +100,7 @@ def _of_policy(source: Source, diagnostics: list[Diagnostic]) -> Iterator[Source
     data: Any = source.data
     key = _POLICIES[data["kind"]]
     spec = data["spec"] if isinstance(data.get("spec"), dict) else {}
-    templates = spec.get(key) if isinstance(spec.get(key), list) else []
+    templates: list[Any] = spec[key] if isinstance(spec.get(key), list) else []
     raw = str(spec.get(f"{key}-raw", ""))
     if named := next((kind for kind in _READ if kind in raw), None):
         place = source.key_at(("spec", f"{key}-raw"))
@@ -216,7 +216,7 @@ def read(
         else:
             others.append(source)
             diagnostics += _unread(source)
-    objects = [other.data for other in others]
+    objects: list[Any] = [other.data for other in others]
     given, problems = cluster_objects.given(others)
     diagnostics += problems
     facts = openshift.facts(objects, release) if own else openshift.Cluster()

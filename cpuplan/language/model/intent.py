@@ -131,6 +131,10 @@ NamespacePattern = Annotated[
 Delivery = Literal["tree", "ansible", "butane", "cloudInit", "clusterApi", "ignition", "nodeWright"]
 
 
+#: The mode in which the node tuning operator makes the objects.
+PROFILE_MODE: Literal["performanceProfile"] = "performanceProfile"
+
+
 class ProfileLists(Model):
     """The texts of CPU lists; each counts as long as its pool has the same CPUs."""
 
@@ -320,7 +324,7 @@ class Target(Model):
     @property
     def is_profile(self) -> bool:
         """Whether a PerformanceProfile is written, and the node tuning operator makes the rest."""
-        return self.mode == "performanceProfile"
+        return self.mode == PROFILE_MODE
 
 
 class IntentSpec(Model):

@@ -224,10 +224,12 @@ def test_a_list_is_kept_between_processes() -> None:
     assert str(as_written("3,1-2") - CpuSet()) == "1-3"
 
 
-def test_an_adopted_cluster_has_nothing_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What is compiled of the compiled profile is what was compiled before."""
+ADOPT = ["import", "performanceprofile", "--release", "4.20", "--mode", "performanceProfile"]
+
+
+@pytest.fixture
+def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A project with the Intent of the profile, compiled."""
     (tmp_path / "inventories").mkdir()
     (tmp_path / "inventories/nodes.yaml").write_text(
         "apiVersion: cpuplan.io/v1alpha1\nkind: Hardware\nmetadata: {name: m}\n"
@@ -238,12 +240,63 @@ def test_an_adopted_cluster_has_nothing_to_do(
         'labels: {node-role.kubernetes.io/worker-cnf: ""}, nodes: [{name: w-0}]}\n'
     )
     (tmp_path / "before.yaml").write_text(yaml.safe_dump(PROFILE))
-    adopt = ["import", "performanceprofile", "--release", "4.20", "--mode", "performanceProfile"]
-    assert run_in(tmp_path, [*adopt, "before.yaml"], capsys)[0] == 0
+    assert run_in(tmp_path, [*ADOPT, "before.yaml"], capsys)[0] == 0
     code, _, err = run_in(tmp_path, ["compile"], capsys)
     assert code == 0, err
-    (made,) = tmp_path.glob("out/clusters/lab/**/*performanceprofile-low.yaml")
-    (tmp_path / "after.yaml").write_text(made.read_text())
-    assert run_in(tmp_path, [*adopt, "--force", "after.yaml"], capsys)[0] == 0
-    code, out, err = run_in(tmp_path, ["plan", "--against-folder", "out", "--exit-code"], capsys)
-    assert code == 0, out + err
+    return tmp_path
+
+
+def test_a_compiled_profile_is_adopted_without_a_change(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (made,) = project.glob("out/clusters/lab/**/*performanceprofile-low.yaml")
+    (project / "after.yaml").write_text(made.read_text())
+    assert run_in(project, [*ADOPT, "--force", "after.yaml"], capsys)[0] == 0
+    code, out, err = run_in(project, ["plan", "--against-folder", "out"], capsys)
+    assert (code, out.startswith("No changes")) == (0, True), out + err
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "impact"),
+    [
+        ({}, 0, "No changes: out/ would be the same"),
+        ({"metadata": {"name": "low"}}, 3, "no impact"),
+        (
+            {
+                "spec": PROFILE["spec"]
+                | {"cpu": {"reserved": "0-1,32-33", "isolated": "2-31,34-63"}}
+            },
+            3,
+            "reboot",
+        ),
+    ],
+)
+def test_the_profile_of_a_cluster_against_its_intent(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    change: dict[str, Any],
+    code: int,
+    impact: str,
+) -> None:
+    """As a file, and in a must-gather: another text of the same set is a reboot."""
+    text = yaml.safe_dump(PROFILE | change | {"status": {"conditions": []}})
+    gathered = project / "gathered/image/cluster-scoped-resources"
+    for path in ("performance.openshift.io/performanceprofiles/low.yaml", "core/nodes/w-0.yaml"):
+        (gathered / path).parent.mkdir(parents=True)
+        (gathered / path).write_text(text if "performance" in path else "kind: Node\n")
+    (project / "live.yaml").write_text(text)
+    for given in ("live.yaml", "gathered"):
+        command = ["plan", "--against-profiles", given, "--exit-code"]
+        exit_code, out, err = run_in(project, command, capsys)
+        assert (exit_code, impact in out) == (code, True), out + err
+
+
+def test_a_profile_that_the_cluster_lacks_is_new(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = PROFILE | {"metadata": {"name": "other"}}
+    (project / "live.yaml").write_text(yaml.safe_dump(other))
+    command = ["plan", "--against-profiles", "live.yaml", "--exit-code"]
+    code, out, _ = run_in(project, command, capsys)
+    assert code == 3
+    assert "new" in out
