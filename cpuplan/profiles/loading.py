@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.base.progress import follow
+from cpuplan.base.text import nearest
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.diagnostics.source import Source
+from cpuplan.diagnostics.source import Position, Source
 from cpuplan.fleet import cluster_objects, openshift
 from cpuplan.language.read import documents, kustomize, manifests, yaml
 from cpuplan.language.read import files as inputs
@@ -50,8 +51,16 @@ def from_texts(
             pods[name] = data
             continue
         of_file, problems = yaml.decode(name, data)
-        sources += of_file
-        diagnostics += [problem for problem in problems if not _is_of_others(problem, of_file)]
+        problems = [problem for problem in problems if not _is_of_others(problem, of_file)]
+        is_own = name.startswith(_OWN_FOLDERS)
+        if problems and not is_own and b"{{" in data:
+            unmade.append(diagnose("CP2404", Position(name, 1, 1), path=name))
+            continue
+        taken = of_file if is_own else list(filter(_is_object, of_file))
+        sources += taken
+        diagnostics += [
+            problem for problem in problems if is_own or taken or problem.code not in _ALIEN
+        ]
     diagnostics += manifests.insert(sources, pods)
     read_documents, problems = _documents(sources, release or openshift.newest, mode)
     read_documents = read_documents._replace(sources=tuple(sources))
@@ -66,9 +75,24 @@ def from_texts(
     return read_documents, diagnostics
 
 
+_OWN_FOLDERS = tuple(f"{folder}/" for folder in FOLDERS)
+
+
+def _is_object(source: Source) -> bool:
+    """Whether a document of a file that is not the project's is an object, or is meant as ours."""
+    data: Any = source.data
+    version, kind = str(data.get("apiVersion") or ""), str(data.get("kind") or "")
+    if _is_of_cluster(source) or "cpuplan" in version or kind in documents.KINDS:
+        return True
+    if version:
+        return False
+    return bool(nearest(kind, documents.KINDS)) if kind else {"metadata", "spec"} <= data.keys()
+
+
 #: What YAML readers disagree on, and what is legal but not read.
 _ODD = ("CP103", "CP104", "CP113")
 _LEGAL = ("CP105", "CP107")
+_ALIEN = (*_ODD, *_LEGAL)
 #: Profiles, and what may contain them.
 _WITH_PROFILE = re.compile("PerformanceProfile|ConfigMap|(Configuration)?Policy|.*List")
 
@@ -83,7 +107,7 @@ def _is_of_others(problem: Diagnostic, sources: Sequence[Source]) -> bool:
     kind = data["kind"]
     if kind in openshift.KINDS:
         return problem.code in _ODD
-    return not _WITH_PROFILE.fullmatch(kind) and problem.code in (*_ODD, *_LEGAL)
+    return not _WITH_PROFILE.fullmatch(kind) and problem.code in _ALIEN
 
 
 def _documents(

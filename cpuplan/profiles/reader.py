@@ -4,6 +4,7 @@ Objects that say what nodes get from others become entries of Cluster documents
 (`fleet.cluster_objects`).
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -32,7 +33,10 @@ _ABSENT = "mustnothave"
 #: The kinds that are read.
 _READ = (KIND, *openshift.KINDS)
 #: How what only a cluster resolves begins, on the hub (`{{hub`) or where the policy is enforced.
-_TEMPLATE = "{{"
+_IN_POLICY = re.compile(r"\{\{")
+#: The same in sources of a PolicyGenTemplate (`$mcp`, `4-$lastcpu`); units and scripts in
+#: MachineConfigs have variables too, but no whole value is one.
+_IN_PROFILE, _WHOLE = re.compile(r"\{\{|\$[A-Za-z_{]"), re.compile(r"\A\$[A-Za-z_]\w*\Z")
 #: Inputs of plugins of Kustomize, which make Policies of them.
 _GENERATORS = ("PolicyGenTemplate", "PolicyGenerator")
 #: The kinds that are read, of groups that say what nodes get.
@@ -75,8 +79,11 @@ def unbundled(sources: Iterable[Source], diagnostics: list[Diagnostic]) -> Itera
         tuning = _tuning(data)
         if tuning:
             yield from _inside(source, tuning, diagnostics)
-        else:
-            yield Object(source)
+            continue
+        kind = data.get("kind")
+        template = _WHOLE if kind in openshift.KINDS else None
+        template = _IN_PROFILE if kind == KIND else template
+        yield from map(Object, _resolved(source, template, diagnostics))
 
 
 def _parts(source: Source, diagnostics: list[Diagnostic]) -> list[Source] | None:
@@ -110,19 +117,27 @@ def _of_policy(source: Source, diagnostics: list[Diagnostic]) -> Iterator[Source
         if not is_one or str(template.get("complianceType", "")).lower() == _ABSENT:
             continue
         part = source.part(("spec", key, index, "objectDefinition"))
-        kind = str(template["objectDefinition"].get("kind"))
-        if kind in _READ and (field := _template_in(part.data)):
-            place = part.value_at(field)
-            diagnostics.append(diagnose("CP2401", place, kind=kind, plural=f"{kind.lower()}s"))
-        else:
-            yield part
+        kind = template["objectDefinition"].get("kind")
+        yield from _resolved(part, _IN_POLICY if kind in _READ else None, diagnostics)
 
 
-def _template_in(data: Any) -> Field:
+def _resolved(
+    source: Source, template: re.Pattern[str] | None, diagnostics: list[Diagnostic]
+) -> Iterator[Source]:
+    """The object, unless it has templates: CP2401."""
+    data: Any = source.data
+    if template and (field := _template_in(data, template)):
+        place, kind = source.value_at(field), data["kind"]
+        diagnostics.append(diagnose("CP2401", place, kind=kind, plural=f"{kind.lower()}s"))
+    else:
+        yield source
+
+
+def _template_in(data: Any, template: re.Pattern[str]) -> Field:
     """The field of the first text with a template; empty without one."""
     todo: list[tuple[Any, Field]] = [(data, ())]
     for value, field in todo:
-        if isinstance(value, str) and _TEMPLATE in value:
+        if isinstance(value, str) and template.search(value):
             return field
         if isinstance(value, dict | list):
             entries = value.items() if isinstance(value, dict) else enumerate(value)

@@ -241,11 +241,19 @@ CODES = {
         severity="warning",
     ),
     "CP2401": Code(
-        "object with templates in a policy",
-        "the {kind} in this policy has templates that only a cluster resolves: it is not read",
-        "give cpuplan the object of the managed cluster: `oc get {plural} -o yaml`",
+        "object with templates",
+        "the {kind} has templates in place of values: it is not read",
+        "give cpuplan the rendered object, or that of the managed cluster: `oc get {plural} -o yaml`",
         "Templates of Advanced Cluster Management begin with two braces, and are resolved on the hub or on the managed "
-        "cluster, with values that are in no file.",
+        "cluster; those of files for a PolicyGenTemplate begin with a dollar sign, and are overwritten by it.",
+        severity="warning",
+    ),
+    "CP2404": Code(
+        "template of a file",
+        "{path} has templates, which are no YAML before they are resolved: it is not read",
+        "render it first, and give cpuplan the result",
+        "Programs fill in what stands in two braces, such as Helm, kube-compare or a generator of sites, with values "
+        "that are in other files.",
         severity="warning",
     ),
     "CP2403": Code(

@@ -251,3 +251,43 @@ def test_a_chart_is_named_and_left_alone() -> None:
     texts = {f"git/chart/{name}": b"{{" for name in ("Chart.yaml", "templates/a.yaml")}
     left, problems = kustomize.set_aside(texts | {"git/a.yaml": b""})
     assert (list(left), [known.code for known in problems]) == (["git/a.yaml"], ["CP2402"])
+
+
+def test_files_beside_the_project_that_are_no_objects(tmp_path: Path) -> None:
+    """Values, patches and templates lie in repositories; below intents/ all is the project's."""
+    texts = {
+        "values.yaml": "mode: 0755\nspec: {a: 1}\n",
+        "list.yaml": "[1, 2]\n",
+        "site.yaml": "apiVersion: site/v1\nkind: Site\nmetadata: {name: a}\nspec: {}\n",
+    }
+    folder = project(tmp_path)
+    for name, text in texts.items():
+        write(folder / "given" / name, text)
+    names = [f"given/{name}" for name in texts]
+    assert findings(folder, "given/profile.yaml", *names) == []
+    write(folder / "intents/values.yaml", texts["values.yaml"])
+    assert {code for code, _, _ in findings(folder, "given/profile.yaml")} >= {"CP103", "CP205"}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("apiVersion: cpuplan.io/v1alpha1\nkind: Intnt\n", "CP205"),
+        ("kind: Intent\nmetadata: {name: a}\nspec: {}\n", "CP204"),
+        ("metadata: {name: a}\nspec: {}\n", "CP205"),
+    ],
+)
+def test_documents_that_are_meant_as_ours(tmp_path: Path, text: str, code: str) -> None:
+    folder = project(tmp_path)
+    write(folder / "given/a.yaml", text)
+    assert code in {known for known, _, _ in findings(folder, "given/a.yaml")}
+
+
+@pytest.mark.parametrize(
+    ("reserved", "is_template"), [("$reserved", True), ("0-$last", True), ("0-1", False)]
+)
+def test_sources_of_generators(tmp_path: Path, reserved: str, is_template: bool) -> None:
+    folder = project(tmp_path)
+    write(folder / "given/profile.yaml", PROFILE.replace("0-1", reserved))
+    codes = [code for code, _, _ in findings(folder, "given/profile.yaml")]
+    assert codes == (["CP2401", "CP221"] if is_template else [])
