@@ -7,7 +7,7 @@ those that cpuplan wrote.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from cpuplan import API_VERSION
 from cpuplan.base.naming import is_label, is_subdomain
@@ -28,8 +28,12 @@ _RUNTIMES = ("crun", "runc")
 _KERNELS = ("realtime", "64k-pages")
 
 
+#: An entry of a list of the Cluster document, and for its fields those of the object.
+_Made: TypeAlias = tuple[dict[str, Any], dict[Field, Field]]
+
+
 class _Entry:
-    """An entry of a list of the Cluster document, and the field of the object of each of its."""
+    """Collects the fields of an entry, each with the field of the object that it comes from."""
 
     def __init__(self, item: Mapping[str, Any]) -> None:
         self.data: dict[str, Any] = {}
@@ -46,6 +50,9 @@ class _Entry:
         if usable:
             self.put(key, [text for text, _ in usable], usable[0][1])
             self.places |= {(key, index): origin for index, (_, origin) in enumerate(usable)}
+
+    def made(self) -> _Made:
+        return self.data, self.places
 
 
 def name_of(item: Mapping[str, Any]) -> str:
@@ -75,29 +82,30 @@ def _usable(labels: Mapping[str, Any]) -> dict[str, str]:
     return {key: value for key, value in texts.items() if is_label(key, value)}
 
 
-def _pool(item: Mapping[str, Any]) -> _Entry:
+def _pool(item: Mapping[str, Any]) -> _Made:
     entry = _Entry(item)
     if labels := _labels(item):
         entry.put("labels", labels, ("metadata", "labels"))
     for key in (POOL_SELECTOR.key, "nodeSelector"):
         _put_selector(entry, item, key)
-    return entry
+    return entry.made()
 
 
-def _kubelet_config(item: Mapping[str, Any]) -> _Entry:
+def _kubelet_config(item: Mapping[str, Any]) -> _Made:
     entry = _Entry(item)
     _put_selector(entry, item, "machineConfigPoolSelector")
-    return entry
+    return entry.made()
 
 
-def _runtime_config(item: Mapping[str, Any]) -> _Entry:
-    entry = _kubelet_config(item)
+def _runtime_config(item: Mapping[str, Any]) -> _Made:
+    entry = _Entry(item)
+    _put_selector(entry, item, "machineConfigPoolSelector")
     config = _mapping(_mapping(item.get("spec")).get("containerRuntimeConfig"))
     runtime = config.get("defaultRuntime")
     if runtime in _RUNTIMES:
         origin = ("spec", "containerRuntimeConfig", "defaultRuntime")
         entry.put("defaultRuntime", runtime, origin)
-    return entry
+    return entry.made()
 
 
 def _put_selector(entry: _Entry, item: Mapping[str, Any], key: str) -> None:
@@ -109,7 +117,7 @@ def _put_selector(entry: _Entry, item: Mapping[str, Any], key: str) -> None:
     entry.put(key, {name: value for name, value in stated.items() if value}, ("spec", key))
 
 
-def _machine_config(item: Mapping[str, Any]) -> _Entry:
+def _machine_config(item: Mapping[str, Any]) -> _Made:
     entry, spec = _Entry(item), _mapping(item.get("spec"))
     config = _mapping(spec.get("config"))
     entry.put("labels", _labels(item), ("metadata", "labels"))
@@ -123,7 +131,7 @@ def _machine_config(item: Mapping[str, Any]) -> _Entry:
     nodes = [_named(storage, "storage", kind, "path") for kind in ("directories", "files", "links")]
     entry.put_texts("files", _each_once(chain(*nodes)))
     entry.put_texts("units", _each_once(_named(systemd, "systemd", "units", "name")))
-    return entry
+    return entry.made()
 
 
 def _listed(spec: Mapping[str, Any], key: str) -> Iterator[tuple[object, Field]]:
@@ -154,7 +162,8 @@ class _Kind(NamedTuple):
 
     field: str
     model: type[Model]
-    read: Callable[[Mapping[str, Any]], _Entry]
+    read: Callable[[Mapping[str, Any]], _Made]
+    is_foreign: Callable[[Mapping[str, Any]], bool] = is_foreign
 
 
 KINDS: Mapping[str, _Kind] = {
@@ -169,7 +178,7 @@ KINDS: Mapping[str, _Kind] = {
 
 def entry(kind: str, item: Mapping[str, Any]) -> dict[str, Any]:
     """What the Cluster document has of an object of a kind in KINDS."""
-    return KINDS[kind].read(item).data
+    return KINDS[kind].read(item)[0]
 
 
 class GivenObject(NamedTuple):
@@ -191,10 +200,9 @@ def given(sources: Iterable[Source]) -> tuple[list[GivenObject], list[Diagnostic
     for source in sources:
         item: Any = source.data
         kind = KINDS.get(str(item.get("kind")))
-        if kind is None or not is_foreign(item):
+        if kind is None or not kind.is_foreign(item):
             continue
-        made = kind.read(item)
-        retold = source.retold(made.data, made.places)
+        retold = source.retold(*kind.read(item))
         _, problems = validate(kind.model, retold, ())
         diagnostics += problems
         if not problems:

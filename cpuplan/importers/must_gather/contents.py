@@ -127,7 +127,7 @@ def foreign_facts(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, 
             fields[known.field] = [
                 cluster_objects.entry(kind, item)
                 for item in items
-                if cluster_objects.is_foreign({"kind": kind} | item)
+                if known.is_foreign({"kind": kind} | item)
             ]
     if tree.names(_CONFIGURATIONS):
         fields |= _disruption_policy(tree, diagnostics)
