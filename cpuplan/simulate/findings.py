@@ -14,6 +14,7 @@ from cpuplan.diagnostics.source import Locate
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, FEATURE_GATES, MEMORY_MANAGER_POLICY
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import manifests, startup
+from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.simulate.fleet import Simulated, full_name, listed_names
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import Planned, planned
@@ -238,13 +239,15 @@ class SharingFault(NamedTuple):
     container: str = ""
 
 
-def check_sharing(plans: Iterable[ConfiguredPlan], items: Sequence[Item]) -> Iterator[Diagnostic]:
+def check_sharing(
+    plans: Iterable[ConfiguredPlan], items: Sequence[Item], around: Surroundings | None = None
+) -> Iterator[Diagnostic]:
     """CP714 for each manifest: its pods are alike."""
     told = set()
     for plan in plans:
         if not mixedcpus.are_used(plan):
             continue
-        facts = planned(plan)  # the same for all pods
+        facts = planned(plan, around)  # the same for all pods
         for item in items:
             for fault in sharing_faults(item.pod, plan, facts):
                 place = item.place(fault.container)
@@ -281,7 +284,7 @@ def sharing_faults(
     yield from _whole_pod(pod, gates, facts)
     for container in wanted:
         yield from _container(container, stored)
-    handler = f"performance-{plan.node_class.profile}"
+    handler = facts.runtime.server.own
     if pod.runtime_class != handler:
         problem = "gets no shared CPUs: only CRI-O's handler for them reads the annotations"
         yield SharingFault(problem, f"set runtimeClassName: {handler}")

@@ -17,6 +17,7 @@ from cpuplan.language.read.pods import (
     shape_problems,
     value_of,
 )
+from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.upstream.dra import cel, opaque_config
 from cpuplan.upstream.dra.allocator_incubating import Constraint, Request, Spec
 from cpuplan.upstream.dra.api import CAPACITY, DRIVER
@@ -296,25 +297,33 @@ class _Reader(NamedTuple):
     others: list[str]
     used: set[str]
     objects: Objects | None
+    namespaces: dict[str, Mapping[str, str]]
+    handlers: dict[str, str]
 
 
 class Manifests(NamedTuple):
-    """The pods in their order, what is wrong, and the kinds of objects that have no pods."""
+    """The pods in their order, what is wrong, and the kinds of objects that have no pods.
+
+    `around` are the objects that pods refer to, whatever the cluster.
+    """
 
     items: tuple[Item, ...]
     diagnostics: tuple[Diagnostic, ...]
     others: tuple[str, ...]
+    around: Surroundings = Surroundings()
 
 
 def read(sources: Iterable[Source], *, with_claims: bool = False) -> Manifests:
     """The pods of all documents, in order; `with_claims`: also what their claims ask for."""
-    reader = _Reader([], [], [], set(), Objects({}, {}) if with_claims else None)
+    reader = _Reader([], [], [], set(), Objects({}, {}) if with_claims else None, {}, {})
     for source in sources:
         _read_object(reader, source, (), source.data)
     items = reader.items
     if reader.objects:
         items = [item._replace(pod=reader.objects.resolve(item.pod)) for item in items]
-    return Manifests(tuple(items), tuple(reader.diagnostics), tuple(dict.fromkeys(reader.others)))
+    around = Surroundings(reader.namespaces, reader.handlers)
+    others = tuple(dict.fromkeys(reader.others))
+    return Manifests(tuple(items), tuple(reader.diagnostics), others, around)
 
 
 def _read_object(reader: _Reader, source: Source, at: Field, data: Any) -> None:
@@ -340,6 +349,20 @@ def _read_object(reader: _Reader, source: Source, at: Field, data: Any) -> None:
         reader.diagnostics.extend(read_object(reader.objects, source, at, data))
     else:
         reader.others.append(kind)
+        _read_surroundings(reader, kind, data)
+
+
+def _read_surroundings(reader: _Reader, kind: str, data: Any) -> None:
+    """Annotations of a Namespace, and the handler of a RuntimeClass, as far as they are text."""
+    name = value_of(data, ("metadata", "name"))
+    if not isinstance(name, str):
+        return
+    if kind == "Namespace":
+        given = value_of(data, ("metadata", "annotations"))
+        pairs = given.items() if isinstance(given, dict) else ()
+        reader.namespaces[name] = {key: text for key, text in pairs if isinstance(text, str)}
+    elif kind == "RuntimeClass" and isinstance(data.get("handler"), str):
+        reader.handlers[name] = data["handler"]
 
 
 def _read_workload(reader: _Reader, source: Source, at: Field, kind: str, data: Any) -> None:

@@ -104,7 +104,7 @@ class Effects(NamedTuple):
 #: The annotations of the hooks for high performance.
 HOOKS = (LOAD_BALANCING, QUOTA, IRQ, C_STATES, GOVERNOR, SHARED)
 _HIGH_PERFORMANCE = "high-performance"
-_SKIP_GOMAXPROCS = "skip-gomaxprocs.crio.io"
+SKIP_GOMAXPROCS = "skip-gomaxprocs.crio.io"
 GOMAXPROCS = "GOMAXPROCS"
 _SHARES_OF_CPU = 1024
 
@@ -137,7 +137,7 @@ def gomaxprocs(
 ) -> int | None:
     """The GOMAXPROCS that `min_injected_gomaxprocs` (`floor`) gives a container, or None."""
     is_set = any(variable.startswith(f"{GOMAXPROCS}=") for variable in env)
-    is_skipped = annotations.get(_SKIP_GOMAXPROCS) == "true"
+    is_skipped = annotations.get(SKIP_GOMAXPROCS) == "true"
     if not floor or qos == GUARANTEED or quota > 0 or is_set or is_skipped:
         return None
     return max(-(-shares * 2 // _SHARES_OF_CPU), 1, floor)

@@ -62,6 +62,14 @@ def loads(text: str, shape: Shape) -> dict[str, Any]:
     return decoded
 
 
+def dump(value: Any) -> str:
+    """json.Marshal of a value whose keys are in order."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
 def _number(text: str) -> int:
     if len(text) > _MOST_DIGITS:
         raise KubeletError(f"json: cannot unmarshal number {text} into Go value")
