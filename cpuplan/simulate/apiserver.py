@@ -9,10 +9,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cpuplan.components import containerd, crio
+from cpuplan.facts import versions
+from cpuplan.facts.versions import Version
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.kubernetes import quantity, runtimeclass
 from cpuplan.upstream.kubernetes.errors import AdmissionError, KubeletError
 from cpuplan.upstream.kubernetes.json import UINT64, loads, map_of
+from cpuplan.upstream.kubernetes.kube_features import LATEST
 from cpuplan.upstream.kubernetes.pod import CPU, Container, Pod, Resources
 from cpuplan.upstream.openshift import managed, managementcpusoverride
 from cpuplan.upstream.openshift.managed import LIMIT, MANAGEMENT, RESOURCES
@@ -53,6 +56,7 @@ class ApiServer(NamedTuple):
     elsewhere: frozenset[str] = frozenset()
     is_surveyed: bool = False
     namespaces: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    release: Version = LATEST
 
     def surveyed(self, around: Surroundings, cluster: str) -> "ApiServer":
         """The same with all that is known of its cluster."""
@@ -66,13 +70,16 @@ class ApiServer(NamedTuple):
     def admit(self, pod: Pod) -> Pod:
         """The pod as it is stored, or as a kubelet makes a static one; AdmissionError refuses."""
         if managed.is_static(pod):
-            return managed.modify_static_pod(pod) if self.is_partitioned else pod
+            return _as_run(pod, self.release) if self.is_partitioned else pod
         self._check_class(pod)
         if not self.is_openshift:
             return pod
-        created = _as_created(pod) if self.is_partitioned else pod
+        created = _as_created(pod, self.release) if self.is_partitioned else pod
         return managementcpusoverride.admit(
-            created, self.annotations_of(pod.namespace), is_partitioned=self.is_partitioned
+            created,
+            self.annotations_of(pod.namespace),
+            is_partitioned=self.is_partitioned,
+            release=self.release,
         )
 
     def _check_class(self, pod: Pod) -> None:
@@ -99,9 +106,11 @@ class ApiServer(NamedTuple):
         return self.namespaces.get(namespace, {ALLOWED: MANAGEMENT})
 
     def assumes(self, pod: Pod) -> bool:
-        """Whether a pod is managed because nobody has shown its namespace."""
+        """Whether a pod is managed as far as nobody has shown its namespace."""
+        if not self.is_partitioned or managed.is_static(pod) or managed.workload_of(pod) is None:
+            return False
         is_known = pod.namespace in self.namespaces or pod.namespace.startswith(PLATFORM)
-        return not is_known and not managed.is_static(pod) and _as_created(pod) is pod
+        return not is_known and _as_created(pod, self.release) is pod
 
 
 def server_of(plan: NodePlan) -> ApiServer:
@@ -114,6 +123,7 @@ def server_of(plan: NodePlan) -> ApiServer:
         is_openshift and plan.node_class.target.cpu_partitioning,
         own if has_own else "",
         plan.spec.runtime.handler if crio.has_handler(plan) else "",
+        release=versions.kubernetes_version(plan.node_class.target) or LATEST,
     )
 
 
@@ -126,7 +136,26 @@ def classes_of(plans: Iterable[NodePlan]) -> dict[str, frozenset[str]]:
     return {cluster: frozenset(own) for cluster, own in names.items()}
 
 
-def _as_created(pod: Pod) -> Pod:
+def _as_run(pod: Pod, release: Version) -> Pod:
+    """A static pod as the kubelet runs it; the mirror of one has requests from limits again."""
+    name = managed.resource_name(managed.workload_of(pod) or "")
+
+    def of_kubelet(container: Container) -> Container:
+        if name not in container.requests:
+            return container
+        return container._replace(
+            requests={key: amount for key, amount in container.requests.items() if key != CPU}
+        )
+
+    if not any(name in container.requests for container in pod.all_containers):
+        return managed.modify_static_pod(pod, release)
+    return pod._replace(
+        init_containers=tuple(map(of_kubelet, pod.init_containers)),
+        containers=tuple(map(of_kubelet, pod.containers)),
+    )
+
+
+def _as_created(pod: Pod, release: Version) -> Pod:
     """What the plugin made the pod from, if it has made it; else the pod itself.
 
     It has if it makes just this pod from it: a user may write whatever annotations.
@@ -136,7 +165,9 @@ def _as_created(pod: Pod) -> Pod:
         return pod
     try:
         created = _created(pod, workload)
-        again = managementcpusoverride.admit(created, {ALLOWED: workload}, is_partitioned=True)
+        again = managementcpusoverride.admit(
+            created, {ALLOWED: workload}, is_partitioned=True, release=release
+        )
         return created if _told(again) == _told(pod) else pod
     except KubeletError:
         return pod

@@ -97,8 +97,13 @@ def _resources(
     if not all(own) and workload.resources is None:
         raise PanicError(NIL_DEREFERENCE)
     default = workload.resources or Resources()
-    pairs = zip(own, default, strict=True)
-    merged = Resources(*(mine or theirs for mine, theirs in pairs))
+    merged = Resources(
+        own.cpushares or default.cpushares,
+        own.cpuquota or default.cpuquota,
+        own.cpuperiod or default.cpuperiod,
+        own.cpuset or default.cpuset,
+        own.cpulimit or default.cpulimit,
+    )
     if not merged.cpulimit:
         return merged
     return merged._replace(cpuquota=_quota(merged.cpulimit, merged.cpuperiod))

@@ -9,9 +9,11 @@ Upstream: openshift/microshift deps/github.com/openshift/kubernetes/pkg/kubelet/
 
 from collections.abc import Iterable, Mapping
 
+from cpuplan.facts.versions import Version
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.json import dump
+from cpuplan.upstream.kubernetes.kube_features import LATEST, has_behaviour
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Container, Pod
 from cpuplan.upstream.kubernetes.quantity import ZERO, Quantity
 
@@ -57,45 +59,54 @@ def capacity(cpus: int) -> Quantity:
     return quantity.of(cpus * 1000)
 
 
-def modify_static_pod(pod: Pod) -> Pod:
-    """A static pod as the kubelet runs it on a partitioned node.
+def modify_static_pod(pod: Pod, release: Version = LATEST) -> Pod:
+    """A static pod as the kubelet of a release runs it on a partitioned node.
 
     One that cannot be changed without another QoS class is left as it is: CRI-O still gives it the
-    CPUs of its workload (ModifyStaticPodForPinnedManagement, and its caller).
+    CPUs of its workload (ModifyStaticPodForPinnedManagement, and its caller). Kubelets before 1.29
+    leave limits alone, and change Guaranteed pods too.
     """
     workload = workload_of(pod)
     if workload is None:
         return pod
-    if is_guaranteed(pod.init_containers) and is_guaranteed(pod.containers):
+    has_limits = has_behaviour(release, "managed.limits")
+    if has_limits and is_guaranteed(pod.init_containers) and is_guaranteed(pod.containers):
         return pod._replace(annotations={**without_workload(pod.annotations), WARNING: _GUARANTEED})
     annotations = dict(pod.annotations)
     try:
-        containers = tuple(_moved(own, workload, annotations) for own in pod.containers)
-        init = tuple(_moved(own, workload, annotations) for own in pod.init_containers)
+        containers = tuple(_modified(own, workload, annotations, release) for own in pod.containers)
+        init = tuple(_modified(own, workload, annotations, release) for own in pod.init_containers)
     except KubeletError:
         return pod
     return pod._replace(annotations=annotations, containers=containers, init_containers=init)
 
 
-def _moved(container: Container, workload: str, annotations: dict[str, str]) -> Container:
+def _modified(
+    container: Container, workload: str, annotations: dict[str, str], release: Version
+) -> Container:
     """The container without its CPU request, which `annotations` and the resource tell of."""
     has_cpu = CPU in container.requests
     has_memory = MEMORY in container.requests or MEMORY in container.limits
-    if not has_cpu and not has_memory:
+    if has_behaviour(release, "managed.bare_containers") and not has_cpu and not has_memory:
         return container
     for name, is_there in ((CPU, has_cpu), (MEMORY, has_memory)):
         if not is_there:
             raise KubeletError(f"managed container {container.name} does not have {name} requests")
-    annotations[f"{RESOURCES}{container.name}"] = amounts(container)
-    return moved(container, workload)
+    if has_behaviour(release, "managed.limits"):
+        annotations[f"{RESOURCES}{container.name}"] = amounts(container)
+        return moved(container, workload)
+    unlimited = container._replace(limits=_without_cpu(container.limits))
+    annotations[f"{RESOURCES}{container.name}"] = amounts(unlimited)
+    of_cpu = {name: amount for name, amount in container.limits.items() if name == CPU}
+    changed = moved(container, workload)
+    return changed._replace(limits={**of_cpu, **changed.limits})
 
 
 def amounts(container: Container) -> str:
     """The annotation's value: shares, and thousandths of a CPU where there is a limit."""
     told = {SHARES: milli_cpu_to_shares(container.requests[CPU].milli)}
-    if limit := container.limits.get(CPU, ZERO).milli:
-        told[LIMIT] = limit
-    return dump(told)
+    limit = container.limits.get(CPU, ZERO).milli
+    return dump({**told, LIMIT: limit} if limit else told)
 
 
 def moved(container: Container, workload: str) -> Container:

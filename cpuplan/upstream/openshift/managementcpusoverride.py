@@ -7,8 +7,10 @@ Upstream: openshift/microshift
 
 from collections.abc import Mapping
 
+from cpuplan.facts.versions import Version
 from cpuplan.upstream.kubernetes.errors import AdmissionError, KubeletError
 from cpuplan.upstream.kubernetes.json import STRING, dump, loads, map_of
+from cpuplan.upstream.kubernetes.kube_features import LATEST, has_behaviour
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Container, Pod, Resources
 from cpuplan.upstream.kubernetes.qos import BEST_EFFORT, BURSTABLE, GUARANTEED
 from cpuplan.upstream.kubernetes.quantity import ZERO
@@ -34,20 +36,29 @@ _MINIMAL = f'{{"{SHARES}": 2}}'
 _EFFECTS = map_of(STRING)
 
 
-def admit(pod: Pod, namespace: Mapping[str, str], *, is_partitioned: bool) -> Pod:
+def admit(
+    pod: Pod,
+    namespace: Mapping[str, str],
+    *,
+    is_partitioned: bool,
+    release: Version = LATEST,
+) -> Pod:
     """The pod as the API server stores it, with its requests from limits; AdmissionError refuses.
 
     `namespace` are the annotations of its namespace. Whatever a user wrote of a workload is taken
-    away, and comes back only where the pod becomes managed; WARNING says why it does not.
+    away, and comes back only where the pod becomes managed; WARNING says why it does not. A single
+    node without a partitioned Infrastructure, which has the resource, counts as partitioned.
     """
     if is_static(pod):
         return pod
-    stored = _mutate(pod, namespace, is_partitioned=is_partitioned)
+    stored = _mutate(pod, namespace, release, is_partitioned=is_partitioned)
     _validate(stored)
     return stored
 
 
-def _mutate(pod: Pod, namespace: Mapping[str, str], *, is_partitioned: bool) -> Pod:
+def _mutate(
+    pod: Pod, namespace: Mapping[str, str], release: Version, *, is_partitioned: bool
+) -> Pod:
     bare = pod._replace(annotations=without_workload(pod.annotations))
     workload = _workload(pod)
     if not workload or not is_partitioned:
@@ -67,6 +78,13 @@ def _mutate(pod: Pod, namespace: Mapping[str, str], *, is_partitioned: bool) -> 
     if qos == GUARANTEED:
         return _warned(
             bare, "skip pod CPUs requests modifications because it has guaranteed QoS class"
+        )
+    has_limit = any(CPU in container.limits for container in bare.all_containers)
+    if has_limit and not has_behaviour(release, "managed.limits"):
+        return _warned(
+            bare,
+            "skip pod CPUs requests modifications because pod container has both CPU limit and "
+            "request",
         )
     managed = _managed(bare, workload, qos)
     if (after := _qos(managed)) != qos:
