@@ -14,7 +14,7 @@ from cpuplan.language.read.files import refusal
 from cpuplan.language.read.manifests import read_files
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import admission, findings, fleet, manifests
+from cpuplan.simulate import admission, findings, fleet, manifests, unheeded
 from cpuplan.simulate.admission import Answer, UnknownPodError
 from cpuplan.simulate.allocators.base import UnfitError
 from cpuplan.simulate.allocators.registry import (
@@ -190,6 +190,7 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     result = _simulate(run, run.start)
     answers = _orders(run) if wanted.any_order else []
     diagnostics = [*given, *findings.check_sharing(run.plans, run.items, run.start.around)]
+    diagnostics += unheeded.check(run.plans, run.items, run.start.around)
     if wanted.scheduler == PLANNED:
         diagnostics += findings.of_claims(run.plans, run.items)
     if wanted.scheduler in (KOORDINATOR, BOTH):
@@ -206,6 +207,7 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
 def remarks(run: Run) -> Iterator[str]:
     """What a reader of the answers must know."""
     yield from findings.notes(run.plans, [item.pod for item in run.items], run.start.resources)
+    yield from unheeded.notes(run.plans, run.items, run.start.around)
     of_scheduler = findings.note_of_scheduler(run.plans) if run.wanted.scheduler != PLANNED else ""
     yield from filter(None, (ALLOCATORS[run.wanted.policy].note, of_scheduler))
 

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cpuplan.components import containerd, crio
+from cpuplan.components import crio, runtimeclass
 from cpuplan.facts import versions
 from cpuplan.facts.versions import Version
 from cpuplan.plan import NodePlan
-from cpuplan.upstream.kubernetes import quantity, runtimeclass
+from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes import runtimeclass as admission
 from cpuplan.upstream.kubernetes.errors import AdmissionError, KubeletError
 from cpuplan.upstream.kubernetes.json import UINT64, loads, map_of
 from cpuplan.upstream.kubernetes.kube_features import LATEST
@@ -88,7 +89,7 @@ class ApiServer(NamedTuple):
             problem = f"RuntimeClass {name} selects other nodes, so the scheduler never binds"
             raise AdmissionError("Unschedulable", f"{problem} the pod to this one")
         if self.lacks(name):
-            runtimeclass.check(pod, ())
+            admission.check(pod, ())
 
     def lacks(self, name: str) -> bool:
         """Whether the cluster has no RuntimeClass of the name, as far as anybody can know."""
@@ -116,12 +117,10 @@ class ApiServer(NamedTuple):
 def server_of(plan: NodePlan) -> ApiServer:
     """The API server of the plan's cluster, as far as the plan knows it."""
     is_openshift = plan.node_class.platform.forks_kubelet
-    own = f"performance-{plan.node_class.profile}"
-    has_own = crio.has_handler(plan) or containerd.has_handler(plan)
     return ApiServer(
         is_openshift,
         is_openshift and plan.node_class.target.cpu_partitioning,
-        own if has_own else "",
+        runtimeclass.name(plan),
         plan.spec.runtime.handler if crio.has_handler(plan) else "",
         release=versions.kubernetes_version(plan.node_class.target) or LATEST,
     )

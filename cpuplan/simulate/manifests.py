@@ -12,6 +12,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.language.read.pods import (
     CONTROLLERS,
+    misplaced,
     problem_of,
     problems_of,
     shape_problems,
@@ -288,6 +289,19 @@ class Item(NamedTuple):
                     return self.source.value_at((*self.at, "spec", group, index, "name"))
         return self.source.key_at((*self.at, "spec"))
 
+    @property
+    def runtime_class(self) -> Position | None:
+        """Where the pod names its RuntimeClass."""
+        if self.source is None:
+            return None
+        return self.source.value_at((*self.at, "spec", "runtimeClassName"))
+
+    def annotation(self, name: str) -> Position | None:
+        """Where an annotation of the pod stands."""
+        if self.source is None:
+            return None
+        return self.source.key_at((*self.at, "metadata", "annotations", name))
+
 
 class _Reader(NamedTuple):
     """What is read so far."""
@@ -343,8 +357,10 @@ def _read_object(reader: _Reader, source: Source, at: Field, data: Any) -> None:
             _read_object(reader, source, (*at, "items", index), given)
     elif kind == "Pod":
         _add(reader, source, at, data, [_full_name(data)])
+        reader.diagnostics.extend(misplaced(source, at, data, ()))
     elif kind in CONTROLLERS:
         _read_workload(reader, source, at, kind, data)
+        reader.diagnostics.extend(misplaced(source, at, data, CONTROLLERS[kind][0]))
     elif reader.objects and kind in CLAIM_KINDS:
         reader.diagnostics.extend(read_object(reader.objects, source, at, data))
     else:

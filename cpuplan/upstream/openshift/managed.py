@@ -28,6 +28,7 @@ CAPACITY_SUFFIX = "workload.openshift.io/cores"
 MANAGEMENT = "management"
 SHARES, LIMIT = "cpushares", "cpulimit"
 _GUARANTEED = "skipping pod CPUs requests modifications because it has guaranteed QoS class"
+SHARES_PER_CPU = 1024
 _LEAST_SHARES, MOST_SHARES = 2, 262144
 _SOURCE, _API_SERVER = "kubernetes.io/config.source", "api"
 
@@ -51,7 +52,7 @@ def resource_name(workload: str) -> str:
 
 def milli_cpu_to_shares(milli: int) -> int:
     """cpu.shares of version 1 (MilliCPUToShares, also of cm/helpers_linux.go)."""
-    return min(max(milli * 1024 // 1000, _LEAST_SHARES), MOST_SHARES)
+    return min(max(milli * SHARES_PER_CPU // 1000, _LEAST_SHARES), MOST_SHARES)
 
 
 def capacity(cpus: int) -> Quantity:

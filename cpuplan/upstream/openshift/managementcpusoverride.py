@@ -31,6 +31,10 @@ from cpuplan.upstream.openshift.managed import (
 PLUGIN = "autoscaling.openshift.io/ManagementCPUsOverride"
 #: The annotation of a namespace that lists the workloads its pods may name.
 ALLOWED = "workload.openshift.io/allowed"
+#: What warnings contain of a pod that stays as it is; the other is of Guaranteed ones.
+NOT_ALLOWED = f"not annotated with {ALLOWED} to allow workload partitioning"
+HAS_LIMIT = "pod container has both CPU limit and request"
+OTHER_CLASS = "it will change the pod QoS class"
 _EFFECT, PREFERRED = "effect", "PreferredDuringScheduling"
 _MINIMAL = f'{{"{SHARES}": 2}}'
 _EFFECTS = map_of(STRING)
@@ -67,7 +71,7 @@ def _mutate(
         return _warned(
             bare,
             f"skipping pod CPUs requests modifications because the {pod.namespace} namespace is "
-            f"not annotated with {ALLOWED} to allow workload partitioning",
+            f"{NOT_ALLOWED}",
         )
     if workload not in namespace[ALLOWED].split(","):
         what = f"the pod namespace {quote(pod.namespace)} does not allow the workload type"
@@ -83,15 +87,13 @@ def _mutate(
     if has_limit and not has_behaviour(release, "managed.limits"):
         return _warned(
             bare,
-            "skip pod CPUs requests modifications because pod container has both CPU limit and "
-            "request",
+            f"skip pod CPUs requests modifications because {HAS_LIMIT}",
         )
     managed = _managed(bare, workload, qos)
     if (after := _qos(managed)) != qos:
         return _warned(
             bare,
-            "skip pod CPUs requests modifications because it will change the pod QoS class from "
-            f"{qos} to {after}",
+            f"skip pod CPUs requests modifications because {OTHER_CLASS} from {qos} to {after}",
         )
     return managed
 

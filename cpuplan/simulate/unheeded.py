@@ -1,0 +1,110 @@
+"""What pods ask for and nobody heeds: a RuntimeClass, workload partitioning, CRI-O's hooks.
+
+The API server, the kubelet and CRI-O let most of them run without a word.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from cpuplan.components.checks import annotations
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.facts.settings.kubelet import FEATURE_GATES
+from cpuplan.plan import ConfiguredPlan
+from cpuplan.simulate import manifests
+from cpuplan.simulate.apiserver import PLATFORM, ApiServer, Surroundings
+from cpuplan.simulate.fleet import full_name, listed_names
+from cpuplan.simulate.manifests import Item
+from cpuplan.simulate.planned import Planned, planned
+from cpuplan.upstream.kubernetes.errors import AdmissionError
+from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.pod import CPU, Pod
+from cpuplan.upstream.openshift import managed
+from cpuplan.upstream.openshift.managed import MANAGEMENT, TARGET, WARNING
+from cpuplan.upstream.openshift.managementcpusoverride import (
+    ALLOWED,
+    HAS_LIMIT,
+    NOT_ALLOWED,
+    OTHER_CLASS,
+)
+
+#: What to do, by what the API server's warning contains; the rest is about Guaranteed pods.
+_REMEDIES = {
+    NOT_ALLOWED: f"annotate its namespace with {ALLOWED}: {MANAGEMENT}",
+    HAS_LIMIT: "give its containers no limits of cpu, or use OpenShift 4.16 or later",
+    OTHER_CLASS: "give a container a request of memory too",
+}
+_NO_LIMITS = "give its containers no limits of cpu: pods of the platform are not Guaranteed"
+
+
+def check(
+    plans: Iterable[ConfiguredPlan], items: Sequence[Item], around: Surroundings | None
+) -> Iterator[Diagnostic]:
+    """CP5340, CP5341, CP7341 and CP7342, once for each manifest: its pods are alike."""
+    told = set()
+    for plan in plans:
+        facts = planned(plan, around)
+        for item in items:
+            for problem in _of_item(plan, facts, item):
+                key = problem.code, problem.position or full_name(item.pod), problem.remedy
+                if key not in told:
+                    told.add(key)
+                    yield problem
+
+
+def _of_item(plan: ConfiguredPlan, facts: Planned, item: Item) -> Iterator[Diagnostic]:
+    server, who = facts.runtime.server, full_name(item.pod)
+    if server.lacks(item.pod.runtime_class):
+        remedy = f"set runtimeClassName: {server.own}" if server.own else "take it away"
+        name = item.pod.runtime_class
+        yield diagnose("CP7341", item.runtime_class, who=who, name=name, remedy=remedy)
+        return
+    gates = Gates(facts.config.get(FEATURE_GATES.head) or {}, facts.version)
+    pod = manifests.with_defaults(item.pod, gates)
+    try:
+        stored = facts.runtime.admit(pod)
+    except AdmissionError:
+        return
+    yield from _unmanaged(server, pod, stored, item)
+    for unheeded in annotations.of_pod(plan, stored, server.handler_of(pod)):
+        yield annotations.finding(unheeded, who, item.annotation(unheeded.names[0]))
+
+
+def _unmanaged(server: ApiServer, pod: Pod, stored: Pod, item: Item) -> Iterator[Diagnostic]:
+    """CP7342: a pod that names a workload, and keeps its CPU requests."""
+    workload = managed.workload_of(pod)
+    if not server.is_openshift or (workload is None and WARNING not in stored.annotations):
+        return
+    place = item.annotation(WARNING if workload is None else f"{TARGET}{workload}")
+    problem, remedy = _why(server, pod, stored)
+    if problem:
+        yield diagnose("CP7342", place, who=full_name(pod), problem=problem, remedy=remedy)
+
+
+def _why(server: ApiServer, pod: Pod, stored: Pod) -> tuple[str, str]:
+    """What is wrong and what to do; empty for a pod that is managed."""
+    if not server.is_partitioned:
+        if pod.namespace.startswith(PLATFORM) or WARNING in pod.annotations:
+            return "", ""  # the platform's own pods say it everywhere
+        problem = f"has an annotation {TARGET}, and the cluster has no workload partitioning"
+        return problem, "take it away, or write cpuPartitioning: true if the cluster has it"
+    if warning := stored.annotations.get(WARNING):
+        remedies = (text for part, text in _REMEDIES.items() if part in warning)
+        what = "keeps its CPU requests and does not run on the reserved CPUs"
+        return f"{what}: {warning}", next(remedies, _NO_LIMITS)
+    if managed.is_static(pod) and any(CPU in own.requests for own in stored.all_containers):
+        problem = "runs on the reserved CPUs, but the kubelet cannot take its CPU requests away"
+        return problem, "request both cpu and memory in each container that requests one"
+    return "", ""
+
+
+def notes(
+    plans: Iterable[ConfiguredPlan], items: Iterable[Item], around: Surroundings | None
+) -> Iterator[str]:
+    """Namespaces that nobody has shown, in which pods of the platform are simulated."""
+    servers = [planned(plan, around).runtime.server for plan in plans]
+    pods = [item.pod for item in items]
+    names = {pod.namespace for pod in pods if any(server.assumes(pod) for server in servers)}
+    if names:
+        yield (
+            f"namespace {listed_names(sorted(names))} is taken for one with the annotation "
+            f"{ALLOWED}: {MANAGEMENT}; put the Namespace beside the pods if it has another one"
+        )
