@@ -31,7 +31,7 @@ from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.simulate.koordinator import Inputs, inputs
-from cpuplan.simulate.runtimes import Runtime, runtime_of
+from cpuplan.simulate.runtimes import Runtime, runtime_of, runtime_of_expected
 from cpuplan.upstream.koordinator.extension.constants import (
     CPU_BIND_POLICY,
     NUMA_TOPOLOGY_POLICY,
@@ -236,7 +236,8 @@ def kubelet_alone(expected: Expected) -> Planned:
     is_v1 = expected.facts.get(derived.CGROUPS) == "v1"
     is_pinned = bool(expected.settings.of(pinning.NAME))
     fork = Fork(platform.forks_kubelet, platform.forks_kubelet and is_pinned)
-    return Planned(config, machine._replace(cgroup_v1=is_v1), version, fork)
+    runtime = runtime_of_expected(expected, version)
+    return Planned(config, machine._replace(cgroup_v1=is_v1), version, fork, runtime)
 
 
 def _dra_of_expected(expected: Expected) -> "DraInputs | None":

@@ -14,7 +14,9 @@ from cpuplan.components.openshift import mixedcpus as limits
 from cpuplan.components.openshift import pinning
 from cpuplan.facts.settings import crio as rows
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS, CPU_MANAGER_POLICY
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.facts.versions import Version
+from cpuplan.plan import ConfiguredPlan, setting
+from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate.apiserver import ApiServer, Surroundings, server_of
 from cpuplan.upstream.crio import config as configuration
 from cpuplan.upstream.crio import high_performance_hooks, mixedcpus, workloads
@@ -170,13 +172,25 @@ def runtime_of(plan: ConfiguredPlan, around: Surroundings | None = None) -> Runt
             online=(topology.online - plan.pool("offlined").cpus).bits,
         ),
         server,
-        _workloads(plan),
+        _workloads(plan.settings),
     )
 
 
-def _workloads(plan: ConfiguredPlan) -> tuple[Workload, ...]:
+def runtime_of_expected(expected: Expected, release: Version) -> Runtime:
+    """What the expected state says of admission and of the platform's pods; nothing of hooks."""
+    is_openshift = expected.platform.forks_kubelet
+    is_partitioned = is_openshift and bool(expected.settings.of(pinning.NAME))
+    online = expected.topology.online - expected.pool("offlined").cpus
+    return Runtime(
+        layout=Layout(online=online.bits),
+        server=ApiServer(is_openshift, is_partitioned, release=release),
+        workloads=_workloads(expected.settings),
+    )
+
+
+def _workloads(settings: setting.Settings) -> tuple[Workload, ...]:
     """The tables of CRI-O's drop-in for the platform's pods, where there is one."""
-    texts = pinning.files(plan.settings.of(pinning.NAME))
+    texts = pinning.files(settings.of(pinning.NAME))
     if pinning.CRIO_PATH not in texts:
         return ()
     _, text = texts[pinning.CRIO_PATH]

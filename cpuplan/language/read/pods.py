@@ -138,10 +138,8 @@ def _keys_of_pods(manifest: Any) -> Iterator[Field]:
         if id(data) in seen:
             continue
         seen.add(id(data))
-        items = data.items() if isinstance(data, dict) else ()
-        if isinstance(data, list):
-            items = enumerate(data)
-        for key, value in items:
+        keyed = dict(enumerate(data)) if isinstance(data, list) else data
+        for key, value in keyed.items() if isinstance(keyed, dict) else ():
             if isinstance(key, str) and key.startswith(_OF_PODS):
                 yield (*field, key)
             elif isinstance(key, str | int):

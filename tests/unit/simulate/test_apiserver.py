@@ -11,6 +11,7 @@ from cpuplan.simulate import admission, fleet
 from cpuplan.simulate.admission import NodeOutcome
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.apiserver import Surroundings
+from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
 from cpuplan.upstream.kubernetes.bits import to_text
 from cpuplan.upstream.kubernetes.pod import CPU, Pod, read_pod
@@ -159,10 +160,11 @@ def named(columns: list[tuple[dict[str, str], dict[str, str]]], kind: str) -> li
 
 
 def without_empty(columns: list[tuple[dict[str, str], dict[str, str]]]) -> Any:
-    return [
-        tuple({name: text for name, text in own.items() if text} for own in pair)
-        for pair in columns
-    ]
+    return [tuple(map(_given, pair)) for pair in columns]
+
+
+def _given(column: dict[str, str]) -> dict[str, str]:
+    return {name: text for name, text in column.items() if text}
 
 
 @settings(max_examples=100, deadline=None)
@@ -216,15 +218,15 @@ def test_unknown_runtime_classes_are_refused_on_openshift() -> None:
 
 def test_pods_that_differ_in_annotations_are_not_alike() -> None:
     """Several nodes: what is computed for one pod is not shown of another."""
-    quiet = {"annotations": {"irq-load-balancing.crio.io": "disable"}}
+    quiet = {"irq-load-balancing.crio.io": "disable"}
     own = planned(PARTITIONED).runtime.server.own
     whole = {"limits": {"cpu": "6", "memory": "1Gi"}}
     pods = [
-        pod("a", resources=whole, runtimeClassName=own, **quiet),
+        pod("a", resources=whole, runtimeClassName=own, annotations=quiet),
         pod("b", resources=whole, runtimeClassName=own, annotations={}),
     ]
     start = fleet.Starter(KubeletAllocator)
-    items = [fleet.Item(made) for made in pods]
+    items = [Item(made) for made in pods]
     result = fleet.spread([(PARTITIONED, ("w-0", "w-1"))], items, start)
     effects = [
         own.containers[0].started.effects.without_interrupts
