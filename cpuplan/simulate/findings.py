@@ -36,6 +36,7 @@ from cpuplan.upstream.kubernetes.pod import (
 from cpuplan.upstream.kubernetes.qos import GUARANTEED, guaranteed_cpus, pod_qos
 from cpuplan.upstream.kubernetes.quantity import ZERO
 from cpuplan.upstream.nri.api import PREFER_ISOLATED, SCOPE
+from cpuplan.upstream.openshift.managed import CAPACITY_SUFFIX
 
 #: No pod can come where the kubelet does not start.
 NOT_STARTED = {"CP701", "CP702", "CP703"}
@@ -161,7 +162,8 @@ def _requested(pods: Iterable[Pod]) -> set[str]:
 
 
 def _is_unknown(name: str, given: Collection[str]) -> bool:
-    return name not in (CPU, MEMORY, *given) and not name.startswith(HUGEPAGES)
+    is_checked = name.startswith(HUGEPAGES) or name.endswith(CAPACITY_SUFFIX)
+    return not is_checked and name not in (CPU, MEMORY, *given)
 
 
 def _ignored(plans: Sequence[ConfiguredPlan], pods: Iterable[Pod]) -> Iterator[str]:

@@ -74,17 +74,17 @@ def _unmanaged(server: ApiServer, pod: Pod, stored: Pod, item: Item) -> Iterator
     if not server.is_openshift or (workload is None and WARNING not in stored.annotations):
         return
     place = item.annotation(WARNING if workload is None else f"{TARGET}{workload}")
-    problem, remedy = _why(server, pod, stored)
+    problem, remedy = _why(server, workload, pod, stored)
     if problem:
         yield diagnose("CP7342", place, who=full_name(pod), problem=problem, remedy=remedy)
 
 
-def _why(server: ApiServer, pod: Pod, stored: Pod) -> tuple[str, str]:
+def _why(server: ApiServer, workload: str | None, pod: Pod, stored: Pod) -> tuple[str, str]:
     """What is wrong and what to do; empty for a pod that is managed."""
     if not server.is_partitioned:
-        if pod.namespace.startswith(PLATFORM) or WARNING in pod.annotations:
+        if pod.namespace.startswith(PLATFORM) or workload is None:
             return "", ""  # the platform's own pods say it everywhere
-        problem = f"has an annotation {TARGET}, and the cluster has no workload partitioning"
+        problem = f"has the annotation {TARGET}{workload}, and its cluster is not partitioned"
         return problem, "take it away, or write cpuPartitioning: true if the cluster has it"
     if warning := stored.annotations.get(WARNING):
         remedies = (text for part, text in _REMEDIES.items() if part in warning)

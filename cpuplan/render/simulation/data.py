@@ -59,7 +59,8 @@ def _effects(effects: Effects) -> Iterator[str]:
 
 def runtime_data(started: Started) -> dict[str, Any]:
     """The same for programs; -1 stands for no quota."""
-    return {
+    managed = {} if started.managed_shares is None else {"managedShares": started.managed_shares}
+    return managed | {
         "cpuset": to_text(started.cpus),
         "cpusetEffective": to_text(started.effective),
         "cpusetAfterUpdate": started.updated,
