@@ -101,8 +101,10 @@ def notes(
 ) -> Iterator[str]:
     """Namespaces that nobody has shown, in which pods of the platform are simulated."""
     servers = [planned(plan, around).runtime.server for plan in plans]
-    pods = [item.pod for item in items]
-    names = {pod.namespace for pod in pods if any(server.assumes(pod) for server in servers)}
+    names = set()
+    for item in items:
+        if any(server.assumes(item.pod) for server in servers):
+            names.add(item.pod.namespace)
     if names:
         yield (
             f"namespace {listed_names(sorted(names))} is taken for one with the annotation "

@@ -127,17 +127,10 @@ _OF_OBJECT: Field = ("metadata", "annotations")
 
 
 def _keys_of_pods(manifest: Any) -> Iterator[Field]:
-    """The fields whose last key is that of an annotation about CPUs.
-
-    What an alias of YAML repeats is looked at once.
-    """
+    """The fields whose last key is that of an annotation about CPUs."""
     left: list[tuple[Field, Any]] = [((), manifest)]
-    seen = set()
     while left:
         field, data = left.pop()
-        if id(data) in seen:
-            continue
-        seen.add(id(data))
         keyed = dict(enumerate(data)) if isinstance(data, list) else data
         for key, value in keyed.items() if isinstance(keyed, dict) else ():
             if isinstance(key, str) and key.startswith(_OF_PODS):

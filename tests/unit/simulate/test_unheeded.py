@@ -156,14 +156,3 @@ def test_annotations_that_nobody_reads() -> None:
     # One that the pods have too is a copy.
     made = read(DEPLOYMENT.replace("KEY", "cpu-quota.crio.io"))
     assert "cpu-quota.crio.io" not in {own.message.split()[0] for own in made.diagnostics}
-
-
-def test_what_an_alias_repeats_is_looked_at_once() -> None:
-    levels = ["a: &l0 {cpu-quota.crio.io: disable}"]
-    for number in range(1, 20):
-        again = f"*l{number - 1}"
-        levels.append(f"b{number}: &l{number} [{again}, {again}]")
-    text = pod() + "extra:\n" + "".join(f"  {line}\n" for line in levels)
-    sources, problems = yaml.parse("pods.yaml", text)
-    if not problems:
-        assert len(manifests.read(sources).diagnostics) == 1
