@@ -281,7 +281,7 @@ def start(
             container.outer_quota if container.outer_quota != container.quota else UNLIMITED,
             container.effects,
             container.problem,
-            problems.get(container.name, ()),
+            () if is_managed else problems.get(container.name, ()),
             cgroup,
             container.shares if is_managed else None,
         )

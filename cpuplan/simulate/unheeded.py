@@ -10,8 +10,8 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.facts.settings.kubelet import FEATURE_GATES
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import manifests
-from cpuplan.simulate.apiserver import PLATFORM, ApiServer, Surroundings
-from cpuplan.simulate.fleet import full_name, listed_names
+from cpuplan.simulate.apiserver import PLATFORM, ApiServer, Surroundings, server_of
+from cpuplan.simulate.fleet import full_name, listed_names, workload_of
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import Planned, planned
 from cpuplan.upstream.kubernetes.errors import AdmissionError
@@ -40,14 +40,25 @@ def check(
 ) -> Iterator[Diagnostic]:
     """CP5340, CP5341, CP7341 and CP7342, once for each manifest: its pods are alike."""
     told = set()
-    for plan in plans:
+    manifests_with_any = list(_concerned(items))
+    for plan in plans if manifests_with_any else ():
         facts = planned(plan, around)
-        for item in items:
+        for item in manifests_with_any:
             for problem in _of_item(plan, facts, item):
-                key = problem.code, problem.position or full_name(item.pod), problem.remedy
+                key = problem.code, problem.position or workload_of(item.pod), problem.remedy
                 if key not in told:
                     told.add(key)
                     yield problem
+
+
+def _concerned(items: Iterable[Item]) -> Iterator[Item]:
+    """The first pod of each manifest with annotations or a RuntimeClass."""
+    seen = set()
+    for item in items:
+        key = id(item.source), item.at, workload_of(item.pod)
+        if (item.pod.annotations or item.pod.runtime_class) and key not in seen:
+            seen.add(key)
+            yield item
 
 
 def _of_item(plan: ConfiguredPlan, facts: Planned, item: Item) -> Iterator[Diagnostic]:
@@ -100,11 +111,11 @@ def notes(
     plans: Iterable[ConfiguredPlan], items: Iterable[Item], around: Surroundings | None
 ) -> Iterator[str]:
     """Namespaces that nobody has shown, in which pods of the platform are simulated."""
-    servers = [planned(plan, around).runtime.server for plan in plans]
+    pods = [item.pod for item in items if managed.workload_of(item.pod) is not None]
     names = set()
-    for item in items:
-        if any(server.assumes(item.pod) for server in servers):
-            names.add(item.pod.namespace)
+    for plan in plans if pods else ():
+        server = server_of(plan).surveyed(around or Surroundings(), plan.node_class.cluster)
+        names |= {pod.namespace or "default" for pod in pods if server.assumes(pod)}
     if names:
         yield (
             f"namespace {listed_names(sorted(names))} is taken for one with the annotation "

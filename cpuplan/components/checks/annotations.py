@@ -6,7 +6,7 @@ internal/runtimehandlerhooks (shouldRunHooks).
 """
 
 from collections.abc import Iterator
-from difflib import get_close_matches
+from functools import lru_cache
 from typing import NamedTuple
 
 from cpuplan.base.text import did_you_mean, listed
@@ -188,12 +188,15 @@ def _has_whole_cpus(container: Container) -> bool:
     return shares % SHARES_PER_CPU == 0
 
 
+@lru_cache(maxsize=1024)
 def _misspelt(name: str) -> Cause | None:
     """An annotation that is none of CRI-O's, and looks like one of the hooks'."""
     domain, slash, rest = name.partition("/")
     known = {*allowed_annotations(LATEST_CRIO), *HOOKS, SKIP_GOMAXPROCS}
     if domain in known or domain.startswith("f:"):
         return None
+    from difflib import get_close_matches  # start-up time
+
     near = get_close_matches(domain.lower(), HOOKS, n=1, cutoff=_LIKE)
     if near:
         return Cause("CRI-O knows no annotation of the name", f"write {near[0]}{slash}{rest}")

@@ -94,7 +94,8 @@ def _decode(value: Any, shape: Shape, struct: str, path: tuple[str, ...]) -> Any
     is_held = kind != "number" or _is_held(value, shape.go_type)
     if kind != shape.kind or not is_held:
         given = kind if is_held else f"number {json.dumps(value)}"
-        where = f"Go struct field {struct}.{'.'.join(path)} of type {shape.go_type}"
+        field = f"struct field {struct}.{'.'.join(path)}"
+        where = f"Go {'value' if struct.startswith('map[') else field} of type {shape.go_type}"
         raise KubeletError(f"json: cannot unmarshal {given} into {where}")
     if shape.fields:
         decoded = {}

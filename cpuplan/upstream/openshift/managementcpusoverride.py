@@ -5,13 +5,13 @@ Upstream: openshift/microshift
   @ 8e16b12fda5b1dccc41a6de48b3e356cc7d5048b
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cpuplan.facts.versions import Version
-from cpuplan.upstream.kubernetes.errors import AdmissionError, KubeletError
+from cpuplan.upstream.kubernetes.errors import AdmissionError, AggregateError, KubeletError
 from cpuplan.upstream.kubernetes.json import STRING, dump, loads, map_of
 from cpuplan.upstream.kubernetes.kube_features import LATEST, has_behaviour
-from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Container, Pod, Resources
+from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Container, Pod
 from cpuplan.upstream.kubernetes.qos import BEST_EFFORT, BURSTABLE, GUARANTEED
 from cpuplan.upstream.kubernetes.quantity import ZERO
 from cpuplan.upstream.kubernetes.strconv import quote
@@ -178,24 +178,30 @@ def _validate(pod: Pod) -> None:
     """AdmissionError for resources of a workload that the stored pod does not name."""
     if any(name.startswith(TARGET) for name in pod.annotations):
         return
-    for container in pod.all_containers:
-        for name in container.requests:
-            if name.endswith(CAPACITY_SUFFIX):
-                what = "the pod without workload annotations can not have containers with workload"
-                field = "spec.containers.resources.requests"
-                raise _invalid_value(
-                    pod, field, _texts(container.requests), f"{what} resources {quote(name)}"
-                )
-
-
-def _texts(resources: Resources) -> dict[str, str]:
-    return {name: str(amount) for name, amount in resources.items()}
+    last = {
+        name: container
+        for container in pod.all_containers
+        for name in container.requests
+        if name.endswith(CAPACITY_SUFFIX)
+    }
+    what = "the pod without workload annotations can not have containers with workload resources"
+    problems = [
+        _shown("spec.containers.resources.requests", last[name].requests, f"{what} {quote(name)}")
+        for name in sorted(last)
+    ]
+    if problems:
+        raise _invalid_pod(pod, problems)
 
 
 def _invalid(pod: Pod, message: str) -> AdmissionError:
-    return _invalid_value(pod, "metadata.Annotations", pod.annotations, message)
+    return _invalid_pod(pod, [_shown("metadata.Annotations", pod.annotations, message)])
 
 
-def _invalid_value(pod: Pod, field: str, value: Mapping[str, str], message: str) -> AdmissionError:
-    shown = f"{field}: Invalid value: {dump(value)}: {message}"
-    return AdmissionError("Invalid", f"Pod {quote(pod.name)} is invalid: {shown}")
+def _shown(field: str, value: Mapping[str, object], message: str) -> str:
+    texts = {name: str(value[name]) for name in sorted(value)}
+    return f"{field}: Invalid value: {dump(texts)}: {message}"
+
+
+def _invalid_pod(pod: Pod, problems: Sequence[str]) -> AdmissionError:
+    text = f"Pod {quote(pod.name)} is invalid: {AggregateError(problems)}"
+    return AdmissionError("Invalid", text)

@@ -13,6 +13,8 @@ from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
+from cpuplan.upstream.crio.mixedcpus import ALLOWED as SHARING
+from cpuplan.upstream.crio.mixedcpus import RESOURCE
 from cpuplan.upstream.kubernetes.bits import to_text
 from cpuplan.upstream.kubernetes.pod import CPU, Pod, read_pod
 from cpuplan.upstream.openshift.managementcpusoverride import ALLOWED
@@ -192,6 +194,20 @@ def test_a_manifest_before_and_after_admission(
     after = admission.stored(before, allocator)
     assert admission.stored(after, allocator) == after
     assert outcome([after], on, around) == outcome([before], on, around)
+
+
+def test_namespaces_beside_the_pods_decide_who_shares() -> None:
+    on = plan(shared="2-3", version="4.20", target={"featureSet": "DevPreviewNoUpgrade"})
+    asked = {"cpu": "1", "memory": "1Gi", RESOURCE: "1"}
+    made = pod(namespace="team", annotations={}, resources={"limits": asked})
+
+    def refused(namespaces: dict[str, dict[str, str]]) -> bool:
+        (own,) = outcome([made], on, Surroundings(namespaces)).outcomes
+        return own.refused is not None
+
+    assert not refused({})
+    assert refused({"team": {}})
+    assert not refused({"team": {SHARING: ""}})
 
 
 def test_unknown_runtime_classes_are_refused_on_openshift() -> None:

@@ -133,6 +133,11 @@ def with_target(value: str, name: str = TARGET) -> Pod:
             'the workload annotation value map["test":"test"] does not have "effect" key',
         ),
         (
+            with_target('{"effect": 1}'),
+            "management",
+            "json: cannot unmarshal number into Go value of type string",
+        ),
+        (
             with_target('{"effect": "Required"}'),
             "management",
             'only "PreferredDuringScheduling" effect is supported',
@@ -160,6 +165,17 @@ def test_refused(given: Pod, allowed: str, text: str) -> None:
     assert caught.value.reason == (
         "Forbidden" if "forbidden" in text or "allow" in text else "Invalid"
     )
+
+
+def test_all_resources_of_no_workload_are_told_of() -> None:
+    both = {CORES: "5", "a.workload.openshift.io/cores": "1"}
+    with pytest.raises(AdmissionError) as caught:
+        admit(pod(both, both, annotations={}), OPEN, is_partitioned=True)
+    field = "spec.containers.resources.requests: Invalid value: "
+    assert str(caught.value).startswith(
+        f'Pod "p" is invalid: [{field}{{"a.workload.openshift.io/cores":"1","{CORES}":"5"}}: the '
+    )
+    assert str(caught.value).count(field) == 2
 
 
 def test_static_pods_are_not_looked_at() -> None:
