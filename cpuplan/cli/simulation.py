@@ -191,6 +191,7 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     answers = _orders(run) if wanted.any_order else []
     diagnostics = [*given, *findings.check_sharing(run.plans, run.items, run.start.around)]
     diagnostics += unheeded.check(run.plans, run.items, run.start.around)
+    diagnostics += findings.check_hooks(run.plans, run.items)
     if wanted.scheduler == PLANNED:
         diagnostics += findings.of_claims(run.plans, run.items)
     if wanted.scheduler in (KOORDINATOR, BOTH):

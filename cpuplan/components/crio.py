@@ -17,7 +17,8 @@ from cpuplan.facts import versions
 from cpuplan.facts.settings import crio as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value, plain
-from cpuplan.upstream.crio.config import decode
+from cpuplan.upstream.crio import releases
+from cpuplan.upstream.crio.config import decode, default_runtime
 from cpuplan.upstream.koordinator.extension.releases import Span
 from cpuplan.upstream.nri.api import TOLERATION
 
@@ -26,17 +27,9 @@ if TYPE_CHECKING:
 
 NAME = rows.NAME
 CPU_SETS = (rows.INFRA_CTR_CPUSET.key, rows.SHARED_CPUSET.key)
-QUOTA_HOOK = "cpu-quota.crio.io"
-#: Hooks that pods of the handler may ask for (CRI-O: pkg/annotations). One that CRI-O does not know
-#: drops the handler.
-HOOKS = (
-    "cpu-load-balancing.crio.io",
-    QUOTA_HOOK,
-    "irq-load-balancing.crio.io",
-    "cpu-c-states.crio.io",
-    "cpu-freq-governor.crio.io",
-)
-SHARED_HOOK = "cpu-shared.crio.io"
+#: Hooks that pods of the handler may ask for; who shares CPUs may ask for those too. One that CRI-O
+#: does not know drops the handler.
+HOOKS = tuple(name for name in releases.HOOKS if name != releases.SHARED)
 MIN_GOMAXPROCS = int(rows.MIN_INJECTED_GOMAXPROCS.usually)
 #: The names by which plugins register (nri-plugins, pkg/resmgr/flags.go; dra-driver-cpu,
 #: cmd/dracpu), by mechanism.
@@ -83,6 +76,11 @@ def _nri(plan: NodePlan) -> Iterator[Setting]:
         yield from emit(plan, rows.VALIDATOR, True, because)
         yield from emit(plan, rows.REQUIRED_PLUGINS, (plugin,), because)
         yield from emit(plan, rows.TOLERATION, TOLERATION, because)
+
+
+def release(target: Target) -> versions.Version:
+    """The branch of CRI-O, whose minor versions are those of Kubernetes."""
+    return versions.kubernetes_version(target) or releases.LATEST
 
 
 def needs_nri(target: Target) -> bool:
@@ -180,8 +178,8 @@ def _default_runtime(plan: NodePlan) -> tuple[str, Reason]:
                 f"ContainerRuntimeConfig {config.name} makes {config.default_runtime} the default"
             )
             return config.default_runtime, Reason(text, place)
-    usual = "crun" if versions.has(target, "crio.crun") else "runc"
-    text = f"{usual} is the default runtime of CRI-O {target.version}"
+    usual, _ = default_runtime(release(target))
+    text = f"{usual} is the default runtime of CRI-O {versions.to_text(release(target))}"
     return usual, stated(plan, text, node_class.target_field("version"))
 
 
@@ -192,9 +190,9 @@ def _probes_stay_off(plan: NodePlan) -> bool:
 
 def _allowed(plan: NodePlan) -> Iterator[str]:
     """Hooks that pods of the handler may ask for; who shares CPUs should do without a quota."""
-    yield from HOOKS if has_hooks(plan) else (QUOTA_HOOK,)
+    yield from HOOKS if has_hooks(plan) else (releases.QUOTA,)
     if shares(plan):
-        yield SHARED_HOOK
+        yield releases.SHARED
 
 
 def render(settings: Sequence[Setting]) -> str:

@@ -8,9 +8,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.base.text import counted
-from cpuplan.components import admission_rules, hugepages, kernel, mixedcpus
+from cpuplan.components import admission_rules, crio, hugepages, kernel, mixedcpus
+from cpuplan.components.checks import hooks
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, FEATURE_GATES, MEMORY_MANAGER_POLICY
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import manifests, startup
@@ -18,8 +20,9 @@ from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.simulate.fleet import Simulated, full_name, listed_names
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import Planned, planned
-from cpuplan.upstream.crio.high_performance_hooks import ENABLE, OFF, QUOTA, SHARED, SHARED_ENV
+from cpuplan.upstream.crio.high_performance_hooks import SHARED_ENV
 from cpuplan.upstream.crio.mixedcpus import ALLOWED, RESOURCE, asking
+from cpuplan.upstream.crio.releases import ENABLE, OFF, QUOTA, SHARED, Defect
 from cpuplan.upstream.kubelet.sysinfo import assumes_memory
 from cpuplan.upstream.kubernetes.errors import AdmissionError
 from cpuplan.upstream.kubernetes.fit import pod_requests
@@ -106,6 +109,7 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources
     yield from _ignored(plans, pods)
     yield from dict.fromkeys(sentence for plan in plans for sentence in _uneven(plan))
     yield from dict.fromkeys(sentence for plan in plans for sentence in _unbalanced(plan, pods))
+    yield from dict.fromkeys(sentence for plan in plans for sentence in _broken(plan, pods))
     if any(plan.node_class.target.has_topology_aware for plan in plans):
         yield from _of_pools(pods)
     requested = _requested(pods)
@@ -220,6 +224,21 @@ def _unbalanced(plan: ConfiguredPlan, pods: Iterable[Pod]) -> Iterator[str]:
         )
 
 
+def _broken(plan: ConfiguredPlan, pods: Iterable[Pod]) -> Iterator[str]:
+    """What releases of CRI-O are known to break of what pods ask for."""
+    asking_pods: dict[Defect, list[str]] = {}
+    for pod in pods:
+        for defect in hooks.defects(plan, pod):
+            asking_pods.setdefault(defect, []).append(full_name(pod))
+    target, release = plan.node_class.target, versions.to_text(crio.release(plan.node_class.target))
+    for defect, names in asking_pods.items():
+        which = f"before {defect.until}" if defect.until else f"of branch {release}"
+        yield (
+            f"{plan.node_class.platform.title} {target.version}, CRI-O {which}: {defect.problem} "
+            f"({defect.annotation} of {listed_names(names)}; {defect.source})"
+        )
+
+
 def _uneven(plan: ConfiguredPlan) -> Iterator[str]:
     """Huge pages whose NUMA node is only known after boot."""
     for pages in hugepages.uneven(plan):
@@ -228,6 +247,19 @@ def _uneven(plan: ConfiguredPlan) -> Iterator[str]:
             f"{counted(pages.number, 'huge page')} "
             f"of {pages.size} at boot; the lowest NUMA nodes are assumed"
         )
+
+
+def check_hooks(plans: Iterable[ConfiguredPlan], items: Sequence[Item]) -> Iterator[Diagnostic]:
+    """CP5360 and CP5361 for each manifest and each release that does not take an annotation."""
+    told = set()
+    for plan in plans:
+        for item in items:
+            for fault in hooks.faults(plan, item.pod):
+                who, place = full_name(item.pod), item.annotation(fault.annotation)
+                problem = hooks.finding(plan, fault, who, place)
+                if problem not in told:
+                    told.add(problem)
+                    yield problem
 
 
 _MILLI = 1000

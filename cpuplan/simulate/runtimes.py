@@ -21,16 +21,8 @@ from cpuplan.simulate.apiserver import ApiServer, Surroundings, server_of
 from cpuplan.upstream.crio import config as configuration
 from cpuplan.upstream.crio import high_performance_hooks, mixedcpus, workloads
 from cpuplan.upstream.crio.cgmgr import UNLIMITED, Layout
-from cpuplan.upstream.crio.high_performance_hooks import (
-    ENABLE,
-    HOOKS,
-    OFF,
-    QUOTA,
-    SHARED,
-    SKIP_GOMAXPROCS,
-    Effects,
-    Settings,
-)
+from cpuplan.upstream.crio.high_performance_hooks import SKIP_GOMAXPROCS, Effects, Settings
+from cpuplan.upstream.crio.releases import ENABLE, HOOKS, OFF, QUOTA, SHARED
 from cpuplan.upstream.crio.workloads import Workload
 from cpuplan.upstream.kubelet import qossets
 from cpuplan.upstream.kubelet.cpumanager.state import CPUState
@@ -157,6 +149,7 @@ def runtime_of(plan: ConfiguredPlan, around: Surroundings | None = None) -> Runt
         Settings(
             str(values.get(rows.SHARED_CPUSET.key, "")),
             str(values.get(rows.EXEC_CPU_AFFINITY.of(handler=handler), "")),
+            component.release(plan.node_class.target),
         ),
         handler,
         _texts(values.get(rows.ALLOWED_ANNOTATIONS.of(handler=handler))),
@@ -275,7 +268,7 @@ def start(
             qossets.effective(
                 CpuSet.from_bits(container.cpus or runtime.layout.online), limit
             ).bits,
-            _updated(to_text(cpus), [*asked.env, *env]),
+            _updated(to_text(cpus), [*asked.env, *env], runtime.settings.release),
             env,
             container.quota,
             container.outer_quota if container.outer_quota != container.quota else UNLIMITED,
@@ -288,10 +281,10 @@ def start(
     return by_name
 
 
-def _updated(cpus: str, env: list[str]) -> str:
+def _updated(cpus: str, env: list[str], release: Version) -> str:
     """The cpuset after an update; the runtime refuses one if the environment is malformed."""
     try:
-        return high_performance_hooks.update_cpus(cpus, env)
+        return high_performance_hooks.update_cpus(cpus, env, release)
     except KubeletError:
         return cpus
 

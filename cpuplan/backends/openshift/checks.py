@@ -375,7 +375,7 @@ def check_runtime_files(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagno
             continue
         for index, path in enumerate(config.files):
             folder, _, name = path.rpartition("/")
-            if problem := _problem(name) if folder == _FOLDER else "":
+            if problem := _problem(plan, name) if folder == _FOLDER else "":
                 place = locate(node_class.cluster_place(f"machineConfigs.{number}.files.{index}"))
                 pool = node_class.target.pool
                 yield diagnose(
@@ -383,14 +383,17 @@ def check_runtime_files(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagno
                 )
 
 
-def _problem(name: str) -> str:
+def _problem(plan: ConfiguredPlan, name: str) -> str:
     """What CRI-O makes of a file of its folder; empty where nothing is wrong with the name."""
     if is_left_over(name):
         return "whatever its name ends in"
     # What replaces cpuplan's own file of this name is CP238; the installer's has workloads only.
     if name <= _OWN or name == _PINNING:
         return ""
-    return f"after {_OWN}: its keys win, and its tables of handlers replace cpuplan's"
+    text = f"after {_OWN}: its keys win, and its tables of handlers"
+    if name > _PINNING and plan.settings.of(pinning.NAME):
+        text += f" and, after {_PINNING}, of workloads"
+    return f"{text} replace cpuplan's"
 
 
 #: Of what a pool inherits, so much is shown.

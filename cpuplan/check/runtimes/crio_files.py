@@ -10,7 +10,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
 from cpuplan.facts.settings.crio import ALLOWED_ANNOTATIONS, IRQBALANCE_CONFIG_FILE
 from cpuplan.facts.versions import Version, to_text
-from cpuplan.upstream.crio import high_performance_hooks, traps
+from cpuplan.upstream.crio import releases, traps
 from cpuplan.upstream.crio.config import (
     DROP_INS,
     MAIN,
@@ -117,9 +117,7 @@ def are_toml(texts: Iterable[str]) -> bool:
 def _allow_irqs(loaded: Loaded) -> bool:
     """Whether pods of a handler or workload may ask for CPUs without interrupts."""
     tables = (*loaded.handlers.values(), *loaded.workloads.values())
-    return any(
-        high_performance_hooks.IRQ in table.get(ALLOWED_ANNOTATIONS.last, ()) for table in tables
-    )
+    return any(releases.IRQ in table.get(ALLOWED_ANNOTATIONS.last, ()) for table in tables)
 
 
 def _all(

@@ -35,6 +35,7 @@ CHECKS: tuple[tuple[str, str], ...] = (
     ("cpuplan.components.checks.koordinator", "check"),
     ("cpuplan.components.checks.runtimes", "check_containerd"),
     ("cpuplan.components.checks.runtimes", "check_drop_ins"),
+    ("cpuplan.components.checks.hooks", "check"),
     ("cpuplan.components.openshift.ovsdpdk", "check"),
     ("cpuplan.components.checks.machine", "check_system"),
     ("cpuplan.components.checks.releases", "check_defaults"),

@@ -20,14 +20,8 @@ from cpuplan.language.read.pods import problems_of, template_of
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.upstream.crio.config import allowed_annotations
 from cpuplan.upstream.crio.config_keys import LATEST as LATEST_CRIO
-from cpuplan.upstream.crio.high_performance_hooks import (
-    HOOKS,
-    IRQ,
-    LOAD_BALANCING,
-    QUOTA,
-    SHARED,
-    SKIP_GOMAXPROCS,
-)
+from cpuplan.upstream.crio.high_performance_hooks import SKIP_GOMAXPROCS
+from cpuplan.upstream.crio.releases import HOOKS, IRQ, LOAD_BALANCING, QUOTA, SHARED
 from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
 from cpuplan.upstream.kubernetes.pod import CPU, Container, Pod, apply_defaults, read_pod
 from cpuplan.upstream.kubernetes.qos import GUARANTEED, pod_qos

@@ -1,7 +1,7 @@
 """Settings and targets: the CP5xx but those of mechanisms and of isolation."""
 
 from cpuplan.diagnostics.codes.code import Code
-from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, SHARED_CPUSET
+from cpuplan.facts.settings.crio import EXEC_CPU_AFFINITY, INFRA_CTR_CPUSET, SHARED_CPUSET
 from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.facts.settings.kernel import NOHZ_FULL
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RESERVED_CPUS, RESERVED_MEMORY
@@ -586,6 +586,30 @@ CODES = {
         "cpu-quota.crio.io, irq-load-balancing.crio.io, cpu-c-states.crio.io, cpu-freq-governor.crio.io and "
         "cpu-shared.crio.io.",
         "warning",
+    ),
+    "CP5360": Code(
+        "annotation that CRI-O ignores",
+        "the annotation {annotation} of {who} does nothing on {release}: {problem}",
+        "{remedy}",
+        "CRI-O compares the values of its CPU hooks with a few texts and says nothing of others, and each release reads "
+        "other keys and values: `housekeeping` came with 1.34.3, annotations for one container with 1.36.4. The table is "
+        "read from the release branches of cri-o/cri-o (internal/runtimehandlerhooks). This is a warning: the pod runs.",
+        "warning",
+    ),
+    "CP5361": Code(
+        "annotation with which no container starts",
+        "the annotation {annotation} of {who} keeps containers from starting on {release}: {problem}",
+        "{remedy}",
+        "CRI-O runs its CPU hooks before a container starts, and their errors keep it from starting: values of "
+        "cpu-c-states.crio.io that the release does not know (`max_latency:` came with 1.28), and on version 2 of control "
+        "groups cpu-load-balancing.crio.io before 1.28.3. The text is CRI-O's own.",
+    ),
+    "CP5362": Code(
+        "CPUs of exec probes on an old CRI-O",
+        "{field} {value} needs CRI-O {since}, which {version} does not have",
+        "use {later} or later, or write runtime.execCpuAffinity: none",
+        f"CRI-O passes over keys that it does not know, so `{EXEC_CPU_AFFINITY.last}` would have no effect: what `exec` "
+        "starts, probes among it, would run on any CPU of the container.",
     ),
     "CP588": Code(
         "file of CRI-O in a MachineConfig of others",

@@ -91,8 +91,24 @@ CODES = {
         "CRI-O setting differs",
         "{key} of CRI-O is {found}; it should be {wanted}",
         "remove the key from this file, or state it in the intent; the compiled file keeps its name",
-        "The last of several files by name applies. The table of a runtime handler is replaced as a whole. `check` and "
+        "The last of several files by name applies. The table of a handler or workload is replaced as a whole. `check` and "
         "the next compilation find the compiled file by its name.",
+    ),
+    "CP8360": Code(
+        "workload of CRI-O on exclusive CPUs",
+        "the workload {name} of CRI-O runs pods on CPUs {found}, which the kubelet gives to containers exclusively",
+        "give its cpuset CPUs that no container gets exclusively, such as the reserved ones, and restart CRI-O",
+        "A pod with the annotation of a table in [crio.runtime.workloads] gets the CPUs of the table, whatever the kubelet "
+        "asks for. The kubelet does not know of that: it gives the same CPUs to containers with exclusive ones.",
+    ),
+    "CP8361": Code(
+        "CRI-O with a known defect",
+        "node {node} runs CRI-O {found}: {problem} ({annotation}; {source})",
+        "update the node to CRI-O {wanted} or later, or do not use the annotation there",
+        "Early releases of a branch of CRI-O break what the plan's handler offers to pods; the Node says which release runs. "
+        "The table is read from the branches and tags of cri-o/cri-o. This is a warning: pods without the annotation are "
+        "not affected.",
+        "warning",
     ),
     "CP843": Code(
         "containerd drop-in that is not read",

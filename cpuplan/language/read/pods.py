@@ -7,7 +7,7 @@ from cpuplan.base import naming
 from cpuplan.base.text import clip
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position
-from cpuplan.upstream.crio.high_performance_hooks import HOOKS
+from cpuplan.upstream.crio.releases import HOOKS
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.fit import EPHEMERAL_STORAGE
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY

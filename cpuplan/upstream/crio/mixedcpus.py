@@ -17,14 +17,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cpuplan.upstream.crio.cgmgr import DEFAULT_PERIOD, UNLIMITED, Cgroups, Layout
-from cpuplan.upstream.crio.high_performance_hooks import (
-    ENABLE,
-    SHARED,
-    Effects,
-    Sandbox,
-    Settings,
-    Spec,
-)
+from cpuplan.upstream.crio.high_performance_hooks import Effects, Sandbox, Settings, Spec
+from cpuplan.upstream.crio.releases import ENABLE, SHARED
 from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
 from cpuplan.upstream.kubernetes.errors import AdmissionError, KubeletError, PanicError
 from cpuplan.upstream.kubernetes.json import Shape, loads

@@ -6,7 +6,7 @@ import pytest
 
 from cpuplan.components.checks import annotations
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.upstream.crio.high_performance_hooks import HOOKS, SHARED
+from cpuplan.upstream.crio.releases import HOOKS, SHARED
 from cpuplan.upstream.kubernetes.pod import Pod, read_pod
 from tests.machines.plans import plan
 

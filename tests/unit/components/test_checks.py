@@ -42,6 +42,20 @@ def by_profile(version: str, **spec: Any) -> dict[str, Any]:
     return {"version": version, "target": {"mode": "performanceProfile"}, "spec": spec}
 
 
+def manifest(annotation: str, value: str) -> dict[str, Any]:
+    """A workload of one pod with an annotation, whose containers have exclusive CPUs."""
+    resources = {"limits": {"cpu": "2", "memory": "1Gi"}}
+    pod = {
+        "kind": "Pod",
+        "metadata": {"annotations": {annotation: value}},
+        "spec": {
+            "runtimeClassName": "performance-ran",
+            "containers": [{"name": "app", "resources": resources}],
+        },
+    }
+    return {"spec": {"workloads": [{"name": "upf", "manifest": pod}]}}
+
+
 PERIOD = {"evictionSoftGracePeriod": {"pid.available": "1m30s"}}
 FREQUENCIES = {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000}
 
@@ -313,6 +327,17 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP526", {**PLAIN, "isolcpus": "7", **kubelet(cpuManagerPolicy="none")}, ["CPU 7 is"]),
     ("CP530", {"spec": {"runtime": {"mixedCpus": True}}}, ["no shared CPUs"]),
     ("CP531", {"version": "4.15", "shared": "2-3"}, ["CRI-O 1.29", "openshift 4.15"]),
+    ("CP5360", manifest("cpu-quota.crio.io", "off"), ["cpu-quota.crio.io: off of upf"]),
+    ("CP5361", manifest("cpu-c-states.crio.io", "low"), ["invalid annotation value low"]),
+    (
+        "CP5362",
+        {
+            "platform": "kubernetes",
+            "version": "1.33",
+            "spec": {"runtime": {"execCpuAffinity": "first"}},
+        },
+        ["CRI-O 1.34", "Kubernetes 1.33"],
+    ),
     ("CP532", {"topology": renumbered(0, 2, 3)}, ["0, 2, 3"]),
     ("CP533", {"shared": "2-3", **kubelet(dynamicResourceAllocation=True)}, ["DRA"]),
     ("CP540", huge({"size": "32M", "count": 1}), ["32M on x86_64", "2M, 1G"]),
