@@ -18,12 +18,17 @@ from cpuplan.upstream.kubernetes.errors import AdmissionError
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.kubernetes.pod import CPU, Pod
 from cpuplan.upstream.openshift import managed
-from cpuplan.upstream.openshift.managed import MANAGEMENT, TARGET, WARNING
+from cpuplan.upstream.openshift.managed import CAPACITY_SUFFIX, MANAGEMENT, TARGET, WARNING
 from cpuplan.upstream.openshift.managementcpusoverride import (
     ALLOWED,
+    EFFECT,
     HAS_LIMIT,
+    NO_WORKLOAD,
     NOT_ALLOWED,
+    NOT_LISTED,
     OTHER_CLASS,
+    PREFERRED,
+    SEVERAL,
 )
 
 #: What to do, by what the API server's warning contains; the rest is about Guaranteed pods.
@@ -32,13 +37,20 @@ _REMEDIES = {
     HAS_LIMIT: "give its containers no limits of cpu, or use OpenShift 4.16 or later",
     OTHER_CLASS: "give a container a request of memory too",
 }
+#: The same of what it refuses, in this order.
+_CORRECTIONS = {
+    NOT_LISTED: f"annotate its namespace with {ALLOWED}: {MANAGEMENT}, the workload of kubelets",
+    SEVERAL: f"leave only {TARGET}{MANAGEMENT}",
+    NO_WORKLOAD: f"request cpu instead, or annotate the pod with {TARGET}{MANAGEMENT}",
+    EFFECT: f"""write '{{"{EFFECT}": "{PREFERRED}"}}'""",
+}
 _NO_LIMITS = "give its containers no limits of cpu: pods of the platform are not Guaranteed"
 
 
 def check(
     plans: Iterable[ConfiguredPlan], items: Sequence[Item], around: Surroundings | None
 ) -> Iterator[Diagnostic]:
-    """CP5340, CP5341, CP7341 and CP7342, once for each manifest: its pods are alike."""
+    """CP5340, CP5341, CP7341, CP7342 and CP7344, once for each manifest: its pods are alike."""
     told = set()
     manifests_with_any = list(_concerned(items))
     for plan in plans if manifests_with_any else ():
@@ -52,13 +64,20 @@ def check(
 
 
 def _concerned(items: Iterable[Item]) -> Iterator[Item]:
-    """The first pod of each manifest with annotations or a RuntimeClass."""
+    """The first pod of each manifest that asks for anything."""
     seen = set()
     for item in items:
         key = id(item.source), item.at, workload_of(item.pod)
-        if (item.pod.annotations or item.pod.runtime_class) and key not in seen:
+        if key not in seen and _asks(item.pod):
             seen.add(key)
             yield item
+
+
+def _asks(pod: Pod) -> bool:
+    """Whether a pod asks for anything of which it may get nothing."""
+    names = {name for own in pod.all_containers for name in own.requests}
+    has_cores = any(name.endswith(CAPACITY_SUFFIX) for name in names)
+    return bool(pod.annotations or pod.runtime_class or has_cores)
 
 
 def _of_item(plan: ConfiguredPlan, facts: Planned, item: Item) -> Iterator[Diagnostic]:
@@ -72,11 +91,22 @@ def _of_item(plan: ConfiguredPlan, facts: Planned, item: Item) -> Iterator[Diagn
     pod = manifests.with_defaults(item.pod, gates)
     try:
         stored = facts.runtime.admit(pod)
-    except AdmissionError:
+    except AdmissionError as error:
+        yield from _refused(server, pod, item, str(error))
         return
     yield from _unmanaged(server, pod, stored, item)
     for unheeded in annotations.of_pod(plan, stored, server.handler_of(pod)):
         yield annotations.finding(unheeded, who, item.annotation(unheeded.names[0]))
+
+
+def _refused(server: ApiServer, pod: Pod, item: Item, text: str) -> Iterator[Diagnostic]:
+    """CP7344: a pod whose annotation or resource of a workload the API server refuses."""
+    workload = managed.workload_of(pod)
+    is_of_plugin = workload is not None or NO_WORKLOAD in text
+    remedy = next((own for part, own in _CORRECTIONS.items() if part in text), "")
+    if server.is_openshift and is_of_plugin and remedy:
+        place = item.place() if workload is None else item.annotation(f"{TARGET}{workload}")
+        yield diagnose("CP7344", place, who=full_name(pod), problem=text, remedy=remedy)
 
 
 def _unmanaged(server: ApiServer, pod: Pod, stored: Pod, item: Item) -> Iterator[Diagnostic]:

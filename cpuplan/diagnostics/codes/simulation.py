@@ -155,6 +155,15 @@ CODES = {
         "elsewhere are refused or dropped by the API server, and annotations of a Deployment do not reach its pods.",
         "warning",
     ),
+    "CP7344": Code(
+        "workload of a pod that the API server refuses",
+        "{who} is refused: {problem}",
+        "{remedy}",
+        "The plugin ManagementCPUsOverride of OpenShift's API server reads the annotation "
+        "target.workload.openshift.io/management and the resource management.workload.openshift.io/cores, which it puts "
+        "in the place of `cpu` itself. The text is its own.",
+        "warning",
+    ),
     "CP720": Code(
         "manifest that cannot be simulated",
         "the manifest {problem}",

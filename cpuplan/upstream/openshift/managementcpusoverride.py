@@ -31,11 +31,16 @@ from cpuplan.upstream.openshift.managed import (
 PLUGIN = "autoscaling.openshift.io/ManagementCPUsOverride"
 #: The annotation of a namespace that lists the workloads its pods may name.
 ALLOWED = "workload.openshift.io/allowed"
+EFFECT = "effect"
 #: What warnings contain of a pod that stays as it is; the other is of Guaranteed ones.
 NOT_ALLOWED = f"not annotated with {ALLOWED} to allow workload partitioning"
 HAS_LIMIT = "pod container has both CPU limit and request"
 OTHER_CLASS = "it will change the pod QoS class"
-_EFFECT, PREFERRED = "effect", "PreferredDuringScheduling"
+#: What errors contain; others are about the effect.
+NOT_LISTED = "does not allow the workload type"
+SEVERAL = "the pod can not have more than one workload annotations"
+NO_WORKLOAD = "the pod without workload annotations can not have containers with workload resources"
+PREFERRED = "PreferredDuringScheduling"
 _MINIMAL = f'{{"{SHARES}": 2}}'
 _EFFECTS = map_of(STRING)
 
@@ -74,7 +79,7 @@ def _mutate(
             f"{NOT_ALLOWED}",
         )
     if workload not in namespace[ALLOWED].split(","):
-        what = f"the pod namespace {quote(pod.namespace)} does not allow the workload type"
+        what = f"the pod namespace {quote(pod.namespace)} {NOT_LISTED}"
         forbidden = f"pods {quote(pod.name)} is forbidden: {PLUGIN} {what} {workload}"
         raise AdmissionError("Forbidden", forbidden)
     _check_effect(pod, pod.annotations[f"{TARGET}{workload}"])
@@ -106,7 +111,7 @@ def _workload(pod: Pod) -> str:
     """The workload that the pod names; empty without any."""
     names = [name for name in pod.annotations if name.startswith(TARGET)]
     if len(names) > 1:
-        raise _invalid(pod, "the pod can not have more than one workload annotations")
+        raise _invalid(pod, SEVERAL)
     if names == [TARGET]:
         key = f"the workload annotation key should have format {TARGET}<workload_type>"
         raise _invalid(pod, f"{key}, when <workload_type> is non empty string")
@@ -132,10 +137,10 @@ def _effect(value: str) -> str:
     pairs = " ".join(f"{quote(key)}:{quote(told[key])}" for key in sorted(told))
     if len(told) > 1:
         raise KubeletError(f"the workload annotation value map[{pairs}] has more than one key")
-    if _EFFECT not in told:
-        what = f"does not have {quote(_EFFECT)} key"
+    if EFFECT not in told:
+        what = f"does not have {quote(EFFECT)} key"
         raise KubeletError(f"the workload annotation value map[{pairs}] {what}")
-    return told[_EFFECT]
+    return told[EFFECT]
 
 
 def _managed(pod: Pod, workload: str, qos: str) -> Pod:
@@ -143,7 +148,7 @@ def _managed(pod: Pod, workload: str, qos: str) -> Pod:
     annotations = dict(pod.annotations)
     init = tuple(_override(own, workload, qos, annotations) for own in pod.init_containers)
     containers = tuple(_override(own, workload, qos, annotations) for own in pod.containers)
-    annotations[f"{TARGET}{workload}"] = dump({_EFFECT: PREFERRED})
+    annotations[f"{TARGET}{workload}"] = dump({EFFECT: PREFERRED})
     return pod._replace(init_containers=init, containers=containers, annotations=annotations)
 
 
@@ -184,9 +189,12 @@ def _validate(pod: Pod) -> None:
         for name in container.requests
         if name.endswith(CAPACITY_SUFFIX)
     }
-    what = "the pod without workload annotations can not have containers with workload resources"
     problems = [
-        _shown("spec.containers.resources.requests", last[name].requests, f"{what} {quote(name)}")
+        _shown(
+            "spec.containers.resources.requests",
+            last[name].requests,
+            f"{NO_WORKLOAD} {quote(name)}",
+        )
         for name in sorted(last)
     ]
     if problems:

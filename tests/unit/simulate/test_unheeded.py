@@ -94,6 +94,32 @@ def test_pods_of_the_platform(text: str, on: ConfiguredPlan, problem: str, remed
         assert finding.position.line in (6, 7)
 
 
+CORES = "{management.workload.openshift.io/cores: 5}"
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy", "line"),
+    [
+        (pod(f"""{TARGET}: '{{"effect": "Preferred"}}'"""), PREFERRED, 6),
+        (pod(f"{TARGET}: '{{'"), PREFERRED, 6),
+        (pod(f"{TARGET}: {PREFERRED}\n    {TARGET}2: ''"), f"leave only {TARGET}", 6),
+        (
+            pod("a: b", resources=f"{{limits: {CORES}}}"),
+            f"request cpu instead, or annotate the pod with {TARGET}",
+            7,
+        ),
+        (pod(f"target.workload.openshift.io/batch: {PREFERRED}"), "annotate its namespace", 6),
+    ],
+)
+def test_refused_pods_of_the_platform(text: str, remedy: str, line: int) -> None:
+    (finding,) = findings(text)
+    assert finding.code == "CP7344"
+    assert remedy in finding.remedy
+    assert finding.position
+    assert finding.position.line == line
+    assert finding.message.startswith("openshift-agents/agent is refused: ")
+
+
 def test_namespaces_beside_the_pods() -> None:
     namespace = "kind: Namespace\nmetadata: {name: team, annotations: ANNOTATIONS}\n---\n"
     closed = namespace.replace("ANNOTATIONS", "{}") + pod(namespace="team")
