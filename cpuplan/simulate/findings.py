@@ -16,6 +16,7 @@ from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, FEATURE_GATES, MEMORY_MANAGER_POLICY
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import manifests, startup
+from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.simulate.fleet import Simulated, full_name, listed_names
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import Planned, planned
@@ -38,6 +39,7 @@ from cpuplan.upstream.kubernetes.pod import (
 from cpuplan.upstream.kubernetes.qos import GUARANTEED, guaranteed_cpus, pod_qos
 from cpuplan.upstream.kubernetes.quantity import ZERO
 from cpuplan.upstream.nri.api import PREFER_ISOLATED, SCOPE
+from cpuplan.upstream.openshift.managed import CAPACITY_SUFFIX
 
 #: No pod can come where the kubelet does not start.
 NOT_STARTED = {"CP701", "CP702", "CP703"}
@@ -164,7 +166,8 @@ def _requested(pods: Iterable[Pod]) -> set[str]:
 
 
 def _is_unknown(name: str, given: Collection[str]) -> bool:
-    return name not in (CPU, MEMORY, *given) and not name.startswith(HUGEPAGES)
+    is_checked = name.startswith(HUGEPAGES) or name.endswith(CAPACITY_SUFFIX)
+    return not is_checked and name not in (CPU, MEMORY, *given)
 
 
 def _ignored(plans: Sequence[ConfiguredPlan], pods: Iterable[Pod]) -> Iterator[str]:
@@ -270,13 +273,15 @@ class SharingFault(NamedTuple):
     container: str = ""
 
 
-def check_sharing(plans: Iterable[ConfiguredPlan], items: Sequence[Item]) -> Iterator[Diagnostic]:
+def check_sharing(
+    plans: Iterable[ConfiguredPlan], items: Sequence[Item], around: Surroundings | None = None
+) -> Iterator[Diagnostic]:
     """CP714 for each manifest: its pods are alike."""
     told = set()
     for plan in plans:
         if not mixedcpus.are_used(plan):
             continue
-        facts = planned(plan)  # the same for all pods
+        facts = planned(plan, around)  # the same for all pods
         for item in items:
             for fault in sharing_faults(item.pod, plan, facts):
                 place = item.place(fault.container)
@@ -313,7 +318,7 @@ def sharing_faults(
     yield from _whole_pod(pod, gates, facts)
     for container in wanted:
         yield from _container(container, stored)
-    handler = f"performance-{plan.node_class.profile}"
+    handler = facts.runtime.server.own
     if pod.runtime_class != handler:
         problem = "gets no shared CPUs: only CRI-O's handler for them reads the annotations"
         yield SharingFault(problem, f"set runtimeClassName: {handler}")

@@ -191,7 +191,10 @@ def _pods(files: tuple[Path, ...]) -> "tuple[list[Item], list[Diagnostic]]":
     """The pods of manifests, with their claims."""
     from cpuplan.cli import simulation
 
-    return simulation.read_pods(files, with_claims=True) if files else ([], [])
+    if not files:
+        return [], []
+    given = simulation.read_pods(files, with_claims=True)
+    return given.items, given.diagnostics
 
 
 @stage("comparing")

@@ -23,14 +23,13 @@ from cpuplan.cli.output import (
     use_colour,
     work_options,
 )
-from cpuplan.cli.simulation import Chosen, Outcome, Run, Wanted, outcome_of, remarks, starter
+from cpuplan.cli.simulation import Chosen, Given, Outcome, Run, Wanted, outcome_of, remarks, starter
 from cpuplan.cli.workers import workers
-from cpuplan.diagnostics import Diagnostic, errors
+from cpuplan.diagnostics import errors
 from cpuplan.pipeline import Project
-from cpuplan.simulate import findings
+from cpuplan.simulate import apiserver, findings
 from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET, PLANNED, SCHEDULERS
 from cpuplan.simulate.fleet import Result, number_of_nodes
-from cpuplan.simulate.manifests import Item
 from cpuplan.solve import budget
 
 
@@ -151,14 +150,15 @@ def command(
     first, files = (names[0], names[1:]) if not Path(names[0]).exists() else (None, names)
     chosen = find_nodes(plan, first, project)
     wanted = Wanted(ending=ending, **flags)
-    items, diagnostics = _items(chosen, [Path(name) for name in files], wanted)
+    items, diagnostics, around = _items(chosen, [Path(name) for name in files], wanted)
+    around = around._replace(planned=apiserver.classes_of(plan.nodes))
     with budget.limited(settings().time_limit):
         traps = findings.of_plans([plan for plan, _ in chosen], project.locate)
     diagnostics += [trap for trap in traps if trap.code in findings.NOT_STARTED]
     if errors(diagnostics):
         print_diagnostics(diagnostics)
         return 1
-    run = Run(project, chosen, items, wanted, starter(chosen, wanted, states, amounts))
+    run = Run(project, chosen, items, wanted, starter(chosen, wanted, states, amounts, around))
     if wanted.beside is not None or wanted.adapt:
         from cpuplan.cli import mechanisms
 
@@ -182,9 +182,7 @@ def _report(run: Run, outcome: Outcome, svg: Path | None, output_format: str) ->
     print_remarks(remarks(run))
 
 
-def _items(
-    chosen: Chosen, files: Sequence[Path], wanted: Wanted
-) -> tuple[list[Item], list[Diagnostic]]:
+def _items(chosen: Chosen, files: Sequence[Path], wanted: Wanted) -> Given:
     """The pods of the files; without any, those of the workloads."""
     if files:
         from cpuplan.cli import mechanisms
@@ -192,7 +190,7 @@ def _items(
         has_claims = any(plan.node_class.target.has_dra for plan, _ in chosen)
         has_claims = has_claims or mechanisms.has_claims(wanted.beside)
         return simulation.read_pods(files, with_claims=has_claims)
-    return simulation.pods_of_workloads([plan for plan, _ in chosen]), []
+    return Given(simulation.pods_of_workloads([plan for plan, _ in chosen]), [])
 
 
 def _print(project: Project, shown: Outcome, *, svg: Path | None) -> None:

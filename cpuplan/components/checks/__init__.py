@@ -24,6 +24,7 @@ CHECKS: tuple[tuple[str, str], ...] = (
     ("cpuplan.components.slices", "check"),
     ("cpuplan.components.slices", "check_partitions"),
     ("cpuplan.components.mixedcpus", "check"),
+    ("cpuplan.components.checks.annotations", "check"),
     ("cpuplan.components.admission_rules", "check"),
     ("cpuplan.components.hugepages", "check"),
     ("cpuplan.components.checks.kernel", "check"),

@@ -19,6 +19,7 @@ from cpuplan.components.emission import emit
 from cpuplan.facts.settings import openshift as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
+from cpuplan.upstream.openshift import managed
 
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target
@@ -72,8 +73,8 @@ def parse(text: str) -> Mapping[str, Value]:
 def render_crio(cpus: str) -> str:
     """CRI-O's part: the CPUs of annotated pods; without CPUs, they may only ask for shares."""
     workload = {
-        "activation_annotation": "target.workload.openshift.io/management",
-        "annotation_prefix": "resources.workload.openshift.io",
+        "activation_annotation": f"{managed.TARGET}{managed.MANAGEMENT}",
+        "annotation_prefix": managed.RESOURCES.removesuffix("/"),
         "resources": {"cpushares": 0, "cpuset": cpus},
     }
     return to_toml({"crio": {"runtime": {"workloads": {"management": workload}}}})

@@ -601,6 +601,24 @@ CODES = {
         "say. A handler with the name of the default runtime would change all pods: its table replaces the default "
         "one, with all that it does not repeat.",
     ),
+    "CP5340": Code(
+        "annotation for which CRI-O runs no hook",
+        "{names} of {who}: without effect, because {problem}",
+        "{remedy}",
+        "CRI-O runs its CPU hooks for Guaranteed pods whose RuntimeClass names a handler that allows the annotations, "
+        "and there for containers that request whole CPUs. All others it starts without a word, with interrupts, load "
+        "balancing and quotas as they are. This is a warning: the pod runs.",
+        "warning",
+    ),
+    "CP5341": Code(
+        "misspelt annotation for CRI-O",
+        "{names} of {who}: {problem}",
+        "{remedy}",
+        "Nothing says that an annotation is one that nobody reads. The hooks read cpu-load-balancing.crio.io, "
+        "cpu-quota.crio.io, irq-load-balancing.crio.io, cpu-c-states.crio.io, cpu-freq-governor.crio.io and "
+        "cpu-shared.crio.io.",
+        "warning",
+    ),
     "CP5360": Code(
         "annotation that CRI-O ignores",
         "the annotation {annotation} of {who} does nothing on {release}: {problem}",

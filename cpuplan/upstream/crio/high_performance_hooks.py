@@ -99,7 +99,7 @@ class Effects(NamedTuple):
 
 
 _HIGH_PERFORMANCE = "high-performance"
-_SKIP_GOMAXPROCS = "skip-gomaxprocs.crio.io"
+SKIP_GOMAXPROCS = "skip-gomaxprocs.crio.io"
 GOMAXPROCS = "GOMAXPROCS"
 _SHARES_OF_CPU = 1024
 
@@ -132,7 +132,7 @@ def gomaxprocs(
 ) -> int | None:
     """The GOMAXPROCS that `min_injected_gomaxprocs` (`floor`) gives a container, or None."""
     is_set = any(variable.startswith(f"{GOMAXPROCS}=") for variable in env)
-    is_skipped = annotations.get(_SKIP_GOMAXPROCS) == "true"
+    is_skipped = annotations.get(SKIP_GOMAXPROCS) == "true"
     if not floor or qos == GUARANTEED or quota > 0 or is_set or is_skipped:
         return None
     return max(-(-shares * 2 // _SHARES_OF_CPU), 1, floor)

@@ -62,6 +62,14 @@ def loads(text: str, shape: Shape) -> dict[str, Any]:
     return decoded
 
 
+def dump(value: Any) -> str:
+    """json.Marshal of a value whose keys are in order."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
 def _number(text: str) -> int:
     if len(text) > _MOST_DIGITS:
         raise KubeletError(f"json: cannot unmarshal number {text} into Go value")
@@ -86,7 +94,8 @@ def _decode(value: Any, shape: Shape, struct: str, path: tuple[str, ...]) -> Any
     is_held = kind != "number" or _is_held(value, shape.go_type)
     if kind != shape.kind or not is_held:
         given = kind if is_held else f"number {json.dumps(value)}"
-        where = f"Go struct field {struct}.{'.'.join(path)} of type {shape.go_type}"
+        field = f"struct field {struct}.{'.'.join(path)}"
+        where = f"Go {'value' if struct.startswith('map[') else field} of type {shape.go_type}"
         raise KubeletError(f"json: cannot unmarshal {given} into {where}")
     if shape.fields:
         decoded = {}

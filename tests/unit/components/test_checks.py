@@ -59,8 +59,22 @@ def manifest(annotation: str, value: str) -> dict[str, Any]:
 PERIOD = {"evictionSoftGracePeriod": {"pid.available": "1m30s"}}
 FREQUENCIES = {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000}
 
+
+def annotated(name: str, **spec: Any) -> dict[str, Any]:
+    """A workload whose pod has an annotation."""
+    resources = {"limits": {"cpu": "2", "memory": "1Gi"}}
+    manifest = {
+        "kind": "Pod",
+        "metadata": {"name": "upf", "annotations": {name: "disable"}},
+        "spec": {"containers": [{"name": "c", "resources": resources}], **spec},
+    }
+    return {"spec": {"workloads": [{"name": "upf", "pods": 1, "manifest": manifest}]}}
+
+
 ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     *mechanism_rows.ROWS,
+    ("CP5340", annotated("cpu-quota.crio.io"), ["cpu-quota.crio.io of upf", "performance-ran"]),
+    ("CP5341", annotated("cpu-quotas.crio.io"), ["of upf", "write cpu-quota.crio.io"]),
     ("CP527", {**PLAIN, "target": ON_CONTAINERD, "shared": "6-7"}, ["pools.shared"]),
     (
         "CP527",

@@ -75,7 +75,7 @@ def test_any_executor_starts_nodes(project: Path, executor: type[Executor]) -> N
     plan, _ = pipeline.solve(pipeline.load(project))
     chosen = [(node, node.node_class.nodes) for node in plan.nodes]
     (project / "pods.yaml").write_text(PODS)
-    items, _ = simulation.read_pods([project / "pods.yaml"])
+    items = simulation.read_pods([project / "pods.yaml"]).items
     start = Starter(start_planned)
     with executor() as who:
         answers = fleet.on_each(chosen, items, start, workers=Workers(2, who))
