@@ -99,7 +99,7 @@ def _parts(source: Source, diagnostics: list[Diagnostic]) -> list[Source] | None
 
 def _is_policy(data: Any) -> bool:
     version = data.get("apiVersion")
-    return data.get("kind") in _POLICIES and str(version).startswith(_POLICY_GROUP)
+    return str(data.get("kind")) in _POLICIES and str(version).startswith(_POLICY_GROUP)
 
 
 def _of_policy(source: Source, diagnostics: list[Diagnostic]) -> Iterator[Source]:
