@@ -99,7 +99,7 @@ def _parts(source: Source, diagnostics: list[Diagnostic]) -> list[Source] | None
 
 def _is_policy(data: Any) -> bool:
     version = data.get("apiVersion")
-    return data.get("kind") in _POLICIES and str(version).startswith(_POLICY_GROUP)
+    return str(data.get("kind")) in _POLICIES and str(version).startswith(_POLICY_GROUP)
 
 
 def _of_policy(source: Source, diagnostics: list[Diagnostic]) -> Iterator[Source]:
@@ -134,8 +134,10 @@ def _resolved(
 
 
 def _template_in(data: Any, template: re.Pattern[str]) -> Field:
-    """The field of the first text with a template; empty without one."""
-    todo: list[tuple[Any, Field]] = [(data, ())]
+    """The field of the first name or text of the spec with a template; empty without one."""
+    metadata = data.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    todo: list[tuple[Any, Field]] = [(name, ("metadata", "name")), (data.get("spec"), ("spec",))]
     for value, field in todo:
         if isinstance(value, str) and template.search(value):
             return field
