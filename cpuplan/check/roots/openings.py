@@ -14,10 +14,9 @@ from cpuplan.base.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.base.roots.folder import FolderReader
 from cpuplan.base.roots.tree import Reader
 from cpuplan.check.roots import reports
-from cpuplan.check.roots.hosts import MANIFEST, names_of, nodes_of
 from cpuplan.check.roots.limits import KEEPING, LIMITS, MAX_NESTED, MAX_NESTED_UNPACKED, NESTED
 from cpuplan.check.roots.mounted import HostReader
-from cpuplan.check.roots.root import Kind, Root
+from cpuplan.check.roots.root import MANIFEST, Kind, Root, names_of, nodes_of
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 
 #: Folders at the top that are looked into for a root.
