@@ -11,7 +11,7 @@ from cpuplan.base import nodetext
 from cpuplan.check.roots.root import Root
 from cpuplan.diagnostics import Diagnostic, Label, Reason, diagnose
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.plan.expected.evidence import Answer, Heals, Verdict, heals_by
+from cpuplan.plan.expected.evidence import HEALS, Answer, Heals, Verdict, heals_by
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting
 
@@ -73,7 +73,11 @@ class Statements:
         expected: str = "",
         heals: Heals | None = None,
     ) -> Answer:
-        """The answer of a finding that is made already."""
+        """The answer of a finding that is made already.
+
+        What heals it follows from its code or from the setting, unless it is given.
+        """
+        heals = heals or HEALS.get(finding.code)
         if heals is None and isinstance(about, Setting) and about.effect:
             heals = heals_by(about.effect.change_costs)
         where = str(finding.position.path) if finding.position else ""
@@ -173,10 +177,7 @@ class Subject(Statements):
         heals: Heals | None = None,
         **values: Any,
     ) -> Answer:
-        """A fact that is otherwise: the finding `code`, with `found`, `wanted` and `values`.
-
-        What heals it follows from the setting, unless it is given.
-        """
+        """A fact that is otherwise: the finding `code`, with `found`, `wanted` and `values`."""
         place = self.place(where) if isinstance(where, str) else where
         if labels is None:
             labels = self.labels(about.reasons) if isinstance(about, Setting) else ()

@@ -3,8 +3,7 @@
 Also what is known of objects that were not read: absent, or unknown.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from cpuplan.base.served import (
@@ -20,19 +19,16 @@ from cpuplan.base.served import (
     misfit,
     path_of,
 )
-from cpuplan.check.cluster.machineconfig import CURRENT
 from cpuplan.check.subject import Statements, name, origin
 from cpuplan.diagnostics import Diagnostic, Reason, diagnose
-from cpuplan.diagnostics.source import Field, Locate, Position, Source
+from cpuplan.diagnostics.source import Field, Locate, Position
 from cpuplan.facts.settings.objects import NRT_POLICIES
 from cpuplan.facts.settings.openshift import KERNEL_TYPE
-from cpuplan.language.read.files import object_files
-from cpuplan.language.read.manifests import read_file
 from cpuplan.language.read.pods import value_of
 from cpuplan.plan.expected.evidence import Answer, Heals, Verdict
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting
-from cpuplan.simulate.files.objects import Object, objects
+from cpuplan.simulate.files.objects import Object
 
 #: Groups of OpenShift's operators.
 _MCO, _NTO = "machineconfiguration.openshift.io", "tuned.openshift.io"
@@ -297,70 +293,3 @@ def evidence(listed: Object) -> str:
 def position_of(listed: Object, field: Field) -> Position:
     """The place of a field of an object; objects of an API have no lines."""
     return listed.source.value_at((*listed.at, *field))
-
-
-#: The folder that every image of a must-gather writes to.
-_MUST_GATHER = "cluster-scoped-resources"
-_PLURALS = {kind.plural for kind in KINDS.values()}
-_CONFIGS = KINDS["MachineConfig"].plural
-
-
-def read_objects(
-    paths: Iterable[Path], shown: Callable[[Path], str]
-) -> tuple[Objects, list[Diagnostic]]:
-    """The objects in files and folders, and what is wrong with these; `shown` names a file.
-
-    Of a must-gather only what is compared is read: it has thousands of files.
-    """
-    sources: list[Source] = []
-    problems: list[Diagnostic] = []
-    late: list[Path] = []
-    for path in paths:
-        files, refused = object_files(path)
-        problems += refused
-        is_gathered = any(_MUST_GATHER in file.parts for file in files)
-        for file in _relevant(files) if is_gathered else files:
-            if is_gathered and file.parent.name == _CONFIGS:
-                late.append(file)
-                continue
-            documents, wrong = read_file(file, shown(file))
-            sources += documents
-            problems += wrong
-    wanted = set(_rendered(objects(sources)))
-    for file in late:
-        if file.stem in wanted:
-            documents, wrong = read_file(file, shown(file))
-            sources += documents
-            problems += wrong
-    kept: list[Object] = []
-    unread: dict[Key, str] = {}
-    for listed in objects(sources):
-        problem = problem_in(listed.kind, listed.data) if listed.kind in KINDS else ""
-        if not problem:
-            kept.append(listed)
-            continue
-        unread[listed.kind, namespace_of(listed), listed.name] = (
-            f"it is no {listed.kind}: {problem}"
-        )
-        place = listed.source.value_at(listed.at)
-        said = diagnose("CP8133", place, object=listed.title, kind=listed.kind, problem=problem)
-        problems.append(said)
-    return Objects(kept, unread), problems
-
-
-def _relevant(files: Iterable[Path]) -> Iterator[Path]:
-    """Files in folders of the kinds that are compared, and the lists of these kinds."""
-    for file in files:
-        is_of_kind = file.parent.name in _PLURALS or file.stem in _PLURALS
-        is_pod_or_namespace = "pods" in file.parts or file.parent.parent.name == "namespaces"
-        if is_of_kind or is_pod_or_namespace:
-            yield file
-
-
-def _rendered(given: Iterable[Object]) -> Iterator[str]:
-    """The names of the rendered MachineConfigs of nodes and pools; there are dozens of others."""
-    for listed in given:
-        if listed.kind == "Node":
-            yield listed.annotations.get(CURRENT, "")
-        elif listed.kind == "MachineConfigPool":
-            yield str(value_of(listed.data, ("spec", "configuration", "name")))

@@ -19,7 +19,7 @@ from cpuplan.components.derived import ISOLATED
 from cpuplan.components.host import interrupts, rps, tuned
 from cpuplan.facts.settings.host import shown_in
 from cpuplan.facts.settings.row import Form
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting, cpu_sets
 
@@ -341,7 +341,6 @@ def _queues(subject: Subject, setting: Setting) -> Iterator[Answer]:
             observed=listed(strays, _MOST),
             expected=f"no CPU of {isolated}",
             labels=subject.labels(setting.reasons),
-            heals=Heals.LIVE,
         )
     elif read_any:
         yield subject.held(fact, _NET)

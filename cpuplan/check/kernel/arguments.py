@@ -17,7 +17,7 @@ from cpuplan.components.host import systemd
 from cpuplan.components.openshift import machineconfig
 from cpuplan.diagnostics import Severity
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.evidence import NEXT_BOOT, Answer, Heals
+from cpuplan.plan.expected.evidence import NEXT_BOOT, Answer
 from cpuplan.plan.setting import Setting
 from cpuplan.upstream.linux import loaders
 from cpuplan.upstream.linux.kernel_parameters import Needs, undoing
@@ -74,7 +74,6 @@ def next_boot(subject: Subject) -> Iterator[Answer]:
         observed=_found(lack) or "nothing of these",
         expected=wanted,
         labels=subject.all_labels(lack.settings),
-        heals=Heals.REBOOT,
         path=f"/{lack.source.path}",
     )
 
@@ -399,7 +398,6 @@ def conflicting(subject: Subject) -> Iterator[Answer]:
             Position(path, 1, column, column + len(undone.text)),
             observed=undone.text,
             expected="not given",
-            heals=Heals.REBOOT,
             argument=undone.text,
             effect=undone.effect,
         )

@@ -19,7 +19,7 @@ from cpuplan.diagnostics.source import Position
 from cpuplan.facts.settings.host import SYSCTLS_BELOW, shown_in
 from cpuplan.facts.settings.kernel import NOHZ_FULL
 from cpuplan.facts.settings.row import Form
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Evidence, Setting, Value
 
 #: `(null)`: what a list of sysfs has where no CPU is.
@@ -196,7 +196,6 @@ def _compared(subject: Subject, planned: Sequence[Setting], path: str) -> Iterat
             observed=given.value,
             expected=str(setting.value),
             labels=subject.labels(setting.reasons),
-            heals=Heals.LIVE,
             key=setting.key,
             path=f"/{given.path}",
         )
@@ -271,13 +270,7 @@ def _mask_answer(subject: Subject, about: Setting | str, path: str, wanted: CpuS
         answer = subject.held(about, path)
         return answer._replace(expected=str(wanted), observed=str(cpus))
     return subject.differs(
-        about,
-        "CP8203",
-        path,
-        observed=shown(cpus) or "empty",
-        expected=str(wanted),
-        heals=Heals.LIVE,
-        key=f"/{path}",
+        about, "CP8203", path, observed=shown(cpus) or "empty", expected=str(wanted), key=f"/{path}"
     )
 
 
@@ -309,6 +302,5 @@ def _single(subject: Subject) -> Iterator[Answer]:
             f"{_FOLDER}/{name}/cpumask",
             observed=cpus_text(cpus),
             expected=str(online - isolated),
-            heals=Heals.LIVE,
             key=f"/{_FOLDER}/{name}/cpumask",
         )

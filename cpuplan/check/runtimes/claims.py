@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError, cpus_text
 from cpuplan.check.subject import Subject
 from cpuplan.components.dra import driver, resource_slices
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting
 from cpuplan.upstream.dra.api import ENVIRONMENT
 
@@ -102,7 +102,6 @@ def _differs(subject: Subject, claim: _Claim, problem: str, allowed: CpuSet) -> 
         observed=str(claim.cpus),
         expected=str(allowed),
         labels=subject.labels(settings[0].reasons),
-        heals=Heals.LIVE,
         claim=claim.uid,
         problem=problem,
     )

@@ -15,7 +15,7 @@ from cpuplan.check.threads.tasks import threads
 from cpuplan.components import derived
 from cpuplan.components.host import tuned
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting
 
 #: The beginnings of the sentence of `tuned-adm verify` (tuned/admin/admin.py).
@@ -240,7 +240,6 @@ def active(subject: Subject) -> Iterator[Answer]:
         observed=name or "none",
         expected=profile,
         labels=subject.labels(settings[0].reasons),
-        heals=Heals.RESTART,
         active=name or "none",
     )
 
@@ -275,7 +274,6 @@ def installed(subject: Subject) -> Iterator[Answer]:
         observed=named(f"{setting.key}={shown(actual.get(setting.key, ''))}" for setting in others),
         expected=options,
         labels=subject.labels(others[0].reasons),
-        heals=Heals.RESTART,
         path=f"/{path}",
         problem=f"these options should be: {options}",
     )
@@ -342,6 +340,5 @@ def _problem(subject: Subject, fact: str, path: str, problem: str) -> Answer:
         observed=problem,
         expected="the profile holds",
         labels=subject.labels(settings[0].reasons),
-        heals=Heals.RESTART,
         problem=problem,
     )

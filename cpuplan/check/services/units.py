@@ -18,7 +18,7 @@ from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.diagnostics.source import Position
 from cpuplan.facts.settings.host import SERVICE_AFFINITY
 from cpuplan.facts.settings.tuned import STALLD
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.expected.state import Expected
 
 _WIRES = ("Wants", "Requires", "BindsTo", "Upholds")
@@ -238,7 +238,6 @@ def _differs(subject: Subject, name: str, place: Position, problem: str) -> Answ
         place,
         observed=problem,
         expected="in force",
-        heals=Heals.RESTART,
         unit=name,
         problem=problem,
     )
@@ -286,7 +285,6 @@ def _failed(subject: Subject, name: str, path: str, problem: str) -> Answer:
         path,
         observed=problem,
         expected="active",
-        heals=Heals.RESTART,
         unit=name,
         problem=problem,
     )

@@ -226,7 +226,7 @@ def _objects(
 ) -> "tuple[list[Answer], list[Diagnostic]]":
     """What the objects in files say of the node and of what was compiled for its cluster."""
     from cpuplan.check.cluster.answers import check_node, check_objects
-    from cpuplan.check.cluster.live_objects import read_objects
+    from cpuplan.check.cluster.given_objects import read_objects
     from cpuplan.plan.expected.folder import objects_of
 
     objects, problems = read_objects(files, shown_path)
