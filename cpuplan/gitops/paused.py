@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuplan import pipeline
+from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.fleet import paused
@@ -124,8 +125,8 @@ def _record(repository: Repository, entry: Entry | None, shown: str) -> dict[str
         return None
     data = trees.content(repository, entry, shown)
     try:
-        record = json.loads(data)
-    except (ValueError, RecursionError):
+        record = read_json(data)
+    except ForeignError:
         return None
     return record if isinstance(record, dict) else None
 
