@@ -106,12 +106,7 @@ def _answer(subject: Subject, setting: Setting, cards: list[_Card], pattern: str
     if not strays:
         return subject.held(setting, FOLDER)
     return subject.differs(
-        setting,
-        "CP8206",
-        FOLDER,
-        observed=named(strays),
-        expected=str(setting.value),
-        key=setting.key,
+        setting, "CP8206", FOLDER, observed=named(strays), expected=str(setting.value)
     )
 
 
@@ -310,7 +305,7 @@ def _default_mask(subject: Subject, setting: Setting) -> Answer:
     else:
         code, observed = "CP8200", text.strip()
     wanted = str(setting.value)
-    return subject.differs(setting, code, path, observed=observed, expected=wanted, key=setting.key)
+    return subject.differs(setting, code, path, observed=observed, expected=wanted)
 
 
 def _mask(text: str | None) -> CpuSet | None:

@@ -302,14 +302,7 @@ def _argument(subject: Subject, setting: Setting, times: Sequence[Occurrence]) -
     if len(times) <= len(lists(setting.value)):
         return subject.held(setting, CMDLINE)
     answer = subject.differs(
-        setting,
-        "CP813",
-        place,
-        observed=texts,
-        expected=wanted,
-        key=setting.key,
-        count=len(times),
-        values=texts,
+        setting, "CP813", place, observed=texts, expected=wanted, count=len(times), values=texts
     )
     if holds(setting, times) and answer.finding:
         # The same twice does no harm by itself: two programs give the node its arguments.

@@ -53,9 +53,7 @@ def _shown(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
         return subject.held(setting, path)
     observed, expected = shown(actual) or "empty", shown(evidence.value) or "empty"
     code = "CP8200" if path.startswith(SYSCTLS_BELOW) else "CP8201"
-    return subject.differs(
-        setting, code, path, observed=observed, expected=expected, key=setting.key
-    )
+    return subject.differs(setting, code, path, observed=observed, expected=expected)
 
 
 def _missing(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
@@ -71,12 +69,7 @@ def _missing(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
         return subject.unverifiable(setting, path, f"{subject.root.kind.value} may lack it")
     expected = shown(evidence.value)
     return subject.differs(
-        setting,
-        "CP8202",
-        path,
-        observed="unknown to this kernel",
-        expected=expected,
-        key=setting.key,
+        setting, "CP8202", path, observed="unknown to this kernel", expected=expected
     )
 
 
@@ -161,9 +154,7 @@ def _in_force(subject: Subject, setting: Setting, path: str) -> Answer:
     actual, wanted = " ".join(text.split()), " ".join(str(setting.value).split())
     if actual == wanted:
         return subject.held(setting, path)
-    return subject.differs(
-        setting, "CP8200", path, observed=actual, expected=wanted, key=setting.key
-    )
+    return subject.differs(setting, "CP8200", path, observed=actual, expected=wanted)
 
 
 def _files(subject: Subject) -> Iterator[Answer]:

@@ -126,9 +126,7 @@ def _per_cpu(
     if not others:
         return subject.held(setting, path)
     observed = named(f"{text} on {cpus_text(CpuSet(cpus))}" for text, cpus in others.items())
-    return subject.differs(
-        setting, "CP8208", path, observed=observed, expected=value, key=setting.key
-    )
+    return subject.differs(setting, "CP8208", path, observed=observed, expected=value)
 
 
 def _frequencies(subject: Subject, settings: Sequence[Setting]) -> Iterator[Answer]:
@@ -161,9 +159,7 @@ def _threads(subject: Subject, setting: Setting) -> Answer:
     if not strays:
         return subject.held(setting, "proc")
     text = f"policy {wanted[0]} with priority {priority}"
-    return subject.differs(
-        setting, "CP8209", "proc", observed=named(strays, 2), expected=text, key=setting.key
-    )
+    return subject.differs(setting, "CP8209", "proc", observed=named(strays, 2), expected=text)
 
 
 def _service(subject: Subject, setting: Setting) -> Answer:
@@ -191,9 +187,7 @@ def _service(subject: Subject, setting: Setting) -> Answer:
 
 
 def _other(subject: Subject, setting: Setting, path: str, observed: str) -> Answer:
-    return subject.differs(
-        setting, "CP8210", path, observed=observed, expected=str(setting.value), key=setting.key
-    )
+    return subject.differs(setting, "CP8210", path, observed=observed, expected=str(setting.value))
 
 
 #: Of TuneD of the host, and of TuneD in a container of the node tuning operator, which keeps what
