@@ -51,15 +51,10 @@ def openings_at(path: Path) -> list[Opening]:
         return list(_in_archive(path, Index(pieces_of(str(path)), KEEPING)))
 
 
-def roots_at(path: Path) -> list[Root]:
-    """All roots at a path at once. Raises CpuplanError as `Opening.open`."""
-    return [opening.open() for opening in openings_at(path)]
-
-
 def root_of(path: Path, node: str) -> Root:
     """The root of a node at a path: the only one there, or of several the one that is called so.
 
-    Raises CpuplanError: CP809 where the name leaves a choice, and those of `roots_at`.
+    Raises CpuplanError: CP809 where the name leaves a choice, and those of `Opening.open`.
     """
     openings = openings_at(path)
     if len(openings) == 1:

@@ -183,10 +183,6 @@ class Root:
         """What the node calls itself, the most certain name first; none where nothing says it."""
         return names_of(self.read, self._host)
 
-    def host_name(self) -> str:
-        """The first of its names; empty where nothing says it."""
-        return next(iter(self.host_names()), "")
-
     def shown(self, path: str) -> str:
         """The path of a file without links, for messages, so that a line is that of the file."""
         try:

@@ -8,8 +8,6 @@ from cpuplan.check.services.systemd_units import (
     TYPES,
     Line,
     UnitFiles,
-    is_on,
-    last_line,
     unit_lines,
 )
 from cpuplan.check.subject import Subject
@@ -44,19 +42,9 @@ class CompiledUnit(NamedTuple):
         return "@." in self.name
 
     @property
-    def is_service(self) -> bool:
-        """Whether it runs a program."""
-        return self.name.endswith(".service")
-
-    @property
     def is_installed(self) -> bool:
         """Whether a link must start it, made when it is enabled."""
         return any(line.section == "Install" and line.key in _INSTALLS for line in self.lines)
-
-    @property
-    def stays(self) -> bool:
-        """Whether systemd goes on to show it as active after its program ended well."""
-        return is_on(last_line(self.lines, "RemainAfterExit"))
 
 
 def compiled_units(expected: Expected) -> list[CompiledUnit]:

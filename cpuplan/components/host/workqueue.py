@@ -16,7 +16,6 @@ from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
 
 NAME = rows.WORKQUEUE
-KEY = rows.WORKQUEUE_MASK.key
 PATH = "/etc/tmpfiles.d/cpuplan-workqueue.conf"
 _LINE = re.compile(r"^w (\S+) - - - - (\S+)$", re.MULTILINE)
 
