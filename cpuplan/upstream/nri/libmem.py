@@ -293,12 +293,6 @@ class Allocator:
         """The memory that nothing has asked for."""
         return self._zones.free(nodes & self.nodes.with_memory)
 
-    def capacity(self, nodes: Mask) -> int:
-        return self.nodes.capacity(nodes)
-
-    def types_of(self, nodes: Mask) -> Mask:
-        return self.nodes.types_of(nodes)
-
     def offer(self, owner: str, amount: int, affinity: Mask, types: Mask, priority: int) -> Offer:
         """What a request would get; NriError if nothing. Nothing has changed afterwards."""
         self._born += 1
