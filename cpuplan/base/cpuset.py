@@ -161,10 +161,6 @@ class CpuSet:
         """The highest CPU; -1 for the empty set."""
         return self.bits.bit_length() - 1
 
-    def lowest(self, count: int) -> "CpuSet":
-        """The `count` lowest CPUs, or all if there are fewer."""
-        return CpuSet(cpu for cpu, _ in zip(self, range(count), strict=False))
-
     def isdisjoint(self, other: "CpuSet") -> bool:
         return not self.bits & other.bits
 

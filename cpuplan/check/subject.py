@@ -4,7 +4,7 @@ Also how messages show values, and where something stands in a file of the node.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from cpuplan.base import nodetext
@@ -12,7 +12,7 @@ from cpuplan.check.roots.root import Root
 from cpuplan.diagnostics import Diagnostic, Label, Reason, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts.settings.costs import Cost
-from cpuplan.plan.expected.evidence import Answer, Heals, Verdict, heals_by
+from cpuplan.plan.expected.evidence import HEALS, Answer, Heals, Verdict, heals_by
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting
 
@@ -84,7 +84,11 @@ class Statements:
         expected: str = "",
         heals: Heals | None = None,
     ) -> Answer:
-        """The answer of a finding that is made already."""
+        """The answer of a finding that is made already.
+
+        What heals it follows from its code or from the setting, unless it is given.
+        """
+        heals = heals or HEALS.get(finding.code)
         if heals is None and isinstance(about, Setting) and about.effect:
             heals = heals_by(self.cost_of(about) or about.effect.change_costs)
         where = str(finding.position.path) if finding.position else ""
@@ -170,6 +174,10 @@ class Subject(Statements):
         fact, verdict = name(about), Verdict.UNVERIFIABLE
         return Answer(fact, verdict, where, expected, reason=reason, origin=origin(about))
 
+    def unknown(self, settings: Iterable[Setting], reason: str) -> Iterator[Answer]:
+        """Settings of which nothing is known, for one reason."""
+        return (self.unverifiable(setting, "", reason) for setting in settings)
+
     def unshown(self, about: Setting | str, path: str, reason: str) -> Answer:
         """A fact that no reader of a node's files can verify: nothing is missing here."""
         return self.unverifiable(about, path, reason)._replace(is_unshown=True)
@@ -186,19 +194,24 @@ class Subject(Statements):
         where: str | Position,
         *,
         observed: str,
-        expected: str,
+        expected: str | None = None,
         labels: Iterable[Label] | None = None,
         heals: Heals | None = None,
         **values: Any,
     ) -> Answer:
         """A fact that is otherwise: the finding `code`, with `found`, `wanted` and `values`.
 
-        What heals it follows from the setting, unless it is given.
+        A setting gives its key, its value as what is expected, and the statement it comes from.
         """
         place = self.place(where) if isinstance(where, str) else where
-        if labels is None:
-            labels = self.labels(about.reasons) if isinstance(about, Setting) else ()
-        finding = diagnose(code, place, labels=labels, found=observed, wanted=expected, **values)
+        if isinstance(about, Setting):
+            expected = shown(about.value) if expected is None else expected
+            labels = self.labels(about.reasons) if labels is None else labels
+            values = {"key": about.key, **values}
+        expected = expected or ""
+        finding = diagnose(
+            code, place, labels=labels or (), found=observed, wanted=expected, **values
+        )
         return self.answered(about, finding, observed=observed, expected=expected, heals=heals)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.emit import to_toml
 from cpuplan.components import chosen, isolation, mixedcpus
 from cpuplan.components.chosen import asked_or, is_written, of_mechanism, stated, stated_or, unasked
@@ -16,7 +15,7 @@ from cpuplan.diagnostics import Reason
 from cpuplan.facts import versions
 from cpuplan.facts.settings import crio as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Setting, Value, plain
+from cpuplan.plan.setting import Setting, Value, cpus_or_text, plain
 from cpuplan.upstream.crio import releases
 from cpuplan.upstream.crio.config import decode, default_runtime
 from cpuplan.upstream.koordinator.extension.releases import Span
@@ -245,8 +244,5 @@ def _value(name: str, value: Any) -> Value:
     if isinstance(value, dict):
         return {key: _value("", item) for key, item in value.items()}
     if name in CPU_SETS and isinstance(value, str):
-        try:
-            return CpuSet.parse(value)
-        except CpuSetError:
-            return value
+        return cpus_or_text(value)
     return value if isinstance(value, bool | int | str) else str(value)

@@ -130,7 +130,7 @@ class Source:
         todo: list[tuple[Data, Field, Field]] = [(data, (), ())]
         while todo:
             value, field, origin = todo.pop()
-            for name, child in _items(value):
+            for name, child in items_of(value):
                 place = places.get((*field, name), origin)
                 marks.setdefault(id(value), {})[name] = self.mark_of(place)
                 todo.append((child, (*field, name), place))
@@ -154,7 +154,7 @@ class Source:
         return Position(path, at[0] + 1, at[1] + 1, at[2] + 1)
 
 
-def _items(value: Data) -> Iterable[tuple[str | int, Data]]:
+def items_of(value: Data) -> Iterable[tuple[str | int, Data]]:
     """The entries of a mapping or list."""
     if isinstance(value, dict):
         return value.items()

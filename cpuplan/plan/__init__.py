@@ -182,7 +182,7 @@ class Unproven(NamedTuple):
     goal: str
     set: str = ""
     part: str = ""  # of the machine, such as `NUMA node`
-    found: int = 0  # CPUs, cores or parts
+    reached: int = 0  # CPUs, cores or parts
     bound: int | None = None  # no layout has a better number; None: nothing is known
 
 

@@ -83,11 +83,6 @@ class Result(NamedTuple):
     nowhere: tuple[Nowhere, ...] = ()
 
     @property
-    def is_fine(self) -> bool:
-        """Whether nothing was refused, and everything was simulated."""
-        return self.is_complete and not self.refuses
-
-    @property
     def refuses(self) -> bool:
         """Whether a pod was refused: by a node that it was for, or by every node."""
         own = [outcome for node in self.nodes for outcome in node.outcome.outcomes]

@@ -29,6 +29,7 @@ _CONFIGURATION = ("decode", FEATURE_GATES.head, "validate", "allowedUnsafeSysctl
 #: From so many NUMA nodes on a list of chosen nodes can share its memory with others (Go: arrays of
 #: 1, 2, 4, 8).
 _SHARED_FROM = 5
+_DISTRIBUTES = CPU_MANAGER_OPTIONS.field.format(option=DISTRIBUTE_ACROSS_NUMA)
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
@@ -247,11 +248,7 @@ def _check_loop(
         refused = allocator.admit(probe(count)).refused
         allocator.restore(start)
         if refused and refused.reason == HANG:
-            position = locate(
-                plan.node_class.place(
-                    CPU_MANAGER_OPTIONS.field.format(option=DISTRIBUTE_ACROSS_NUMA)
-                )
-            )
+            position = locate(plan.node_class.place(_DISTRIBUTES))
             yield diagnose("CP705", position, name=plan.node_class.name, count=count)
             return
 
@@ -261,7 +258,5 @@ def _check_shared_slices(
 ) -> Iterator[Diagnostic]:
     nodes = len(policy.topology.numa_nodes)
     if policy.options.distribute_cpus_across_numa and nodes >= _SHARED_FROM:
-        position = locate(
-            plan.node_class.place(CPU_MANAGER_OPTIONS.field.format(option=DISTRIBUTE_ACROSS_NUMA))
-        )
+        position = locate(plan.node_class.place(_DISTRIBUTES))
         yield diagnose("CP706", position, hardware=plan.node_class.hardware, nodes=nodes)

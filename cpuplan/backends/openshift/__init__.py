@@ -5,13 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from cpuplan.backends import rollouts
 from cpuplan.backends.base import Facts, Files, Key, Manifest, NodeFile
 from cpuplan.backends.openshift import checks, merged, objects
-from cpuplan.components import crio, runtimeclass
+from cpuplan.components import runtimeclass
 from cpuplan.components.openshift import pinning, pool, tuned
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan, NodePlan
-
-PATHS: Mapping[str, str] = {crio.NAME: objects.CRIO_DROP_IN}
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

@@ -73,7 +73,6 @@ def _compare(place: Place, wanted: Compiled, live: Object) -> Iterator[Answer]:
             observed=text,
             expected=_shown(value),
             because=wanted.because,
-            heals=Heals.LIVE,
             kind=wanted.kind,
             name=wanted.title,
             field=_path(field),

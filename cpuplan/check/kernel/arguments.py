@@ -24,7 +24,7 @@ from cpuplan.components.host import systemd
 from cpuplan.components.openshift import machineconfig
 from cpuplan.diagnostics import Severity
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.evidence import NEXT_BOOT, Answer, Heals
+from cpuplan.plan.expected.evidence import NEXT_BOOT, Answer
 from cpuplan.plan.setting import Setting
 from cpuplan.upstream.linux import hugetlb, loaders
 from cpuplan.upstream.linux.kernel_parameters import Cpu, Needs, undoing
@@ -81,7 +81,6 @@ def next_boot(subject: Subject) -> Iterator[Answer]:
         observed=_found(lack) or "nothing of these",
         expected=wanted,
         labels=subject.all_labels(lack.settings),
-        heals=Heals.REBOOT,
         path=f"/{lack.source.path}",
     )
 
@@ -317,14 +316,7 @@ def _argument(subject: Subject, setting: Setting, times: Sequence[Occurrence]) -
     if len(times) <= len(lists(setting.value)) or is_about_pages:
         return subject.held(setting, CMDLINE)
     answer = subject.differs(
-        setting,
-        "CP813",
-        place,
-        observed=texts,
-        expected=wanted,
-        key=setting.key,
-        count=len(times),
-        values=texts,
+        setting, "CP813", place, observed=texts, expected=wanted, count=len(times), values=texts
     )
     if holds(setting, times) and answer.finding:
         # The same twice does no harm by itself: two programs give the node its arguments.
@@ -413,7 +405,6 @@ def conflicting(subject: Subject) -> Iterator[Answer]:
             Position(path, 1, column, column + len(undone.text)),
             observed=undone.text,
             expected="not given",
-            heals=Heals.REBOOT,
             argument=undone.text,
             effect=undone.effect,
         )

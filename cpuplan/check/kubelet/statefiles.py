@@ -215,7 +215,6 @@ def _answer(subject: Subject, known: Starter, file: _File) -> Answer:
             path,
             observed="no such file",
             expected="the file that each kubelet writes when it starts",
-            heals=Heals.RESTART,
             file=f"/{path}",
         )
     if text is None:
@@ -248,9 +247,9 @@ def _refused(subject: Subject, known: Starter, file: _File, text: str, refusal: 
     problem = refusal.text.partition(", please drain")[0]
     if subject.expected.platform.removes_state_files:
         problem = f"it is that of a kubelet with other settings ({problem})"
-        code, heals = "CP826", Heals.RESTART
+        code = "CP826"
     else:
-        code, heals = "CP825", Heals.RESTART
+        code = "CP825"
     is_now = IN_FORCE in known.configs and isinstance(
         known.start(IN_FORCE, file.node(text)), Refusal
     )
@@ -260,7 +259,7 @@ def _refused(subject: Subject, known: Starter, file: _File, text: str, refusal: 
         path,
         observed=problem,
         expected="",
-        heals=heals,
+        heals=Heals.RESTART,
         when="at its next start" if is_now else "with the planned configuration",
         file=f"/{path}",
         problem=problem,

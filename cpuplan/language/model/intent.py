@@ -77,7 +77,21 @@ RuleName = Literal[
 ]
 
 
-class RuleSwitch(Model):
+class _Switch(Model):
+    """What all switches have."""
+
+    disable: str | None
+    enable: str | None
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        """Find what contradicts itself."""
+        if (self.disable is None) == (self.enable is None):
+            raise problem("rule_switch", "one of disable and enable")
+        return self
+
+
+class RuleSwitch(_Switch):
     """A built-in rule that is disabled or enabled, and the reason for later readers."""
 
     disable: RuleName | None = Field(default=None, description="the rule to disable")
@@ -89,15 +103,8 @@ class RuleSwitch(Model):
         examples=["the vendor's guide pins its own threads"],
     )
 
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        """Find what contradicts itself."""
-        if (self.disable is None) == (self.enable is None):
-            raise problem("rule_switch", "one of disable and enable")
-        return self
 
-
-class DefaultSwitch(Model):
+class DefaultSwitch(_Switch):
     """A default that is disabled, or enabled where the platform has it off, and the reason."""
 
     disable: DefaultName | None = Field(default=None, description="the default to disable")
@@ -105,13 +112,6 @@ class DefaultSwitch(Model):
     because: Reason = Field(
         description="the reason", examples=["devices are given to pods by VFIO"]
     )
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        """Find what contradicts itself."""
-        if (self.disable is None) == (self.enable is None):
-            raise problem("rule_switch", "one of disable and enable")
-        return self
 
 
 Rules = Annotated[tuple[RuleSwitch, ...], Listed]

@@ -7,7 +7,7 @@ from cpuplan import API_VERSION
 from cpuplan.base import naming, program
 from cpuplan.base.text import did_you_mean, nearest
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.diagnostics.source import Field, Mark, Position, Source
+from cpuplan.diagnostics.source import Data, Field, Mark, Position, Source, items_of
 from cpuplan.language.model import base
 from cpuplan.language.model.base import Model, attributes, name_form
 from cpuplan.language.model.cluster import ClusterSpec
@@ -289,11 +289,11 @@ def _marks(source: Source, path: str) -> Iterator[tuple[Field, Mark]]:
 
     An item begins where its first key does.
     """
-    todo: list[tuple[object, Field, str]] = [(source.data, (), source.path)]
+    todo: list[tuple[Data, Field, str]] = [(source.data, (), source.path)]
     for value, field, outer in todo:
         file = source.grafts.get(id(value), outer)
         marks = source.marks.get(id(value), {}) if file == path else {}
-        for name, child in _items(value):
+        for name, child in items_of(value):
             mark = marks.get(name)
             if mark and isinstance(child, dict | list) and mark.key[0] >= 0:
                 # A mapping begins where its first key does; it is told by its own key
@@ -302,13 +302,6 @@ def _marks(source: Source, path: str) -> Iterator[tuple[Field, Mark]]:
             elif mark:
                 yield (*field, name), mark
             todo.append((child, (*field, name), file))
-
-
-def _items(value: object) -> Iterable[tuple[str | int, object]]:
-    """The keys and values of a mapping or list."""
-    if isinstance(value, dict):
-        return value.items()
-    return enumerate(value) if isinstance(value, list) else ()
 
 
 def with_fields(diagnostics: Iterable[Diagnostic], places: FieldPlaces) -> list[Diagnostic]:

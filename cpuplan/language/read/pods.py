@@ -270,16 +270,12 @@ def _quantity_problems(source: Places, at: Field, given: Any) -> Iterator[Diagno
         return
     for name, text in (given or {}).items():
         try:
-            if isinstance(text, bool | dict | list) or parse(str(text)).nano < 0:
-                yield problem_of(
-                    source,
-                    (*at, name),
-                    f"{at[-1]} {name} is {text!r}, which is not a valid quantity",
-                )
+            is_valid = not isinstance(text, bool | dict | list) and parse(str(text)).nano >= 0
         except KubeletError:
-            yield problem_of(
-                source, (*at, name), f"{at[-1]} {name} is {text!r}, which is not a valid quantity"
-            )
+            is_valid = False
+        if not is_valid:
+            problem = f"{at[-1]} {name} is {text!r}, which is not a valid quantity"
+            yield problem_of(source, (*at, name), problem)
 
 
 def problem_of(source: Places, at: Field, problem: str) -> Diagnostic:

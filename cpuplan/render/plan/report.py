@@ -220,11 +220,6 @@ def nodes(names: Sequence[str], *, verbose: bool = False) -> str:
     return joined(folded) if verbose else first_of(folded, _MOST)
 
 
-def titles(group: Group) -> str:
-    """The classes of a group; of many the first."""
-    return first_of([title(change) for change in group.changes], _MOST)
-
-
 def title(change: Change) -> str:
     """The class of now, else of before; of a renamed or left one both."""
     old, new = change.pair.before, change.pair.after

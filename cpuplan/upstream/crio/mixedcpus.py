@@ -21,7 +21,7 @@ from cpuplan.upstream.crio.high_performance_hooks import Effects, Sandbox, Setti
 from cpuplan.upstream.crio.releases import ENABLE, SHARED
 from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
 from cpuplan.upstream.kubernetes.errors import AdmissionError, KubeletError, PanicError
-from cpuplan.upstream.kubernetes.json import Shape, loads
+from cpuplan.upstream.kubernetes.json import Type, loads
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.kubernetes.pod import CPU, Container, Pod, aggregate
 from cpuplan.upstream.kubernetes.qos import GUARANTEED, pod_qos
@@ -34,9 +34,9 @@ RESOURCE = "workload.openshift.io/enable-shared-cpus"
 ALLOWED = "workload.mixedcpus.openshift.io/allowed"
 PLUGIN = "autoscaling.openshift.io/MixedCPUs"
 
-_INT64 = Shape("int64", "number")
-_SHARED_CPUS = Shape("sharedcpus.sharedCpus", "object", {"containers_limit": _INT64})
-_CONFIG = Shape("sharedcpus.Config", "object", {"shared_cpus": _SHARED_CPUS})
+_INT64 = Type("int64", "number")
+_SHARED_CPUS = Type("sharedcpus.sharedCpus", "object", {"containers_limit": _INT64})
+_CONFIG = Type("sharedcpus.Config", "object", {"shared_cpus": _SHARED_CPUS})
 #: Microseconds: the least quota that the kubelet sets (cm/helpers_linux.go, MinQuotaPeriod).
 _LEAST_QUOTA = 1000
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from cpuplan.upstream.crio.cgmgr import DEFAULT_PERIOD
 from cpuplan.upstream.crio.high_performance_hooks import Spec
 from cpuplan.upstream.kubernetes.errors import NIL_DEREFERENCE, PanicError
-from cpuplan.upstream.kubernetes.json import STRING, UINT64, Shape, loads
+from cpuplan.upstream.kubernetes.json import STRING, UINT64, Type, loads
 
-_INT64 = Shape("int64", "number")
-_RESOURCES = Shape(
+_INT64 = Type("int64", "number")
+_RESOURCES = Type(
     "config.Resources",
     "object",
     {

@@ -9,10 +9,10 @@ from typing import Any
 
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.json import Type, map_of
 from cpuplan.upstream.kubernetes.pod import Resources
 from cpuplan.upstream.kubernetes.quantity import ZERO, Quantity
 from cpuplan.upstream.kubernetes.strconv import parse_int32
-from cpuplan.upstream.kubernetes.unmarshal import Type, map_of
 
 Annotations = Mapping[str, str]
 Json = dict[str, Any]

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.backends import kubernetes, openshift
+from cpuplan.backends import kubernetes
+from cpuplan.backends.openshift import objects
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import crio
 from cpuplan.plan.setting import Value
@@ -71,8 +72,8 @@ def test_no_hook_for_shared_cpus_that_nobody_may_use(node: Any) -> None:
 
 
 def test_our_drop_in_comes_after_the_vendors() -> None:
-    assert openshift.PATHS[crio.NAME] == "/etc/crio/crio.conf.d/99-runtimes.conf"
-    assert kubernetes.PATHS[crio.NAME] > "/etc/crio/crio.conf.d/99-runtimes.conf"
+    assert objects.CRIO_DROP_IN == "/etc/crio/crio.conf.d/99-runtimes.conf"
+    assert kubernetes.CRIO_DROP_IN > "/etc/crio/crio.conf.d/99-runtimes.conf"
 
 
 FIRST = """

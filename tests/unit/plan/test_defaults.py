@@ -81,7 +81,7 @@ def test_a_node_without_wishes_has_no_objects_and_no_empty_files() -> None:
     )
     assert list(kubernetes.manifests(node)) == []
     assert all(kubernetes.node_files(node).values())
-    assert kubernetes.PATHS[crio.NAME].lstrip("/") not in kubernetes.node_files(node)
+    assert kubernetes.CRIO_DROP_IN.lstrip("/") not in kubernetes.node_files(node)
 
 
 def test_real_time_workloads_get_all_they_need() -> None:

@@ -82,7 +82,7 @@ def test_any_executor_starts_nodes(project: Path, executor: type[Executor]) -> N
         orders = fleet.any_order_on_each(plan.nodes, items[:3], start, Workers(2, who))
     assert answers == fleet.on_each(chosen, items, start)
     assert orders == fleet.any_order_on_each(plan.nodes, items[:3], start)
-    assert not answers.is_fine
+    assert answers.refuses or not answers.is_complete
 
 
 @pytest.mark.parametrize("executor", [_threads, pytest.param(_spawned, marks=pytest.mark.slow)])

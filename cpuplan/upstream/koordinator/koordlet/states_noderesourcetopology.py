@@ -37,10 +37,10 @@ from cpuplan.upstream.kubelet.node_container_manager import parse_reserved, rese
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.bits import bits_of, to_text
 from cpuplan.upstream.kubernetes.errors import KubeletError
-from cpuplan.upstream.kubernetes.json import dump
+from cpuplan.upstream.kubernetes.json import STRING, dump, map_of
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Pod, Resources
 from cpuplan.upstream.kubernetes.quantity import BINARY, ZERO
-from cpuplan.upstream.kubernetes.unmarshal import STRING, map_of, struct, unmarshal
+from cpuplan.upstream.kubernetes.unmarshal import struct, unmarshal
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 

@@ -296,8 +296,6 @@ _KINDS = {
     _SYSTEM: _Kind(slo_controller_config.SYSTEM, "nodeStrategies", "System"),
     "cpu-burst-config": _Kind(slo_controller_config.CPU_BURST, "nodeStrategies", "CpuBurst"),
 }
-#: The keys that are checked.
-CHECKED = tuple(_KINDS)
 
 
 class SloConfigError(KubeletError):
