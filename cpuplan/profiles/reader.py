@@ -1,12 +1,13 @@
 """Read PerformanceProfiles with the objects of their cluster, check them, and make Intents."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from cpuplan.base.text import joined
 from cpuplan.components.openshift.performanceprofile import KIND
 from cpuplan.diagnostics import Diagnostic, diagnose, errors
-from cpuplan.diagnostics.source import Mark, Marks, Source
+from cpuplan.diagnostics.source import Mark, Marks, Source, within
 from cpuplan.fleet import openshift
 from cpuplan.language.model.intent import IntentSpec
 from cpuplan.language.read import yaml
@@ -17,7 +18,6 @@ from cpuplan.profiles.model import Profile, ReadProfile
 #: The key of a ConfigMap that a NodePool names in `spec.tuningConfig` (hypershift,
 #: nodepool_controller.go).
 TUNING = "tuning"
-_BLOCK_HEADER = 4  # characters of a block scalar's head at most: `|2-` and one to spare
 
 
 class Object(NamedTuple):
@@ -64,14 +64,7 @@ def _inside(source: Source, text: str, diagnostics: list[Diagnostic]) -> Iterato
     """
     own = source.mark_of(("data", TUNING))
     sources, problems = yaml.parse(source.path, text)
-    line, column, end = own.value
-    is_block = "\n" in text and end - column < _BLOCK_HEADER
-    indent = own.key[1] + 2
-
-    def moved(place: tuple[int, int, int]) -> tuple[int, int, int]:
-        if place[0] < 0 or not is_block:
-            return own.value if place[0] >= 0 else place
-        return (place[0] + line + 1, place[1] + indent, place[2] + indent)
+    moved = partial(within, own, text)
 
     for problem in problems:
         at = problem.position

@@ -5,11 +5,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from cpuplan.backends.base import Files, Key
-from cpuplan.backends.openshift import objects
+from cpuplan.backends.openshift import objects, tuned_objects
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_json
 from cpuplan.components import kubelet
-from cpuplan.components.derived import RENDERED
+from cpuplan.components.derived import RENDERED, TUNED_PROFILE
 from cpuplan.components.openshift import pinning, pool
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
 from cpuplan.facts import versions
@@ -205,6 +205,9 @@ def machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     for pinned in pinning.pools(plan.settings.of(pinning.NAME)):
         yield objects.pinning_machine_config(pinned)
     yield objects.machine_config(plan)
+    outcome = tuned_objects.evaluated(plan)
+    if outcome and outcome.is_on_top and (words := tuned_objects.added(outcome)):
+        yield objects.nto_machine_config(plan, [word.text for word in words])
 
 
 def foreign_object(foreign: Model) -> dict[str, Any]:
@@ -261,8 +264,8 @@ def expected_files(plans: Sequence[ConfiguredPlan]) -> dict[Key, Files]:
     return files
 
 
-def rendered_facts(plans: Sequence[ConfiguredPlan]) -> dict[tuple[str, str], dict[str, Value]]:
-    """The fact of each class that is in a pool, by the class's key.
+def rendered_facts(plans: Sequence[ConfiguredPlan]) -> dict[Key, dict[str, Value]]:
+    """The facts of each class that is in a pool, by the class's key.
 
     None where an object cannot be rendered: it is reported when it is written (CP570).
     """
@@ -270,7 +273,12 @@ def rendered_facts(plans: Sequence[ConfiguredPlan]) -> dict[tuple[str, str], dic
         pools = list(of_cluster(plans))
     except RenderError:
         return {}
-    return {pool.plan.node_class.key: {RENDERED: rendered_fact(pool)} for pool in pools}
+    facts: dict[Key, dict[str, Value]] = {
+        pool.plan.node_class.key: {RENDERED: rendered_fact(pool)} for pool in pools
+    }
+    for key, profile in tuned_objects.profiles_of(plans).items():
+        facts.setdefault(key, {})[TUNED_PROFILE] = profile
+    return facts
 
 
 def rendered_fact(pool: Pool) -> Value:

@@ -99,6 +99,8 @@ def machine_config(plan: ConfiguredPlan) -> dict[str, Any]:
     Made once for checks and output, which never change it.
     """
     settings = plan.settings
+    # TuneD computes those of a profile, with all that others put on top.
+    in_object = settings if plan.node_class.target.is_profile else plan.written
     own = settings.of(machineconfig.NAME)
     return {
         "apiVersion": API_VERSION,
@@ -110,7 +112,7 @@ def machine_config(plan: ConfiguredPlan) -> dict[str, Any]:
         ),
         "spec": {
             "config": _ignition_config(tuple(sorted(files(plan).items())), tuple(_units(plan))),
-            "kernelArguments": kernel.arguments(settings.of(kernel.NAME)),
+            "kernelArguments": kernel.arguments(in_object.of(kernel.NAME)),
             **machineconfig.document(own)["spec"],
         },
     }
@@ -204,6 +206,19 @@ def runtime_class(plan: ConfiguredPlan) -> dict[str, Any]:
     }
 
 
+def nto_machine_config(plan: ConfiguredPlan, words: list[str]) -> dict[str, Any]:
+    """What the node tuning operator makes of boot arguments of TuneD."""
+    made = _bare(machine_config(plan))
+    return {
+        **made,
+        "metadata": {**made["metadata"], "name": f"50-nto-{plan.node_class.target.pool}"},
+        "spec": {
+            "config": {"ignition": made["spec"]["config"]["ignition"]},
+            "kernelArguments": words,
+        },
+    }
+
+
 def pinning_machine_config(pool: str) -> dict[str, Any]:
     """The defaults of workload partitioning for a pool, as the installer lays them down."""
     files = [_ignition_file(*file) for file in sorted(pinning.default_files().items())]
@@ -215,7 +230,7 @@ def pinning_machine_config(pool: str) -> dict[str, Any]:
     }
 
 
-def _pool_labels(plan: ConfiguredPlan) -> dict[str, str]:
+def pool_labels(plan: ConfiguredPlan) -> dict[str, str]:
     """The labels by which TuneD finds the pool, without the mark of the MachineConfig."""
     labels = machineconfig.labels(plan.settings.of(machineconfig.NAME))
     return {key: value for key, value in labels.items() if key != OWNER}
@@ -233,10 +248,10 @@ def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[st
     Options whose keys begin like one of `without` are left out.
     """
     name = tuned.of_operator(plan.node_class.profile)
-    settings = plan.settings.of(tuned.NAME)
+    settings = plan.written.of(tuned.NAME)
     profile = tuned.render([setting for setting in settings if not setting.key.startswith(without)])
     recommended = {
-        "machineConfigLabels": _pool_labels(plan),
+        "machineConfigLabels": pool_labels(plan),
         "priority": tuned_priority(plan),
         "profile": name,
     }
@@ -307,13 +322,7 @@ def _machine_configs(plan: ConfiguredPlan) -> tuple[dict[str, Any], dict[str, An
     spec, config = made["spec"], made["spec"]["config"]
     files = [file for file in config["storage"]["files"] if not file["path"].startswith(f"{BIN}/")]
     first = {**config, "storage": {"files": files}}
-    second = {"ignition": config["ignition"]}
-    name = f"50-nto-{plan.node_class.target.pool}"
     return (
         {**made, "spec": {"config": first, KERNEL_TYPE.key: spec[KERNEL_TYPE.key]}},
-        {
-            **made,
-            "metadata": {**made["metadata"], "name": name},
-            "spec": {"config": second, "kernelArguments": spec["kernelArguments"]},
-        },
+        nto_machine_config(plan, spec["kernelArguments"]),
     )

@@ -158,11 +158,12 @@ def parse(text: str) -> dict[str, Value]:
         elif "=" in line and not line.startswith(("#", ";")):
             option, _, value = line.partition("=")
             key = f"{section}.{option.strip()}"
-            options[key] = _cpus(value.strip()) if key == ISOLATED_CORES else value.strip()
+            options[key] = cpus(value.strip()) if key == ISOLATED_CORES else value.strip()
     return options
 
 
-def _cpus(text: str) -> Value:
+def cpus(text: str) -> Value:
+    """A list of CPUs; one that cannot be read as it is."""
     try:
         return CpuSet.parse(text)
     except CpuSetError:
