@@ -272,9 +272,7 @@ class Kept(NamedTuple):
 class ConfiguredPlan(NodePlan):
     """A plan and its settings: what nodes get, and is explained, checked and simulated."""
 
-    def __init__(
-        self, plan: NodePlan, settings: Settings, written: Settings | None = None
-    ) -> None:
+    def __init__(self, plan: NodePlan, settings: Settings, written: Settings | None = None) -> None:
         super().__init__(plan.node_class, plan.pools, plan.sets, plan.limited)
         self.settings = settings
         #: Those that its own objects say, where objects of others have the last word on nodes.

@@ -15,6 +15,7 @@ from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import WORKER
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.facts.settings.kernel import DEFAULT_HUGEPAGESZ
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RECONCILE_PERIOD, SYSTEM_RESERVED
 from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan
@@ -97,20 +98,21 @@ def _is_own(source: Source, plan: ConfiguredPlan) -> bool:
 def _arguments(sources: Sequence[Source]) -> dict[str, Any]:
     """The values of boot arguments, by key."""
     words = [word for source in sources for word in source.config.kernel_arguments]
-    return _keyed(" ".join(words))
+    return keyed(" ".join(words))
 
 
-def _keyed(text: str) -> dict[str, Any]:
+def keyed(text: str) -> dict[str, Any]:
+    """Boot arguments by their keys, as the kernel compares these."""
     return {cmdline.canonical(key): value for key, value in cmdline.keyed(text).items()}
 
 
 def _contradicting_arguments(source: Source, own: Mapping[str, Any]) -> Iterator[Inherited]:
-    for index, text in _phrases(source.config.kernel_arguments):
+    for index, text in phrases(source.config.kernel_arguments):
         if _contradicts(text, own, is_planned=source.plan is not None):
             yield _inherited(source, text, f"kernelArguments.{index}")
 
 
-def _phrases(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
+def phrases(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Boot arguments with their indexes; a size of pages together with the number after it."""
     size: tuple[int, str] | None = None
     for index, argument in enumerate(arguments):
@@ -129,18 +131,42 @@ def _phrases(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 def _contradicts(argument: str, own: Mapping[str, Any], *, is_planned: bool) -> bool:
     """Whether a boot argument takes one of `own` back, or `is_planned` of another class."""
-    if "--" in argument.split() or argument.count('"') % 2:
-        return True  # the kernel reads nothing after it
+    if _ends_line(argument):
+        return True
     return any(
         own.get(key) != value and (is_planned or _matters(key, own))
-        for key, value in _keyed(argument).items()
+        for key, value in keyed(argument).items()
     )
 
 
+def takes_away(argument: str, own: Mapping[str, Any]) -> bool:
+    """Whether a boot argument takes CPUs or huge pages of a plan away, whatever it means to do."""
+    if _ends_line(argument):
+        return True
+    return any(
+        own.get(key) != value and _is_of_plan(key, own) for key, value in keyed(argument).items()
+    )
+
+
+def _ends_line(argument: str) -> bool:
+    """Whether the kernel reads nothing after it."""
+    return "--" in argument.split() or bool(argument.count('"') % 2)
+
+
+def _is_of_plan(key: str, own: Mapping[str, Any]) -> bool:
+    """Whether pools or huge pages of the plan decide about an argument."""
+    name = key.partition("=")[0]
+    if name in (_PAGES, _SIZED_PAGES.removesuffix("="), DEFAULT_HUGEPAGESZ.key):
+        return key in own or (key == _PAGES and any(map(_is_sized, own)))
+    return name in cmdline.CPU_LISTS | _FEWER_CPUS
+
+
+def _is_sized(key: str) -> bool:
+    return key.startswith(_SIZED_PAGES)
+
+
 def _matters(key: str, own: Mapping[str, Any]) -> bool:
-    if key == _PAGES:
-        return any(name.startswith(_SIZED_PAGES) for name in own)
-    return key in own or key.partition("=")[0] in cmdline.CPU_LISTS | _FEWER_CPUS
+    return _is_of_plan(key, own) or (key != _PAGES and key in own)
 
 
 def _tuned_profile(pool: Pool) -> Iterator[Inherited]:
@@ -507,6 +533,7 @@ def _contradictions(pool: Pool, items: Sequence[Inherited], locate: Locate) -> I
         yield diagnose(
             "CP238",
             locate(node_class.cluster_place(item.place)),
+            kind="MachineConfig",
             name=item.source.config.name,
             pool=node_class.target.pool,
             what=item.what,

@@ -23,7 +23,7 @@ from cpuplan.facts.settings import tuned as rows
 from cpuplan.facts.settings.host import shown_in
 from cpuplan.facts.settings.openshift import POOL_SELECTOR
 from cpuplan.facts.settings.row import Form
-from cpuplan.language.model.cluster import Tuned, TunedMatch
+from cpuplan.language.model.cluster import Tuned, TunedMatch, TunedRecommendation
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Effect, Evidence, Setting, Settings, Value
 from cpuplan.upstream.mco.helpers import read_selector
@@ -213,9 +213,7 @@ def _applying(plan: ConfiguredPlan, planned: Recommendation) -> Iterator[Recomme
     selectors = [read_selector(selector) for selector in _selectors(plan)]
 
     def selects(labels: Mapping[str, str]) -> bool:
-        return any(
-            selector.matches(labels) for selector in selectors if not selector.is_empty
-        )
+        return any(selector.matches(labels) for selector in selectors if not selector.is_empty)
 
     given = chain([planned], *(_recommendations(item) for _, item in others(plan)))
     every = profilecalculator.in_order([*given, *profilecalculator.defaults()])
@@ -227,9 +225,9 @@ def _applying(plan: ConfiguredPlan, planned: Recommendation) -> Iterator[Recomme
 def labels(plan: ConfiguredPlan) -> tuple[Mapping[str, str], ...]:
     """The labels of the nodes of a class: those of the inventory, and those of the pool."""
     selector = plan.written.values(pool.NAME)[pool.NODE_SELECTOR]
-    of_pool = {key: str(value) for key, value in selector.items()} if isinstance(
-        selector, dict
-    ) else {}
+    of_pool = (
+        {key: str(value) for key, value in selector.items()} if isinstance(selector, dict) else {}
+    )
     return tuple({**of_pool, **own} for own in plan.node_class.labels or ({},))
 
 
@@ -244,10 +242,15 @@ def _selectors(plan: ConfiguredPlan) -> Iterator[object]:
 
 def _recommendations(given: Tuned) -> Iterator[Recommendation]:
     for index, item in enumerate(given.recommend):
-        match = None if item.match is None else tuple(map(_match, item.match))
+        match = None if item.match is None else match_of(item)
         yield Recommendation(
             given.name, index, item.profile, item.priority, match, item.machine_config_labels
         )
+
+
+def match_of(given: TunedRecommendation) -> tuple[Match, ...]:
+    """The labels that a recommendation is for."""
+    return tuple(map(_match, given.match or ()))
 
 
 def _match(given: TunedMatch) -> Match:

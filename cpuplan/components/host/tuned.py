@@ -7,7 +7,7 @@ the affinity of services. Options are those of the node tuning operator's profil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
@@ -150,16 +150,20 @@ _SECTION = re.compile(r"\[([^\]]+)\]")
 
 def parse(text: str) -> dict[str, Value]:
     """The options of a profile, without comments and other lines."""
-    options: dict[str, Value] = {}
+    options: dict[str, str] = {}
     section = ""
     for line in map(str.strip, text.splitlines()):
         if match := _SECTION.fullmatch(line):
             section = match[1]
         elif "=" in line and not line.startswith(("#", ";")):
             option, _, value = line.partition("=")
-            key = f"{section}.{option.strip()}"
-            options[key] = cpus(value.strip()) if key == ISOLATED_CORES else value.strip()
-    return options
+            options[f"{section}.{option.strip()}"] = value.strip()
+    return parse_options(options)
+
+
+def parse_options(texts: Mapping[str, str]) -> dict[str, Value]:
+    """The options of texts by `section.option`."""
+    return {key: cpus(text) if key == ISOLATED_CORES else text for key, text in texts.items()}
 
 
 def cpus(text: str) -> Value:

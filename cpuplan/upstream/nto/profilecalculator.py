@@ -52,9 +52,7 @@ def defaults() -> tuple[Recommendation, ...]:
 
 def in_order(recommendations: Iterable[Recommendation]) -> list[Recommendation]:
     """The lowest number first; of equal ones by the names of objects, then as they stand there."""
-    return sorted(
-        recommendations, key=lambda given: (given.priority, given.tuned, given.index)
-    )
+    return sorted(recommendations, key=lambda given: (given.priority, given.tuned, given.index))
 
 
 def profile_matches(match: Sequence[Match], labels: Mapping[str, str], level: int = 0) -> bool:
@@ -87,16 +85,12 @@ def uses_pods(match: Sequence[Match]) -> bool:
 SelectsLabels = Callable[[Mapping[str, str]], bool]
 
 
-def is_for(
-    given: Recommendation, labels: Mapping[str, str], selects_labels: SelectsLabels
-) -> bool:
+def is_for(given: Recommendation, labels: Mapping[str, str], selects_labels: SelectsLabels) -> bool:
     """Whether a node with these labels, in pools that select labels, gets a recommendation."""
-    if given.match is not None or given.machine_config_labels is None:
-        if profile_matches(given.match or (), labels):
-            return True
-    if given.machine_config_labels is None:
-        return False
-    return bool(given.machine_config_labels) and selects_labels(given.machine_config_labels)
+    if not is_by_labels(given, labels):
+        return True
+    wanted = given.machine_config_labels
+    return bool(wanted) and selects_labels(wanted or {})
 
 
 def is_by_labels(given: Recommendation, labels: Mapping[str, str]) -> bool:

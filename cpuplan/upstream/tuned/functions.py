@@ -146,7 +146,7 @@ def _lscpu_check(machine: Machine, arguments: Sequence[str]) -> str:
 
 def _number(arguments: Sequence[str]) -> int:
     (text,) = _exactly(1, arguments)
-    if not text.isdecimal() or len(text) > 18:  # noqa: PLR2004 - 64 bits
+    if not text.isdecimal() or len(text) > 18:
         raise Unknown
     return int(text)
 

@@ -104,7 +104,9 @@ class Merged:
         for name, options in sections.items():
             if name == MAIN:
                 continue
-            unit = Unit(name, profile, {key: Value(option, profile) for key, option in options.items()})
+            unit = Unit(
+                name, profile, {key: Value(option, profile) for key, option in options.items()}
+            )
             if unit.type == VARIABLES:
                 self._add_variables(unit)
             elif unit.replaces or name not in self.units:

@@ -87,7 +87,7 @@ class _Parser:
 
     def _call(self, start: int) -> None:
         parts = _COLON.split(self.text[start : self.at])
-        if parts[0] != "${f" or len(parts) < 2:  # noqa: PLR2004 - a function has a name
+        if parts[0] != "${f" or len(parts) < 2:
             return
         name, *arguments = [part.replace(r"\:", ":") for part in parts[1:]]
         if name not in FUNCTIONS:
