@@ -15,6 +15,7 @@ from cpuplan.base.progress import follow
 from cpuplan.base.text import printable
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
+from cpuplan.fleet import given_tuneds
 from cpuplan.fleet.openshift import CUSTOM, feature_gates
 from cpuplan.importers import data, objects
 from cpuplan.importers.base import Imported, Node, NodeObject
@@ -143,7 +144,7 @@ def foreign_facts(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, 
             fields[field] = [read(item) for item in objects if _is_foreign(item)]
     if tree.names(_CONFIGURATIONS):
         fields |= _disruption_policy(tree, diagnostics)
-    return fields
+    return fields | _tuneds(tree, diagnostics)
 
 
 def _disruption_policy(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
@@ -264,6 +265,17 @@ def _texts(value: object) -> list[str]:
 
 def _without_empty(fields: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value or key in keep}
+
+
+_TUNEDS = "namespaces/openshift-cluster-node-tuning-operator/tuned.openshift.io/tuneds"
+
+
+def _tuneds(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
+    """Tuned objects, in the order of their names."""
+    names = [name for name in tree.names(_TUNEDS) if name.endswith(".yaml")]
+    items = [load(tree, f"{_TUNEDS}/{name}", diagnostics) for name in names]
+    foreign = [item for item in items if given_tuneds.is_foreign(item)]
+    return {given_tuneds.FIELD: [given_tuneds.entry(item)[0] for item in foreign]} if names else {}
 
 
 def read(path: Path) -> Imported:
