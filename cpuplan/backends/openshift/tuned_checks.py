@@ -100,14 +100,13 @@ def _of_class(case: _Case) -> Iterator[Diagnostic]:
 
 def _unloadable(case: _Case, given: Recommendation, problem: LoadError) -> Diagnostic:
     """CP5382: TuneD applies nothing, and the operator reports the node's Profile as degraded."""
-    if problem.line:
+    if problem.include:
+        place = case.option(problem.profile, problem.include, problem.missing)
+    elif problem.line:
         place = case.line(problem.profile, problem.line)
     else:
         place = case.recommended(given)
     if problem.missing:
-        for made in case.outcome.profiles:
-            if made.name == problem.profile and made.include:
-                place = case.option(made.name, made.include, problem.missing)
         planned = case.outcome.planned.profile
         hint = f"name a profile that is there; that of intent {case.names['intent']} is {planned}"
         what = f"there is no profile {problem.missing}"
@@ -247,7 +246,7 @@ def _without_arguments(case: _Case) -> Iterator[Diagnostic]:
             case.recommended(chosen, "match"),
             profile=chosen.profile,
             name=chosen.tuned,
-            labels=joined(
+            wanted=joined(
                 [f"{key}: {value}" for key, value in _labels(case.outcome.planned).items()]
             ),
             **case.names,

@@ -638,7 +638,7 @@ CODES = {
         "profile without boot arguments",
         "profile {profile} of Tuned {name} is recommended by labels of nodes: the boot arguments of pool {pool} of "
         "intent {intent} go nowhere",
-        "write `machineConfigLabels: {{{labels}}}` in the recommendation in place of match",
+        "write `machineConfigLabels: {{{wanted}}}` in the recommendation in place of match",
         "The operator writes the MachineConfig 50-nto-POOL only for nodes whose profile was found by "
         "machineConfigLabels (pkg/operator/controller.go, syncProfile). With match, an existing object stays as it was, "
         "and a new pool gets none.",

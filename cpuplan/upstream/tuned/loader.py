@@ -30,11 +30,22 @@ class Profile(NamedTuple):
 
 
 class LoadError(Exception):
-    """Why TuneD loads nothing: `profile` could not be read, or what it includes is not there."""
+    """Why TuneD loads nothing: `profile` cannot be read, or the `missing` one is not there.
 
-    def __init__(self, problem: str, profile: str, missing: str = "", line: int = 0) -> None:
+    The line is that of the text, or the option the one that includes the missing profile.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        profile: str,
+        missing: str = "",
+        line: int = 0,
+        include: Option | None = None,
+    ) -> None:
         super().__init__(problem)
-        self.problem, self.profile, self.missing, self.line = problem, profile, missing, line
+        self.problem, self.profile, self.missing = problem, profile, missing
+        self.line, self.include = line, include
 
 
 #: What expands `${...}` in an include; UnknownValueError where only a node can.
@@ -71,8 +82,8 @@ class Loader:
                 self._seen.add(name)
                 self.profiles.append(Profile(name, None, include))
             elif not is_optional:
-                line = include.line if include else 0
-                raise LoadError(f"there is no profile {name}", by or name, name, line)
+                problem = f"there is no profile {name}"
+                raise LoadError(problem, by or name, name, include=include)
             return
         self._seen.add(name)
         if len(self._seen) > MOST_PROFILES:
