@@ -94,7 +94,7 @@ class Source:
         for name in field:
             if not isinstance(text, dict | list):
                 break
-            text = text[name]  # type: ignore[call-overload]
+            text = text[name]  # type: ignore[index]
         if not isinstance(text, str):
             return self.value_at(field)
         line, column, end = (number - 1 for number in place)

@@ -1,7 +1,7 @@
 """What is wrong with Tuned objects of others, for the nodes of a class."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpuplan.backends.openshift import tuned_objects
 from cpuplan.backends.openshift.checks import keyed, phrases, takes_away
@@ -34,7 +34,7 @@ class _Case(NamedTuple):
     neighbours: frozenset[str]
 
     @property
-    def names(self) -> dict[str, str]:
+    def names(self) -> dict[str, Any]:
         """What most messages name."""
         node_class = self.plan.node_class
         return {"pool": node_class.target.pool or "", "intent": node_class.intent}
@@ -43,7 +43,7 @@ class _Case(NamedTuple):
         """The place of a field of a recommendation."""
         for number, item in tuned_objects.others(self.plan):
             if item.name == given.tuned:
-                path = f"tuneds.{number}.recommend.{given.index}.{field}"
+                path = f"tuneds.{number}.recommend.{given.number}.{field}"
                 return self.locate(self.plan.node_class.cluster_place(path))
         return None
 

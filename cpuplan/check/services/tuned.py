@@ -15,6 +15,8 @@ from cpuplan.check.threads.tasks import threads
 from cpuplan.components import derived
 from cpuplan.components.host import tuned
 from cpuplan.diagnostics.source import Position
+from cpuplan.facts.settings import tuned as rows
+from cpuplan.facts.settings.openshift import PROFILE
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting, Value
 from cpuplan.upstream.nto.controller import PROFILES, RECOMMEND_FILE, recommended
@@ -331,8 +333,8 @@ def installed(subject: Subject) -> Iterator[Answer]:
         yield subject.unverifiable(fact, f"{_PROFILES[0]}/{profile}/tuned.conf", reason)
         return
     actual = _options_of(subject, profile) or tuned.parse(text)
-    settings = subject.expected.settings.of(tuned.NAME)
-    others = [setting for setting in settings if actual.get(setting.key) != setting.value]
+    settings = _compared(subject)
+    others = [setting for setting in settings if not _is_same(actual, setting)]
     if not others:
         yield subject.held(fact, path)
         return
@@ -350,6 +352,21 @@ def installed(subject: Subject) -> Iterator[Answer]:
         path=f"/{path}",
         problem=f"these options should be: {options}",
     )
+
+
+def _is_same(actual: Mapping[str, Value], setting: Setting) -> bool:
+    """Whether a profile has an option; a section is enabled unless it says something else."""
+    usually = "true" if setting.key.endswith(".enabled") else None
+    return actual.get(setting.key, usually) == setting.value
+
+
+def _compared(subject: Subject) -> Sequence[Setting]:
+    """Options; of a PerformanceProfile without those that the operator says in its own words."""
+    settings = subject.expected.settings.of(tuned.NAME)
+    if not subject.expected.settings.of(PROFILE):
+        return settings
+    own = (f"{rows.SUMMARY.head}.", f"{rows.BOOTLOADER_REPLACE.head}.")
+    return [setting for setting in settings if not setting.key.startswith(own)]
 
 
 def _options_of(subject: Subject, profile: str) -> dict[str, Value]:

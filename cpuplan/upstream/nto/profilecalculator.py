@@ -25,10 +25,10 @@ class Match(NamedTuple):
 
 
 class Recommendation(NamedTuple):
-    """One of a Tuned object, which is at `index` among those of `tuned`."""
+    """One of a Tuned object, which has the `number` among those of `tuned`."""
 
     tuned: str
-    index: int
+    number: int
     profile: str
     priority: int
     match: tuple[Match, ...] | None = None
@@ -52,7 +52,7 @@ def defaults() -> tuple[Recommendation, ...]:
 
 def in_order(recommendations: Iterable[Recommendation]) -> list[Recommendation]:
     """The lowest number first; of equal ones by the names of objects, then as they stand there."""
-    return sorted(recommendations, key=lambda given: (given.priority, given.tuned, given.index))
+    return sorted(recommendations, key=lambda given: (given.priority, given.tuned, given.number))
 
 
 def profile_matches(match: Sequence[Match], labels: Mapping[str, str], level: int = 0) -> bool:
