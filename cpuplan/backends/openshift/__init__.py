@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.backends import rollouts
 from cpuplan.backends.base import Facts, Files, Key, Manifest, NodeFile
-from cpuplan.backends.openshift import checks, merged, objects, tuned_checks
+from cpuplan.backends.openshift import checks, merged, objects, tuned_checks, tuned_objects
 from cpuplan.components import crio, runtimeclass
 from cpuplan.components.openshift import pinning, pool, tuned
 from cpuplan.diagnostics import Diagnostic
@@ -68,8 +68,9 @@ def delivered(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
 
 
 def expected(plan: ConfiguredPlan) -> Iterator[Manifest]:
-    """What the node tuning operator will make of a PerformanceProfile."""
-    return objects.predicted_manifests(plan)
+    """What the node tuning operator will make of a PerformanceProfile, and of others' objects."""
+    yield from objects.predicted_manifests(plan)
+    yield from tuned_objects.beside(plan)
 
 
 def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:

@@ -205,9 +205,8 @@ def machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     for pinned in pinning.pools(plan.settings.of(pinning.NAME)):
         yield objects.pinning_machine_config(pinned)
     yield objects.machine_config(plan)
-    outcome = tuned_objects.evaluated(plan)
-    if outcome and outcome.is_on_top and (words := tuned_objects.added(outcome)):
-        yield objects.nto_machine_config(plan, [word.text for word in words])
+    for manifest in tuned_objects.beside(plan):
+        yield manifest.data
 
 
 def foreign_object(foreign: Model) -> dict[str, Any]:

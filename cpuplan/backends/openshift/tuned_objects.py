@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from cpuplan.backends.base import Manifest
 from cpuplan.backends.openshift import objects
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.emission import emit
@@ -377,11 +378,8 @@ def in_force(plan: ConfiguredPlan) -> Settings:
         kernel.NAME: list(_arguments(plan, outcome)),
     }
     components = dict.fromkeys(setting.component for setting in plan.written)
-    return Settings(
-        setting
-        for component in (*components, *(name for name in replaced if name not in components))
-        for setting in replaced.get(component, plan.written.of(component))
-    )
+    made = (replaced.get(name, plan.written.of(name)) for name in (components | replaced))
+    return Settings(chain.from_iterable(made))
 
 
 def _reason(plan: ConfiguredPlan, profile: str, option: Option, word: str = "") -> Reason:
@@ -397,7 +395,8 @@ def _options(plan: ConfiguredPlan, outcome: Evaluated) -> Iterator[Setting]:
         known.add(setting.key)
         section, _, name = setting.key.partition(".")
         value = outcome.options(section).get(name)
-        if section == merger.MAIN or (value and value.profile == outcome.planned.profile):
+        is_own = value is not None and value.profile == outcome.planned.profile
+        if is_own or section in (merger.MAIN, _BOOTLOADER):
             yield setting
         elif value:
             yield from _option(plan, outcome, setting.key, value)
@@ -455,6 +454,21 @@ def added(outcome: Evaluated) -> list[Word]:
     options = outcome.options(_BOOTLOADER)
     own = outcome.planned.profile
     return [word for word in outcome.words if options[word.option].profile != own]
+
+
+_HEADER = (
+    "What the node tuning operator will make of the boot arguments of Tuned objects of others."
+)
+
+
+def beside(plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """The MachineConfig of boot arguments that others add to those of the plan's own object."""
+    outcome = evaluated(plan)
+    if outcome is None or not outcome.is_on_top or plan.node_class.target.is_profile:
+        return
+    if words := [word.text for word in added(outcome)]:
+        data = objects.nto_machine_config(plan, words)
+        yield Manifest(f"machineconfig-{data['metadata']['name']}.yaml", data, _HEADER)
 
 
 def _arguments(plan: ConfiguredPlan, outcome: Evaluated) -> Iterator[Setting]:

@@ -243,7 +243,8 @@ def active(subject: Subject) -> Iterator[Answer]:
     if not path:
         has_operator = subject.expected.platform.has_pools
         path = RECOMMEND_FILE if has_operator else _ACTIVE
-        if has_operator and not subject.root.covers(path):
+        is_missing = subject.root.is_running and subject.root.covers(path)
+        if has_operator and not is_missing:
             yield subject.unverifiable(_FACT, path, "the file of the operator is not here")
             return
         if subject.root.refused:

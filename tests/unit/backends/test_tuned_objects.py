@@ -66,10 +66,9 @@ def told(*plans: ConfiguredPlan) -> list[tuple[str, str]]:
     def locate(origin: str) -> Position:
         return Position(origin, 1, 1)
 
-    found = tuned_checks.check(plans, locate)
     return [
         (finding.code, finding.position.path.partition(":spec.")[2] if finding.position else "")
-        for finding in found
+        for finding in tuned_checks.check(plans, locate)
     ]
 
 
