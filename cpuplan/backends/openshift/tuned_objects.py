@@ -319,7 +319,7 @@ def _planned_arguments(plan: ConfiguredPlan) -> Iterator[tuple[str, str, str]]:
 
 
 def _with_variable(word: str, names: Mapping[str | None, str]) -> str:
-    """`nohz_full=2-31` as `nohz_full=${isolated_cores}`, after flags too."""
+    """`name=2-31` as `name=${isolated_cores}`, after flags too."""
     key, _, value = word.partition("=")
     flags = "".join(re.findall(r"[a-z_]+,", value))
     name = names.get(value[len(flags) :])

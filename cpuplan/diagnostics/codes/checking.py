@@ -304,7 +304,7 @@ CODES = {
         "TuneD profile on top of the planned one",
         "the active profile of TuneD is {active}, which includes {wanted}; the project does not know it",
         "write its Tuned object into tuneds of the Cluster document (`cpuplan import must-gather` does), so that what it "
-        "changes is expected; or delete the object",
+        "changes is expected; or take the object out of the cluster",
         "What such a profile sets has the last word on the node. In tuneds of the Cluster document it is compared with "
         "the plan, and `check` compares nodes with both together.",
         "warning",

@@ -580,7 +580,7 @@ CODES = {
     "CP5380": Code(
         "Tuned object that overrides a setting",
         "Tuned {name} gives nodes of pool {pool} {what}; the plan of intent {intent} has {planned}",
-        "leave it if this is intended, or remove it from the profile; a waiver says why it stays",
+        "leave it if this is intended, and say why in a waiver; otherwise take it out of the profile",
         "A profile that includes the planned one has the last word on each option. What is compiled into expected/, "
         "explained and checked on nodes has the value of the Tuned object.",
         "warning",

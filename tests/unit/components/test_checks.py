@@ -498,6 +498,7 @@ def test_every_code_has_a_row() -> None:
         "CP595",
         "CP596",
         "CP588",
+        *(f"CP538{number}" for number in range(8)),
         "CP597",
         "CP598",
         "CP599",
