@@ -20,6 +20,7 @@ from cpuplan.backends import configure
 from cpuplan.backends.openshift import objects
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.host import tuned as plain
+from cpuplan.components.openshift.machineconfig import ROLE
 from cpuplan.language.model.cluster import ClusterSpec
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from tests import emitted
@@ -200,7 +201,7 @@ def _with_on_top(plan: ConfiguredPlan, text: str) -> ConfiguredPlan:
     recommended = {
         "profile": "site",
         "priority": 1,
-        "machineConfigLabels": dict(objects.pool_labels(plan)),
+        "machineConfigLabels": {ROLE: plan.node_class.target.pool},
     }
     data = f"[main]\ninclude={own}\n{text}"
     item = {

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.backends import rollouts
 from cpuplan.backends.base import Facts, Files, Key, Manifest, NodeFile
-from cpuplan.backends.openshift import checks, merged, objects, tuned_checks, tuned_objects
+from cpuplan.backends.openshift import checks, merged, objects, tuned_checks
 from cpuplan.components import crio, runtimeclass
 from cpuplan.components.openshift import pinning, pool, tuned
 from cpuplan.diagnostics import Diagnostic
@@ -69,8 +69,7 @@ def delivered(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
 
 def expected(plan: ConfiguredPlan) -> Iterator[Manifest]:
     """What the node tuning operator will make of a PerformanceProfile, and of others' objects."""
-    yield from objects.predicted_manifests(plan)
-    yield from tuned_objects.beside(plan)
+    return objects.predicted_manifests(plan)
 
 
 def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:

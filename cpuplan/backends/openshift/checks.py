@@ -15,7 +15,6 @@ from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import WORKER
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.facts.settings.kernel import DEFAULT_HUGEPAGESZ
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RECONCILE_PERIOD, SYSTEM_RESERVED
 from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan
@@ -26,7 +25,7 @@ from cpuplan.upstream.mco.kubelet_config_controller import NODE_SIZING
 from cpuplan.upstream.mco.machineconfig import DEFAULT_KERNEL
 
 #: Arguments that take CPUs away on which a plan counts (kernel-parameters.txt).
-_FEWER_CPUS = frozenset({"maxcpus", "nosmp", "nosmt", "nr_cpus", "numa", "possible_cpus"})
+FEWER_CPUS = frozenset({"maxcpus", "nosmp", "nosmt", "nr_cpus", "numa", "possible_cpus"})
 #: Without a size before it, the number of pages of the default size.
 _PAGES, _SIZED_PAGES = "hugepages", "hugepagesz="
 
@@ -98,21 +97,20 @@ def _is_own(source: Source, plan: ConfiguredPlan) -> bool:
 def _arguments(sources: Sequence[Source]) -> dict[str, Any]:
     """The values of boot arguments, by key."""
     words = [word for source in sources for word in source.config.kernel_arguments]
-    return keyed(" ".join(words))
+    return _keyed(" ".join(words))
 
 
-def keyed(text: str) -> dict[str, Any]:
-    """Boot arguments by their keys, as the kernel compares these."""
+def _keyed(text: str) -> dict[str, Any]:
     return {cmdline.canonical(key): value for key, value in cmdline.keyed(text).items()}
 
 
 def _contradicting_arguments(source: Source, own: Mapping[str, Any]) -> Iterator[Inherited]:
-    for index, text in phrases(source.config.kernel_arguments):
+    for index, text in _phrases(source.config.kernel_arguments):
         if _contradicts(text, own, is_planned=source.plan is not None):
             yield _inherited(source, text, f"kernelArguments.{index}")
 
 
-def phrases(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _phrases(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Boot arguments with their indexes; a size of pages together with the number after it."""
     size: tuple[int, str] | None = None
     for index, argument in enumerate(arguments):
@@ -131,42 +129,18 @@ def phrases(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 def _contradicts(argument: str, own: Mapping[str, Any], *, is_planned: bool) -> bool:
     """Whether a boot argument takes one of `own` back, or `is_planned` of another class."""
-    if _ends_line(argument):
-        return True
+    if "--" in argument.split() or argument.count('"') % 2:
+        return True  # the kernel reads nothing after it
     return any(
         own.get(key) != value and (is_planned or _matters(key, own))
-        for key, value in keyed(argument).items()
+        for key, value in _keyed(argument).items()
     )
-
-
-def takes_away(argument: str, own: Mapping[str, Any]) -> bool:
-    """Whether a boot argument takes CPUs or huge pages of a plan away, whatever it means to do."""
-    if _ends_line(argument):
-        return True
-    return any(
-        own.get(key) != value and _is_of_plan(key, own) for key, value in keyed(argument).items()
-    )
-
-
-def _ends_line(argument: str) -> bool:
-    """Whether the kernel reads nothing after it."""
-    return "--" in argument.split() or bool(argument.count('"') % 2)
-
-
-def _is_of_plan(key: str, own: Mapping[str, Any]) -> bool:
-    """Whether pools or huge pages of the plan decide about an argument."""
-    name = key.partition("=")[0]
-    if name in (_PAGES, _SIZED_PAGES.removesuffix("="), DEFAULT_HUGEPAGESZ.key):
-        return key in own or (key == _PAGES and any(map(_is_sized, own)))
-    return name in cmdline.CPU_LISTS | _FEWER_CPUS
-
-
-def _is_sized(key: str) -> bool:
-    return key.startswith(_SIZED_PAGES)
 
 
 def _matters(key: str, own: Mapping[str, Any]) -> bool:
-    return _is_of_plan(key, own) or (key != _PAGES and key in own)
+    if key == _PAGES:
+        return any(name.startswith(_SIZED_PAGES) for name in own)
+    return key in own or key.partition("=")[0] in cmdline.CPU_LISTS | FEWER_CPUS
 
 
 def _tuned_profile(pool: Pool) -> Iterator[Inherited]:

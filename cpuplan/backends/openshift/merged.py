@@ -5,12 +5,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from cpuplan.backends.base import Files, Key
-from cpuplan.backends.openshift import objects, tuned_objects
+from cpuplan.backends.openshift import objects
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_json
 from cpuplan.components import kubelet
 from cpuplan.components.derived import RENDERED, TUNED_PROFILE
-from cpuplan.components.openshift import pinning, pool
+from cpuplan.components.openshift import pinning, pool, tuned_objects
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
 from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import SYSTEM_RESERVED
@@ -197,16 +197,14 @@ def machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     if plan.spec.paused:
         yield from kept_objects(plan, "MachineConfig")
         return
+    for manifest in objects.predicted_manifests(plan):
+        if manifest.data["kind"] == "MachineConfig":
+            yield manifest.data
     if target.is_profile:
-        for manifest in objects.predicted_manifests(plan):
-            if manifest.data["kind"] == "MachineConfig":
-                yield manifest.data
         return
     for pinned in pinning.pools(plan.settings.of(pinning.NAME)):
         yield objects.pinning_machine_config(pinned)
     yield objects.machine_config(plan)
-    for manifest in tuned_objects.beside(plan):
-        yield manifest.data
 
 
 def foreign_object(foreign: Model) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from cpuplan.components.openshift import (
     pinning,
     pool,
     tuned,
+    tuned_objects,
 )
-from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE
+from cpuplan.components.openshift.machineconfig import API_VERSION, ROLE
 from cpuplan.components.units import BIN, UNIT_FOLDER
 from cpuplan.facts.settings.openshift import KERNEL_TYPE
 from cpuplan.fleet import cluster_facts
@@ -31,9 +32,6 @@ from cpuplan.upstream.kubelet.config import codec
 CRIO_DROP_IN = "/etc/crio/crio.conf.d/99-runtimes.conf"
 #: MachineConfig takes Ignition 3.2 since OpenShift 4.7.
 IGNITION = "3.2.0"
-#: Lower numbers win; the operator's own profiles have 30 and 40. Nodes of custom pools match the
-#: profile of the pool worker too (pkg/operator/profilecalculator.go: their pools are both).
-TUNED_PRIORITY, WORKER_TUNED_PRIORITY = 20, 25
 
 
 def performance_profile(plan: ConfiguredPlan) -> dict[str, Any]:
@@ -230,16 +228,9 @@ def pinning_machine_config(pool: str) -> dict[str, Any]:
     }
 
 
-def pool_labels(plan: ConfiguredPlan) -> dict[str, str]:
-    """The labels by which TuneD finds the pool, without the mark of the MachineConfig."""
-    labels = machineconfig.labels(plan.settings.of(machineconfig.NAME))
-    return {key: value for key, value in labels.items() if key != OWNER}
-
-
 def tuned_priority(plan: ConfiguredPlan) -> int:
     """The priority of the Tuned object; the operator gives all its objects the same."""
-    labels = machineconfig.labels(plan.settings.of(machineconfig.NAME))
-    return WORKER_TUNED_PRIORITY if OWNER in labels else TUNED_PRIORITY
+    return tuned.priority(machineconfig.labels(plan.settings.of(machineconfig.NAME)))
 
 
 def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -251,7 +242,9 @@ def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[st
     settings = plan.written.of(tuned.NAME)
     profile = tuned.render([setting for setting in settings if not setting.key.startswith(without)])
     recommended = {
-        "machineConfigLabels": pool_labels(plan),
+        "machineConfigLabels": tuned.pool_labels(
+            machineconfig.labels(plan.settings.of(machineconfig.NAME))
+        ),
         "priority": tuned_priority(plan),
         "profile": name,
     }
@@ -281,9 +274,15 @@ _NODE = {
 
 
 def predicted_manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
-    """The operator's objects for a profile; none on hosted clusters, where they differ."""
+    """The operator's objects for a profile; none on hosted clusters, where they differ.
+
+    In mode mco, only what it makes of boot arguments in Tuned objects of others.
+    """
     target, name = plan.node_class.target, plan.node_class.profile
-    if target.is_hosted or not target.is_profile:
+    if target.is_hosted:
+        return
+    if not target.is_profile:
+        yield from _of_tuned_objects(plan)
         return
     machine_config, arguments = _machine_configs(plan)
     made = {
@@ -301,6 +300,17 @@ def predicted_manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     comment = PREDICTED_HEADER.format(name=name)
     for file, data in sorted(made.items()):
         yield Manifest(f"{file}.yaml", data, comment)
+
+
+def _of_tuned_objects(plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """The MachineConfig of boot arguments that others add to those of the plan's own object."""
+    outcome = tuned_objects.evaluated(plan)
+    if outcome is None or not outcome.is_on_top:
+        return
+    if words := [word.text for word in tuned_objects.added(outcome)]:
+        data = nto_machine_config(plan, words)
+        comment = "What the node tuning operator will make of boot arguments in Tuned objects."
+        yield Manifest(f"machineconfig-{data['metadata']['name']}.yaml", data, comment)
 
 
 def _bare(data: dict[str, Any]) -> dict[str, Any]:

@@ -1,20 +1,19 @@
 """What is wrong with Tuned objects of others, for the nodes of a class."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.backends.openshift import tuned_objects
-from cpuplan.backends.openshift.checks import keyed, phrases, takes_away
-from cpuplan.backends.openshift.tuned_objects import Evaluated
+from cpuplan.backends.openshift.checks import FEWER_CPUS
 from cpuplan.base.text import joined
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.host.tuned import cpus
-from cpuplan.components.openshift import tuned
+from cpuplan.components.openshift import tuned, tuned_objects
+from cpuplan.components.openshift.tuned_objects import Evaluated
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts.settings import tuned as rows
+from cpuplan.facts.settings.kernel import DEFAULT_HUGEPAGESZ
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.setting import Value
 from cpuplan.upstream.nto.profilecalculator import Recommendation, is_by_labels, uses_pods
 from cpuplan.upstream.tuned import merger, plugin_bootloader
 from cpuplan.upstream.tuned.config_parser import Option
@@ -257,11 +256,14 @@ def _labels(given: Recommendation) -> Mapping[str, str]:
     return given.machine_config_labels or {}
 
 
+#: Those of huge pages: the default size, the number of such pages, and pages by size.
+_OF_PAGES = (DEFAULT_HUGEPAGESZ.key, "hugepages", "hugepagesz")
+
+
 def _of_arguments(case: _Case) -> Iterator[Diagnostic]:
     """CP238 for boot arguments that contradict the plan, CP5380 for others that differ."""
     outcome, plan = case.outcome, case.plan
-    written = {cmdline.canonical(setting.key): setting for setting in plan.written.of(kernel.NAME)}
-    own = {key: setting.value for key, setting in written.items()}
+    planned = {cmdline.canonical(setting.key): setting for setting in plan.written.of(kernel.NAME)}
     options = outcome.options(_BOOTLOADER)
     judged: set[str] = set()
     by_option: dict[str, list[str]] = {}
@@ -269,35 +271,55 @@ def _of_arguments(case: _Case) -> Iterator[Diagnostic]:
         by_option.setdefault(word.option, []).append(word.text)
     for name, words in by_option.items():
         given = options[name]
-        for _, text in phrases(words):
-            place = case.option(given.profile, given.option, text.split()[0])
-            judged |= keyed(text).keys()
-            if takes_away(text, own):
-                yield _contradiction(case, given.profile, text, place)
+        for key, occurrence in _occurrences(words):
+            judged.add(key)
+            own = planned.get(key)
+            if own and cmdline.same(own.key, occurrence.value, own.value):
                 continue
-            for key, value in keyed(text).items():
-                if key in own and own[key] != value:
-                    planned = kernel.argument(written[key])
-                    yield _override(case, given.profile, text, planned, place)
-    in_force = keyed(" ".join(word.text for word in outcome.words))
+            text = occurrence.text
+            place = case.option(given.profile, given.option, text.split()[0])
+            if _is_of_plan(key, planned):
+                yield _contradiction(case, given.profile, text, place)
+            elif own:
+                yield _override(case, given.profile, text, kernel.argument(own), place)
+    in_force = dict(_occurrences([word.text for word in outcome.words]))
     if not plan.node_class.target.is_profile:
         return
-    for key, setting in written.items():
-        if key not in judged and in_force.get(key) != setting.value:
-            yield from _changed(case, key, kernel.argument(setting), in_force.get(key))
+    for key, setting in planned.items():
+        if key not in judged | in_force.keys():
+            yield _gone_argument(case, key, kernel.argument(setting))
 
 
-def _changed(case: _Case, key: str, planned: str, value: Value | None) -> Iterator[Diagnostic]:
-    """An argument that is gone, or that another value of a variable has changed."""
-    now = " ".join(cmdline.words(key, value)) if value is not None else ""
-    if now:
-        return  # said of the variable
+def _occurrences(words: Sequence[str]) -> Iterator[tuple[str, cmdline.Occurrence]]:
+    """The arguments of an option by their keys, as the kernel compares these.
+
+    What ends the command line is one too.
+    """
+    for key, times in cmdline.occurrences(" ".join(words)).items():
+        yield from ((cmdline.canonical(key), occurrence) for occurrence in times)
+    for word in words:
+        if word == _END or word.count('"') % 2:
+            yield _END, cmdline.Occurrence(True, word, 1)
+
+
+_END = "--"
+
+
+def _is_of_plan(key: str, planned: Collection[str]) -> bool:
+    """Whether pools or huge pages of the plan decide about an argument that it has otherwise."""
+    name = key.partition("=")[0]
+    if name in _OF_PAGES:
+        return any(known.partition("=")[0] in _OF_PAGES for known in planned)
+    return name == _END or name in cmdline.CPU_LISTS | FEWER_CPUS
+
+
+def _gone_argument(case: _Case, key: str, planned: str) -> Diagnostic:
+    """An argument that a later profile leaves out."""
     profile, option, what = _remover(case, key, planned)
     place = case.option(profile, option) if option else None
-    if takes_away(planned, {}):
-        yield _contradiction(case, profile, f"{what}, and so no {planned}", place)
-    else:
-        yield _override(case, profile, what, planned, place)
+    if key.partition("=")[0] in (*cmdline.CPU_LISTS, *_OF_PAGES):
+        return _contradiction(case, profile, f"{what}, and so no {planned}", place)
+    return _override(case, profile, what, planned, place)
 
 
 def _remover(case: _Case, key: str, planned: str) -> tuple[str, Option | None, str]:

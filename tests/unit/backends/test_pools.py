@@ -152,7 +152,7 @@ def test_objects_that_cpuplan_does_not_write(facts: dict[str, Any], expected: li
 def test_a_size_of_pages_is_told_with_its_number(
     arguments: list[str], phrases: list[tuple[int, str]]
 ) -> None:
-    assert list(of_others.phrases(arguments)) == phrases
+    assert list(of_others._phrases(arguments)) == phrases
 
 
 def test_one_text_may_have_several_arguments() -> None:

@@ -7,10 +7,11 @@ import pytest
 
 from cpuplan.backends import configure, state
 from cpuplan.backends import of as backend_of
-from cpuplan.backends.openshift import merged, objects, tuned_checks, tuned_objects
+from cpuplan.backends.openshift import merged, objects, tuned_checks
 from cpuplan.components import kernel
 from cpuplan.components.derived import TUNED_PROFILE
 from cpuplan.components.host import tuned
+from cpuplan.components.openshift import tuned_objects
 from cpuplan.components.openshift.machineconfig import ROLE
 from cpuplan.diagnostics.source import Position
 from cpuplan.language.model.cluster import ClusterSpec

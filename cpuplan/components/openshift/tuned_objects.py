@@ -10,12 +10,10 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from cpuplan.backends.base import Manifest
-from cpuplan.backends.openshift import objects
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.emission import emit
 from cpuplan.components.host import tuned as common
-from cpuplan.components.openshift import pool, tuned
+from cpuplan.components.openshift import machineconfig, pool, tuned
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings import kernel as arguments
@@ -25,7 +23,7 @@ from cpuplan.facts.settings.host import shown_in
 from cpuplan.facts.settings.openshift import POOL_SELECTOR
 from cpuplan.facts.settings.row import Form
 from cpuplan.language.model.cluster import Tuned, TunedMatch, TunedRecommendation
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.plan.setting import Effect, Evidence, Setting, Settings, Value
 from cpuplan.upstream.mco.helpers import read_selector
 from cpuplan.upstream.nto import profilecalculator
@@ -136,31 +134,40 @@ class Evaluated(NamedTuple):
             return value.text
 
 
-def others(plan: ConfiguredPlan) -> tuple[tuple[int, Tuned], ...]:
+def others(plan: NodePlan) -> tuple[tuple[int, Tuned], ...]:
     """The Tuned objects of others with their numbers in the Cluster document."""
     own = tuned.of_operator(plan.node_class.profile)
     given = enumerate(plan.node_class.cluster_facts.tuneds)
     return tuple((number, item) for number, item in given if item.name != own)
 
 
-def evaluated(plan: ConfiguredPlan) -> Evaluated | None:
+@lru_cache(maxsize=256)
+def written(plan: NodePlan) -> Settings:
+    """The settings of the plan's own objects that decide."""
+    components = (machineconfig, pool, tuned, kernel)
+    return Settings(chain.from_iterable(component.settings(plan) for component in components))
+
+
+def evaluated(plan: NodePlan) -> Evaluated | None:
     """What nodes of a class get; None where nobody has a Tuned object but cpuplan."""
-    if not others(plan) or not plan.written.of(tuned.NAME) or plan.spec.paused:
+    node_class = plan.node_class
+    if not others(plan) or not node_class.platform.has_pools or node_class.target.is_hosted:
         return None
-    if not plan.node_class.platform.has_pools or plan.node_class.target.is_hosted:
+    if plan.spec.paused or not written(plan).of(tuned.NAME):
         return None
     return _evaluated(plan)
 
 
 @lru_cache(maxsize=256)
-def _evaluated(plan: ConfiguredPlan) -> Evaluated:
+def _evaluated(plan: NodePlan) -> Evaluated:
     name = tuned.of_operator(plan.node_class.profile)
+    labels = machineconfig.labels(written(plan).of(machineconfig.NAME))
     planned = Recommendation(
         name,
         0,
         name,
-        objects.tuned_priority(plan),
-        machine_config_labels=objects.pool_labels(plan),
+        tuned.priority(labels),
+        machine_config_labels=tuned.pool_labels(labels),
     )
     applying = tuple(_applying(plan, planned))
     outcome = Evaluated(planned, applying)
@@ -209,7 +216,7 @@ def _expanded(
     return known, unknown
 
 
-def _applying(plan: ConfiguredPlan, planned: Recommendation) -> Iterator[Recommendation]:
+def _applying(plan: NodePlan, planned: Recommendation) -> Iterator[Recommendation]:
     """The recommendations for nodes of the class, in the order in which they count."""
     selectors = [read_selector(selector) for selector in _selectors(plan)]
 
@@ -223,20 +230,20 @@ def _applying(plan: ConfiguredPlan, planned: Recommendation) -> Iterator[Recomme
             yield recommendation
 
 
-def labels(plan: ConfiguredPlan) -> tuple[Mapping[str, str], ...]:
+def labels(plan: NodePlan) -> tuple[Mapping[str, str], ...]:
     """The labels of the nodes of a class: those of the inventory, and those of the pool."""
-    selector = plan.written.values(pool.NAME)[pool.NODE_SELECTOR]
+    selector = written(plan).values(pool.NAME)[pool.NODE_SELECTOR]
     of_pool = (
         {key: str(value) for key, value in selector.items()} if isinstance(selector, dict) else {}
     )
     return tuple({**of_pool, **own} for own in plan.node_class.labels or ({},))
 
 
-def _selectors(plan: ConfiguredPlan) -> Iterator[object]:
+def _selectors(plan: NodePlan) -> Iterator[object]:
     """Which MachineConfigs the pools of a node take: a custom pool's, and those of the workers."""
     name = plan.node_class.target.pool or ""
     if name not in pool.BUILT_IN:
-        yield objects.machine_config_pool(plan)["spec"][POOL_SELECTOR.key]
+        yield pool.document(written(plan).of(pool.NAME))["spec"][POOL_SELECTOR.key]
         name = WORKER
     yield {"matchLabels": {ROLE: name}}
 
@@ -260,7 +267,7 @@ def _match(given: TunedMatch) -> Match:
 
 
 def load(
-    plan: ConfiguredPlan, name: str
+    plan: NodePlan, name: str
 ) -> tuple[tuple[Profile, ...], tuple[tuple[str, str, str], ...], LoadError | None]:
     """The profiles that a profile is made of, includes that are not known, and what is wrong."""
     texts: dict[str, str | Sections] = {}
@@ -278,7 +285,7 @@ def load(
     return tuple(loader.profiles), unknown, problem
 
 
-def _machine(plan: ConfiguredPlan) -> Machine:
+def _machine(plan: NodePlan) -> Machine:
     node_class, topology = plan.node_class, plan.topology
     online = topology.online - plan.pool("offlined").cpus
     vendor = f"Vendor ID: {node_class.cpu_vendor}\n" if node_class.cpu_vendor else ""
@@ -289,11 +296,11 @@ def _machine(plan: ConfiguredPlan) -> Machine:
     )
 
 
-def _planned_sections(plan: ConfiguredPlan) -> Sections:
+def _planned_sections(plan: NodePlan) -> Sections:
     """The planned profile; its parents are in it."""
     options = [
         (*setting.key.split(".", 1), str(setting.value))
-        for setting in plan.written.of(tuned.NAME)
+        for setting in written(plan).of(tuned.NAME)
         if setting.key != rows.INCLUDE.key
     ]
     triples = [(section, name, text) for section, name, text in options]
@@ -302,14 +309,14 @@ def _planned_sections(plan: ConfiguredPlan) -> Sections:
     return merger.sections_of(triples)
 
 
-def _planned_arguments(plan: ConfiguredPlan) -> Iterator[tuple[str, str, str]]:
+def _planned_arguments(plan: NodePlan) -> Iterator[tuple[str, str, str]]:
     """The arguments by option; lists of CPUs follow from variables where they are theirs."""
     variables = Variables(_machine(plan))
-    isolated = str(plan.written.value(rows.ISOLATED_CORES) or "")
+    isolated = str(written(plan).value(rows.ISOLATED_CORES) or "")
     variables.add([(rows.ISOLATED_CORES.last, isolated), *_DERIVED])
     names = {variables.get(name): name for name in _WITH_VARIABLES}
     words: dict[str, list[str]] = {}
-    for setting in plan.written.of(kernel.NAME):
+    for setting in written(plan).of(kernel.NAME):
         texts = cmdline.words(setting.key, setting.value)
         if setting.key in cmdline.CPU_LISTS:
             texts = [_with_variable(text, names) for text in texts]
@@ -326,7 +333,7 @@ def _with_variable(word: str, names: Mapping[str | None, str]) -> str:
     return f"{key}={flags}${{{name}}}" if name else word
 
 
-def option_of(plan: ConfiguredPlan, key: str) -> str:
+def option_of(plan: NodePlan, key: str) -> str:
     """The option of the operator's profile that has a boot argument."""
     vendor = _VENDORS.get(plan.node_class.cpu_vendor, "arm")
     if key.startswith("hugepagesz="):
@@ -335,7 +342,7 @@ def option_of(plan: ConfiguredPlan, key: str) -> str:
     return next(names, _OTHER_ARGUMENTS).format(vendor=vendor)
 
 
-def place_of(plan: ConfiguredPlan, profile: str) -> str:
+def place_of(plan: NodePlan, profile: str) -> str:
     """The place of the text of a profile in the Cluster document; "" of one that is not there."""
     place = ""
     for number, item in sorted(others(plan), key=lambda numbered: numbered[1].name):
@@ -357,7 +364,7 @@ def at(place: str, option: Option, word: str = "") -> str:
     return f"{place}#{option.line}.{option.column}.{end}"
 
 
-def owner(plan: ConfiguredPlan, profile: str) -> str:
+def owner(plan: NodePlan, profile: str) -> str:
     """The name of the Tuned object that has a profile; "" of a planned or packaged one."""
     names = [
         item.name
@@ -382,16 +389,16 @@ def in_force(plan: ConfiguredPlan) -> Settings:
     return Settings(chain.from_iterable(made))
 
 
-def _reason(plan: ConfiguredPlan, profile: str, option: Option, word: str = "") -> Reason:
+def _reason(plan: NodePlan, profile: str, option: Option, word: str = "") -> Reason:
     text = f"profile {profile} of Tuned {owner(plan, profile)} says so"
     return Reason(text, at(place_of(plan, profile), option, word))
 
 
-def _options(plan: ConfiguredPlan, outcome: Evaluated) -> Iterator[Setting]:
+def _options(plan: NodePlan, outcome: Evaluated) -> Iterator[Setting]:
     """Options of the planned profile as they hold, and further ones that others add."""
     assert outcome.merged is not None  # noqa: S101 - the profile is on top
     known = set()
-    for setting in plan.written.of(tuned.NAME):
+    for setting in written(plan).of(tuned.NAME):
         known.add(setting.key)
         section, _, name = setting.key.partition(".")
         value = outcome.options(section).get(name)
@@ -420,9 +427,7 @@ _GROUPS = "scheduler.group."
 _SYSCTL = re.compile(r"\w[\w-]*(\.[\w-]+)+")
 
 
-def _option(
-    plan: ConfiguredPlan, outcome: Evaluated, key: str, value: merger.Value
-) -> Iterator[Setting]:
+def _option(plan: NodePlan, outcome: Evaluated, key: str, value: merger.Value) -> Iterator[Setting]:
     """The setting of an option of others, unless nobody could read its value."""
     text = outcome.text(value)
     because = (_reason(plan, value.profile, value.option),)
@@ -456,29 +461,14 @@ def added(outcome: Evaluated) -> list[Word]:
     return [word for word in outcome.words if options[word.option].profile != own]
 
 
-_HEADER = (
-    "What the node tuning operator will make of the boot arguments of Tuned objects of others."
-)
-
-
-def beside(plan: ConfiguredPlan) -> Iterator[Manifest]:
-    """The MachineConfig of boot arguments that others add to those of the plan's own object."""
-    outcome = evaluated(plan)
-    if outcome is None or not outcome.is_on_top or plan.node_class.target.is_profile:
-        return
-    if words := [word.text for word in added(outcome)]:
-        data = objects.nto_machine_config(plan, words)
-        yield Manifest(f"machineconfig-{data['metadata']['name']}.yaml", data, _HEADER)
-
-
-def _arguments(plan: ConfiguredPlan, outcome: Evaluated) -> Iterator[Setting]:
+def _arguments(plan: NodePlan, outcome: Evaluated) -> Iterator[Setting]:
     """The boot arguments of a node: TuneD's, and those of the plan's own MachineConfig."""
-    written = plan.written.of(kernel.NAME)
+    own_arguments = written(plan).of(kernel.NAME)
     texts = [word.text for word in outcome.words]
     if not plan.node_class.target.is_profile:
         # Both MachineConfigs are merged in the order of their names: 50-nto comes first.
-        texts += kernel.arguments(written)
-    by_key = {cmdline.canonical(setting.key): setting for setting in written}
+        texts += kernel.arguments(own_arguments)
+    by_key = {cmdline.canonical(setting.key): setting for setting in own_arguments}
     made: list[Setting] = []
     for key, value in cmdline.keyed(" ".join(texts)).items():
         own = by_key.get(cmdline.canonical(key))
@@ -493,7 +483,7 @@ def _arguments(plan: ConfiguredPlan, outcome: Evaluated) -> Iterator[Setting]:
     yield from kernel.with_evidence(made, plan.topology)
 
 
-def _why(plan: ConfiguredPlan, outcome: Evaluated, key: str, value: Value) -> tuple[Reason, ...]:
+def _why(plan: NodePlan, outcome: Evaluated, key: str, value: Value) -> tuple[Reason, ...]:
     """The option that gives an argument, or the variable that it follows from."""
     last = cmdline.words(key, value)[-1]
     name = key.partition("=")[0]
