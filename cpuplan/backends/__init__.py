@@ -40,9 +40,9 @@ def configure(plan: NodePlan) -> ConfiguredPlan:
     made = (component.settings(plan) for component in components(plan))
     configured = ConfiguredPlan(plan, Settings(chain.from_iterable(made)))
     if plan.node_class.cluster_facts.tuneds and plan.node_class.platform.has_pools:
-        from cpuplan.components.openshift import tuned_objects
+        from cpuplan.backends.openshift import in_force
 
-        return ConfiguredPlan(plan, tuned_objects.in_force(configured), configured.written)
+        return ConfiguredPlan(plan, in_force.settings(configured), configured.written)
     return configured
 
 

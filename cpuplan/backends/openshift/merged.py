@@ -5,12 +5,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from cpuplan.backends.base import Files, Key
-from cpuplan.backends.openshift import objects
+from cpuplan.backends.openshift import in_force, objects
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_json
 from cpuplan.components import kubelet
 from cpuplan.components.derived import RENDERED, TUNED_PROFILE
-from cpuplan.components.openshift import pinning, pool, tuned_objects
+from cpuplan.components.openshift import pinning, pool
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
 from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import SYSTEM_RESERVED
@@ -273,7 +273,7 @@ def rendered_facts(plans: Sequence[ConfiguredPlan]) -> dict[Key, dict[str, Value
     facts: dict[Key, dict[str, Value]] = {
         pool.plan.node_class.key: {RENDERED: rendered_fact(pool)} for pool in pools
     }
-    for key, profile in tuned_objects.profiles_of(plans).items():
+    for key, profile in in_force.profiles_of(plans).items():
         facts.setdefault(key, {})[TUNED_PROFILE] = profile
     return facts
 

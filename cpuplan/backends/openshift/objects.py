@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from cpuplan.backends import rollouts
 from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, Manifest, NodeFile, metadata, of_others
+from cpuplan.backends.openshift import in_force
 from cpuplan.base.emit import Noted, to_yaml
 from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
 from cpuplan.components.host import partitions, rps
@@ -304,7 +305,7 @@ def predicted_manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
 
 def _of_tuned_objects(plan: ConfiguredPlan) -> Iterator[Manifest]:
     """The MachineConfig of boot arguments that others add to those of the plan's own object."""
-    outcome = tuned_objects.evaluated(plan)
+    outcome = in_force.evaluated(plan)
     if outcome is None or not outcome.is_on_top:
         return
     if words := [word.text for word in tuned_objects.added(outcome)]:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from cpuplan.backends.openshift import in_force
 from cpuplan.backends.openshift.checks import FEWER_CPUS
 from cpuplan.base.text import joined
 from cpuplan.components import cmdline, kernel
@@ -61,7 +62,7 @@ def check(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnosti
     """All of it, for the classes of one cluster."""
     profiles = {plan.node_class.key: tuned.of_operator(plan.node_class.profile) for plan in plans}
     for plan in plans:
-        outcome = tuned_objects.evaluated(plan)
+        outcome = in_force.evaluated(plan)
         if outcome:
             own = profiles[plan.node_class.key]
             neighbours = frozenset(profiles.values()) - {own}
@@ -282,11 +283,11 @@ def _of_arguments(case: _Case) -> Iterator[Diagnostic]:
                 yield _contradiction(case, given.profile, text, place)
             elif own:
                 yield _override(case, given.profile, text, kernel.argument(own), place)
-    in_force = dict(_occurrences([word.text for word in outcome.words]))
+    kept = dict(_occurrences([word.text for word in outcome.words]))
     if not plan.node_class.target.is_profile:
         return
     for key, setting in planned.items():
-        if key not in judged | in_force.keys():
+        if key not in judged | kept.keys():
             yield _gone_argument(case, key, kernel.argument(setting))
 
 
@@ -327,7 +328,7 @@ def _remover(case: _Case, key: str, planned: str) -> tuple[str, Option | None, s
     outcome = case.outcome
     options = outcome.options(_BOOTLOADER)
     own = outcome.planned.profile
-    name = tuned_objects.option_of(case.plan, key)
+    name = in_force.option_of(case.plan, key)
     for made in reversed(outcome.profiles):
         given = (made.sections or {}).get(_BOOTLOADER, {})
         if made.name == own:

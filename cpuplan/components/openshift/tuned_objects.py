@@ -1,30 +1,20 @@
 """What Tuned objects of others make of a plan: which profile nodes get, and what is in it.
 
-The planned profile is taken as what nodes have of it: its options, and the boot arguments under the
-names that the node tuning operator gives them. Its parents give nothing beside these.
+The planned profile is taken as what nodes have of it: its parents give nothing beside its options.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from cpuplan.components import cmdline, kernel
-from cpuplan.components.emission import emit
-from cpuplan.components.host import tuned as common
 from cpuplan.components.openshift import machineconfig, pool, tuned
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
-from cpuplan.diagnostics import Reason
-from cpuplan.facts.settings import kernel as arguments
-from cpuplan.facts.settings import table
 from cpuplan.facts.settings import tuned as rows
-from cpuplan.facts.settings.host import shown_in
 from cpuplan.facts.settings.openshift import POOL_SELECTOR
-from cpuplan.facts.settings.row import Form
 from cpuplan.language.model.cluster import Tuned, TunedMatch, TunedRecommendation
-from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.plan.setting import Effect, Evidence, Setting, Settings, Value
+from cpuplan.plan import NodePlan
+from cpuplan.plan.setting import Settings
 from cpuplan.upstream.mco.helpers import read_selector
 from cpuplan.upstream.nto import profilecalculator
 from cpuplan.upstream.nto.profilecalculator import Match, Recommendation
@@ -32,52 +22,14 @@ from cpuplan.upstream.tuned import merger, plugin_bootloader
 from cpuplan.upstream.tuned.config_parser import Option, Sections
 from cpuplan.upstream.tuned.functions import Machine
 from cpuplan.upstream.tuned.loader import Loader, LoadError, Profile
-from cpuplan.upstream.tuned.merger import Merged, Unit
+from cpuplan.upstream.tuned.merger import Merged
 from cpuplan.upstream.tuned.packaged import is_packaged
 from cpuplan.upstream.tuned.plugin_bootloader import Word
 from cpuplan.upstream.tuned.variables import UnknownValueError, Variables
 
 _BOOTLOADER, _VARIABLES = plugin_bootloader.SECTION, merger.VARIABLES
-#: The options of the operator's profile, and of its parents, that have boot arguments
-#: (assets/performanceprofile/tuned; TuneD's network-latency).
-_OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "cmdline_network_latency": (
-        arguments.TSC.key,
-        arguments.RCU_NORMAL_AFTER_BOOT.key,
-        arguments.PATIENCE_DELAY.key,
-    ),
-    "cmdline_cpu_part": (
-        arguments.NOHZ.key,
-        arguments.RCU_NOCBS.key,
-        arguments.NON_ISOLCPUS.key,
-        arguments.CPU_AFFINITY.key,
-    ),
-    "cmdline_cpu_part_nohzfull": (arguments.NOHZ_FULL.key,),
-    "cmdline_cpu_tuning": (arguments.SKEW_TICK.key,),
-    "cmdline_iommu_{vendor}": (
-        arguments.INTEL_IOMMU.key,
-        arguments.IOMMU.key,
-        arguments.IOMMU_PASSTHROUGH.key,
-    ),
-    "cmdline_pstate": (arguments.INTEL_PSTATE.key, arguments.AMD_PSTATE.key),
-    "cmdline_realtime_{vendor}": (arguments.NMI_WATCHDOG.key, arguments.MCE.key),
-    "cmdline_power_performance_{vendor}": (
-        arguments.MAX_CSTATE.key,
-        arguments.INTEL_IDLE_MAX_CSTATE.key,
-    ),
-    "cmdline_idle_poll_{vendor}": (arguments.IDLE.key,),
-    "cmdline_isolation": (arguments.ISOLCPUS.key,),
-    "cmdline_realtime_nosoftlookup": (arguments.NOSOFTLOCKUP.key,),
-    "cmdline_realtime_common": (arguments.KTHREAD_PRIO.key,),
-    "cmdline_hugepages": (arguments.DEFAULT_HUGEPAGESZ.key,),
-    "cmdline_irqaffinity": (arguments.IRQAFFINITY.key,),
-}
-_OTHER_ARGUMENTS = "cmdline_additionalArg"
-_VENDORS = {kernel.INTEL: "intel", kernel.AMD: "amd", kernel.ARM: "arm"}
-#: Variables that the operator's profile writes arguments with, which others may set.
-_WITH_VARIABLES = ("isolated_cores", "not_isolated_cpumask", "not_isolated_cores_expanded")
 #: Variables of cpu-partitioning, from `isolated_cores`.
-_DERIVED = (
+DERIVED = (
     ("isolated_cores_expanded", "${f:cpulist_unpack:${isolated_cores}}"),
     ("isolated_cpumask", "${f:cpulist2hex:${isolated_cores_expanded}}"),
     ("not_isolated_cores_expanded", "${f:cpulist_invert:${isolated_cores_expanded}}"),
@@ -85,6 +37,10 @@ _DERIVED = (
     ("not_isolated_cores_online_expanded", "${f:cpulist_online:${not_isolated_cores_expanded}}"),
     ("not_isolated_cpumask", "${f:cpulist2hex:${not_isolated_cores_expanded}}"),
 )
+
+
+#: Options of the boot loader: names and values.
+Arguments: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class Evaluated(NamedTuple):
@@ -144,22 +100,26 @@ def others(plan: NodePlan) -> tuple[tuple[int, Tuned], ...]:
 @lru_cache(maxsize=256)
 def written(plan: NodePlan) -> Settings:
     """The settings of the plan's own objects that decide."""
-    components = (machineconfig, pool, tuned, kernel)
+    components = (machineconfig, pool, tuned)
     return Settings(chain.from_iterable(component.settings(plan) for component in components))
 
 
-def evaluated(plan: NodePlan) -> Evaluated | None:
-    """What nodes of a class get; None where nobody has a Tuned object but cpuplan."""
+def evaluated(plan: NodePlan, arguments: Arguments = ()) -> Evaluated | None:
+    """What nodes of a class get; None where nobody has a Tuned object but cpuplan.
+
+    `arguments` are options of the planned profile with boot arguments: without them, the words are
+    those of others alone.
+    """
     node_class = plan.node_class
     if not others(plan) or not node_class.platform.has_pools or node_class.target.is_hosted:
         return None
     if plan.spec.paused or not written(plan).of(tuned.NAME):
         return None
-    return _evaluated(plan)
+    return _evaluated(plan, arguments)
 
 
 @lru_cache(maxsize=256)
-def _evaluated(plan: NodePlan) -> Evaluated:
+def _evaluated(plan: NodePlan, arguments: Arguments) -> Evaluated:
     name = tuned.of_operator(plan.node_class.profile)
     labels = machineconfig.labels(written(plan).of(machineconfig.NAME))
     planned = Recommendation(
@@ -171,12 +131,12 @@ def _evaluated(plan: NodePlan) -> Evaluated:
     )
     applying = tuple(_applying(plan, planned))
     outcome = Evaluated(planned, applying)
-    profiles, unknown, problem = load(plan, outcome.chosen.profile)
+    profiles, unknown, problem = load(plan, outcome.chosen.profile, arguments)
     outcome = outcome._replace(profiles=profiles, problem=problem)
     if not outcome.is_on_top:
         return outcome._replace(unknown=unknown)
     merged = merger.merge((made.name, made.sections) for made in profiles if made.sections)
-    variables = Variables(_machine(plan))
+    variables = Variables(machine(plan))
     variables.add(_with_derived(merged.variables))
     options, unknown_values = _expanded(merged, variables)
     return outcome._replace(
@@ -192,7 +152,7 @@ def _with_derived(variables: Mapping[str, merger.Value]) -> Iterator[tuple[str, 
     first = rows.ISOLATED_CORES.last
     if first in variables:
         yield first, variables[first].text
-    yield from ((name, text) for name, text in _DERIVED if name not in variables)
+    yield from ((name, text) for name, text in DERIVED if name not in variables)
     yield from ((name, value.text) for name, value in variables.items() if name != first)
 
 
@@ -267,15 +227,15 @@ def _match(given: TunedMatch) -> Match:
 
 
 def load(
-    plan: NodePlan, name: str
+    plan: NodePlan, name: str, arguments: Arguments = ()
 ) -> tuple[tuple[Profile, ...], tuple[tuple[str, str, str], ...], LoadError | None]:
     """The profiles that a profile is made of, includes that are not known, and what is wrong."""
     texts: dict[str, str | Sections] = {}
     for _, item in sorted(others(plan), key=lambda numbered: numbered[1].name):
         texts |= {profile.name: profile.data for profile in item.profile}
-    texts[tuned.of_operator(plan.node_class.profile)] = _planned_sections(plan)
+    texts[tuned.of_operator(plan.node_class.profile)] = _planned_sections(plan, arguments)
     # Variables are defined after profiles are loaded.
-    loader = Loader(texts, is_packaged, Variables(_machine(plan)).expand)
+    loader = Loader(texts, is_packaged, Variables(machine(plan)).expand)
     problem = None
     try:
         loader.load(name)
@@ -285,7 +245,8 @@ def load(
     return tuple(loader.profiles), unknown, problem
 
 
-def _machine(plan: NodePlan) -> Machine:
+def machine(plan: NodePlan) -> Machine:
+    """What TuneD's functions read of a node."""
     node_class, topology = plan.node_class, plan.topology
     online = topology.online - plan.pool("offlined").cpus
     vendor = f"Vendor ID: {node_class.cpu_vendor}\n" if node_class.cpu_vendor else ""
@@ -296,7 +257,7 @@ def _machine(plan: NodePlan) -> Machine:
     )
 
 
-def _planned_sections(plan: NodePlan) -> Sections:
+def _planned_sections(plan: NodePlan, arguments: Arguments) -> Sections:
     """The planned profile; its parents are in it."""
     options = [
         (*setting.key.split(".", 1), str(setting.value))
@@ -304,42 +265,15 @@ def _planned_sections(plan: NodePlan) -> Sections:
         if setting.key != rows.INCLUDE.key
     ]
     triples = [(section, name, text) for section, name, text in options]
-    if plan.node_class.target.is_profile:
-        triples += _planned_arguments(plan)
+    triples += [(_BOOTLOADER, name, text) for name, text in arguments]
     return merger.sections_of(triples)
 
 
-def _planned_arguments(plan: NodePlan) -> Iterator[tuple[str, str, str]]:
-    """The arguments by option; lists of CPUs follow from variables where they are theirs."""
-    variables = Variables(_machine(plan))
-    isolated = str(written(plan).value(rows.ISOLATED_CORES) or "")
-    variables.add([(rows.ISOLATED_CORES.last, isolated), *_DERIVED])
-    names = {variables.get(name): name for name in _WITH_VARIABLES}
-    words: dict[str, list[str]] = {}
-    for setting in written(plan).of(kernel.NAME):
-        texts = cmdline.words(setting.key, setting.value)
-        if setting.key in cmdline.CPU_LISTS:
-            texts = [_with_variable(text, names) for text in texts]
-        words.setdefault(option_of(plan, setting.key), []).extend(texts)
-    for name, texts in words.items():
-        yield _BOOTLOADER, name, f"+{' '.join(texts)}"
-
-
-def _with_variable(word: str, names: Mapping[str | None, str]) -> str:
-    """`name=2-31` as `name=${isolated_cores}`, after flags too."""
-    key, _, value = word.partition("=")
-    flags = "".join(re.findall(r"[a-z_]+,", value))
-    name = names.get(value[len(flags) :])
-    return f"{key}={flags}${{{name}}}" if name else word
-
-
-def option_of(plan: NodePlan, key: str) -> str:
-    """The option of the operator's profile that has a boot argument."""
-    vendor = _VENDORS.get(plan.node_class.cpu_vendor, "arm")
-    if key.startswith("hugepagesz="):
-        key = arguments.DEFAULT_HUGEPAGESZ.key
-    names = (name for name, keys in _OPTIONS.items() if key in keys)
-    return next(names, _OTHER_ARGUMENTS).format(vendor=vendor)
+def added(outcome: Evaluated) -> list[Word]:
+    """The boot arguments of profiles that are not the planned one."""
+    options = outcome.options(_BOOTLOADER)
+    own = outcome.planned.profile
+    return [word for word in outcome.words if options[word.option].profile != own]
 
 
 def place_of(plan: NodePlan, profile: str) -> str:
@@ -373,140 +307,6 @@ def owner(plan: NodePlan, profile: str) -> str:
         if given.name == profile
     ]
     return names[-1] if names else ""
-
-
-def in_force(plan: ConfiguredPlan) -> Settings:
-    """The settings that nodes get; those of the plan where no other profile is on top of its."""
-    outcome = evaluated(plan)
-    if outcome is None or outcome.chosen == outcome.planned or not outcome.is_on_top:
-        return plan.written
-    replaced = {
-        tuned.NAME: list(_options(plan, outcome)),
-        kernel.NAME: list(_arguments(plan, outcome)),
-    }
-    components = dict.fromkeys(setting.component for setting in plan.written)
-    made = (replaced.get(name, plan.written.of(name)) for name in (components | replaced))
-    return Settings(chain.from_iterable(made))
-
-
-def _reason(plan: NodePlan, profile: str, option: Option, word: str = "") -> Reason:
-    text = f"profile {profile} of Tuned {owner(plan, profile)} says so"
-    return Reason(text, at(place_of(plan, profile), option, word))
-
-
-def _options(plan: NodePlan, outcome: Evaluated) -> Iterator[Setting]:
-    """Options of the planned profile as they hold, and further ones that others add."""
-    assert outcome.merged is not None  # noqa: S101 - the profile is on top
-    known = set()
-    for setting in written(plan).of(tuned.NAME):
-        known.add(setting.key)
-        section, _, name = setting.key.partition(".")
-        value = outcome.options(section).get(name)
-        is_own = value is not None and value.profile == outcome.planned.profile
-        if is_own or section in (merger.MAIN, _BOOTLOADER):
-            yield setting
-        elif value:
-            yield from _option(plan, outcome, setting.key, value)
-    for section, unit in outcome.merged.units.items():
-        if section == _BOOTLOADER or not unit.is_enabled:
-            continue
-        for name, value in unit.options.items():
-            key = f"{_section(section, unit)}.{name}"
-            if key not in known and value.profile != outcome.planned.profile:
-                yield from _option(plan, outcome, key, value)
-
-
-def _section(name: str, unit: Unit) -> str:
-    """Sections of one plugin may have any names; sysctls are sysctls in all of them."""
-    return unit.type if unit.type == "sysctl" else name
-
-
-#: What `check` reads in parts: a policy, a priority, CPUs and an expression for names of threads.
-_GROUP = re.compile(r"[0-9-]{1,5}:[fbroi*]?:[0-9]{1,3}:[^:]*:[\w.*/@^$ -]{1,64}")
-_GROUPS = "scheduler.group."
-_SYSCTL = re.compile(r"\w[\w-]*(\.[\w-]+)+")
-
-
-def _option(plan: NodePlan, outcome: Evaluated, key: str, value: merger.Value) -> Iterator[Setting]:
-    """The setting of an option of others, unless nobody could read its value."""
-    text = outcome.text(value)
-    because = (_reason(plan, value.profile, value.option),)
-    row = table.row_of(rows.NAME, key)
-    is_number = row is None or row.file is None or row.file[1] is not Form.NUMBER
-    if key.startswith(_GROUPS) and not _GROUP.fullmatch(text):
-        return
-    if row and (is_number or re.fullmatch(r"-?[0-9]{1,18}", text)):
-        own: Value = text
-        if row is rows.ISOLATED_CORES:
-            own = common.cpus(text)
-        yield from emit(plan, row, own, because, **row.names_in(key))
-    elif row is None and not key.startswith("sysfs./sys/devices/system/cpu/cpufreq/"):
-        yield Setting(rows.NAME, key, text, because, _effect(key, text))
-
-
-def _effect(key: str, text: str) -> Effect:
-    """Of a sysctl its file, unless the value is a bound or a list, which the kernel aligns."""
-    section, _, name = key.partition(".")
-    path = shown_in(name)
-    is_shown = section == "sysctl" and _SYSCTL.fullmatch(name) and re.fullmatch(r"-?\w+", text)
-    evidence = (Evidence(path, Form.TEXT, text),) if is_shown else ()
-    shown_by = f"/{path}" if is_shown else "tuned-adm verify"
-    return Effect(shown_by, rows.BY_OPERATOR.cost, evidence)
-
-
-def added(outcome: Evaluated) -> list[Word]:
-    """The boot arguments of profiles that are not the planned one."""
-    options = outcome.options(_BOOTLOADER)
-    own = outcome.planned.profile
-    return [word for word in outcome.words if options[word.option].profile != own]
-
-
-def _arguments(plan: NodePlan, outcome: Evaluated) -> Iterator[Setting]:
-    """The boot arguments of a node: TuneD's, and those of the plan's own MachineConfig."""
-    own_arguments = written(plan).of(kernel.NAME)
-    texts = [word.text for word in outcome.words]
-    if not plan.node_class.target.is_profile:
-        # Both MachineConfigs are merged in the order of their names: 50-nto comes first.
-        texts += kernel.arguments(own_arguments)
-    by_key = {cmdline.canonical(setting.key): setting for setting in own_arguments}
-    made: list[Setting] = []
-    for key, value in cmdline.keyed(" ".join(texts)).items():
-        own = by_key.get(cmdline.canonical(key))
-        if own and own.value == value:
-            made.append(own)
-            continue
-        because = _why(plan, outcome, key, value)
-        if own:
-            made.append(own._replace(value=value, reasons=because))
-        else:
-            made += emit(plan, arguments.FURTHER, value, because, argument=key)
-    yield from kernel.with_evidence(made, plan.topology)
-
-
-def _why(plan: NodePlan, outcome: Evaluated, key: str, value: Value) -> tuple[Reason, ...]:
-    """The option that gives an argument, or the variable that it follows from."""
-    last = cmdline.words(key, value)[-1]
-    name = key.partition("=")[0]
-    for word in reversed(added(outcome)):
-        if word.text == last or cmdline.canonical(word.text).startswith(cmdline.canonical(name)):
-            given = outcome.options(_BOOTLOADER)[word.option]
-            return (_reason(plan, given.profile, given.option, word.text),)
-    changed = (
-        value
-        for value in outcome.options(_VARIABLES).values()
-        if value.profile != outcome.planned.profile
-    )
-    return tuple(_reason(plan, variable.profile, variable.option) for variable in changed)
-
-
-def profiles_of(plans: Iterable[ConfiguredPlan]) -> Mapping[tuple[str, str], str]:
-    """The names of profiles in force that are not the planned ones, by the keys of classes."""
-    made: dict[tuple[str, str], str] = {}
-    for plan in plans:
-        outcome = evaluated(plan)
-        if outcome and outcome.chosen.profile != outcome.planned.profile:
-            made[plan.node_class.key] = outcome.chosen.profile
-    return made
 
 
 def by_priority(applying: Sequence[Recommendation]) -> tuple[Recommendation, ...]:
