@@ -36,12 +36,16 @@ def entry(item: Mapping[str, Any]) -> tuple[dict[str, Any], dict[Field, Field]]:
     `Source.retold` makes a document with the places of the object's file of both.
     """
     spec = _mapping(item.get("spec"))
-    data = {"name": _mapping(item.get("metadata")).get("name")}
+    data: dict[str, Any] = {"name": _mapping(item.get("metadata")).get("name")}
     places: dict[Field, Field] = {("name",): ("metadata", "name")}
     for key in _LISTS:
         if spec.get(key):
             data[key] = _clean(spec[key])
             places |= {field: ("spec", *field) for field in _fields(spec[key], (key,))}
+    for recommended in data.get("recommend") or ():
+        # A must-gather is read without types.
+        if isinstance(recommended, dict) and str(recommended.get("priority")).isdecimal():
+            recommended["priority"] = int(recommended["priority"])
     return data, places
 
 

@@ -112,14 +112,14 @@ def test_a_later_section_is_enabled_again() -> None:
 
 
 def test_variables_of_later_profiles() -> None:
-    one, two = "[variables]\na=1\nb=1\n", "[variables]\nc=2\nb=2\n"
-    assert {name: value.text for name, value in merged(one, two).variables.items()} == {
+    first, second = "[variables]\na=1\nb=1\n", "[variables]\nc=2\nb=2\n"
+    assert {name: value.text for name, value in merged(first, second).variables.items()} == {
         "a": "1",
         "b": "2",
         "c": "2",
     }
-    assert list(merged(one, f"{two}prepend=1\n").variables) == ["c", "a", "b"]
-    assert list(merged(one, f"{two}replace=1\n").variables) == ["c", "b"]
+    assert list(merged(first, f"{second}prepend=1\n").variables) == ["c", "a", "b"]
+    assert list(merged(first, f"{second}replace=1\n").variables) == ["c", "b"]
 
 
 @pytest.mark.parametrize(
