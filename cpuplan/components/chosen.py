@@ -4,7 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
+from cpuplan.facts import versions
 from cpuplan.facts.settings import kubelet
 from cpuplan.facts.settings.host import REAL_TIME
 from cpuplan.facts.settings.row import Default, Row
@@ -84,6 +86,18 @@ def amounts(plan: NodePlan, row: Row) -> Mapping[str, str]:
 
 #: The origin of a setting that nobody asked for.
 DEFAULT = "default"
+
+
+def as_listed(plan: NodePlan, name: str, cpus: CpuSet) -> CpuSet:
+    """The CPUs, printed as the adopted profile lists those of a pool if they are the same."""
+    written: CpuSet | None = getattr(plan.node_class.target.profile.lists, name)
+    return written if written is not None and written == cpus else cpus
+
+
+def as_operator_lists(plan: NodePlan, cpus: CpuSet) -> CpuSet:
+    """The same of isolated CPUs, where the operator of the release copies their list for TuneD."""
+    is_copied = versions.ships(plan.node_class.target, "profile.isolated_as_written")
+    return as_listed(plan, "isolated", cpus) if is_copied else cpus
 
 
 def stated(plan: NodePlan, text: str, field: str) -> Reason:

@@ -54,11 +54,13 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         return
     if reserved.cpus:
         cpus = reserved.cpus - isolation.interrupts_alone(plan)
+        cpus = chosen.as_listed(plan, "reserved", cpus)
         because = (*reserved.because, *isolation.because_alone(plan))
         yield from by_default(plan, rows.INFRA_CTR_CPUSET, cpus, because)
     if shares(plan):
         because = (*shared.because, asked_or(plan, rows.MIXED_CPUS))
-        yield from emit(plan, rows.SHARED_CPUSET, shared.cpus, because)
+        cpus = chosen.as_listed(plan, "shared", shared.cpus)
+        yield from emit(plan, rows.SHARED_CPUSET, cpus, because)
     yield from by_default(plan, rows.MIN_INJECTED_GOMAXPROCS, MIN_GOMAXPROCS)
     if has_hooks(plan) and target.os_family == "debian":
         because = (stated(plan, "irqbalance reads its file from there", _os_family(plan)),)

@@ -295,8 +295,8 @@ def _partitioning(plan: NodePlan) -> Iterator[Setting]:
     reason = asked_or(plan, rows.RCU_NOCBS.default)
     without_callbacks = isolation.kept_off(plan, "rcuNocbs", reason)
     if without_callbacks.cpus:
-        because = without_callbacks.because
-        yield from emit(plan, rows.RCU_NOCBS, without_callbacks.cpus, because)
+        cpus = chosen.as_operator_lists(plan, without_callbacks.cpus)
+        yield from emit(plan, rows.RCU_NOCBS, cpus, without_callbacks.because)
     because = (*isolated.because, *plan.pool("offlined").because)
     yield from by_default(plan, rows.NON_ISOLCPUS, isolation.not_isolated(plan), because)
     # Elsewhere a file says so: systemd reads its files first, and an argument would override them
@@ -317,7 +317,8 @@ def _isolation(plan: NodePlan) -> Iterator[Setting]:
     tickless = _nohz_full(plan)
     asked = any(isolation.own_switches(plan, "nohzFull").values())
     if tickless.cpus and (always or asked or chosen.real_time(plan)):
-        yield from emit(plan, rows.NOHZ_FULL, tickless.cpus, tickless.because)
+        cpus = chosen.as_operator_lists(plan, tickless.cpus)
+        yield from emit(plan, rows.NOHZ_FULL, cpus, tickless.because)
     lists, because = _isolcpus(plan)
     if lists:
         value = lists[0] if len(lists) == 1 else lists
@@ -339,15 +340,16 @@ def _isolcpus(plan: NodePlan) -> tuple[tuple[tuple[Value, ...], ...], tuple[Reas
     if isolation.by_partitions(plan):
         flags = (("managed_irq", managed.cpus),) if managed.cpus else ()
         return flags, managed.because
+    both = chosen.as_operator_lists(plan, managed.cpus)
     because = tuple(dict.fromkeys((*alone.because, *managed.because)))
     if alone.cpus and alone.cpus == managed.cpus:
-        return (("domain", "managed_irq", alone.cpus),), because
+        return (("domain", "managed_irq", both),), because
     # CPUs of Open vSwitch have a cgroup instead.
     apart = plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)
     if apart and not plan.spec.isolation.domain:
         reasons = (*isolation.isolated(plan).because, *because)
         because = (*dict.fromkeys(reasons), unasked(plan, rows.SCHEDULER))
-    lists = (("managed_irq", managed.cpus), ("domain", alone.cpus | apart))
+    lists = (("managed_irq", both), ("domain", alone.cpus | apart))
     return tuple(flags for flags in lists if flags[1]), because
 
 

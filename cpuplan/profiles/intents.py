@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan import API_VERSION
-from cpuplan.base.cpuset import CpuSet, CpuSetError
-from cpuplan.components.openshift.performanceprofile import PREFIX, SNIPPET
+from cpuplan.base.cpuset import CpuSet, CpuSetError, as_written
+from cpuplan.base.naming import is_label
+from cpuplan.components.openshift.performanceprofile import OWN_ANNOTATIONS, PREFIX, SNIPPET
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.facts.platforms import OPENSHIFT
@@ -35,11 +36,14 @@ from cpuplan.facts.settings.kubelet import (
     TOPOLOGY_MANAGER_SCOPE,
 )
 from cpuplan.facts.versions import operator_has
+from cpuplan.fleet.cluster_objects import CONFIRMED, SYNC_OPTIONS
 from cpuplan.fleet.openshift import Cluster
 from cpuplan.language.model.base import attributes
+from cpuplan.language.model.intent import PROFILE_MODE, ProfileText
 from cpuplan.language.model.tuning import Kubelet
 from cpuplan.language.model.vocabulary import ALIGNING, NODE_ROLE
-from cpuplan.profiles.model import PerformanceProfileSpec
+from cpuplan.language.read.documents import validate
+from cpuplan.profiles.model import CPU_SETS, PerformanceProfileSpec
 from cpuplan.upstream.kubelet.policy_options import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
 from cpuplan.upstream.kubernetes.durations import is_duration
 
@@ -343,6 +347,8 @@ def intent(
     _steering(draft, spec, cluster.version)
     _annotations(draft)
     add_kubelet(draft, spec)
+    lost = [*_lists(draft, spec, cluster), *_texts(draft)]
+    draft.diagnostics += lost if cluster.mode else ()
     data = {
         "apiVersion": API_VERSION,
         "kind": "Intent",
@@ -363,6 +369,7 @@ def _nodes(draft: IntentDraft, spec: PerformanceProfileSpec, cluster: Cluster) -
     target = {
         "platform": "openshift",
         "version": cluster.version,
+        "mode": cluster.mode if cluster.mode != "mco" else "",
         "featureSet": cluster.feature_set if cluster.feature_set != "Default" else "",
         "ociRuntime": cluster.oci_runtime,
         "pool": cluster.pool or named or label.get(ROLE),
@@ -381,7 +388,7 @@ def _nodes(draft: IntentDraft, spec: PerformanceProfileSpec, cluster: Cluster) -
         draft.spec["targets"][0]["ignoreCgroupsVersion"] = True
     if cluster.hosted:
         draft.spec["targets"][0]["controlPlaneTopology"] = "External"
-        draft.spec["targets"][0]["mode"] = "performanceProfile"
+        draft.spec["targets"][0]["mode"] = PROFILE_MODE
     elif cluster.partitioned:
         topology: dict[str, Any] = {"cpuPartitioning": True}
         # The operator does not distinguish other topologies.
@@ -549,3 +556,79 @@ def _is_yes(draft: IntentDraft, annotation: str, yes: tuple[str, ...], no: tuple
             diagnose("CP273", place, field=field, value=value or "empty", expected=expected)
         )
     return value in yes
+
+
+#: What others than the operator keep in annotations for themselves.
+_BOOKKEEPING = (
+    "argocd.argoproj.io/tracking-id",
+    "kubectl.kubernetes.io/last-applied-configuration",
+)
+#: Lists that the operator copies into files of nodes (P/machineconfig/machineconfig.go), and one
+#: for TuneD (`profile.isolated_as_written`).
+_COPIED = ("reserved", "shared")
+
+
+def _lists(
+    draft: IntentDraft, spec: PerformanceProfileSpec, cluster: Cluster
+) -> Iterator[Diagnostic]:
+    """Keep the texts of lists that are not in normal form; CP2403 for what no field takes."""
+    data: Any = draft.source.data
+    is_copied = operator_has(cluster.version, "profile.isolated_as_written")
+    copied = (*_COPIED, "isolated") if is_copied else _COPIED
+    for name, attribute in CPU_SETS.items():
+        cpus, text = getattr(spec.cpu, attribute), data["spec"]["cpu"].get(name)
+        if not cpus or str(cpus) == text:
+            continue
+        try:
+            as_written(text)
+        except CpuSetError:
+            if name in copied:
+                field = ("spec", "cpu", name)
+                problem = (
+                    f"becomes {cpus}: the operator copies the text into files of nodes, so that "
+                    "each node of the pool is drained and reboots once"
+                )
+                remedy = "write each CPU once in the profile, and let its nodes reboot first"
+                yield _lost(draft, field, f"{name} ({text})", problem, remedy)
+            continue
+        _of_target(draft).setdefault("lists", {})[name] = text
+        draft.places["spec", "targets", 0, "profile", "lists", name] = ("spec", "cpu", name)
+
+
+def _of_target(draft: IntentDraft) -> dict[str, Any]:
+    of_profile: dict[str, Any] = draft.spec["targets"][0].setdefault("profile", {})
+    return of_profile
+
+
+def _texts(draft: IntentDraft) -> Iterator[Diagnostic]:
+    """Keep labels and annotations; CP2403 for those that no field takes, or no object has."""
+    data: Any = draft.source.data
+    is_profile = draft.spec["targets"][0].get("mode") == PROFILE_MODE
+    for key, is_usable in (("labels", is_label), ("annotations", _is_annotation)):
+        for name, text in ((data.get("metadata") or {}).get(key) or {}).items():
+            is_own = name == SYNC_OPTIONS and text == CONFIRMED
+            if text is None or is_own or name in (*_BOOKKEEPING, *OWN_ANNOTATIONS):
+                continue
+            field = ("metadata", key, name)
+            what = f"{key.removesuffix('s')} {name}"
+            if not is_usable(name, text):
+                remedy = "shorten it, without control characters, or add it in the cluster"
+                yield _lost(draft, field, what, "is not kept: no field takes its text", remedy)
+                continue
+            _of_target(draft).setdefault(key, {})[name] = text
+            draft.places["spec", "targets", 0, "profile", key, name] = field
+            if not is_profile:
+                problem = "has no effect in mode mco, which writes no profile"
+                remedy = "import with `--mode performanceProfile` to keep the profile and its text"
+                yield _lost(draft, field, what, problem, remedy)
+
+
+def _is_annotation(name: str, text: str) -> bool:
+    """Whether an Intent takes it."""
+    data: Any = {"annotations": {name: text}}
+    return validate(ProfileText, Source("", data, {}, (0, 0)), ())[0] is not None
+
+
+def _lost(draft: IntentDraft, field: Field, what: str, problem: str, remedy: str) -> Diagnostic:
+    place = draft.source.key_at(field)
+    return diagnose("CP2403", place, what=what, problem=problem, remedy=remedy)

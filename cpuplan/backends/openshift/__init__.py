@@ -78,7 +78,8 @@ def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[D
     yield from tuned_checks.check(plans, locate)
     for plan in plans:
         if merged.has_pool(plan) and not plan.spec.paused:
-            yield from checks.check_runtime_files(plan, locate)
+            yield from checks.check_files(plan, locate)
+            yield from checks.check_adopted(plan, locate)
 
 
 def expected_of_cluster(plans: Sequence[ConfiguredPlan]) -> Mapping[Key, Files]:

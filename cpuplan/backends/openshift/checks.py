@@ -5,23 +5,32 @@ from typing import Any, NamedTuple
 
 from cpuplan.backends.openshift import merged, objects
 from cpuplan.backends.openshift.merged import Pool, Source
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.text import joined
 from cpuplan.components import chosen, cmdline
 from cpuplan.components.chosen import is_written
 from cpuplan.components.host import rps
 from cpuplan.components.isolation import switch
-from cpuplan.components.openshift import machineconfig, ovsdpdk, pinning, pool, tuned
+from cpuplan.components.openshift import (
+    machineconfig,
+    ovsdpdk,
+    performanceprofile,
+    pinning,
+    pool,
+    tuned,
+)
 from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import WORKER
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RECONCILE_PERIOD, SYSTEM_RESERVED
 from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
 from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan
 from cpuplan.upstream.crio.traps import is_left_over
-from cpuplan.upstream.mco.common import RenderError
+from cpuplan.upstream.mco.common import RenderError, has
 from cpuplan.upstream.mco.helpers import read_selector
-from cpuplan.upstream.mco.kubelet_config_controller import NODE_SIZING
+from cpuplan.upstream.mco.kubelet_config_controller import DROP_INS, NODE_SIZING
 from cpuplan.upstream.mco.machineconfig import DEFAULT_KERNEL
 
 #: Arguments that take CPUs away on which a plan counts (kernel-parameters.txt).
@@ -362,25 +371,76 @@ def _profile_labels(plan: NodePlan) -> Iterator[tuple[str, str, str]]:
             yield plan.node_class.target_field(name), shown, "one label"
 
 
+#: The pools of the lists in `profile.lists`.
+_LISTED = {
+    "reserved": "reserved",
+    "isolated": "isolated",
+    "shared": "shared",
+    "offlined": "offlined",
+    "ovsDpdk": "isolcpus",
+}
+
+
+def check_adopted(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP5402 and CP5403: lists and annotations of an adopted profile that do not count."""
+    node_class = plan.node_class
+    adopted = node_class.target.profile
+    lists = adopted.lists.model_dump(by_alias=True, exclude_none=True)
+    for name, text in lists.items():
+        cpus = plan.pool(_LISTED[name]).cpus
+        if CpuSet.parse(text) != cpus:
+            place = node_class.place(node_class.target_field(f"profile.lists.{name}"))
+            pool = _LISTED[name]
+            yield diagnose("CP5402", locate(place), name=name, text=text, pool=pool, cpus=str(cpus))
+    for name in adopted.annotations:
+        if name in performanceprofile.OWN_ANNOTATIONS:
+            place = node_class.place(node_class.target_field(f"profile.annotations.{name}"))
+            yield diagnose("CP5403", locate(place), name=name)
+
+
 _FOLDER, _, _OWN = objects.CRIO_DROP_IN.rpartition("/")
 _PINNING = pinning.CRIO_PATH.rpartition("/")[2]
 
 
-def check_runtime_files(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP588: files that CRI-O reads after cpuplan's, or although they are no configuration."""
+def check_files(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """Files of others that are read beside cpuplan's: CP588, CP5400 and CP5401."""
     selector = read_selector(merged.pool_object(plan)["spec"][POOL_SELECTOR.key])
     node_class = plan.node_class
     for number, config in enumerate(node_class.cluster_facts.machine_configs):
         if not selector.matches(config.labels):
             continue
         for index, path in enumerate(config.files):
-            folder, _, name = path.rpartition("/")
-            if problem := _problem(name) if folder == _FOLDER else "":
-                place = locate(node_class.cluster_place(f"machineConfigs.{number}.files.{index}"))
-                pool = node_class.target.pool
+            if finding := _of_file(plan, path):
+                code, problem = finding
                 yield diagnose(
-                    "CP588", place, pool=pool, name=config.name, path=path, problem=problem
+                    code,
+                    locate(node_class.cluster_place(f"machineConfigs.{number}.files.{index}")),
+                    pool=node_class.target.pool,
+                    name=config.name,
+                    path=path,
+                    problem=problem,
+                    intent=node_class.intent,
                 )
+
+
+def _of_file(plan: ConfiguredPlan, path: str) -> tuple[str, str] | None:
+    """The code of what a file of others does to a plan, and how."""
+    folder, _, name = path.rpartition("/")
+    if folder == _FOLDER and (problem := _problem(name)):
+        return "CP588", problem
+    if path.startswith(f"{DROP_INS}/") and name.endswith(".conf") and _reads_drop_ins(plan):
+        return "CP5400", ""
+    if path == pinning.PATH and not plan.node_class.target.cpu_partitioning:
+        return "CP5401", ""
+    return None
+
+
+def _reads_drop_ins(plan: ConfiguredPlan) -> bool:
+    """Whether the kubelet's unit names the folder of drop-ins; those of other roles came later."""
+    target = plan.node_class.target
+    is_worker = target.pool not in pools.BUILT_IN or target.pool == WORKER
+    feature = "kubelet.drop_ins" if is_worker else "kubelet.drop_ins_of_every_role"
+    return has(versions.from_text(target.version), feature)
 
 
 def _problem(name: str) -> str:
@@ -419,7 +479,7 @@ def _unrenderable(
     """CP249 for an object of the Cluster document; one of cpuplan is CP570 when it is written."""
     names = [config.name for config in node_class.cluster_facts.machine_configs]
     if error.machine_config in names:
-        place = f"machineConfigs.{names.index(error.machine_config)}"
+        place = f"machineConfigs.{names.index(error.machine_config)}.name"
         yield diagnose(
             "CP249",
             locate(node_class.cluster_place(place)),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_json, to_toml
+from cpuplan.components import chosen
 from cpuplan.components.emission import emit
 from cpuplan.facts.settings import openshift as rows
 from cpuplan.plan import NodePlan
@@ -38,7 +39,8 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     field = node_class.target_field("cpuPartitioning")
     reason = node_class.reason("the platform's own pods are pinned", field)
     if reserved.cpus:
-        yield from emit(plan, rows.PLATFORM_CPUS, reserved.cpus, (*reserved.because, reason))
+        cpus = chosen.as_listed(plan, "reserved", reserved.cpus)
+        yield from emit(plan, rows.PLATFORM_CPUS, cpus, (*reserved.because, reason))
     if target.pinned_pools:
         further = node_class.reason("further pools", node_class.target_field("pinnedPools"))
         yield from emit(plan, rows.PINNED_POOLS, _pools(target), (reason, further))

@@ -643,6 +643,41 @@ CODES = {
         "machineConfigLabels (pkg/operator/controller.go, syncProfile). With match, an existing object stays as it was, "
         "and a new pool gets none.",
     ),
+    "CP5400": Code(
+        "drop-in of the kubelet in a MachineConfig of others",
+        "MachineConfig {name} gives nodes of pool {pool} the file {path}, whose keys win over those of intent {intent}",
+        "move its keys to `kubelet` of the intent, and remove the file; or see what remains of both with "
+        "`cpuplan validate kubelet.conf --config-dir DIR`",
+        "Kubelets of OpenShift 4.21 and later read the *.conf files of /etc/openshift/kubelet.conf.d after kubelet.conf, "
+        "on control plane nodes since 4.23. The Cluster document has the names of files only, so that this is a warning; "
+        "`check` reads the files of a node.",
+        "warning",
+    ),
+    "CP5402": Code(
+        "list of an adopted profile without its pool",
+        "profile.lists.{name} is {text}, and pool {pool} has {cpus}: the list is not used",
+        "remove it, or write the CPUs of the pool",
+        "The text of a list is kept as long as it means the CPUs of the pool. A list in normal form says the same "
+        "without a field.",
+        "warning",
+    ),
+    "CP5403": Code(
+        "annotation that is a field of the intent",
+        "the annotation {name} is made from fields of the intent: the text in profile.annotations does not count",
+        "remove it, and write the field of the intent that says the same",
+        "The node tuning operator reads some annotations of a profile as settings. cpuplan plans these settings, and "
+        "writes the annotations itself.",
+    ),
+    "CP5401": Code(
+        "workload partitioning by a MachineConfig of others",
+        "MachineConfig {name} gives nodes of pool {pool} the file {path}, with which the kubelet keeps reserved CPUs for "
+        "pods of the platform, and intent {intent} does not have `cpuPartitioning`",
+        "in a cluster with workload partitioning, write `cpuPartitioning: true` in the target, or give the Infrastructure "
+        "object beside a PerformanceProfile; otherwise remove the file",
+        "The kubelet looks for the file alone, whoever wrote it. Installations before 4.14 with one node have such a "
+        "MachineConfig; the pool of all other pods is smaller there than without it.",
+        "warning",
+    ),
     "CP586": Code(
         "drop-in that must be imported",
         "containerd reads {path} only if config.toml imports it",

@@ -113,9 +113,9 @@ CODES = {
     "CP275": Code(
         "unsupported object",
         "{kind} ({version}) is not one of the objects that are read with PerformanceProfiles",
-        "move it to another folder",
-        "inventories/ and intents/ contain cpuplan's documents, and PerformanceProfiles with unmodified "
-        "MachineConfigPool, Node, Infrastructure and ClusterVersion objects.",
+        "{hint}",
+        "Objects of these API groups decide what nodes get, so that one that is not read may contradict the plan. "
+        "Objects of other groups are left alone.",
         severity="warning",
     ),
     "CP276": Code(
@@ -231,5 +231,37 @@ CODES = {
         "A MachineConfigPool has the nodes that carry its labels. Other nodes that the intent selects stay in their "
         "present pool, with its settings. A misspelt name makes a new pool without nodes.",
         "warning",
+    ),
+    "CP2400": Code(
+        "generator of policies",
+        "a {kind} is no object of a cluster: its profiles and MachineConfigs are not read",
+        "render it with `kustomize build --enable-alpha-plugins FOLDER > policies.yaml`, and give cpuplan the Policies",
+        "Plugins of Kustomize make Policies of a PolicyGenTemplate or PolicyGenerator and of files that it names. "
+        "Rendered Policies are read: the objects in their `object-templates` count like those in files.",
+        severity="warning",
+    ),
+    "CP2401": Code(
+        "object with templates in a policy",
+        "the {kind} in this policy has templates that only a cluster resolves: it is not read",
+        "give cpuplan the object of the managed cluster: `oc get {plural} -o yaml`",
+        "Templates of Advanced Cluster Management begin with two braces, and are resolved on the hub or on the managed "
+        "cluster, with values that are in no file.",
+        severity="warning",
+    ),
+    "CP2403": Code(
+        "part of a profile that an import loses",
+        "{what} {problem}",
+        "{remedy}",
+        "An Intent in mode performanceProfile keeps labels, annotations and the texts of CPU lists "
+        "(`targets.profile`), so that the operator makes the same of the compiled profile as of the one before.",
+        severity="note",
+    ),
+    "CP2402": Code(
+        "objects that are made of others",
+        "{path} {problem}",
+        "render it with `{command} > rendered.yaml`, and give cpuplan that file in place of the folder",
+        "cpuplan reads objects as they stand in files. It leaves patches and values of charts alone, and does not apply "
+        "them.",
+        severity="warning",
     ),
 }

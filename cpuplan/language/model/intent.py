@@ -8,6 +8,7 @@ from cpuplan.facts import platforms
 from cpuplan.language.model.allocators import Dra, Koordinator, KoordinatorRelease
 from cpuplan.language.model.base import (
     FeatureSet,
+    LabelKey,
     Labels,
     Listed,
     Model,
@@ -17,6 +18,8 @@ from cpuplan.language.model.base import (
     Reason,
     Release,
     ServiceName,
+    Words,
+    WrittenList,
     matching,
     problem,
 )
@@ -126,6 +129,34 @@ NamespacePattern = Annotated[
 #: How files reach nodes that no operator configures; each but the tree is a module of
 #: `backends/deliveries/`.
 Delivery = Literal["tree", "ansible", "butane", "cloudInit", "clusterApi", "ignition", "nodeWright"]
+
+
+#: The mode in which the node tuning operator makes the objects.
+PROFILE_MODE: Literal["performanceProfile"] = "performanceProfile"
+
+
+class ProfileLists(Model):
+    """The texts of CPU lists; each counts as long as its pool has the same CPUs."""
+
+    reserved: WrittenList | None = Field(default=None, description="list of the reserved CPUs")
+    isolated: WrittenList | None = Field(default=None, description="list of the isolated CPUs")
+    shared: WrittenList | None = Field(default=None, description="list of the shared CPUs")
+    offlined: WrittenList | None = Field(default=None, description="list of the offlined CPUs")
+    ovs_dpdk: WrittenList | None = Field(
+        default=None, description="list of the CPUs of Open vSwitch with DPDK"
+    )
+
+
+class ProfileText(Model):
+    """What a PerformanceProfile had before it was imported, and means nothing for a layout."""
+
+    labels: Labels = Field(default={}, description="mode performanceProfile: labels of the profile")
+    annotations: dict[LabelKey, Words] = Field(
+        default={},
+        description="mode performanceProfile: annotations of the profile, in place of cpuplan's "
+        "own of the same name; those that the operator reads are fields of the intent",
+    )
+    lists: ProfileLists = Field(default_factory=ProfileLists.model_construct)
 
 
 class Target(Model):
@@ -248,6 +279,8 @@ class Target(Model):
         "change the cluster to cgroups v1",
     )
 
+    profile: ProfileText = Field(default_factory=ProfileText.model_construct)
+
     @property
     def kubelet_service(self) -> str:
         """The unit that runs the kubelet."""
@@ -291,7 +324,7 @@ class Target(Model):
     @property
     def is_profile(self) -> bool:
         """Whether a PerformanceProfile is written, and the node tuning operator makes the rest."""
-        return self.mode == "performanceProfile"
+        return self.mode == PROFILE_MODE
 
 
 class IntentSpec(Model):
