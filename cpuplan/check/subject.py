@@ -11,6 +11,7 @@ from cpuplan.base import nodetext
 from cpuplan.check.roots.root import Root
 from cpuplan.diagnostics import Diagnostic, Label, Reason, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.facts.settings.costs import Cost
 from cpuplan.plan.expected.evidence import Answer, Heals, Verdict, heals_by
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting
@@ -64,6 +65,10 @@ class Statements:
         labels = (label for setting in settings for label in self.labels(setting.reasons))
         return list(dict.fromkeys(labels))
 
+    def cost_of(self, _setting: Setting) -> Cost | None:
+        """What a change of a setting costs on the platform; None where nothing says it."""
+        return None
+
     def answered(
         self,
         about: Setting | str,
@@ -75,7 +80,7 @@ class Statements:
     ) -> Answer:
         """The answer of a finding that is made already."""
         if heals is None and isinstance(about, Setting) and about.effect:
-            heals = heals_by(about.effect.change_costs)
+            heals = heals_by(self.cost_of(about) or about.effect.change_costs)
         where = str(finding.position.path) if finding.position else ""
         return Answer(
             name(about),
@@ -127,6 +132,13 @@ class Subject(Statements):
         self.cache = Cache()
         #: Of what is there, what was read of folders that cannot be listed as a whole, and why.
         self.partial: dict[str, str] = {}
+
+    def cost_of(self, setting: Setting) -> Cost | None:
+        """As `explain` says it."""
+        from cpuplan.change.impact.setting_rules import rule_on  # most nodes hold everything
+
+        rule = rule_on(self.expected.platform, self.expected.settings, setting)
+        return rule.cost if rule else None
 
     def once(self, key: str, make: Callable[[], _T]) -> _T:
         """What several steps read, made for the first of them."""

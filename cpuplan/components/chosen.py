@@ -1,6 +1,5 @@
 """What holds for a plan, and why: its intent says so, or its platform, hardware or release."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +10,8 @@ from cpuplan.facts.settings import kubelet
 from cpuplan.facts.settings.host import REAL_TIME
 from cpuplan.facts.settings.row import Default, Row
 from cpuplan.language.model.vocabulary import ALIGNING
-from cpuplan.plan import NodePlan
-
-#: What makes systemd set up version 1 at boot (systemd(1), up to 257).
-_CGROUPS_V1 = re.compile(
-    r"systemd\.unified_cgroup_hierarchy=(?:0|no|n|false|f|off)\Z", re.IGNORECASE
-)
+from cpuplan.plan import NodePlan, boot_arguments
+from cpuplan.upstream.linux import kernel_parameters
 
 
 def has_cgroups_v1(plan: NodePlan) -> bool:
@@ -24,8 +19,18 @@ def has_cgroups_v1(plan: NodePlan) -> bool:
 
     All nodes of a cluster have, or the intent has a boot argument for it.
     """
-    is_asked = any(map(_CGROUPS_V1.match, plan.spec.kernel.extra_arguments))
+    is_asked = kernel_parameters.cgroup_version(boot_arguments.own(plan.node_class)) == 1
     return is_asked or plan.node_class.cluster_facts.cgroup_mode == "v1"
+
+
+def are_cgroups_v1_planned(plan: NodePlan) -> bool:
+    """Whether nodes are to have control groups of version 1.
+
+    Of a cluster with pools its configuration says it, and no argument of a plan.
+    """
+    if plan.node_class.platform.has_pools:
+        return plan.node_class.cluster_facts.cgroup_mode == "v1"
+    return has_cgroups_v1(plan)
 
 
 def is_on(plan: NodePlan, default: Default) -> bool:

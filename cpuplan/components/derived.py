@@ -122,8 +122,8 @@ def _by_size(sizes: Mapping[int, int]) -> Value:
 
 
 def _anywhere(plan: ConfiguredPlan) -> Value:
-    anywhere = (pages for pages in plan.spec.huge_pages.pages if pages.numa_node is None)
-    return {str(hugepages.to_kib(pages.size)): pages.count for pages in anywhere}
+    anywhere = (entry for entry in hugepages.entries(plan) if entry.numa_node is None)
+    return {str(entry.kib): entry.count for entry in anywhere}
 
 
 def _model_number(plan: ConfiguredPlan) -> Value:

@@ -23,7 +23,7 @@ from cpuplan.facts.settings.host import REAL_TIME
 from cpuplan.facts.settings.row import Form
 from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
 from cpuplan.plan.setting import Evidence, Setting, Value
-from cpuplan.upstream.linux import evidence
+from cpuplan.upstream.linux import evidence, hugetlb
 from cpuplan.upstream.linux.evidence import Shown
 from cpuplan.upstream.linux.isolation import Booted, Hardware, Line, Remark, boot, remarks
 
@@ -239,11 +239,40 @@ def of_pages(plan: NodePlan) -> Iterator[Setting]:
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """One setting for each argument; an extra argument of the intent replaces a computed one."""
-    extra = list(_extra(plan))
+    """One setting for each argument; an extra argument of the intent replaces a computed one.
+
+    One that says of huge pages what the plan says by itself changes nothing. Lists of isolcpus=
+    that the kernel takes together are one setting.
+    """
+    own, extra = list(_computed(plan)), list(_extra(plan))
+    computed_by_key = {cmdline.canonical(setting.key): setting for setting in own}
+    extra = [
+        _with_computed(setting, computed_by_key.get(cmdline.canonical(setting.key)))
+        for setting in extra
+    ]
+    extra = [setting for setting in extra if setting not in own]
     replaced = {cmdline.canonical(setting.key) for setting in extra}
-    own = [made for made in _computed(plan) if cmdline.canonical(made.key) not in replaced]
+    own = [made for made in own if cmdline.canonical(made.key) not in replaced]
     yield from with_evidence([*own, *extra], plan.topology)
+
+
+def _with_computed(extra: Setting, made: Setting | None) -> Setting:
+    """An extra argument beside the computed one of its key, as the kernel takes both."""
+    if made is None:
+        return extra
+    name = cmdline.canonical(extra.key).partition("=")[0]
+    if name in hugetlb.NAMES and (
+        extra.value is True or cmdline.same(extra.key, extra.value, made.value)
+    ):
+        return made
+    if extra.key != rows.ISOLCPUS.key:
+        return extra
+    value = cmdline.together(made.value, extra.value)
+    return (
+        extra
+        if value == extra.value
+        else extra._replace(value=value, reasons=(*made.reasons, *extra.reasons))
+    )
 
 
 def _computed(plan: NodePlan) -> Iterator[Setting]:

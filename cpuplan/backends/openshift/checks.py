@@ -8,6 +8,7 @@ from cpuplan.backends.openshift.merged import Pool, Source
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.text import joined
 from cpuplan.components import chosen, cmdline
+from cpuplan.components.checks.kernel import diagnostics, problems
 from cpuplan.components.chosen import is_written
 from cpuplan.components.host import rps
 from cpuplan.components.isolation import switch
@@ -26,15 +27,13 @@ from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RECONCILE_PERIOD, SYSTEM_RESERVED
 from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
-from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan
+from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, boot_arguments
 from cpuplan.upstream.crio.traps import is_left_over
 from cpuplan.upstream.mco.common import RenderError, has
 from cpuplan.upstream.mco.helpers import read_selector
 from cpuplan.upstream.mco.kubelet_config_controller import DROP_INS, NODE_SIZING
 from cpuplan.upstream.mco.machineconfig import DEFAULT_KERNEL
 
-#: Arguments that take CPUs away on which a plan counts (kernel-parameters.txt).
-FEWER_CPUS = frozenset({"maxcpus", "nosmp", "nosmt", "nr_cpus", "numa", "possible_cpus"})
 #: Without a size before it, the number of pages of the default size.
 _PAGES, _SIZED_PAGES = "hugepages", "hugepagesz="
 
@@ -42,12 +41,14 @@ _PAGES, _SIZED_PAGES = "hugepages", "hugepagesz="
 class Inherited(NamedTuple):
     """Something that nodes of a class get from an object that is not their own.
 
-    `what` names it; `place` is the key in a Cluster document, with its indexes.
+    `what` names it; `place` is the key in a Cluster document, with its indexes. `effect` is what it
+    does to the plan, where that is more than another value.
     """
 
     source: Source
     what: str
     place: str
+    effect: str = ""
 
 
 def inherited(pool: Pool) -> Iterator[Inherited]:
@@ -64,14 +65,14 @@ def inherited(pool: Pool) -> Iterator[Inherited]:
 
 def _of_others(pool: Pool, own: Sequence[Source]) -> Iterator[Inherited]:
     """What comes from sources beside `own`."""
-    arguments = _arguments(own)
+    arguments, undone = _arguments(own), _undone(pool.plan)
     kernel_types = {source.config.kernel_type for source in own}
     written = {name: entry for source in own for _, name, entry in source.entries()}
     last = {name: source for source in pool.sources for _, name in source.writes()}
     for source in pool.sources:
         if source in own:
             continue
-        yield from _contradicting_arguments(source, arguments)
+        yield from _contradicting_arguments(source, arguments, undone, pool.plan.node_class)
         kernel_type = source.config.kernel_type
         if kernel_type not in ("", DEFAULT_KERNEL, *kernel_types):
             yield _inherited(source, f"{KERNEL_TYPE.key} {kernel_type}", KERNEL_TYPE.key)
@@ -113,10 +114,26 @@ def _keyed(text: str) -> dict[str, Any]:
     return {cmdline.canonical(key): value for key, value in cmdline.keyed(text).items()}
 
 
-def _contradicting_arguments(source: Source, own: Mapping[str, Any]) -> Iterator[Inherited]:
+def _undone(plan: ConfiguredPlan) -> dict[str, str]:
+    """What arguments of the Cluster document's objects take from a plan, by their places."""
+    wrong = problems(plan, list(boot_arguments.of_others(plan.node_class)))
+    return {problem.argument.place: problem.effect for problem in wrong if problem.is_error}
+
+
+def _contradicting_arguments(
+    source: Source, own: Mapping[str, Any], undone: Mapping[str, str], node_class: NodeClass
+) -> Iterator[Inherited]:
+    """Of other classes all that is not the same, of the Cluster document what undoes the plan."""
+    is_planned = source.plan is not None
     for index, text in _phrases(source.config.kernel_arguments):
-        if _contradicts(text, own, is_planned=source.plan is not None):
-            yield _inherited(source, text, f"kernelArguments.{index}")
+        field = f"{source.place}.kernelArguments"
+        # A size of huge pages and its count are two.
+        numbers = range(index, index + 1 + text.startswith(_SIZED_PAGES))
+        places = () if is_planned else [node_class.cluster_place(f"{field}.{at}") for at in numbers]
+        effects = [undone[place] for place in places if place in undone]
+        if effects or _contradicts(text, own, is_planned=is_planned):
+            item = _inherited(source, text, f"kernelArguments.{index}")
+            yield item._replace(effect="".join(effects[:1]))
 
 
 def _phrases(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -140,16 +157,18 @@ def _contradicts(argument: str, own: Mapping[str, Any], *, is_planned: bool) -> 
     """Whether a boot argument takes one of `own` back, or `is_planned` of another class."""
     if "--" in argument.split() or argument.count('"') % 2:
         return True  # the kernel reads nothing after it
-    return any(
-        own.get(key) != value and (is_planned or _matters(key, own))
-        for key, value in _keyed(argument).items()
-    )
+    for key, value in _keyed(argument).items():
+        is_same = key in own and cmdline.same(key, value, own[key])
+        if not is_same and (is_planned or _matters(key, own)):
+            return True
+    return False
 
 
 def _matters(key: str, own: Mapping[str, Any]) -> bool:
+    """Whether the plan sets an argument; lists of CPUs are judged by `problems`."""
     if key == _PAGES:
         return any(name.startswith(_SIZED_PAGES) for name in own)
-    return key in own or key.partition("=")[0] in cmdline.CPU_LISTS | FEWER_CPUS
+    return key in own and key not in cmdline.CPU_LISTS
 
 
 def _tuned_profile(pool: Pool) -> Iterator[Inherited]:
@@ -467,10 +486,22 @@ def check_pools(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Dia
     """All of it, for the classes of one cluster."""
     try:
         for pool in merged.of_cluster(plans):
-            yield from _check_inherited(pool, locate)
+            items = list(inherited(pool))
+            yield from _check_inherited(pool, items, locate)
+            yield from _check_arguments(pool.plan, items, locate)
     except RenderError as error:
         yield from _unrenderable(plans[0].node_class, error, locate)
     yield from check_selection(plans, locate)
+
+
+def _check_arguments(
+    plan: ConfiguredPlan, told: Iterable[Inherited], locate: Locate
+) -> Iterator[Diagnostic]:
+    """Arguments of the Cluster document that leave the plan whole; others are CP238."""
+    known = {plan.node_class.cluster_place(item.place) for item in told if item.source.place}
+    wrong = problems(plan, list(boot_arguments.of_others(plan.node_class)))
+    costly = (item for item in wrong if not item.is_error and item.argument.place not in known)
+    yield from diagnostics(costly, locate)
 
 
 def _unrenderable(
@@ -488,18 +519,20 @@ def _unrenderable(
         )
 
 
-def _check_inherited(pool: Pool, locate: Locate) -> Iterator[Diagnostic]:
+def _check_inherited(
+    pool: Pool, items: Iterable[Inherited], locate: Locate
+) -> Iterator[Diagnostic]:
     by_class: dict[tuple[str, bool], list[Inherited]] = {}
-    for item in inherited(pool):
+    for item in items:
         key = item.source.intent, item.source.is_kubelet
         by_class.setdefault(key, []).append(item)
-    for (intent, is_kubelet), items in by_class.items():
+    for (intent, is_kubelet), of_class in by_class.items():
         if is_kubelet:
-            yield _of_kubelet_config(pool, items, locate)
+            yield _of_kubelet_config(pool, of_class, locate)
         elif intent:
-            yield _of_other_class(pool, items, locate)
+            yield _of_other_class(pool, of_class, locate)
         else:
-            yield from _contradictions(pool, items, locate)
+            yield from _contradictions(pool, of_class, locate)
 
 
 def _of_kubelet_config(pool: Pool, items: Sequence[Inherited], locate: Locate) -> Diagnostic:
@@ -567,6 +600,7 @@ def _contradictions(pool: Pool, items: Sequence[Inherited], locate: Locate) -> I
         yield diagnose(
             "CP238",
             locate(node_class.cluster_place(item.place)),
+            label=item.effect,
             kind="MachineConfig",
             name=item.source.config.name,
             pool=node_class.target.pool,

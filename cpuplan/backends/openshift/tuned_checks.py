@@ -1,20 +1,21 @@
 """What is wrong with Tuned objects of others, for the nodes of a class."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.backends.openshift import in_force
-from cpuplan.backends.openshift.checks import FEWER_CPUS
 from cpuplan.base.text import joined
 from cpuplan.components import cmdline, kernel
+from cpuplan.components.checks.kernel import diagnostics, problems
 from cpuplan.components.host.tuned import cpus
 from cpuplan.components.openshift import tuned, tuned_objects
 from cpuplan.components.openshift.tuned_objects import Evaluated
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts.settings import tuned as rows
-from cpuplan.facts.settings.kernel import DEFAULT_HUGEPAGESZ
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.upstream.linux import hugetlb
+from cpuplan.upstream.linux.cmdline import Argument, arguments
 from cpuplan.upstream.nto.profilecalculator import Recommendation, is_by_labels, uses_pods
 from cpuplan.upstream.tuned import merger, plugin_bootloader
 from cpuplan.upstream.tuned.config_parser import Option
@@ -257,68 +258,64 @@ def _labels(given: Recommendation) -> Mapping[str, str]:
     return given.machine_config_labels or {}
 
 
-#: Those of huge pages: the default size, the number of such pages, and pages by size.
-_OF_PAGES = (DEFAULT_HUGEPAGESZ.key, "hugepages", "hugepagesz")
-
-
 def _of_arguments(case: _Case) -> Iterator[Diagnostic]:
-    """CP238 for boot arguments that contradict the plan, CP5380 for others that differ."""
+    """CP238 for boot arguments that contradict the plan, CP5380 for others that differ.
+
+    What leaves the plan whole has the codes of an intent's own arguments.
+    """
     outcome, plan = case.outcome, case.plan
     planned = {cmdline.canonical(setting.key): setting for setting in plan.written.of(kernel.NAME)}
-    options = outcome.options(_BOOTLOADER)
+    given = list(_arguments(case))
+    wrong = {problem.argument: problem for problem in problems(plan, [item[1] for item in given])}
     judged: set[str] = set()
-    by_option: dict[str, list[str]] = {}
-    for word in tuned_objects.added(outcome):
-        by_option.setdefault(word.option, []).append(word.text)
-    for name, words in by_option.items():
-        given = options[name]
-        for key, occurrence in _occurrences(words):
-            judged.add(key)
-            own = planned.get(key)
-            if own and cmdline.same(own.key, occurrence.value, own.value):
-                continue
-            text = occurrence.text
-            place = case.option(given.profile, given.option, text.split()[0])
-            if _is_of_plan(key, planned):
-                yield _contradiction(case, given.profile, text, place)
-            elif own:
-                yield _override(case, given.profile, text, kernel.argument(own), place)
-    kept = dict(_occurrences([word.text for word in outcome.words]))
+    for profile, argument in given:
+        ((key, value),) = cmdline.keyed(argument.text).items() or ((_END, True),)
+        key = cmdline.canonical(key)
+        judged.add(key)
+        own, problem = planned.get(key), wrong.get(argument)
+        position = case.locate(argument.place)
+        if problem and not problem.is_error:
+            yield from diagnostics([problem], case.locate)
+        elif problem or _ends_line(argument.text):
+            effect = problem.effect if problem else ""
+            yield _contradiction(case, profile, argument.text, position, effect)
+        elif own and argument.name not in _JUDGED and not cmdline.same(own.key, value, own.value):
+            yield _override(case, profile, argument.text, kernel.argument(own), position)
+    kept = cmdline.keyed(" ".join(word.text for word in outcome.words))
     if not plan.node_class.target.is_profile:
         return
+    known = judged | set(map(cmdline.canonical, kept))
     for key, setting in planned.items():
-        if key not in judged | kept.keys():
+        if key not in known:
             yield _gone_argument(case, key, kernel.argument(setting))
 
 
-def _occurrences(words: Sequence[str]) -> Iterator[tuple[str, cmdline.Occurrence]]:
-    """The arguments of an option by their keys, as the kernel compares these.
-
-    What ends the command line is one too.
-    """
-    for key, times in cmdline.occurrences(" ".join(words)).items():
-        yield from ((cmdline.canonical(key), occurrence) for occurrence in times)
-    for word in words:
-        if word == _END or word.count('"') % 2:
-            yield _END, cmdline.Occurrence(True, word, 1)
-
-
+#: Arguments of which `problems` says all that there is.
+_JUDGED = cmdline.CPU_LISTS | hugetlb.NAMES
 _END = "--"
 
 
-def _is_of_plan(key: str, planned: Collection[str]) -> bool:
-    """Whether pools or huge pages of the plan decide about an argument that it has otherwise."""
-    name = key.partition("=")[0]
-    if name in _OF_PAGES:
-        return any(known.partition("=")[0] in _OF_PAGES for known in planned)
-    return name == _END or name in cmdline.CPU_LISTS | FEWER_CPUS
+def _arguments(case: _Case) -> Iterator[tuple[str, Argument]]:
+    """The arguments of others with their places, and the profiles that they are from."""
+    options = case.outcome.options(_BOOTLOADER)
+    for word in tuned_objects.added(case.outcome):
+        given = options[word.option]
+        text = tuned_objects.place_of(case.plan, given.profile)
+        place = tuned_objects.at(text, given.option, word.text)
+        parts = arguments(word.text, place) or [Argument(_END, None, word.text, place)]
+        yield from ((given.profile, argument) for argument in parts)
+
+
+def _ends_line(text: str) -> bool:
+    """Whether the kernel reads nothing after it."""
+    return text == _END or bool(text.count('"') % 2)
 
 
 def _gone_argument(case: _Case, key: str, planned: str) -> Diagnostic:
     """An argument that a later profile leaves out."""
     profile, option, what = _remover(case, key, planned)
     place = case.option(profile, option) if option else None
-    if key.partition("=")[0] in (*cmdline.CPU_LISTS, *_OF_PAGES):
+    if key.partition("=")[0] in _JUDGED:
         return _contradiction(case, profile, f"{what}, and so no {planned}", place)
     return _override(case, profile, what, planned, place)
 
@@ -377,10 +374,13 @@ def _gone(case: _Case, section: str, planned: str) -> Iterator[Diagnostic]:
                 return
 
 
-def _contradiction(case: _Case, profile: str, what: str, place: Position | None) -> Diagnostic:
+def _contradiction(
+    case: _Case, profile: str, what: str, place: Position | None, effect: str = ""
+) -> Diagnostic:
     return diagnose(
         "CP238",
         place,
+        label=effect,
         kind="Tuned",
         name=tuned_objects.owner(case.plan, profile),
         what=what,

@@ -12,7 +12,14 @@ from cpuplan.check.kernel.kernel_log import CMDLINE
 from cpuplan.check.subject import Subject, name
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.cmdline import Occurrence, canonical, effective, lists, same
-from cpuplan.components.derived import CGROUPS, HUGE_PAGES, ISOLATED, ONLINE
+from cpuplan.components.derived import (
+    CGROUPS,
+    CPU_VENDOR,
+    HUGE_PAGES,
+    ISOLATED,
+    MODEL_NUMBER,
+    ONLINE,
+)
 from cpuplan.components.host import systemd
 from cpuplan.components.openshift import machineconfig
 from cpuplan.diagnostics import Severity
@@ -20,7 +27,7 @@ from cpuplan.diagnostics.source import Position
 from cpuplan.plan.expected.evidence import NEXT_BOOT, Answer, Heals
 from cpuplan.plan.setting import Setting
 from cpuplan.upstream.linux import loaders
-from cpuplan.upstream.linux.kernel_parameters import Needs, undoing
+from cpuplan.upstream.linux.kernel_parameters import Cpu, Needs, undoing
 from cpuplan.upstream.linux.loaders import Entry, in_order, is_rescue
 
 _FACT = NEXT_BOOT
@@ -390,7 +397,7 @@ def conflicting(subject: Subject) -> Iterator[Answer]:
         yield subject.unverifiable(_OF_OTHERS, CMDLINE, "the command line cannot be read")
         return
     path = subject.root.shown(CMDLINE)
-    arguments = list(undoing(cmdline.pairs(line), _needs(subject)))
+    arguments = list(undoing(cmdline.arguments(line), _needs(subject)))
     for undone in arguments:
         column = max(line.find(undone.text), 0) + 1
         yield subject.differs(
@@ -409,24 +416,32 @@ def conflicting(subject: Subject) -> Iterator[Answer]:
 
 def _needs(subject: Subject) -> Needs:
     expected = subject.expected
+    topology = expected.topology
     planned = expected.settings.of(kernel.NAME)
-    online = expected.cpus(ONLINE)
     services = expected.settings.values(systemd.NAME).get(systemd.AFFINITY, EMPTY)
+    memory = [fact.memory or 0 for fact in topology.numa_facts.values()]
     return Needs(
-        # Those to be switched off are online while the node boots.
-        cpus=len(expected.topology.online),
-        size=(expected.topology.online | expected.topology.offline).last + 1,
-        has_siblings=any(
-            len(online & siblings) > 1 for siblings in expected.topology.cores.values()
-        ),
-        numa_nodes=len(expected.topology.numa_nodes),
+        cpus=expected.cpus(ONLINE),
+        present=topology.online | topology.offline,
+        first_threads=CpuSet(topology.cores),
+        numa_nodes=len(topology.numa_nodes),
         arguments=frozenset(map(_name, (setting.key for setting in planned))),
         is_cgroup_v1=expected.facts.get(CGROUPS) == "v1",
         has_huge_pages=_has_pages(expected.facts.get(HUGE_PAGES)),
         has_isolated=bool(expected.cpus(ISOLATED)),
         is_real_time_kernel=kernel_kind(subject) == machineconfig.REAL_TIME,
         system=services if isinstance(services, CpuSet) else EMPTY,
+        memory=sum(memory) if memory and all(memory) else None,
+        cpu=_cpu(subject),
     )
+
+
+def _cpu(subject: Subject) -> Cpu:
+    """The CPU that was planned for."""
+    facts = subject.expected.facts
+    number = facts.get(MODEL_NUMBER)
+    vendor = str(facts.get(CPU_VENDOR) or "")
+    return Cpu(vendor=vendor, model=number if isinstance(number, int) else None)
 
 
 def _name(key: str) -> str:

@@ -6,13 +6,13 @@ from functools import partial
 from typing import NamedTuple
 
 from cpuplan.base import nodetext
-from cpuplan.base.text import counted, quantity_text
+from cpuplan.base.text import counted
 from cpuplan.check.kernel import arguments
 from cpuplan.check.kernel.kernel_log import log_of_boot
 from cpuplan.check.subject import Subject
 from cpuplan.components import kernel, units
 from cpuplan.components.derived import ANYWHERE, HUGE_PAGES
-from cpuplan.components.hugepages import to_kib
+from cpuplan.components.hugepages import size_text, to_kib
 from cpuplan.facts.settings.kernel import DEFAULT_HUGEPAGESZ
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting
@@ -49,11 +49,6 @@ def pools_of_folder(subject: Subject, node: int, folder: str) -> Iterator[Pages]
 def read_count(subject: Subject, path: str) -> int | None:
     """The number in a file; None where there is none."""
     return nodetext.natural(subject.root.read(path) or "")
-
-
-def size_text(kib: int) -> str:
-    """A size as boot arguments have it."""
-    return quantity_text(kib * 1024).removesuffix("i")
 
 
 _GROUPS = "sys/fs/cgroup"

@@ -421,7 +421,7 @@ def _check_uneven_pages(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         numbers = ", ".join(map(str, pages.nodes))
         yield diagnose(
             "CP549",
-            locate(plan.node_class.place(f"hugePages.pages.{pages.entry}")),
+            locate(pages.place),
             size=pages.size,
             count=pages.number,
             pages=counted(pages.number, "huge page"),

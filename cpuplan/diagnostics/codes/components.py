@@ -32,16 +32,48 @@ CODES = {
     ),
     "CP522": Code(
         "huge pages in two places",
-        "the argument {argument} sets huge pages in addition to hugePages",
-        "set them in hugePages only",
-        "Boot arguments for huge pages come in pairs whose order matters. Those of two sources would be mixed.",
+        "the argument {argument} is about huge pages, beside hugePages: {effect}",
+        "leave it if this is intended, or set all pages in hugePages",
+        "Boot arguments for huge pages come in pairs whose order matters, and the kernel reads those of all sources as "
+        "one list. What it makes of them is counted: memory, simulations and the expected node have these pages.",
+        "warning",
     ),
     "CP523": Code(
         "boot argument that switches off planned CPUs",
         "the argument {argument} prevents {cpus}, which the plan uses, from coming up",
-        "remove the argument, or take the CPUs out of the lists of pools and, unless the argument is nosmt, list them as `offline` in the inventory",
+        "remove the argument, or take the CPUs out of the lists of pools and, unless they are siblings, list them as `offline` in the inventory",
         f"If isolcpus= or {NOHZ_FULL.key}= names a CPU that did not come up, the kernel ignores the whole list, and the "
         "kubelet and CRI-O refuse lists that contain it.",
+    ),
+    "CP5300": Code(
+        "boot argument without which the plan would hold",
+        "the argument {argument} undoes the plan: {effect}",
+        "remove the argument; where it is meant, let the inventory describe the machine that it leaves",
+        "The kernel does as it is told, whatever else was planned: without NUMA nodes, memory or control groups that the "
+        "plan counts on, the kubelet does not start or gives out what is not there.",
+    ),
+    "CP5301": Code(
+        "boot argument that works against the plan",
+        "the argument {argument} works against the plan: {effect}",
+        "remove the argument, or leave it if this is intended",
+        "The plan holds, and workloads get less of what it is for: ticks, interrupts or idle states disturb them. "
+        "Mitigations that switch siblings off do so on CPUs that have the bug only.",
+        "warning",
+    ),
+    "CP5302": Code(
+        "huge pages that contradict hugePages",
+        "the argument {argument} contradicts hugePages: {effect}",
+        "remove the argument, or the pages in hugePages",
+        "Of one size the kernel takes the first count, and of default sizes the first one. Which one comes first depends "
+        "on who writes the command line.",
+    ),
+    "CP5303": Code(
+        "isolcpus= with the CPUs of the plan and other flags",
+        "the argument {argument} has the CPUs of {planned} and other flags: the kernel takes both lists",
+        "leave it if this is intended: isolation.domain: true says the same as a list without flags",
+        "Without a flag, or with domain, the scheduler moves no tasks to or from these CPUs, so that containers without "
+        "exclusive CPUs stay where they start. In a PerformanceProfile, cpu.balanceIsolated: false says the same.",
+        "warning",
     ),
     "CP524": Code(
         "conflicting settings",
