@@ -86,7 +86,7 @@ DATA = "tuneds.0.profile.0.data#"
         ("[scheduler]\ngroup.ice=0:f:10:*:ice.*\n", []),
         ("[bootloader]\ncmdline_site=nohz_full=2-7\n", []),
         ("[bootloader]\ncmdline_site=+audit=0 nohz_full=4-7\n", [("CP238", "4.23.36")]),
-        ("[bootloader]\ncmdline_a=audit=0\n  nosmt\n", [("CP238", "5.3.8")]),
+        ("[bootloader]\ncmdline_a=audit=0\n  nr_cpus=4\n", [("CP238", "5.3.12")]),
         ("[bootloader]\ncmdline_site=isolcpus=${isolated_cores}\n", [("CP238", "4.1.40")]),
         ("[bootloader]\ncmdline_isolation=\n", [("CP238", "4.1.19")]),
         ("[bootloader]\ncmdline_site=-skew_tick=1\n", [("CP5380", "4.1.26")]),
