@@ -12,16 +12,16 @@ from itertools import chain
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.emission import emit
 from cpuplan.components.host import tuned as common
-from cpuplan.components.openshift import tuned, tuned_objects
-from cpuplan.components.openshift.tuned_objects import Arguments, Evaluated, added, at
+from cpuplan.components.openshift import tuned
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings import kernel as arguments
 from cpuplan.facts.settings import table
 from cpuplan.facts.settings import tuned as rows
 from cpuplan.facts.settings.host import shown_in
 from cpuplan.facts.settings.row import Form
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, tuned_profiles
 from cpuplan.plan.setting import Effect, Evidence, Setting, Settings, Value
+from cpuplan.plan.tuned_profiles import DERIVED, Evaluated, Options, Planned, added, at
 from cpuplan.upstream.tuned import merger, plugin_bootloader
 from cpuplan.upstream.tuned.config_parser import Option
 from cpuplan.upstream.tuned.merger import Unit
@@ -69,19 +69,31 @@ _WITH_VARIABLES = ("isolated_cores", "not_isolated_cpumask", "not_isolated_cores
 
 
 def evaluated(plan: ConfiguredPlan) -> Evaluated | None:
-    """What nodes of a class get, on top of the plan's own boot arguments."""
-    if not plan.node_class.cluster_facts.tuneds:
+    """What nodes of a class get, on top of the plan's own profile and boot arguments."""
+    if not plan.node_class.cluster_facts.tuneds or not plan.written.of(tuned.NAME):
         return None
-    is_profile = plan.node_class.target.is_profile
-    return tuned_objects.evaluated(plan, _planned_arguments(plan) if is_profile else ())
+    return tuned_profiles.evaluated(plan.node_class, _planned(plan))
 
 
 @lru_cache(maxsize=256)
-def _planned_arguments(plan: ConfiguredPlan) -> Arguments:
+def _planned(plan: ConfiguredPlan) -> Planned:
+    options = tuple(
+        (section, name, str(setting.value))
+        for setting in plan.written.of(tuned.NAME)
+        for section, _, name in [setting.key.partition(".")]
+        if setting.key != rows.INCLUDE.key
+    )
+    if plan.node_class.target.is_profile:
+        options += _planned_arguments(plan)
+    return Planned(options, plan.pool("offlined").cpus)
+
+
+def _planned_arguments(plan: ConfiguredPlan) -> Options:
     """The arguments by option; lists of CPUs follow from variables where they are theirs."""
-    variables = Variables(tuned_objects.machine(plan))
+    machine = tuned_profiles.machine(plan.node_class, plan.pool("offlined").cpus)
+    variables = Variables(machine)
     isolated = str(plan.written.value(rows.ISOLATED_CORES) or "")
-    variables.add([(rows.ISOLATED_CORES.last, isolated), *tuned_objects.DERIVED])
+    variables.add([(rows.ISOLATED_CORES.last, isolated), *DERIVED])
     names = {variables.get(name): name for name in _WITH_VARIABLES}
     words: dict[str, list[str]] = {}
     for setting in plan.written.of(kernel.NAME):
@@ -89,7 +101,7 @@ def _planned_arguments(plan: ConfiguredPlan) -> Arguments:
         if setting.key in cmdline.CPU_LISTS:
             texts = [_with_variable(text, names) for text in texts]
         words.setdefault(option_of(plan, setting.key), []).extend(texts)
-    return tuple((name, f"+{' '.join(texts)}") for name, texts in words.items())
+    return tuple((_BOOTLOADER, name, f"+{' '.join(texts)}") for name, texts in words.items())
 
 
 def _with_variable(word: str, names: Mapping[str | None, str]) -> str:
@@ -124,8 +136,8 @@ def settings(plan: ConfiguredPlan) -> Settings:
 
 
 def _reason(plan: ConfiguredPlan, profile: str, option: Option, word: str = "") -> Reason:
-    text = f"profile {profile} of Tuned {tuned_objects.owner(plan, profile)} says so"
-    return Reason(text, at(tuned_objects.place_of(plan, profile), option, word))
+    text = f"profile {profile} of Tuned {tuned_profiles.owner(plan.node_class, profile)} says so"
+    return Reason(text, at(tuned_profiles.place_of(plan.node_class, profile), option, word))
 
 
 def _options(plan: ConfiguredPlan, outcome: Evaluated) -> Iterator[Setting]:

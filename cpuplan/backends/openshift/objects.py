@@ -20,13 +20,12 @@ from cpuplan.components.openshift import (
     pinning,
     pool,
     tuned,
-    tuned_objects,
 )
 from cpuplan.components.openshift.machineconfig import API_VERSION, ROLE
 from cpuplan.components.units import BIN, UNIT_FOLDER
 from cpuplan.facts.settings.openshift import KERNEL_TYPE
 from cpuplan.fleet import cluster_facts
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, tuned_profiles
 from cpuplan.upstream.kubelet.config import codec
 
 #: The node tuning operator's own path, so that a pool can move from one to the other.
@@ -230,7 +229,7 @@ def pinning_machine_config(pool: str) -> dict[str, Any]:
 
 def tuned_priority(plan: ConfiguredPlan) -> int:
     """The priority of the Tuned object; the operator gives all its objects the same."""
-    return tuned.priority(machineconfig.labels(plan.settings.of(machineconfig.NAME)))
+    return tuned_profiles.planned(plan.node_class).priority
 
 
 def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -242,9 +241,7 @@ def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[st
     settings = plan.written.of(tuned.NAME)
     profile = tuned.render([setting for setting in settings if not setting.key.startswith(without)])
     recommended = {
-        "machineConfigLabels": tuned.pool_labels(
-            machineconfig.labels(plan.settings.of(machineconfig.NAME))
-        ),
+        "machineConfigLabels": tuned_profiles.planned(plan.node_class).machine_config_labels,
         "priority": tuned_priority(plan),
         "profile": name,
     }
@@ -307,7 +304,7 @@ def _of_tuned_objects(plan: ConfiguredPlan) -> Iterator[Manifest]:
     outcome = in_force.evaluated(plan)
     if outcome is None or not outcome.is_on_top:
         return
-    if words := [word.text for word in tuned_objects.added(outcome)]:
+    if words := [word.text for word in tuned_profiles.added(outcome)]:
         data = nto_machine_config(plan, words)
         comment = "What the node tuning operator will make of boot arguments in Tuned objects."
         yield Manifest(f"machineconfig-{data['metadata']['name']}.yaml", data, comment)

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 from cpuplan.backends.openshift import in_force
 from cpuplan.base.text import joined
 from cpuplan.components import cmdline, kernel
-from cpuplan.components.checks.kernel import diagnostics, problems
+from cpuplan.components.checks.kernel import problems
 from cpuplan.components.host.tuned import cpus
-from cpuplan.components.openshift import tuned, tuned_objects
-from cpuplan.components.openshift.tuned_objects import Evaluated
+from cpuplan.components.openshift import tuned
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts.settings import tuned as rows
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, tuned_profiles
+from cpuplan.plan.tuned_profiles import Evaluated
 from cpuplan.upstream.linux import hugetlb
 from cpuplan.upstream.linux.cmdline import Argument, arguments
 from cpuplan.upstream.nto.profilecalculator import Recommendation, is_by_labels, uses_pods
@@ -42,7 +42,7 @@ class _Case(NamedTuple):
 
     def recommended(self, given: Recommendation, field: str = "profile") -> Position | None:
         """The place of a field of a recommendation."""
-        for number, item in tuned_objects.others(self.plan):
+        for number, item in tuned_profiles.others(self.plan.node_class):
             if item.name == given.tuned:
                 path = f"tuneds.{number}.recommend.{given.number}.{field}"
                 return self.locate(self.plan.node_class.cluster_place(path))
@@ -50,12 +50,12 @@ class _Case(NamedTuple):
 
     def option(self, profile: str, option: Option, word: str = "") -> Position | None:
         """The place of an option of a profile, or of a word of its value."""
-        place = tuned_objects.place_of(self.plan, profile)
-        return self.locate(tuned_objects.at(place, option, word)) if place else None
+        place = tuned_profiles.place_of(self.plan.node_class, profile)
+        return self.locate(tuned_profiles.at(place, option, word)) if place else None
 
     def line(self, profile: str, number: int) -> Position | None:
         """The place of a line of a profile."""
-        place = tuned_objects.place_of(self.plan, profile)
+        place = tuned_profiles.place_of(self.plan.node_class, profile)
         return self.locate(f"{place}#{number}.1.2") if place else None
 
 
@@ -130,7 +130,7 @@ def _unloadable(case: _Case, given: Recommendation, problem: LoadError) -> Diagn
 def _of_priority(case: _Case) -> Iterator[Diagnostic]:
     """CP5383: several profiles with the priority that counts."""
     first = case.outcome.chosen
-    for other in tuned_objects.by_priority(case.outcome.applying):
+    for other in tuned_profiles.by_priority(case.outcome.applying):
         mine = other if first == case.outcome.planned else first
         yield diagnose(
             "CP5383",
@@ -147,9 +147,9 @@ def _of_priority(case: _Case) -> Iterator[Diagnostic]:
 def _of_pods(case: _Case) -> Iterator[Diagnostic]:
     """CP5384 for recommendations before the one that counts, which pods decide about."""
     chosen = case.outcome.chosen
-    for number, item in tuned_objects.others(case.plan):
+    for number, item in tuned_profiles.others(case.plan.node_class):
         for index, given in enumerate(item.recommend):
-            match = tuned_objects.match_of(given)
+            match = tuned_profiles.match_of(given)
             if given.priority <= chosen.priority and uses_pods(match):
                 path = f"tuneds.{number}.recommend.{index}.match"
                 yield diagnose(
@@ -165,7 +165,7 @@ def _of_pods(case: _Case) -> Iterator[Diagnostic]:
 def _duplicates(case: _Case) -> Iterator[Diagnostic]:
     """CP5385: two profiles of one name, for which the operator gives up."""
     texts: dict[str, tuple[str, str]] = {case.outcome.planned.profile: ("", "")}
-    for number, item in tuned_objects.others(case.plan):
+    for number, item in tuned_profiles.others(case.plan.node_class):
         for index, given in enumerate(item.profile):
             owner, text = texts.setdefault(given.name, (item.name, given.data))
             if (owner, text) == ("", "") or text != given.data:
@@ -192,7 +192,7 @@ def _unknown(case: _Case) -> Iterator[Diagnostic]:
             "CP5384",
             case.option(profile, option),
             what=f"[{section}] {name} of profile {profile}",
-            name=tuned_objects.owner(case.plan, profile),
+            name=tuned_profiles.owner(case.plan.node_class, profile),
             why="its value has variables or functions that only the node can tell",
             **case.names,
         )
@@ -203,7 +203,7 @@ def _unknown(case: _Case) -> Iterator[Diagnostic]:
                 "CP5384",
                 case.option(profile, made.include, made.name),
                 what=f"the profile {made.name}, which comes with TuneD",
-                name=tuned_objects.owner(case.plan, profile),
+                name=tuned_profiles.owner(case.plan.node_class, profile),
                 why="what it sets is not known here",
                 **case.names,
             )
@@ -221,7 +221,7 @@ def _without_effect(case: _Case) -> Iterator[Diagnostic]:
     """CP5386: a profile on top of the planned one that comes after it."""
     outcome = case.outcome
     for given in outcome.applying[1:]:
-        profiles, _, problem = tuned_objects.load(case.plan, given.profile)
+        profiles, _, problem = tuned_profiles.load(case.plan.node_class, given.profile)
         names = {made.name for made in profiles}
         if problem is None and outcome.planned.profile in names - {given.profile}:
             yield diagnose(
@@ -239,8 +239,9 @@ def _without_effect(case: _Case) -> Iterator[Diagnostic]:
 def _without_arguments(case: _Case) -> Iterator[Diagnostic]:
     """CP5387: a profile that is recommended by labels of nodes, whose arguments go nowhere."""
     chosen, plan = case.outcome.chosen, case.plan
-    has_arguments = plan.node_class.target.is_profile or tuned_objects.added(case.outcome)
-    by_nodes = [own for own in tuned_objects.labels(plan) if not is_by_labels(chosen, own)]
+    has_arguments = plan.node_class.target.is_profile or tuned_profiles.added(case.outcome)
+    labels = tuned_profiles.labels(plan.node_class)
+    by_nodes = [own for own in labels if not is_by_labels(chosen, own)]
     if has_arguments and by_nodes:
         yield diagnose(
             "CP5387",
@@ -261,7 +262,7 @@ def _labels(given: Recommendation) -> Mapping[str, str]:
 def _of_arguments(case: _Case) -> Iterator[Diagnostic]:
     """CP238 for boot arguments that contradict the plan, CP5380 for others that differ.
 
-    What leaves the plan whole has the codes of an intent's own arguments.
+    What leaves the plan whole is told where arguments of MachineConfigs are.
     """
     outcome, plan = case.outcome, case.plan
     planned = {cmdline.canonical(setting.key): setting for setting in plan.written.of(kernel.NAME)}
@@ -275,8 +276,8 @@ def _of_arguments(case: _Case) -> Iterator[Diagnostic]:
         own, problem = planned.get(key), wrong.get(argument)
         position = case.locate(argument.place)
         if problem and not problem.is_error:
-            yield from diagnostics([problem], case.locate)
-        elif problem or _ends_line(argument.text):
+            continue  # said of all arguments of the Cluster document
+        if problem or _ends_line(argument.text):
             effect = problem.effect if problem else ""
             yield _contradiction(case, profile, argument.text, position, effect)
         elif own and argument.name not in _JUDGED and not cmdline.same(own.key, value, own.value):
@@ -298,10 +299,10 @@ _END = "--"
 def _arguments(case: _Case) -> Iterator[tuple[str, Argument]]:
     """The arguments of others with their places, and the profiles that they are from."""
     options = case.outcome.options(_BOOTLOADER)
-    for word in tuned_objects.added(case.outcome):
+    for word in tuned_profiles.added(case.outcome):
         given = options[word.option]
-        text = tuned_objects.place_of(case.plan, given.profile)
-        place = tuned_objects.at(text, given.option, word.text)
+        text = tuned_profiles.place_of(case.plan.node_class, given.profile)
+        place = tuned_profiles.at(text, given.option, word.text)
         parts = arguments(word.text, place) or [Argument(_END, None, word.text, place)]
         yield from ((given.profile, argument) for argument in parts)
 
@@ -382,7 +383,7 @@ def _contradiction(
         place,
         label=effect,
         kind="Tuned",
-        name=tuned_objects.owner(case.plan, profile),
+        name=tuned_profiles.owner(case.plan.node_class, profile),
         what=what,
         **case.names,
     )
@@ -394,7 +395,7 @@ def _override(
     return diagnose(
         "CP5380",
         place,
-        name=tuned_objects.owner(case.plan, profile),
+        name=tuned_profiles.owner(case.plan.node_class, profile),
         what=what,
         planned=planned,
         **case.names,

@@ -19,6 +19,7 @@ from cpuplan.facts.settings import tuned as rows
 from cpuplan.facts.settings.row import Row
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
+from cpuplan.upstream.nto.profilecalculator import performance_profile
 
 if TYPE_CHECKING:
     from cpuplan.language.model.tuning import NetDevice
@@ -41,7 +42,7 @@ THREADS = (rows.SCHEDULER_RUNTIME, rows.KSOFTIRQD, rows.RCUC, rows.KTIMERS)
 
 def of_operator(profile: str) -> str:
     """The name of the profile of a PerformanceProfile, or of what stands for one."""
-    return f"openshift-node-performance-{profile}"
+    return performance_profile(profile)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:

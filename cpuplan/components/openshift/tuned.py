@@ -5,14 +5,13 @@ arguments are not among them: they stand in the MachineConfig, where a review se
 parents' are dropped here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from cpuplan.components import chosen
 from cpuplan.components.chosen import of_release, stated, stated_or, unasked
 from cpuplan.components.emission import by_default, emit
 from cpuplan.components.host import tuned as common
 from cpuplan.components.host.tuned import given
-from cpuplan.components.openshift.machineconfig import OWNER
 from cpuplan.facts import versions
 from cpuplan.facts.settings import tuned as rows
 from cpuplan.plan import NodePlan
@@ -36,21 +35,6 @@ _ALWAYS = (
 )
 _REAL_TIME = (rows.HUNG_TASK_TIMEOUT, rows.NMI_WATCHDOG, rows.RT_RUNTIME, rows.STAT_INTERVAL)
 _NOT_IN_REAL_TIME_KERNELS = "kernel.numa_balancing,net.core.busy_read,net.core.busy_poll"
-
-
-#: Lower numbers win; the operator's own profiles have 30 and 40. Nodes of custom pools match the
-#: profile of the pool worker too (pkg/operator/profilecalculator.go: their pools are both).
-_PRIORITY, _PRIORITY_OF_WORKERS = 20, 25
-
-
-def priority(labels: Mapping[str, str]) -> int:
-    """The priority of the Tuned object, by the labels of the MachineConfig."""
-    return _PRIORITY_OF_WORKERS if OWNER in labels else _PRIORITY
-
-
-def pool_labels(labels: Mapping[str, str]) -> dict[str, str]:
-    """The labels by which TuneD finds the pool, without the mark of the MachineConfig."""
-    return {key: value for key, value in labels.items() if key != OWNER}
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:

@@ -15,6 +15,11 @@ _PRIORITY_OF_CONTROL_PLANES, _PRIORITY_OF_ALL = 30, 40
 _MOST_LEVELS = 32
 
 
+def performance_profile(name: str) -> str:
+    """The profile of a PerformanceProfile (pkg/performanceprofile/.../components/consts.go)."""
+    return f"openshift-node-performance-{name}"
+
+
 class Match(NamedTuple):
     """A label of a node or pod, and matches that must hold too, of which one is enough."""
 

@@ -1,4 +1,4 @@
-"""What Tuned objects of others make of a plan: which profile nodes get, and what is in it.
+"""What Tuned objects of others make of a class: which profile nodes get, and what is in it.
 
 The planned profile is taken as what nodes have of it: its parents give nothing beside its options.
 """
@@ -8,20 +8,23 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from cpuplan.components.openshift import machineconfig, pool, tuned
-from cpuplan.components.openshift.machineconfig import ROLE, WORKER
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.facts.settings import tuned as rows
-from cpuplan.facts.settings.openshift import POOL_SELECTOR
 from cpuplan.language.model.cluster import Tuned, TunedMatch, TunedRecommendation
-from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Settings
-from cpuplan.upstream.mco.helpers import read_selector
+from cpuplan.language.model.vocabulary import (
+    BUILT_IN_POOLS,
+    MACHINE_ROLE,
+    WORKER,
+    node_selector,
+    takes_machine_config,
+)
+from cpuplan.plan import NodeClass
 from cpuplan.upstream.nto import profilecalculator
-from cpuplan.upstream.nto.profilecalculator import Match, Recommendation
+from cpuplan.upstream.nto.profilecalculator import Match, Recommendation, performance_profile
 from cpuplan.upstream.tuned import merger, plugin_bootloader
 from cpuplan.upstream.tuned.config_parser import Option, Sections
 from cpuplan.upstream.tuned.functions import Machine
-from cpuplan.upstream.tuned.loader import Loader, LoadError, Profile
+from cpuplan.upstream.tuned.loader import INCLUDE, Loader, LoadError, Profile
 from cpuplan.upstream.tuned.merger import Merged
 from cpuplan.upstream.tuned.packaged import is_packaged
 from cpuplan.upstream.tuned.plugin_bootloader import Word
@@ -39,8 +42,21 @@ DERIVED = (
 )
 
 
-#: Options of the boot loader: names and values.
-Arguments: TypeAlias = tuple[tuple[str, str], ...]
+#: The section, the name and the value of each option.
+Options: TypeAlias = tuple[tuple[str, str, str], ...]
+#: Lower numbers win; the operator's own profiles have 30 and 40. Nodes of custom pools match the
+#: profile of the pool worker too (pkg/operator/profilecalculator.go: their pools are both).
+_PRIORITY, _PRIORITY_OF_WORKERS = 20, 25
+
+
+class Planned(NamedTuple):
+    """The planned profile, and the CPUs that are switched off by it."""
+
+    options: Options = ()
+    offlined: CpuSet = EMPTY
+
+
+NOTHING = Planned()
 
 
 class Evaluated(NamedTuple):
@@ -90,53 +106,43 @@ class Evaluated(NamedTuple):
             return value.text
 
 
-def others(plan: NodePlan) -> tuple[tuple[int, Tuned], ...]:
+def others(node_class: NodeClass) -> tuple[tuple[int, Tuned], ...]:
     """The Tuned objects of others with their numbers in the Cluster document."""
-    own = tuned.of_operator(plan.node_class.profile)
-    given = enumerate(plan.node_class.cluster_facts.tuneds)
+    own = performance_profile(node_class.profile)
+    given = enumerate(node_class.cluster_facts.tuneds)
     return tuple((number, item) for number, item in given if item.name != own)
 
 
-@lru_cache(maxsize=256)
-def written(plan: NodePlan) -> Settings:
-    """The settings of the plan's own objects that decide."""
-    components = (machineconfig, pool, tuned)
-    return Settings(chain.from_iterable(component.settings(plan) for component in components))
+def planned(node_class: NodeClass) -> Recommendation:
+    """The recommendation of the class's own profile; the operator gives all the same priority."""
+    name, target = performance_profile(node_class.profile), node_class.target
+    labels = target.machine_config_label or {MACHINE_ROLE: target.pool or ""}
+    is_marked = target.pool == WORKER and not target.is_profile
+    priority = _PRIORITY_OF_WORKERS if is_marked else _PRIORITY
+    return Recommendation(name, 0, name, priority, machine_config_labels={**labels})
 
 
-def evaluated(plan: NodePlan, arguments: Arguments = ()) -> Evaluated | None:
+def evaluated(node_class: NodeClass, profile: Planned = NOTHING) -> Evaluated | None:
     """What nodes of a class get; None where nobody has a Tuned object but cpuplan.
 
-    `arguments` are options of the planned profile with boot arguments: without them, the words are
-    those of others alone.
+    Without the planned `profile`, the result has what others say alone.
     """
-    node_class = plan.node_class
-    if not others(plan) or not node_class.platform.has_pools or node_class.target.is_hosted:
+    if not others(node_class) or not node_class.platform.has_pools:
         return None
-    if plan.spec.paused or not written(plan).of(tuned.NAME):
+    if node_class.target.is_hosted or node_class.spec.paused:
         return None
-    return _evaluated(plan, arguments)
+    return _evaluated(node_class, profile)
 
 
 @lru_cache(maxsize=256)
-def _evaluated(plan: NodePlan, arguments: Arguments) -> Evaluated:
-    name = tuned.of_operator(plan.node_class.profile)
-    labels = machineconfig.labels(written(plan).of(machineconfig.NAME))
-    planned = Recommendation(
-        name,
-        0,
-        name,
-        tuned.priority(labels),
-        machine_config_labels=tuned.pool_labels(labels),
-    )
-    applying = tuple(_applying(plan, planned))
-    outcome = Evaluated(planned, applying)
-    profiles, unknown, problem = load(plan, outcome.chosen.profile, arguments)
+def _evaluated(node_class: NodeClass, profile: Planned) -> Evaluated:
+    outcome = Evaluated(planned(node_class), tuple(_applying(node_class)))
+    profiles, unknown, problem = load(node_class, outcome.chosen.profile, profile)
     outcome = outcome._replace(profiles=profiles, problem=problem)
     if not outcome.is_on_top:
         return outcome._replace(unknown=unknown)
     merged = merger.merge((made.name, made.sections) for made in profiles if made.sections)
-    variables = Variables(machine(plan))
+    variables = Variables(machine(node_class, profile.offlined))
     variables.add(_with_derived(merged.variables))
     options, unknown_values = _expanded(merged, variables)
     return outcome._replace(
@@ -176,36 +182,28 @@ def _expanded(
     return known, unknown
 
 
-def _applying(plan: NodePlan, planned: Recommendation) -> Iterator[Recommendation]:
+def _applying(node_class: NodeClass) -> Iterator[Recommendation]:
     """The recommendations for nodes of the class, in the order in which they count."""
-    selectors = [read_selector(selector) for selector in _selectors(plan)]
+    target = node_class.target
 
-    def selects(labels: Mapping[str, str]) -> bool:
-        return any(selector.matches(labels) for selector in selectors if not selector.is_empty)
+    def selects(wanted: Mapping[str, str]) -> bool:
+        # Nodes of a custom pool are in the pool of the workers too.
+        is_of_workers = target.pool not in BUILT_IN_POOLS and wanted.get(MACHINE_ROLE) == WORKER
+        return is_of_workers or takes_machine_config(target, wanted)
 
-    given = chain([planned], *(_recommendations(item) for _, item in others(plan)))
-    every = profilecalculator.in_order([*given, *profilecalculator.defaults()])
-    for recommendation in every:
-        if any(profilecalculator.is_for(recommendation, own, selects) for own in labels(plan)):
+    given = chain(
+        [planned(node_class)], *(_recommendations(item) for _, item in others(node_class))
+    )
+    for recommendation in profilecalculator.in_order([*given, *profilecalculator.defaults()]):
+        own = labels(node_class)
+        if any(profilecalculator.is_for(recommendation, known, selects) for known in own):
             yield recommendation
 
 
-def labels(plan: NodePlan) -> tuple[Mapping[str, str], ...]:
+def labels(node_class: NodeClass) -> tuple[Mapping[str, str], ...]:
     """The labels of the nodes of a class: those of the inventory, and those of the pool."""
-    selector = written(plan).values(pool.NAME)[pool.NODE_SELECTOR]
-    of_pool = (
-        {key: str(value) for key, value in selector.items()} if isinstance(selector, dict) else {}
-    )
-    return tuple({**of_pool, **own} for own in plan.node_class.labels or ({},))
-
-
-def _selectors(plan: NodePlan) -> Iterator[object]:
-    """Which MachineConfigs the pools of a node take: a custom pool's, and those of the workers."""
-    name = plan.node_class.target.pool or ""
-    if name not in pool.BUILT_IN:
-        yield pool.document(written(plan).of(pool.NAME))["spec"][POOL_SELECTOR.key]
-        name = WORKER
-    yield {"matchLabels": {ROLE: name}}
+    of_pool = node_selector(node_class.target)
+    return tuple({**of_pool, **own} for own in node_class.labels or ({},))
 
 
 def _recommendations(given: Tuned) -> Iterator[Recommendation]:
@@ -227,46 +225,33 @@ def _match(given: TunedMatch) -> Match:
 
 
 def load(
-    plan: NodePlan, name: str, arguments: Arguments = ()
+    node_class: NodeClass, name: str, profile: Planned = NOTHING
 ) -> tuple[tuple[Profile, ...], tuple[tuple[str, str, str], ...], LoadError | None]:
     """The profiles that a profile is made of, includes that are not known, and what is wrong."""
     texts: dict[str, str | Sections] = {}
-    for _, item in sorted(others(plan), key=lambda numbered: numbered[1].name):
-        texts |= {profile.name: profile.data for profile in item.profile}
-    texts[tuned.of_operator(plan.node_class.profile)] = _planned_sections(plan, arguments)
+    for _, item in sorted(others(node_class), key=lambda numbered: numbered[1].name):
+        texts |= {given.name: given.data for given in item.profile}
+    texts[performance_profile(node_class.profile)] = merger.sections_of(profile.options)
     # Variables are defined after profiles are loaded.
-    loader = Loader(texts, is_packaged, Variables(machine(plan)).expand)
+    loader = Loader(texts, is_packaged, Variables(machine(node_class, profile.offlined)).expand)
     problem = None
     try:
         loader.load(name)
     except LoadError as error:
         problem = error
-    unknown = tuple((merger.MAIN, "include", profile) for profile, _ in loader.unknown)
+    unknown = tuple((merger.MAIN, INCLUDE, of_profile) for of_profile, _ in loader.unknown)
     return tuple(loader.profiles), unknown, problem
 
 
-def machine(plan: NodePlan) -> Machine:
+def machine(node_class: NodeClass, offlined: CpuSet = EMPTY) -> Machine:
     """What TuneD's functions read of a node."""
-    node_class, topology = plan.node_class, plan.topology
-    online = topology.online - plan.pool("offlined").cpus
+    topology = node_class.topology
     vendor = f"Vendor ID: {node_class.cpu_vendor}\n" if node_class.cpu_vendor else ""
     return Machine(
-        tuple(online),
+        tuple(topology.online - offlined),
         tuple(topology.online | topology.offline),
         f"Architecture: {node_class.architecture}\n{vendor}",
     )
-
-
-def _planned_sections(plan: NodePlan, arguments: Arguments) -> Sections:
-    """The planned profile; its parents are in it."""
-    options = [
-        (*setting.key.split(".", 1), str(setting.value))
-        for setting in written(plan).of(tuned.NAME)
-        if setting.key != rows.INCLUDE.key
-    ]
-    triples = [(section, name, text) for section, name, text in options]
-    triples += [(_BOOTLOADER, name, text) for name, text in arguments]
-    return merger.sections_of(triples)
 
 
 def added(outcome: Evaluated) -> list[Word]:
@@ -276,14 +261,24 @@ def added(outcome: Evaluated) -> list[Word]:
     return [word for word in outcome.words if options[word.option].profile != own]
 
 
-def place_of(plan: NodePlan, profile: str) -> str:
+def arguments(node_class: NodeClass) -> Iterator[tuple[str, str]]:
+    """The boot arguments that others give the nodes, each with its place."""
+    outcome = evaluated(node_class)
+    if outcome is None or not outcome.is_on_top:
+        return
+    for word in added(outcome):
+        value = outcome.options(_BOOTLOADER)[word.option]
+        yield word.text, at(place_of(node_class, value.profile), value.option, word.text)
+
+
+def place_of(node_class: NodeClass, profile: str) -> str:
     """The place of the text of a profile in the Cluster document; "" of one that is not there."""
     place = ""
-    for number, item in sorted(others(plan), key=lambda numbered: numbered[1].name):
+    for number, item in sorted(others(node_class), key=lambda numbered: numbered[1].name):
         for index, given in enumerate(item.profile):
             if given.name == profile:
                 field = f"tuneds.{number}.profile.{index}.data"
-                place = plan.node_class.cluster_place(field)
+                place = node_class.cluster_place(field)
     return place
 
 
@@ -298,11 +293,11 @@ def at(place: str, option: Option, word: str = "") -> str:
     return f"{place}#{option.line}.{option.column}.{end}"
 
 
-def owner(plan: NodePlan, profile: str) -> str:
+def owner(node_class: NodeClass, profile: str) -> str:
     """The name of the Tuned object that has a profile; "" of a planned or packaged one."""
     names = [
         item.name
-        for _, item in sorted(others(plan), key=lambda numbered: numbered[1].name)
+        for _, item in sorted(others(node_class), key=lambda numbered: numbered[1].name)
         for given in item.profile
         if given.name == profile
     ]
