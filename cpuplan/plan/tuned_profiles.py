@@ -262,11 +262,16 @@ def added(outcome: Evaluated) -> list[Word]:
 
 
 def arguments(node_class: NodeClass) -> Iterator[tuple[str, str]]:
-    """The boot arguments that others give the nodes, each with its place."""
+    """The boot arguments that others give the nodes, each with its place.
+
+    Those that follow from variables of the planned profile are left out.
+    """
     outcome = evaluated(node_class)
     if outcome is None or not outcome.is_on_top:
         return
     for word in added(outcome):
+        if "${" in word.text:
+            continue
         value = outcome.options(_BOOTLOADER)[word.option]
         yield word.text, at(place_of(node_class, value.profile), value.option, word.text)
 
