@@ -5,9 +5,8 @@ What follows from them for the machine as nodes boot it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import count
 from typing import TYPE_CHECKING
 
 from cpuplan.base.topology import NumaNodeFacts, Topology
@@ -26,40 +25,36 @@ def own(node_class: NodeClass) -> list[Argument]:
     return given
 
 
-def of_others(node_class: NodeClass) -> Iterator[Argument]:
-    """Those of MachineConfigs and Tuned objects of others, in the order in which they are merged.
+def of_machine_configs(node_class: NodeClass) -> Iterator[Argument]:
+    """Those of MachineConfigs that cpuplan does not write, in the order in which they are merged.
 
-    The operator merges objects by name (pkg/controller/common, MergeMachineConfigs); those of Tuned
-    objects are in 50-nto.
+    The operator merges objects by name (pkg/controller/common, MergeMachineConfigs).
     """
-    facts = node_class.cluster_facts
-    if not (facts.machine_configs or facts.tuneds):
+    configs = node_class.cluster_facts.machine_configs
+    if not configs or not node_class.machine_config_pool or node_class.target.is_hosted:
         return
-    if node_class.machine_config_pool and not node_class.target.is_hosted:
-        for _, texts in sorted(_of_objects(node_class), key=lambda named: named[0]):
-            for text, place in texts:
-                yield from arguments(text, place)
-
-
-def _of_objects(node_class: NodeClass) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
-    """The names of MachineConfigs of others, each with its texts and their places."""
     from cpuplan.language.model.vocabulary import takes_machine_config  # for few plans
 
-    facts = node_class.cluster_facts
-    for number, config in enumerate(facts.machine_configs):
+    for number, config in sorted(enumerate(configs), key=lambda numbered: numbered[1].name):
         if takes_machine_config(node_class.target, config.labels):
-            field = f"machineConfigs.{number}.kernelArguments"
-            places = (node_class.cluster_place(f"{field}.{at}") for at in count())
-            yield config.name, list(zip(config.kernel_arguments, places, strict=False))
-    if facts.tuneds:
-        from cpuplan.plan import tuned_profiles
+            for index, text in enumerate(config.kernel_arguments):
+                field = f"machineConfigs.{number}.kernelArguments.{index}"
+                yield from arguments(text, node_class.cluster_place(field))
 
-        yield f"50-nto-{node_class.target.pool}", list(tuned_profiles.arguments(node_class))
+
+def of_tuned_objects(node_class: NodeClass) -> Iterator[Argument]:
+    """Those that TuneD computes from Tuned objects of others."""
+    if node_class.cluster_facts.tuneds:
+        from cpuplan.plan import tuned_profiles  # for few plans
+
+        for text, place in tuned_profiles.arguments(node_class):
+            yield from arguments(text, place)
 
 
 def given(node_class: NodeClass) -> list[Argument]:
     """All of them, in the order of the command line."""
-    return [*own(node_class), *of_others(node_class)]
+    of_others = (*of_tuned_objects(node_class), *of_machine_configs(node_class))
+    return [*own(node_class), *of_others]
 
 
 def booted(node_class: NodeClass) -> Topology:

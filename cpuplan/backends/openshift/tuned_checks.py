@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from cpuplan.backends.openshift import in_force
 from cpuplan.base.text import joined
 from cpuplan.components import cmdline, kernel
-from cpuplan.components.checks.kernel import problems
+from cpuplan.components.checks.kernel import diagnostics, problems
 from cpuplan.components.host.tuned import cpus
 from cpuplan.components.openshift import tuned
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -262,7 +262,7 @@ def _labels(given: Recommendation) -> Mapping[str, str]:
 def _of_arguments(case: _Case) -> Iterator[Diagnostic]:
     """CP238 for boot arguments that contradict the plan, CP5380 for others that differ.
 
-    What leaves the plan whole is told where arguments of MachineConfigs are.
+    What leaves the plan whole has the codes of an intent's own arguments.
     """
     outcome, plan = case.outcome, case.plan
     planned = {cmdline.canonical(setting.key): setting for setting in plan.written.of(kernel.NAME)}
@@ -276,8 +276,8 @@ def _of_arguments(case: _Case) -> Iterator[Diagnostic]:
         own, problem = planned.get(key), wrong.get(argument)
         position = case.locate(argument.place)
         if problem and not problem.is_error:
-            continue  # said of all arguments of the Cluster document
-        if problem or _ends_line(argument.text):
+            yield from diagnostics([problem], case.locate)
+        elif problem or _ends_line(argument.text):
             effect = problem.effect if problem else ""
             yield _contradiction(case, profile, argument.text, position, effect)
         elif own and argument.name not in _JUDGED and not cmdline.same(own.key, value, own.value):
