@@ -170,6 +170,9 @@ def _section(name: str, unit: Unit) -> str:
 #: What `check` reads in parts: a policy, a priority, CPUs and an expression for names of threads.
 _GROUP = re.compile(r"[0-9-]{1,5}:[fbroi*]?:[0-9]{1,3}:[^:]*:[\w.*/@^$ -]{1,64}")
 _GROUPS = "scheduler.group."
+#: Files of one CPU; TuneD takes patterns for them too.
+_FREQUENCIES = "sysfs./sys/devices/system/cpu/cpufreq/"
+_FREQUENCY = re.compile(rf"{re.escape(_FREQUENCIES)}policy[0-9]{{1,5}}/\w+")
 _SYSCTL = re.compile(r"\w[\w-]*(\.[\w-]+)+")
 
 
@@ -183,12 +186,14 @@ def _option(
     is_number = row is None or row.file is None or row.file[1] is not Form.NUMBER
     if key.startswith(_GROUPS) and not _GROUP.fullmatch(text):
         return
+    if key.startswith(_FREQUENCIES) and not _FREQUENCY.fullmatch(key):
+        return
     if row and (is_number or re.fullmatch(r"-?[0-9]{1,18}", text)):
         own: Value = text
         if row is rows.ISOLATED_CORES:
             own = common.cpus(text)
         yield from emit(plan, row, own, because, **row.names_in(key))
-    elif row is None and not key.startswith("sysfs./sys/devices/system/cpu/cpufreq/"):
+    elif row is None:
         yield Setting(rows.NAME, key, text, because, _effect(key, text))
 
 

@@ -656,7 +656,8 @@ CODES = {
         "Tuned {name} has another profile {profile} than Tuned {other}, for nodes of pool {pool} of intent {intent} too",
         "give one of them another name, or the same text",
         "The operator writes all profiles of all Tuned objects to each node. Of two with one name and unlike texts it "
-        "reports an error and updates no node (pkg/operator/profilecalculator.go, DuplicateProfileError).",
+        "updates no node from 4.19 on (pkg/operator/profilecalculator.go, DuplicateProfileError); before, it logs an "
+        "error, and which of them counts is left to chance.",
     ),
     "CP5386": Code(
         "Tuned object without effect",
