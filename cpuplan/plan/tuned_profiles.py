@@ -46,7 +46,7 @@ DERIVED = (
 Options: TypeAlias = tuple[tuple[str, str, str], ...]
 #: Lower numbers win; the operator's own profiles have 30 and 40. Nodes of custom pools match the
 #: profile of the pool worker too (pkg/operator/profilecalculator.go: their pools are both).
-_PRIORITY, _PRIORITY_OF_WORKERS = 20, 25
+PRIORITY, WORKER_PRIORITY = 20, 25
 
 
 class Planned(NamedTuple):
@@ -118,7 +118,7 @@ def planned(node_class: NodeClass) -> Recommendation:
     name, target = performance_profile(node_class.profile), node_class.target
     labels = target.machine_config_label or {MACHINE_ROLE: target.pool or ""}
     is_marked = target.pool == WORKER and not target.is_profile
-    priority = _PRIORITY_OF_WORKERS if is_marked else _PRIORITY
+    priority = WORKER_PRIORITY if is_marked else PRIORITY
     return Recommendation(name, 0, name, priority, machine_config_labels={**labels})
 
 
