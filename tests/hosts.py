@@ -13,6 +13,7 @@ from cpuplan.components.openshift import operator_units
 from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.containerd.cri_config import cri_table, highest
+from cpuplan.upstream.nto.controller import RECOMMEND_FILE
 
 CPU = "sys/devices/system/cpu"
 
@@ -65,6 +66,8 @@ def make_root(plan: ConfiguredPlan, root: Path) -> Path:
             f"{UNIT_FOLDER}/{name}".lstrip("/"): text
             for name, text in operator_units.units(settings.of(operator_units.NAME)).items()
         }
+        if settings.of(tuned.NAME):
+            files[RECOMMEND_FILE] = f"[{tuned.of_operator(plan.node_class.profile)}]\n"
     else:
         files["var/lib/kubelet/config.yaml"] = (
             "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"

@@ -10,14 +10,19 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from cpuplan.backends import configure
 from cpuplan.backends.openshift import objects
+from cpuplan.components import cmdline, kernel
 from cpuplan.components.host import tuned as plain
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.components.openshift.machineconfig import ROLE
+from cpuplan.language.model.cluster import ClusterSpec
+from cpuplan.plan import ConfiguredPlan, NodePlan
 from tests import emitted
 from tests.conformance import nto_render
 from tests.projects import needs_shared
@@ -135,6 +140,85 @@ def test_sections_override_the_parents_as_the_operators_own(tmp_path: Path) -> N
         isolated = plan.pool("isolated").cpus | plan.pool("isolcpus").cpus
         assert f"nohz_full={isolated}" in theirs.cmdline, case
     assert len(cases) >= 60
+
+
+#: What sites put on top of the operator's profile, below [main].
+ON_TOP = (
+    (
+        "[bootloader]\ncmdline_site=+audit=0 quiet\n[service]\nservice.chronyd=stop,disable\n"
+        "[scheduler]\ngroup.ice-ptp=0:f:10:*:ice-ptp.*\n[sysctl]\nkernel.sched_rt_runtime_us=950000\n"
+    ),
+    "[bootloader]\ncmdline_isolation=+isolcpus=domain,managed_irq,${isolated_cores}\n",
+    "[bootloader]\ncmdline_a=-skew_tick=1 nosoftlockup\ncmdline_b=skew_tick=0\n",
+    "[bootloader]\nreplace=1\ncmdline_only=quiet\n",
+    "[sysctl]\nreplace=1\nvm.swappiness=1\n[selinux]\ndrop=avc_cache_threshold\n",
+    "[more]\ntype=sysctl\nvm.max_map_count=${f:kb2s:100}\n[variables]\nisolated_cores=2-3\n",
+)
+
+
+@needs_shared
+@pytest.mark.parametrize("text", ON_TOP)
+def test_profiles_on_top_of_the_operators_own(tmp_path: Path, text: str) -> None:
+    """What they change of boot arguments and of planned options is the same by TuneD's own code."""
+    cases = [case for case in recorded() if {2, 3} <= set(case[1].pool("isolated").cpus)][:12]
+    asked: list[dict[str, Any]] = []
+    for _, plan, texts in cases:
+        asked.append(request(plan, texts))
+        child = f"[main]\ninclude={asked[-1]['profile']}\n{text}"
+        asked.append({**asked[-1], "profile": "site", "texts": {**texts, "site": child}})
+    answers = load(tmp_path, asked)
+    for (case, plan, _), before, after in zip(cases, answers[::2], answers[1::2], strict=True):
+        made = _with_on_top(plan, text)
+        was, now = (made.written.values(kernel.NAME), made.settings.values(kernel.NAME))
+        of_tuned = (cmdline.keyed(before.cmdline), cmdline.keyed(after.cmdline))
+        # An older TuneD has fewer arguments in its own profiles.
+        unlike = was.keys() ^ of_tuned[0].keys()
+        assert _changed(was, now, unlike) == _changed(*of_tuned, unlike), case
+        for key, value in made.settings.values(plain.NAME).items():
+            section, _, name = key.partition(".")
+            told = _options(after).get((section, name))
+            if section not in ("main", "bootloader", "variables") and told is not None:
+                assert str(value) == told, (case, key)
+        gone = made.written.values(plain.NAME).keys() - made.settings.values(plain.NAME).keys()
+        assert not [key for key in gone if tuple(key.split(".", 1)) in _options(after)], case
+    assert len(cases) >= 8
+
+
+def _options(answer: Answer) -> dict[tuple[str, str], str]:
+    """The options of an answer; those of sections of the plugin sysctl as of one section."""
+    return {
+        ("sysctl" if unit["type"] == "sysctl" else name, option): value
+        for name, unit in answer.units.items()
+        for option, value in unit["options"].items()
+    }
+
+
+def _with_on_top(plan: ConfiguredPlan, text: str) -> ConfiguredPlan:
+    """The plan in a cluster with a profile on top of its own."""
+    node_class = copy(plan.node_class)
+    node_class.target = node_class.target.model_copy(update={"mode": "performanceProfile"})
+    own = plain.of_operator(node_class.profile)
+    recommended = {
+        "profile": "site",
+        "priority": 1,
+        "machineConfigLabels": {ROLE: plan.node_class.target.pool},
+    }
+    data = f"[main]\ninclude={own}\n{text}"
+    item = {
+        "name": "site",
+        "profile": [{"name": "site", "data": data}],
+        "recommend": [recommended],
+    }
+    node_class.cluster_facts = ClusterSpec.model_validate({"tuneds": [item]})
+    return configure(NodePlan(node_class, plan.pools, plan.sets))
+
+
+def _changed(
+    before: dict[str, Any], after: dict[str, Any], without: Iterable[str]
+) -> dict[str, Any]:
+    """What is otherwise, by key: None where it is gone."""
+    keys = (before.keys() | after.keys()) - set(without)
+    return {key: after.get(key) for key in keys if before.get(key) != after.get(key)}
 
 
 def test_profiles_of_nodes_without_an_operator(tmp_path: Path) -> None:

@@ -38,7 +38,12 @@ def of(node_class: NodeClass) -> Backend:
 def configure(plan: NodePlan) -> ConfiguredPlan:
     """The plan with the settings of the components that its backend writes, in their order."""
     made = (component.settings(plan) for component in components(plan))
-    return ConfiguredPlan(plan, Settings(chain.from_iterable(made)))
+    configured = ConfiguredPlan(plan, Settings(chain.from_iterable(made)))
+    if plan.node_class.cluster_facts.tuneds and plan.node_class.platform.has_pools:
+        from cpuplan.backends.openshift import in_force
+
+        return ConfiguredPlan(plan, in_force.settings(configured), configured.written)
+    return configured
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:

@@ -94,7 +94,6 @@ class Place(NamedTuple):
 #: By form: its places. What is missing there is missing on the node, if root ran the script.
 PLACES: tuple[Place, ...] = (
     Place("line", "etc/hostname etc/tuned/active_profile etc/tuned/profile_mode", "one word"),
-    Place("line", "var/lib/ocp-tuned/active_profile", "one word"),
     Place("line", "run/cpuplan-unmovable-interrupts", "numbers"),
     Place(
         "unit",

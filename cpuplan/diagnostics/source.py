@@ -88,6 +88,19 @@ class Source:
         """The place of the key of `field`, or of its nearest written parent."""
         return self._find(field, key=True)
 
+    def text_at(self, field: Field, place: tuple[int, int, int]) -> Position:
+        """The place of a part of the text in `field`: line, column and end there, from 1."""
+        text: object = self.data
+        for name in field:
+            if not isinstance(text, dict | list):
+                break
+            text = text[name]  # type: ignore[index]
+        if not isinstance(text, str):
+            return self.value_at(field)
+        line, column, end = (number - 1 for number in place)
+        row, start, stop = within(self.mark_of(field), text, (line, column, end))
+        return self.value_at(field)._replace(line=row + 1, column=start + 1, end=stop + 1)
+
     def mark_of(self, field: Field) -> Mark:
         """The mark of `field`, or of its nearest written parent."""
         data = self.data
@@ -152,6 +165,24 @@ class Source:
             if at[0] < 0:
                 at = mark.value
         return Position(path, at[0] + 1, at[1] + 1, at[2] + 1)
+
+
+#: Characters of a block scalar's head at most: `|2-` and one to spare.
+_BLOCK_HEADER = 4
+
+
+def within(mark: Mark, text: str, place: tuple[int, int, int]) -> tuple[int, int, int]:
+    """A place in a text (line, column and end, from 0) as a place in the file that has the text.
+
+    `mark` is that of the text. The place of a text in quotes is where it begins.
+    """
+    line, column, end = mark.value
+    if place[0] < 0:
+        return place
+    if "\n" not in text or end - column >= _BLOCK_HEADER:
+        return mark.value
+    indent = mark.key[1] + 2
+    return (place[0] + line + 1, place[1] + indent, place[2] + indent)
 
 
 def items_of(value: Data) -> Iterable[tuple[str | int, Data]]:

@@ -224,6 +224,12 @@ def _inputs(documents: Documents, intent: Document, group: Group) -> str:
     return machine.inputs_digest(spec_of, intent.name, group.hardware, group.cluster)
 
 
+def _labels(alike: list[Claim]) -> tuple[dict[str, str], ...]:
+    """The labels of the nodes; nodes with the same ones count once."""
+    sets = {tuple(sorted(claim.group.labels.items())) for claim in alike}
+    return tuple(map(dict, sorted(sets)))
+
+
 def _class(
     documents: Documents,
     alike: list[Claim],
@@ -266,4 +272,5 @@ def _class(
         inputs=_inputs(documents, intent, group),
         cluster_facts=cluster_facts.of(documents, group.cluster),
         waves=groups.waves_of_class(spec, alike),
+        labels=_labels(alike),
     )

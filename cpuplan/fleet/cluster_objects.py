@@ -15,6 +15,7 @@ from cpuplan.base.text import printable
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Field, Mark, Marks, Source
 from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
+from cpuplan.fleet import given_tuneds
 from cpuplan.language.model import cluster as model
 from cpuplan.language.model.base import Model
 from cpuplan.language.read.documents import Document, Documents, validate
@@ -65,6 +66,8 @@ def is_foreign(item: Mapping[str, Any]) -> bool:
     name = name_of(item)
     if not is_subdomain(name):
         return False
+    if item.get("kind") == given_tuneds.KIND:
+        return given_tuneds.is_foreign(item)
     if item.get("kind") == "MachineConfigPool":
         return name not in _BUILT_IN
     annotations = _mapping(_mapping(item.get("metadata")).get("annotations"))
@@ -173,6 +176,7 @@ KINDS: Mapping[str, _Kind] = {
     "ContainerRuntimeConfig": _Kind(
         "containerRuntimeConfigs", model.ContainerRuntimeConfig, _runtime_config
     ),
+    given_tuneds.KIND: _Kind(given_tuneds.FIELD, model.Tuned, given_tuneds.entry),
 }
 
 

@@ -17,6 +17,7 @@ KINDS = (
     "MachineConfig",
     "KubeletConfig",
     "ContainerRuntimeConfig",
+    "Tuned",
     "Infrastructure",
     "ClusterVersion",
     "Node",

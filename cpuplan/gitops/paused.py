@@ -150,4 +150,4 @@ def _take_out_compiled(
 def _going(node: ConfiguredPlan) -> ConfiguredPlan:
     """The same plan, not paused."""
     spec = node.spec.model_copy(update={"paused": False})
-    return ConfiguredPlan(node.with_spec(spec), node.settings)
+    return ConfiguredPlan(node.with_spec(spec), node.settings, node.written)

@@ -160,6 +160,8 @@ class _Plan(NamedTuple):
     sets: tuple[Pool, ...]
     limited: Limited | None
     settings: tuple[Setting, ...]
+    #: Those of its own objects, where they differ.
+    written: tuple[Setting, ...]
 
 
 class _Made(NamedTuple):
@@ -215,7 +217,9 @@ def _is_limited(limited: Limited) -> bool:
 
 def _plain(plan: ConfiguredPlan) -> _Plan:
     cluster, name = plan.node_class.key
-    return _Plan(cluster, name, plan.pools, plan.sets, plan.limited, tuple(plan.settings))
+    settings = tuple(plan.settings)
+    written = () if plan.written is plan.settings else tuple(plan.written)
+    return _Plan(cluster, name, plan.pools, plan.sets, plan.limited, settings, written)
 
 
 def _configured(plan: _Plan, classes: Mapping[Key, NodeClass]) -> ConfiguredPlan:
@@ -224,11 +228,12 @@ def _configured(plan: _Plan, classes: Mapping[Key, NodeClass]) -> ConfiguredPlan
         raise UnpackError(f"no class {plan.cluster}/{plan.name}")
     _check_cpus(plan, node_class)
     known = COMPONENTS[node_class.platform.name].keys()
-    others = {setting.component for setting in plan.settings} - known
+    others = {setting.component for setting in (*plan.settings, *plan.written)} - known
     if others:
         raise UnpackError(f"settings of {', '.join(sorted(others))}")
     of_class = NodePlan(node_class, plan.pools, plan.sets, plan.limited)
-    return ConfiguredPlan(of_class, Settings(plan.settings))
+    written = Settings(plan.written) if plan.written else None
+    return ConfiguredPlan(of_class, Settings(plan.settings), written)
 
 
 def _check_cpus(plan: _Plan, node_class: NodeClass) -> None:

@@ -66,6 +66,7 @@ class NodeClass:
         inputs: str = "",
         cluster_facts: ClusterSpec | None = None,
         waves: tuple[Wave, ...] = (),
+        labels: tuple[Mapping[str, str], ...] = (),
     ) -> None:
         self.name = name  # unique within the cluster, stable: <intent>-<hardware>
         self.intent = intent
@@ -86,6 +87,8 @@ class NodeClass:
         self.inputs = inputs
         #: Of the intent's rollout: those that some of its nodes are in.
         self.waves = waves
+        #: The labels of its nodes in the inventory, each set of them once.
+        self.labels = labels
         self.written_as = written_as  # the kind of the object that the intent was made from
 
     @property
@@ -269,11 +272,13 @@ class Kept(NamedTuple):
 
 
 class ConfiguredPlan(NodePlan):
-    """A plan and its settings: what is written, explained, checked and simulated."""
+    """A plan and its settings: what nodes get, and is explained, checked and simulated."""
 
-    def __init__(self, plan: NodePlan, settings: Settings) -> None:
+    def __init__(self, plan: NodePlan, settings: Settings, written: Settings | None = None) -> None:
         super().__init__(plan.node_class, plan.pools, plan.sets, plan.limited)
         self.settings = settings
+        #: Those that its own objects say, where objects of others have the last word on nodes.
+        self.written = written or settings
         #: Of a paused class, what stays; None of others, and where an edit leaves it unknown.
         self.kept: Kept | None = None
 

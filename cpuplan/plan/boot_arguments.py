@@ -25,7 +25,7 @@ def own(node_class: NodeClass) -> list[Argument]:
     return given
 
 
-def of_others(node_class: NodeClass) -> Iterator[Argument]:
+def of_machine_configs(node_class: NodeClass) -> Iterator[Argument]:
     """Those of MachineConfigs that cpuplan does not write, in the order in which they are merged.
 
     The operator merges objects by name (pkg/controller/common, MergeMachineConfigs).
@@ -42,9 +42,19 @@ def of_others(node_class: NodeClass) -> Iterator[Argument]:
                 yield from arguments(text, node_class.cluster_place(field))
 
 
+def of_tuned_objects(node_class: NodeClass) -> Iterator[Argument]:
+    """Those that TuneD computes from Tuned objects of others."""
+    if node_class.cluster_facts.tuneds:
+        from cpuplan.plan import tuned_profiles  # for few plans
+
+        for text, place in tuned_profiles.arguments(node_class):
+            yield from arguments(text, place)
+
+
 def given(node_class: NodeClass) -> list[Argument]:
     """All of them, in the order of the command line."""
-    return [*own(node_class), *of_others(node_class)]
+    of_others = (*of_tuned_objects(node_class), *of_machine_configs(node_class))
+    return [*own(node_class), *of_others]
 
 
 def booted(node_class: NodeClass) -> Topology:

@@ -6,12 +6,13 @@ Objects that say what nodes get from others become entries of Cluster documents
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from cpuplan.base.text import joined, nearest
 from cpuplan.components.openshift.performanceprofile import KIND
 from cpuplan.diagnostics import Diagnostic, diagnose, errors
-from cpuplan.diagnostics.source import Field, Mark, Marks, Source
+from cpuplan.diagnostics.source import Field, Mark, Marks, Source, within
 from cpuplan.fleet import cluster_objects, openshift
 from cpuplan.fleet.cluster_objects import GivenObject
 from cpuplan.language.model.intent import IntentSpec
@@ -23,7 +24,6 @@ from cpuplan.profiles.model import Profile, ReadProfile
 #: The key of a ConfigMap that a NodePool names in `spec.tuningConfig` (hypershift,
 #: nodepool_controller.go).
 TUNING = "tuning"
-_BLOCK_HEADER = 4  # characters of a block scalar's head at most: `|2-` and one to spare
 #: The lists of objects in what Advanced Cluster Management rolls out, and the field of each entry
 #: with the object (open-cluster-management.io/governance-policy-propagator, api/v1).
 _POLICIES = {"Policy": "policy-templates", "ConfigurationPolicy": "object-templates"}
@@ -175,14 +175,7 @@ def _inside(source: Source, text: str, diagnostics: list[Diagnostic]) -> Iterato
     """
     own = source.mark_of(("data", TUNING))
     sources, problems = yaml.parse(source.path, text)
-    line, column, end = own.value
-    is_block = "\n" in text and end - column < _BLOCK_HEADER
-    indent = own.key[1] + 2
-
-    def moved(place: tuple[int, int, int]) -> tuple[int, int, int]:
-        if place[0] < 0 or not is_block:
-            return own.value if place[0] >= 0 else place
-        return (place[0] + line + 1, place[1] + indent, place[2] + indent)
+    moved = partial(within, own, text)
 
     for problem in problems:
         at = problem.position

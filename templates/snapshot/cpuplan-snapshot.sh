@@ -199,7 +199,6 @@ FORMS='
 line etc/hostname
 line etc/tuned/active_profile
 line etc/tuned/profile_mode
-line var/lib/ocp-tuned/active_profile
 line run/cpuplan-unmovable-interrupts
 unit etc/systemd/system
 unit etc/systemd/system.conf

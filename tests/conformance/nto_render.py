@@ -27,7 +27,7 @@ from cpuplan.fleet import synthetic
 from cpuplan.language.model.intent import IntentSpec
 from cpuplan.language.read.documents import Document
 from cpuplan.pipeline.batch import check_node
-from cpuplan.plan import ConfiguredPlan, NodePlan
+from cpuplan.plan import ConfiguredPlan, NodePlan, tuned_profiles
 from cpuplan.profiles import loading
 from cpuplan.solve import solver
 from tests.conformance import boot_arguments, meaning
@@ -359,7 +359,7 @@ def _of_workers(item: dict[str, Any], profiles: Collection[str]) -> dict[str, An
     if kind == "MachineConfig" and name.removeprefix("50-performance-") in profiles:
         item["metadata"]["labels"][machineconfig.OWNER] = machineconfig.WORKER
     if kind == "Tuned" and name.removeprefix("openshift-node-performance-") in profiles:
-        second = of_openshift.WORKER_TUNED_PRIORITY - of_openshift.TUNED_PRIORITY
+        second = tuned_profiles.WORKER_PRIORITY - tuned_profiles.PRIORITY
         for recommended in item["spec"]["recommend"]:
             recommended["priority"] += second
     return item

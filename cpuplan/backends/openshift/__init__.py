@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.backends import rollouts
 from cpuplan.backends.base import Facts, Files, Key, Manifest, NodeFile
-from cpuplan.backends.openshift import checks, merged, objects
+from cpuplan.backends.openshift import checks, merged, objects, tuned_checks
 from cpuplan.components import runtimeclass
 from cpuplan.components.openshift import pinning, pool, tuned
 from cpuplan.diagnostics import Diagnostic
@@ -66,13 +66,14 @@ def delivered(_plan: ConfiguredPlan) -> Mapping[str, bytes]:
 
 
 def expected(plan: ConfiguredPlan) -> Iterator[Manifest]:
-    """What the node tuning operator will make of a PerformanceProfile."""
+    """What the node tuning operator will make of a PerformanceProfile, and of others' objects."""
     return objects.predicted_manifests(plan)
 
 
 def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Diagnostic]:
     """What nodes would get from objects of other pools, and what others make of these."""
     yield from checks.check_pools(plans, locate)
+    yield from tuned_checks.check(plans, locate)
     for plan in plans:
         if merged.has_pool(plan) and not plan.spec.paused:
             yield from checks.check_files(plan, locate)

@@ -116,7 +116,7 @@ def _keyed(text: str) -> dict[str, Any]:
 
 def _undone(plan: ConfiguredPlan) -> dict[str, str]:
     """What arguments of the Cluster document's objects take from a plan, by their places."""
-    wrong = problems(plan, list(boot_arguments.of_others(plan.node_class)))
+    wrong = problems(plan, list(boot_arguments.of_machine_configs(plan.node_class)))
     return {problem.argument.place: problem.effect for problem in wrong if problem.is_error}
 
 
@@ -502,7 +502,7 @@ def _check_arguments(
 ) -> Iterator[Diagnostic]:
     """Arguments of the Cluster document that leave the plan whole; others are CP238."""
     known = {plan.node_class.cluster_place(item.place) for item in told if item.source.place}
-    wrong = problems(plan, list(boot_arguments.of_others(plan.node_class)))
+    wrong = problems(plan, list(boot_arguments.of_machine_configs(plan.node_class)))
     costly = (item for item in wrong if not item.is_error and item.argument.place not in known)
     yield from diagnostics(costly, locate)
 
@@ -604,6 +604,7 @@ def _contradictions(pool: Pool, items: Sequence[Inherited], locate: Locate) -> I
             "CP238",
             locate(node_class.cluster_place(item.place)),
             label=item.effect,
+            kind="MachineConfig",
             name=item.source.config.name,
             pool=node_class.target.pool,
             what=item.what,

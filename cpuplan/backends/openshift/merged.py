@@ -5,11 +5,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from cpuplan.backends.base import Files, Key
-from cpuplan.backends.openshift import objects
+from cpuplan.backends.openshift import in_force, objects
 from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_json
 from cpuplan.components import kubelet
-from cpuplan.components.derived import RENDERED
+from cpuplan.components.derived import RENDERED, TUNED_PROFILE
 from cpuplan.components.openshift import pinning, pool
 from cpuplan.components.openshift.machineconfig import ROLE, WORKER
 from cpuplan.facts import versions
@@ -197,10 +197,10 @@ def machine_configs(plan: ConfiguredPlan) -> Iterator[dict[str, Any]]:
     if plan.spec.paused:
         yield from kept_objects(plan, "MachineConfig")
         return
+    for manifest in objects.predicted_manifests(plan):
+        if manifest.data["kind"] == "MachineConfig":
+            yield manifest.data
     if target.is_profile:
-        for manifest in objects.predicted_manifests(plan):
-            if manifest.data["kind"] == "MachineConfig":
-                yield manifest.data
         return
     for pinned in pinning.pools(plan.settings.of(pinning.NAME)):
         yield objects.pinning_machine_config(pinned)
@@ -254,10 +254,14 @@ def expected_files(plans: Sequence[ConfiguredPlan]) -> dict[Key, Files]:
     return files
 
 
-def rendered_facts(plans: Sequence[ConfiguredPlan]) -> dict[tuple[str, str], dict[str, Value]]:
-    """The fact of each class that is in a pool, by the class's key."""
-    pools = _rendered_pools(plans)
-    return {pool.plan.node_class.key: {RENDERED: rendered_fact(pool)} for pool in pools}
+def rendered_facts(plans: Sequence[ConfiguredPlan]) -> dict[Key, dict[str, Value]]:
+    """The facts of each class that is in a pool, by the class's key."""
+    facts: dict[Key, dict[str, Value]] = {
+        pool.plan.node_class.key: {RENDERED: rendered_fact(pool)} for pool in _rendered_pools(plans)
+    }
+    for key, profile in in_force.profiles_of(plans).items():
+        facts.setdefault(key, {})[TUNED_PROFILE] = profile
+    return facts
 
 
 def _rendered_pools(plans: Sequence[ConfiguredPlan]) -> list[Pool]:

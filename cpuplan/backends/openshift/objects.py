@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from cpuplan.backends import rollouts
 from cpuplan.backends.base import NODE_WAVE, POOL_WAVE, Manifest, NodeFile, metadata, of_others
+from cpuplan.backends.openshift import in_force
 from cpuplan.base.emit import Noted, to_yaml
 from cpuplan.components import crio, kernel, kubelet, runtimeclass, slices
 from cpuplan.components.host import partitions, rps
@@ -20,20 +21,17 @@ from cpuplan.components.openshift import (
     pool,
     tuned,
 )
-from cpuplan.components.openshift.machineconfig import API_VERSION, OWNER, ROLE
+from cpuplan.components.openshift.machineconfig import API_VERSION, ROLE
 from cpuplan.components.units import BIN, UNIT_FOLDER
 from cpuplan.facts.settings.openshift import KERNEL_TYPE
 from cpuplan.fleet import cluster_facts
-from cpuplan.plan import ConfiguredPlan
+from cpuplan.plan import ConfiguredPlan, tuned_profiles
 from cpuplan.upstream.kubelet.config import codec
 
 #: The node tuning operator's own path, so that a pool can move from one to the other.
 CRIO_DROP_IN = "/etc/crio/crio.conf.d/99-runtimes.conf"
 #: MachineConfig takes Ignition 3.2 since OpenShift 4.7.
 IGNITION = "3.2.0"
-#: Lower numbers win; the operator's own profiles have 30 and 40. Nodes of custom pools match the
-#: profile of the pool worker too (pkg/operator/profilecalculator.go: their pools are both).
-TUNED_PRIORITY, WORKER_TUNED_PRIORITY = 20, 25
 
 
 def performance_profile(plan: ConfiguredPlan) -> dict[str, Any]:
@@ -98,6 +96,8 @@ def machine_config(plan: ConfiguredPlan) -> dict[str, Any]:
     Made once for checks and output, which never change it.
     """
     settings = plan.settings
+    # TuneD computes those of a profile, with all that others put on top.
+    in_object = settings if plan.node_class.target.is_profile else plan.written
     own = settings.of(machineconfig.NAME)
     return {
         "apiVersion": API_VERSION,
@@ -109,7 +109,7 @@ def machine_config(plan: ConfiguredPlan) -> dict[str, Any]:
         ),
         "spec": {
             "config": _ignition_config(tuple(sorted(files(plan).items())), tuple(_units(plan))),
-            "kernelArguments": kernel.arguments(settings.of(kernel.NAME)),
+            "kernelArguments": kernel.arguments(in_object.of(kernel.NAME)),
             **machineconfig.document(own)["spec"],
         },
     }
@@ -203,6 +203,19 @@ def runtime_class(plan: ConfiguredPlan) -> dict[str, Any]:
     }
 
 
+def nto_machine_config(plan: ConfiguredPlan, words: list[str]) -> dict[str, Any]:
+    """What the node tuning operator makes of boot arguments of TuneD."""
+    made = _bare(machine_config(plan))
+    return {
+        **made,
+        "metadata": {**made["metadata"], "name": f"50-nto-{plan.node_class.target.pool}"},
+        "spec": {
+            "config": {"ignition": made["spec"]["config"]["ignition"]},
+            "kernelArguments": words,
+        },
+    }
+
+
 def pinning_machine_config(pool: str) -> dict[str, Any]:
     """The defaults of workload partitioning for a pool, as the installer lays them down."""
     files = [_ignition_file(*file) for file in sorted(pinning.default_files().items())]
@@ -214,16 +227,9 @@ def pinning_machine_config(pool: str) -> dict[str, Any]:
     }
 
 
-def _pool_labels(plan: ConfiguredPlan) -> dict[str, str]:
-    """The labels by which TuneD finds the pool, without the mark of the MachineConfig."""
-    labels = machineconfig.labels(plan.settings.of(machineconfig.NAME))
-    return {key: value for key, value in labels.items() if key != OWNER}
-
-
 def tuned_priority(plan: ConfiguredPlan) -> int:
     """The priority of the Tuned object; the operator gives all its objects the same."""
-    labels = machineconfig.labels(plan.settings.of(machineconfig.NAME))
-    return WORKER_TUNED_PRIORITY if OWNER in labels else TUNED_PRIORITY
+    return tuned_profiles.planned(plan.node_class).priority
 
 
 def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -232,10 +238,10 @@ def tuned_object(plan: ConfiguredPlan, without: tuple[str, ...] = ()) -> dict[st
     Options whose keys begin like one of `without` are left out.
     """
     name = tuned.of_operator(plan.node_class.profile)
-    settings = plan.settings.of(tuned.NAME)
+    settings = plan.written.of(tuned.NAME)
     profile = tuned.render([setting for setting in settings if not setting.key.startswith(without)])
     recommended = {
-        "machineConfigLabels": _pool_labels(plan),
+        "machineConfigLabels": tuned_profiles.planned(plan.node_class).machine_config_labels,
         "priority": tuned_priority(plan),
         "profile": name,
     }
@@ -265,9 +271,15 @@ _NODE = {
 
 
 def predicted_manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
-    """The operator's objects for a profile; none on hosted clusters, where they differ."""
+    """The operator's objects for a profile; none on hosted clusters, where they differ.
+
+    In mode mco, only what it makes of boot arguments in Tuned objects of others.
+    """
     target, name = plan.node_class.target, plan.node_class.profile
-    if target.is_hosted or not target.is_profile:
+    if target.is_hosted:
+        return
+    if not target.is_profile:
+        yield from _of_tuned_objects(plan)
         return
     machine_config, arguments = _machine_configs(plan)
     made = {
@@ -285,6 +297,17 @@ def predicted_manifests(plan: ConfiguredPlan) -> Iterator[Manifest]:
     comment = PREDICTED_HEADER.format(name=name)
     for file, data in sorted(made.items()):
         yield Manifest(f"{file}.yaml", data, comment)
+
+
+def _of_tuned_objects(plan: ConfiguredPlan) -> Iterator[Manifest]:
+    """The MachineConfig of boot arguments that others add to those of the plan's own object."""
+    outcome = in_force.evaluated(plan)
+    if outcome is None or not outcome.is_on_top:
+        return
+    if words := [word.text for word in tuned_profiles.added(outcome)]:
+        data = nto_machine_config(plan, words)
+        comment = "What the node tuning operator will make of boot arguments in Tuned objects."
+        yield Manifest(f"machineconfig-{data['metadata']['name']}.yaml", data, comment)
 
 
 def _bare(data: dict[str, Any]) -> dict[str, Any]:
@@ -306,13 +329,7 @@ def _machine_configs(plan: ConfiguredPlan) -> tuple[dict[str, Any], dict[str, An
     spec, config = made["spec"], made["spec"]["config"]
     files = [file for file in config["storage"]["files"] if not file["path"].startswith(f"{BIN}/")]
     first = {**config, "storage": {"files": files}}
-    second = {"ignition": config["ignition"]}
-    name = f"50-nto-{plan.node_class.target.pool}"
     return (
         {**made, "spec": {"config": first, KERNEL_TYPE.key: spec[KERNEL_TYPE.key]}},
-        {
-            **made,
-            "metadata": {**made["metadata"], "name": name},
-            "spec": {"config": second, "kernelArguments": spec["kernelArguments"]},
-        },
+        nto_machine_config(plan, spec["kernelArguments"]),
     )

@@ -1,8 +1,8 @@
 """TuneD: the profile in force, what its options do, whether it runs, and what it says itself."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from cpuplan.base import nodetext
 from cpuplan.base.cpuset import CpuSet, cpus_text
@@ -15,8 +15,16 @@ from cpuplan.check.threads.tasks import threads
 from cpuplan.components import derived
 from cpuplan.components.host import tuned
 from cpuplan.diagnostics.source import Position
+from cpuplan.facts.settings import tuned as rows
+from cpuplan.facts.settings.openshift import PROFILE
 from cpuplan.plan.expected.evidence import Answer
-from cpuplan.plan.setting import Setting
+from cpuplan.plan.setting import Setting, Value
+from cpuplan.upstream.nto.controller import PROFILES, RECOMMEND_FILE, recommended
+from cpuplan.upstream.tuned.functions import Machine
+from cpuplan.upstream.tuned.loader import Loader, LoadError, Profile
+from cpuplan.upstream.tuned.merger import MAIN, VARIABLES, merge
+from cpuplan.upstream.tuned.packaged import is_packaged
+from cpuplan.upstream.tuned.variables import Variables
 
 #: The beginnings of the sentence of `tuned-adm verify` (tuned/admin/admin.py).
 _SUCCEEDED, _FAILED = "Verification succeeded", "Verification failed"
@@ -190,18 +198,28 @@ def _other(subject: Subject, setting: Setting, path: str, observed: str) -> Answ
     return subject.differs(setting, "CP8210", path, observed=observed, expected=str(setting.value))
 
 
-#: Of TuneD of the host, and of TuneD in a container of the node tuning operator, which keeps what
-#: it has there too.
-ACTIVE = ("etc/tuned/active_profile", "var/lib/ocp-tuned/active_profile")
+#: Of TuneD of the host, or of the operator's container where somebody copied it from there.
+_ACTIVE = "etc/tuned/active_profile"
 #: Folders of the profiles that the operator writes, by its release.
-_PROFILES = ("var/lib/ocp-tuned/profiles", "etc/tuned", "etc/tuned/profiles")
+_PROFILES = (PROFILES, "etc/tuned", "etc/tuned/profiles")
+#: Profiles of a node; the operator writes those of all Tuned objects to each.
+_MOST_PROFILES = 256
+_START = (
+    "install TuneD and start it; `tuned-adm auto_profile` takes the recommended profile in place "
+    "of a chosen one"
+)
+_RECOMMEND = (
+    "see which Tuned object recommends it (`oc get tuned -A -o yaml`): the lowest priority counts, "
+    "and machineConfigLabels must be labels that the pool of the node selects; an object that "
+    "should count belongs into tuneds of the Cluster document"
+)
 _LOGS = ("var/log/tuned/tuned.log", "sos_commands/tuned/tuned.log")
 #: Outputs of `tuned-adm verify`.
 _VERDICTS = ("cpuplan/tuned-adm-verify", "sos_commands/tuned/tuned-adm_verify")
 _MAIN = "etc/tuned/tuned-main.conf"
 _CGROUP = "sys/fs/cgroup/system.slice/tuned.service/cgroup.procs"
 _PROGRAMS = ("tuned", "openshift-tuned")
-_VERDICT, _DAEMON = "verdict of TuneD", "TuneD"
+_VERDICT, _DAEMON, _FACT = "verdict of TuneD", "TuneD", "profile of TuneD"
 
 
 def wanted(subject: Subject) -> str:
@@ -211,31 +229,87 @@ def wanted(subject: Subject) -> str:
 
 
 def active(subject: Subject) -> Iterator[Answer]:
-    """CP874: another profile than the compiled one is in force."""
+    """CP874 or CP8380: another profile than the compiled one is in force; CP898: none can be."""
     profile = wanted(subject)
     if not profile:
         return
-    settings = subject.expected.settings.of(tuned.NAME)
-    path_of_name = next((path for path in ACTIVE if subject.root.read(path) is not None), "")
-    if not path_of_name and subject.expected.platform.has_pools:
-        reason = "TuneD runs in a container, and its files are not here"
-        yield subject.unshown("profile of TuneD", ACTIVE[0], reason)
-        return
-    if not path_of_name and subject.root.refused:
-        return
-    name = (subject.root.read(path_of_name) or "").strip() if path_of_name else ""
-    if name == profile:
-        yield subject.held("profile of TuneD", path_of_name)
-        return
-    yield subject.differs(
-        "profile of TuneD",
-        "CP874",
-        path_of_name or ACTIVE[0],
-        observed=name or "none",
-        expected=profile,
-        labels=subject.labels(settings[0].reasons),
-        active=name or "none",
+    path, name = _in_force(subject)
+    if not path:
+        has_operator = subject.expected.platform.has_pools
+        path = RECOMMEND_FILE if has_operator else _ACTIVE
+        is_missing = subject.root.is_running and subject.root.covers(path)
+        if has_operator and not is_missing:
+            yield subject.unverifiable(_FACT, path, "the file of the operator is not here")
+            return
+        if subject.root.refused:
+            return
+    texts = _texts(subject) if name and subject.expected.platform.has_pools else {}
+    profiles, problem = _loaded(subject, name, texts)
+    if problem and problem.missing:
+        why = f"{problem.profile} includes {problem.missing}, which is not there"
+        at = _path_of(subject, problem.profile) or path
+        yield _problem(subject, _FACT, at, f"no profile is loaded: {why}")
+    elif name == profile:
+        yield subject.held(_FACT, path)
+    else:
+        is_on_top = profile in {made.name for made in profiles}
+        yield _other_profile(subject, path, name or "none", is_on_top=is_on_top)
+
+
+def _other_profile(subject: Subject, path: str, name: str, *, is_on_top: bool) -> Answer:
+    has_operator = subject.expected.platform.has_pools
+    values: dict[str, Any] = {} if is_on_top else {"hint": _RECOMMEND if has_operator else _START}
+    return subject.differs(
+        _FACT,
+        "CP8380" if is_on_top else "CP874",
+        path,
+        observed=name,
+        expected=wanted(subject),
+        labels=subject.labels(subject.expected.settings.of(tuned.NAME)[0].reasons),
+        active=name,
+        **values,
     )
+
+
+def _in_force(subject: Subject) -> tuple[str, str]:
+    """The file that names the profile, and the name; the operator's file counts first."""
+    if subject.expected.platform.has_pools:
+        text = subject.root.read(RECOMMEND_FILE)
+        if text is not None:
+            return RECOMMEND_FILE, recommended(text)
+    text = subject.root.read(_ACTIVE)
+    return ("", "") if text is None else (_ACTIVE, text.strip())
+
+
+def _texts(subject: Subject) -> dict[str, str]:
+    """The profiles that the operator laid down, by name."""
+    texts = {}
+    for name in subject.root.names(PROFILES)[:_MOST_PROFILES]:
+        text = subject.root.read(f"{PROFILES}/{name}/tuned.conf")
+        if text is not None:
+            texts[name] = text
+    return texts
+
+
+def _loaded(
+    subject: Subject, name: str, texts: Mapping[str, str]
+) -> tuple[list[Profile], LoadError | None]:
+    """The profiles that one is made of, as far as a node's files tell."""
+    if name not in texts:
+        return [], None
+    topology = subject.expected.topology
+    present = tuple(topology.online | topology.offline)
+    machine = Machine(tuple(subject.expected.cpus(derived.ONLINE)), present)
+    loader = Loader(texts, is_packaged, Variables(machine).expand)
+    try:
+        return loader.load(name), None
+    except LoadError as error:
+        return loader.profiles, error
+
+
+def _path_of(subject: Subject, profile: str) -> str:
+    path, _ = _first(subject, [f"{folder}/{profile}/tuned.conf" for folder in _PROFILES])
+    return path
 
 
 def installed(subject: Subject) -> Iterator[Answer]:
@@ -252,9 +326,9 @@ def installed(subject: Subject) -> Iterator[Answer]:
         reason = "TuneD runs in a container, and its files are not here"
         yield subject.unverifiable(fact, f"{_PROFILES[0]}/{profile}/tuned.conf", reason)
         return
-    actual = tuned.parse(text)
-    settings = subject.expected.settings.of(tuned.NAME)
-    others = [setting for setting in settings if actual.get(setting.key) != setting.value]
+    actual = _options_of(subject, profile) or tuned.parse(text)
+    settings = _compared(subject)
+    others = [setting for setting in settings if not _is_same(actual, setting)]
     if not others:
         yield subject.held(fact, path)
         return
@@ -271,6 +345,41 @@ def installed(subject: Subject) -> Iterator[Answer]:
         path=f"/{path}",
         problem=f"these options should be: {options}",
     )
+
+
+def _is_same(actual: Mapping[str, Value], setting: Setting) -> bool:
+    """Whether a profile has an option; a section is enabled unless it says something else."""
+    usually = "true" if setting.key.endswith(".enabled") else None
+    return actual.get(setting.key, usually) == setting.value
+
+
+def _compared(subject: Subject) -> Sequence[Setting]:
+    """Options; of a PerformanceProfile without those that the operator says in its own words."""
+    settings = subject.expected.settings.of(tuned.NAME)
+    if not subject.expected.settings.of(PROFILE):
+        return settings
+    own = (f"{rows.SUMMARY.head}.", f"{rows.BOOTLOADER_REPLACE.head}.")
+    return [setting for setting in settings if not setting.key.startswith(own)]
+
+
+def _options_of(subject: Subject, profile: str) -> dict[str, Value]:
+    """The options of a profile with those that it includes; none where it includes none of these.
+
+    What only the node can tell stays as it is written.
+    """
+    profiles, problem = _loaded(subject, profile, _texts(subject))
+    read = [(made.name, made.sections) for made in profiles if made.sections]
+    if problem or len(read) < 2:
+        return {}
+    merged = merge(read)
+    values = {f"{VARIABLES}.{name}": value.text for name, value in merged.variables.items()}
+    for _, sections in read:
+        own = sections.get(MAIN, {}).items()
+        values |= {f"{MAIN}.{name}": option.value for name, option in own}
+    for section, unit in merged.units.items():
+        options = {**unit.about, **unit.options}.items()
+        values |= {f"{section}.{name}": value.text for name, value in options}
+    return tuned.parse_options(values)
 
 
 def runs(subject: Subject) -> Iterator[Answer]:

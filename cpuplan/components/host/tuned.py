@@ -7,7 +7,7 @@ the affinity of services. Options are those of the node tuning operator's profil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cpuplan.components import chosen
@@ -18,6 +18,7 @@ from cpuplan.facts.settings import tuned as rows
 from cpuplan.facts.settings.row import Row
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value, cpus_or_text
+from cpuplan.upstream.nto.profilecalculator import performance_profile
 
 if TYPE_CHECKING:
     from cpuplan.language.model.tuning import NetDevice
@@ -40,7 +41,7 @@ THREADS = (rows.SCHEDULER_RUNTIME, rows.KSOFTIRQD, rows.RCUC, rows.KTIMERS)
 
 def of_operator(profile: str) -> str:
     """The name of the profile of a PerformanceProfile, or of what stands for one."""
-    return f"openshift-node-performance-{profile}"
+    return performance_profile(profile)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -149,13 +150,18 @@ _SECTION = re.compile(r"\[([^\]]+)\]")
 
 def parse(text: str) -> dict[str, Value]:
     """The options of a profile, without comments and other lines."""
-    options: dict[str, Value] = {}
+    options: dict[str, str] = {}
     section = ""
     for line in map(str.strip, text.splitlines()):
         if match := _SECTION.fullmatch(line):
             section = match[1]
         elif "=" in line and not line.startswith(("#", ";")):
             option, _, value = line.partition("=")
-            key = f"{section}.{option.strip()}"
-            options[key] = cpus_or_text(value.strip()) if key == ISOLATED_CORES else value.strip()
-    return options
+            options[f"{section}.{option.strip()}"] = value.strip()
+    return parse_options(options)
+
+
+def parse_options(texts: Mapping[str, str]) -> dict[str, Value]:
+    """The options of texts by `section.option`."""
+    cores = {key: cpus_or_text(text) for key, text in texts.items() if key == ISOLATED_CORES}
+    return {**texts, **cores}

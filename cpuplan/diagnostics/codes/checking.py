@@ -295,8 +295,19 @@ CODES = {
     "CP874": Code(
         "other TuneD profile",
         "the active profile of TuneD is {active}; it should be {wanted}",
-        "install TuneD and start it; `tuned-adm auto_profile` takes the recommended profile in place of a chosen one",
-        "Only TuneD sets frequencies, queues of network devices and priorities of kernel threads.",
+        "{hint}",
+        "Only TuneD sets frequencies, queues of network devices and priorities of kernel threads. On OpenShift the node "
+        "tuning operator writes the name of the profile to /var/lib/ocp-tuned/recommend.d/50-openshift.conf of the node, "
+        "and boot arguments come from TuneD too.",
+    ),
+    "CP8380": Code(
+        "TuneD profile on top of the planned one",
+        "the active profile of TuneD is {active}, which includes {wanted}; the project does not know it",
+        "write its Tuned object into tuneds of the Cluster document (`cpuplan import must-gather` does), so that what it "
+        "changes is expected; or take the object out of the cluster",
+        "What such a profile sets has the last word on the node. In tuneds of the Cluster document it is compared with "
+        "the plan, and `check` compares nodes with both together.",
+        "warning",
     ),
     "CP875": Code(
         "irqbalance with other CPUs",

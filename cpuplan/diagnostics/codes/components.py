@@ -651,6 +651,73 @@ CODES = {
         "names of files only, so that this is a warning; `check` reads the files of a node.",
         "warning",
     ),
+    "CP5380": Code(
+        "Tuned object that overrides a setting",
+        "Tuned {name} gives nodes of pool {pool} {what}; the plan of intent {intent} has {planned}",
+        "leave it if this is intended, and say why in a waiver; otherwise take it out of the profile",
+        "A profile that includes the planned one has the last word on each option. What is compiled into expected/, "
+        "explained and checked on nodes has the value of the Tuned object.",
+        "warning",
+    ),
+    "CP5381": Code(
+        "Tuned object that displaces the planned profile",
+        "nodes of pool {pool} get profile {profile} of Tuned {name} (priority {priority}), which does not include "
+        "{planned} of intent {intent} (priority {own})",
+        "write `include={planned}` in [main] of the profile, or give its recommendation a priority above {own}",
+        "A node has one profile of TuneD: that of the recommendation with the lowest number. Without the planned one in "
+        "it, nodes get no boot arguments of the plan, and nothing else that TuneD sets.",
+    ),
+    "CP5382": Code(
+        "profile that TuneD cannot load",
+        "TuneD cannot load profile {profile} of Tuned {name} on nodes of pool {pool} of intent {intent}: {problem}",
+        "{hint}",
+        "TuneD applies nothing then, not even the planned profile, and the operator reports the Profile of the node as "
+        "degraded (pkg/tuned/controller.go). A PerformanceProfile NAME becomes the profile "
+        "openshift-node-performance-NAME: whoever renames it must rename what includes it. `-` before a name makes an "
+        "include optional.",
+    ),
+    "CP5383": Code(
+        "profiles with one priority",
+        "profile {first} of Tuned {name} and profile {second} of Tuned {other} both have priority {priority} on nodes of "
+        "pool {pool} of intent {intent}; {first} counts by the name of its object",
+        "give the one that should count a lower number that no other has",
+        "The operator takes the recommendation with the lowest number and warns in its log of two with the same. The "
+        "names of the objects decide then (pkg/operator/profilecalculator.go).",
+        "warning",
+    ),
+    "CP5384": Code(
+        "part of a Tuned object that only a node can tell",
+        "{what} in Tuned {name} is not known for nodes of pool {pool} of intent {intent}: {why}",
+        "write the value itself; or leave it, and compare `check` and `cat /proc/cmdline` of a node with the plan",
+        "Profiles may run programs, read files of the node and include profiles that come with TuneD. cpuplan runs "
+        "nothing: what follows from these is missing in expected/, and is not compared with the plan.",
+        "warning",
+    ),
+    "CP5385": Code(
+        "two profiles of one name",
+        "Tuned {name} has another profile {profile} than Tuned {other}, for nodes of pool {pool} of intent {intent} too",
+        "give one of them another name, or the same text",
+        "The operator writes all profiles of all Tuned objects to each node. Of two with one name and unlike texts it "
+        "updates no node from 4.19 on (pkg/operator/profilecalculator.go, DuplicateProfileError); before, it logs an "
+        "error, and which of them counts is left to chance.",
+    ),
+    "CP5386": Code(
+        "Tuned object without effect",
+        "profile {profile} of Tuned {name} has priority {priority}, and nodes of pool {pool} get {planned} of intent "
+        "{intent} with priority {own}",
+        "give its recommendation a priority below {own}",
+        "The profile includes the planned one and is meant to count for its nodes, but the lowest number counts.",
+        "warning",
+    ),
+    "CP5387": Code(
+        "profile without boot arguments",
+        "profile {profile} of Tuned {name} is recommended by labels of nodes: the boot arguments of pool {pool} of "
+        "intent {intent} go nowhere",
+        "write `machineConfigLabels: {{{wanted}}}` in the recommendation in place of match",
+        "The operator writes the MachineConfig 50-nto-POOL only for nodes whose profile was found by "
+        "machineConfigLabels (pkg/operator/controller.go, syncProfile). With match, an existing object stays as it was, "
+        "and a new pool gets none.",
+    ),
     "CP5400": Code(
         "drop-in of the kubelet in a MachineConfig of others",
         "MachineConfig {name} gives nodes of pool {pool} the file {path}, whose keys win over those of intent {intent}",

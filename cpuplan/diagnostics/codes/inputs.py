@@ -271,10 +271,11 @@ CODES = {
     ),
     "CP238": Code(
         "object of the cluster that contradicts a plan",
-        "MachineConfig {name} gives nodes of pool {pool} {what}, which contradicts intent {intent}",
-        "remove it from the MachineConfig, or state the same in the intent",
+        "{kind} {name} gives nodes of pool {pool} {what}, which contradicts intent {intent}",
+        "remove it from the {kind}, or state the same in the intent",
         "The machine config operator merges all MachineConfigs of a pool. Of repeated boot arguments the kernel uses "
-        "one, of two files with the same path the later object wins, and a real-time kernel is never taken back.",
+        "one, of two files with the same path the later object wins, and a real-time kernel is never taken back. The "
+        "boot arguments that TuneD computes from a Tuned object become the MachineConfig 50-nto-POOL.",
     ),
     "CP239": Code(
         "node in several pools",

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from cpuplan.base.naming import is_subdomain
 from cpuplan.base.progress import follow
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.fleet import cluster_objects
+from cpuplan.fleet import cluster_objects, given_tuneds
 from cpuplan.fleet.cluster_objects import name_of
 from cpuplan.fleet.openshift import CUSTOM, feature_gates
 from cpuplan.importers import data, objects
@@ -131,7 +131,7 @@ def foreign_facts(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, 
             ]
     if tree.names(_CONFIGURATIONS):
         fields |= _disruption_policy(tree, diagnostics)
-    return fields
+    return fields | _tuneds(tree, diagnostics)
 
 
 def _disruption_policy(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
@@ -157,6 +157,17 @@ def _created(item: dict[str, Any]) -> tuple[str, str]:
     """Its place in the order of creation, which decides between KubeletConfigs."""
     stamp = data.mapping(item.get("metadata")).get("creationTimestamp")
     return str(stamp or ""), name_of(item)
+
+
+_TUNEDS = "namespaces/openshift-cluster-node-tuning-operator/tuned.openshift.io/tuneds"
+
+
+def _tuneds(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
+    """Tuned objects, in the order of their names."""
+    names = [name for name in tree.names(_TUNEDS) if name.endswith(".yaml")]
+    items = [load(tree, f"{_TUNEDS}/{name}", diagnostics) for name in names]
+    foreign = [item for item in items if given_tuneds.is_foreign(item)]
+    return {given_tuneds.FIELD: [given_tuneds.entry(item)[0] for item in foreign]} if names else {}
 
 
 def read(path: Path) -> Imported:

@@ -334,6 +334,12 @@ Place = Annotated[
     AfterValidator(visible),
 ]
 #: A line that is not empty.
+#: A text of many lines, such as a file of a program.
+Lines = Annotated[
+    str,
+    matching(rf"^([^{_HIDDEN}]|[\n\t])*$", "text without control and invisible characters"),
+    Field(max_length=1 << 20),
+]
 NonEmptyLine = Annotated[Line, Field(min_length=1)]
 #: Sentences, perhaps in a block of lines.
 Words = Annotated[

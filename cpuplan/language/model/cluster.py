@@ -1,7 +1,7 @@
 """The document of what nodes of a cluster get from others than cpuplan: Cluster (pydantic)."""
 
 from collections.abc import Collection, Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,7 @@ from cpuplan.language.model.base import (
     Labels,
     LabelValue,
     Line,
+    Lines,
     Listed,
     Model,
     OciRuntime,
@@ -131,6 +132,62 @@ class ContainerRuntimeConfig(Model):
     )
     default_runtime: OciRuntime | None = Field(
         default=None, description="the runtime of containers whose handler names none"
+    )
+
+
+class TunedProfile(Model):
+    """A profile in a Tuned object."""
+
+    name: Key = Field(description="name of the profile, which others include it by")
+    data: Lines = Field(description="its text, tuned.conf(5)")
+
+
+class TunedMatch(Model):
+    """A label of a node or pod that a recommendation is for."""
+
+    label: LabelKey | None = Field(default=None, description="key of the label; default: any")
+    value: LabelValue | None = Field(default=None, description="its value; default: any")
+    type: Literal["node", "pod"] = Field(default="node", description="what has the label")
+    match: Annotated[tuple[dict[str, Any], ...], Listed] = Field(
+        default=(), description="further labels of the same form, of which one must match too"
+    )
+
+    @model_validator(mode="after")
+    def _matches_below(self) -> Self:
+        """Whether the matches below have the same form."""
+        for given in self.match:
+            TunedMatch.model_validate(given)
+        return self
+
+
+class TunedRecommendation(Model):
+    """Which nodes get a profile."""
+
+    profile: Key = Field(description="name of the profile")
+    priority: Annotated[int, Field(ge=0, le=2**63 - 1)] = Field(
+        description="of several for a node, the one with the lowest number counts"
+    )
+    match: Annotated[tuple[TunedMatch, ...] | None, Listed] = Field(
+        default=None, description="labels of nodes or pods, of which one is enough"
+    )
+    machine_config_labels: Labels | None = Field(
+        default=None,
+        description="nodes of the pools that take MachineConfigs with these labels; the boot "
+        "arguments of a profile become a MachineConfig with them, and of others nothing",
+        examples=[{"machineconfiguration.openshift.io/role": "worker-cnf"}],
+    )
+    operand: dict[str, Any] = Field(default={}, description="how TuneD runs; no setting of nodes")
+
+
+class Tuned(Model):
+    """A Tuned object that cpuplan does not write."""
+
+    name: DocumentName = Field(description="name of the object")
+    profile: Annotated[tuple[TunedProfile, ...], Listed] = Field(
+        default=(), description="profiles of TuneD, as in the object"
+    )
+    recommend: Annotated[tuple[TunedRecommendation, ...], Listed] = Field(
+        default=(), description="which nodes get which profile, as in the object"
     )
 
 
@@ -284,6 +341,11 @@ class ClusterSpec(Model):
     )
     container_runtime_configs: Annotated[tuple[ContainerRuntimeConfig, ...], Listed] = Field(
         default=(), description="openshift: ContainerRuntimeConfigs, in order of creation"
+    )
+    tuneds: Annotated[tuple[Tuned, ...], Listed] = Field(
+        default=(),
+        description="openshift: Tuned objects that cpuplan does not write, such as a profile on "
+        "top of the planned one",
     )
     node_disruption_policy: NodeDisruptionPolicy | None = Field(
         default=None,

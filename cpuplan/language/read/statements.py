@@ -1,9 +1,12 @@
 """Statements, `Kind/name:field.path`: their places in documents, whether these are valid or not."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from cpuplan.diagnostics.source import Position, Source
+
+_PART = re.compile(r"#(\d{1,7})\.(\d{1,7})\.(\d{1,7})\Z")
 
 
 def split(origin: str) -> tuple[tuple[str, str] | None, str]:
@@ -14,7 +17,14 @@ def split(origin: str) -> tuple[tuple[str, str] | None, str]:
 
 
 def position(source: Source, path: str) -> Position:
-    """The place of a field's value; of its key where a colon follows the path."""
+    """The place of a field's value; of its key where a colon follows the path.
+
+    Of a part of its text where line, column and end follow, as `#2.1.8`.
+    """
+    if match := _PART.search(path):
+        field = tuple(_field(source.data, path[: match.start()]))
+        line, column, end = map(int, match.groups())
+        return source.text_at(field, (line, column, end))
     field = tuple(_field(source.data, path.removesuffix(":")))
     return source.key_at(field) if path.endswith(":") else source.value_at(field)
 

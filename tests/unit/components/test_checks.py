@@ -545,6 +545,7 @@ def test_every_code_has_a_row() -> None:
         "CP595",
         "CP596",
         "CP588",
+        *(f"CP538{number}" for number in range(8)),
         "CP5400",
         "CP5401",
         "CP5402",

@@ -12,6 +12,7 @@ from cpuplan.components import derived, kernel
 from cpuplan.components.host import irqbalance, tuned
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.state import Expected
+from cpuplan.upstream.nto.controller import PROFILES, RECOMMEND_FILE
 from tests.checked import expected
 from tests.hosts import CPU, make_root
 
@@ -129,9 +130,12 @@ def _units(node: Expected, root: Path) -> None:
 
 def _tuned(node: Expected, root: Path) -> None:
     profile = str(node.facts[derived.TUNED_PROFILE])
-    write(root, "etc/tuned/active_profile", f"{profile}\n")
     if node.platform.has_pools:
-        write(root, f"etc/tuned/{profile}/tuned.conf", tuned.render(node.settings.of(tuned.NAME)))
+        write(root, RECOMMEND_FILE, f"[{profile}]\n")
+        text = tuned.render(node.settings.of(tuned.NAME))
+        write(root, f"{PROFILES}/{profile}/tuned.conf", text)
+    else:
+        write(root, "etc/tuned/active_profile", f"{profile}\n")
     write(root, VERDICT, "Verification succeeded, current system settings match.\n")
     line = "2026-11-22 10:03:41,220 INFO     tuned.profiles.loader: loading profile: "
     write(root, "var/log/tuned/tuned.log", f"{line}{profile}\n")

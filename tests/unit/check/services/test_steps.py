@@ -13,6 +13,7 @@ from cpuplan.check.kernel import tunables
 from cpuplan.check.services import affinities, compiled_files, tuned, units
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.evidence import Answer, Verdict
+from cpuplan.upstream.nto.controller import PROFILES, RECOMMEND_FILE
 from tests.checked import expected, subject
 from tests.hosts import CPU
 from tests.machines.plans import plan, regular
@@ -350,7 +351,9 @@ def test_a_unit_in_a_slice_of_pods_is_no_service(tmp_path: Path) -> None:
     assert findings(answers(root, made)) == []
 
 
-PROFILE = "etc/tuned/openshift-node-performance-ran/tuned.conf"
+OWN = "openshift-node-performance-ran"
+PROFILE, SITE = f"{PROFILES}/{OWN}/tuned.conf", f"{PROFILES}/site/tuned.conf"
+SITE_IN_FORCE = text(RECOMMEND_FILE, "[site]\n")
 ONE_SHOT = "ocp-tuned-one-shot.service"
 OFFLINE = "usr/local/bin/cpuset-configure.sh"
 OPENSHIFT: list[tuple[str, str, Change]] = [
@@ -362,7 +365,28 @@ OPENSHIFT: list[tuple[str, str, Change]] = [
     ("CP870", OFFLINE, remove(OFFLINE)),
     ("CP873", "of new devices on CPUs 2-7", text(f"{IRQ}/default_smp_affinity", "ff\n")),
     ("CP873", "77 (mlx5_comp0) on CPU 3", text(f"{IRQ}/{CARD}/smp_affinity_list", "3\n")),
-    ("CP874", "openshift-node", text("etc/tuned/active_profile", "openshift-node\n")),
+    ("CP874", "is openshift-node;", text(RECOMMEND_FILE, "[openshift-node]\n")),
+    ("CP874", "is none;", text(RECOMMEND_FILE, "")),
+    (
+        "CP874",
+        "is balanced;",
+        both(remove(RECOMMEND_FILE), text("etc/tuned/active_profile", "balanced\n")),
+    ),
+    (
+        "CP874",
+        "is site;",
+        both(SITE_IN_FORCE, text(SITE, "[main]\ninclude=openshift-node\n")),
+    ),
+    (
+        "CP8380",
+        f"is site, which includes {OWN}",
+        both(SITE_IN_FORCE, text(SITE, f"[main]\ninclude=-gone,{OWN}\n")),
+    ),
+    (
+        "CP898",
+        "site includes gone, which is not there",
+        both(SITE_IN_FORCE, text(SITE, f"[main]\ninclude=gone,{OWN}\n")),
+    ),
     (
         "CP867",
         f"{ONE_SHOT} does not do what was compiled: not enabled",

@@ -296,3 +296,43 @@ def test_objects_that_cpuplan_does_not_write(tmp_path: Path) -> None:
         ],
     }
     ClusterSpec.model_validate(cluster["spec"])
+
+
+TUNED = """\
+kind: Tuned
+metadata: {{name: {name}{more}}}
+spec:
+  profile:
+  - name: {name}
+    data: |
+      [main]
+      include=openshift-node-performance-du
+  recommend:
+  - profile: {name}
+    priority: 18
+    match: [{{label: rack, match: [{{label: row, type: node}}]}}]
+    machineConfigLabels: {{role: du}}
+    operand: {{debug: false}}
+"""
+
+
+def test_tuned_objects_of_others(tmp_path: Path) -> None:
+    """The operator's own are left out."""
+    folder = gather(tmp_path, ".", "worker-0")
+    owner = ", ownerReferences: [{kind: PerformanceProfile, name: du}]"
+    made = {"site": "", "default": "", "openshift-node-performance-du": owner}
+    place = "namespaces/openshift-cluster-node-tuning-operator/tuned.openshift.io/tuneds"
+    trees.put(
+        {f"{place}/{name}.yaml": TUNED.format(name=name, more=more) for name, more in made.items()},
+        folder,
+    )
+    (*_, cluster) = hardware_documents(importers.run(None, [tmp_path]))
+    [read] = ClusterSpec.model_validate(cluster["spec"]).tuneds
+    assert (read.name, read.profile[0].data) == (
+        "site",
+        "[main]\ninclude=openshift-node-performance-du\n",
+    )
+    [recommended] = read.recommend
+    assert recommended.machine_config_labels == {"role": "du"}
+    assert recommended.match is not None
+    assert recommended.match[0].match == ({"label": "row", "type": "node"},)

@@ -1,0 +1,1 @@
+"""TuneD: how its daemon reads, merges and expands profiles, without running anything."""
