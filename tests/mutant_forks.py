@@ -3,7 +3,8 @@
 A fork gives the functions of a module their changed code and runs tests until one fails. Which
 tests can fail at all is known from one run before, in which every statement that has a change tells
 that it was reached: those that reach it, and all of a file where it is reached by a fixture or for
-a value that is kept. Nothing is kept from one file to the next.
+a value that is kept. Nothing is kept from one file to the next, but for what modules compute when
+they are imported.
 """
 
 import ast

@@ -2,10 +2,8 @@
 says which tests notice: the nearest of `tests.near`, those of the room, or none.
 
 A change is one that a slip of the hand makes: a comparison, a number, `and` for `or`, a `not` less.
-All is done in a copy of the repository, by processes that have imported and collected already: in
-a fork, the functions of the changed module get their changed code. A first run of the tests tells
-which of them come to the statement of a change; only these and the others of their files can notice
-it. A test that fails without the change too counts for nothing.
+All is done in a copy of the repository, in forks of a process that has collected the tests
+(`tests.mutant_forks`). A test that fails without the change too counts for nothing.
 """
 
 import argparse

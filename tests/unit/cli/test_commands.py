@@ -192,6 +192,16 @@ def test_explain_what_the_kernel_does(project: Path, capsys: Capture) -> None:
     assert out.startswith("What Linux 6.12 makes of the boot arguments of worker-0:\n")
 
 
+@pytest.mark.parametrize("what", ["3", "reserved", "cpuManagerPolicy"])
+def test_a_project_that_is_wrong_explains_nothing(
+    project: Path, capsys: Capture, what: str
+) -> None:
+    (project / INTENT).write_text("kind: Intent\n")
+    code, out, err = run_in(project, ["explain", "worker-0", what], capsys)
+    assert (code, out) == (1, "")
+    assert "error[" in err
+
+
 def test_explain_a_cpu(project: Path, capsys: Capture) -> None:
     code, out, _ = run_in(project, ["explain", "worker-0", "3"], capsys)
     assert code == 0
@@ -379,6 +389,7 @@ def test_schema(kind: str, capsys: Capture) -> None:
         code, out, _ = run_in(REPOSITORY, ["schema", written], capsys)
         assert code == 0
         assert json.loads(out)["title"] == kind
+        assert out == (REPOSITORY / f"schemas/{kind.lower()}.schema.json").read_text()
 
 
 def test_show_hardware(project: Path, capsys: Capture) -> None:

@@ -18,7 +18,7 @@ from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.plan import ConfiguredPlan, Plan
 from cpuplan.upstream.kubelet.config import types as kubelet_schema
 from cpuplan.write import emitted
-from cpuplan.write.emitted import Reader
+from cpuplan.write.emitted import Reader, Written
 from tests import named_cases
 from tests.machines.plans import plan, regular
 from tests.projects import REPOSITORY, make_project, run_in
@@ -295,3 +295,26 @@ def test_the_record_of_the_sample_is_whole() -> None:
     compiled = pipeline.compile_project(pipeline.load(REPOSITORY))
     assert emitted.check(compiled.files) == []
     assert "openshift" in {node.node_class.target.platform for node in compiled.plan.nodes}
+
+
+def test_entries_of_two_kinds_or_of_one_key_are_read_as_a_whole() -> None:
+    """One that is not as cpuplan writes it makes the others so."""
+    first, second = Written({"a": 1}, True), Written({"b": 2}, False)
+    assert emitted._joined([first, second]) == Written({"a": 1, "b": 2}, False)
+    assert emitted._joined([Written([1], True), Written([2, 3], True)]) == Written([1, 2, 3], True)
+    for entries in (
+        [first, first],
+        [first, Written([1], True)],
+        [Written([1], True), first],
+        [Written("a", True), first],
+    ):
+        assert emitted._joined(entries) is None
+
+
+@pytest.mark.parametrize(("length", "is_whole"), [(1, True), (199, True), (200, False)])
+def test_a_long_problem_names_its_keyword_only(length: int, is_whole: bool) -> None:
+    text = "'{}' was expected"
+    wanted = "x" * max(length - len(text.format("")), 1)
+    [(at, problem)] = emitted._violations({"a": 1}, {"properties": {"a": {"const": wanted}}}, "it")
+    assert at == "it.a"
+    assert problem == (text.format(wanted) if is_whole else "breaks const")

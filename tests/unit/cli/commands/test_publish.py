@@ -260,7 +260,9 @@ def test_a_folder_outside_of_git(project: Path, tmp_path: Path) -> None:
     shutil.rmtree(project / ".git")
     git(tmp_path, "init", "-q", "--bare", "target")
     words = ("--repository", "../target")
-    assert "[CP692]" in _run(project, *PUBLISH, *words)[1]
+    code, told = _run(project, *PUBLISH, *words)
+    assert "[CP692]" in told
+    assert code == 1
     code, told = _run(project, *PUBLISH, *words, "--allow-dirty")
     assert "[CP693]" in told  # nobody is configured there
     assert code == 2
