@@ -68,7 +68,7 @@ KUBELET = {
 }
 #: Objects, and the code of each finding about them.
 OBJECTS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "arguments": (machine_config("10-a", kernelArguments=["isolcpus=4-7", "nosmt"]), ["CP238"] * 2),
+    "arguments": (machine_config("10-a", kernelArguments=["isolcpus=4-7", "maxcpus=2"]), ["CP238"] * 2),
     "real time": (machine_config("10-a", kernelType="realtime"), ["CP238"]),
     "a later file": (with_files("99-a", "/etc/crio/crio.conf.d/99-runtimes.conf"), ["CP238"]),
     "an earlier file": (with_files("10-a", "/etc/crio/crio.conf.d/99-runtimes.conf"), []),
@@ -155,9 +155,9 @@ def test_a_policy_that_forbids_an_object(tmp_path: Path) -> None:
 
 
 def test_objects_of_operators_and_unknown_ones_are_left_alone(tmp_path: Path) -> None:
-    generated = machine_config("99-cnf-generated-kubelet", kernelArguments=["nosmt"])
+    generated = machine_config("99-cnf-generated-kubelet", kernelArguments=["maxcpus=2"])
     generated["metadata"]["annotations"] = {f"{GROUP}/generated-by-controller-version": "abc"}
-    rendered = machine_config("rendered-cnf-0123", kernelArguments=["nosmt"])
+    rendered = machine_config("rendered-cnf-0123", kernelArguments=["maxcpus=2"])
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}
     state = {"apiVersion": f"{GROUP}/v1", "kind": "MachineConfigNode", "metadata": {"name": "w-0"}}
     folder = project(tmp_path, POOL, generated, rendered, namespace, state)
@@ -172,8 +172,8 @@ kind: Cluster
 metadata: {name: lab}
 spec:
   machineConfigs:
-  - {name: 10-a, labels: {machineconfiguration.openshift.io/role: cnf}, kernelArguments: [nosmt]}
-  - {name: 11-a, labels: {machineconfiguration.openshift.io/role: cnf}, kernelArguments: [nosmt]}
+  - {name: 10-a, labels: {machineconfiguration.openshift.io/role: cnf}, kernelArguments: [maxcpus=2]}
+  - {name: 11-a, labels: {machineconfiguration.openshift.io/role: cnf}, kernelArguments: [maxcpus=2]}
 """
     write(folder / "inventories/cluster.yaml", document)
     ((code, message, place),) = findings(folder, *GIVEN)
