@@ -88,7 +88,7 @@ OPENSHIFT_FEATURES: Mapping[Feature, Span] = {
     "profile.hardware_tuning": Span("4.16", None, "CRD, P/tuned/tuned.go"),
     # Before, the controller of profiles does not run for hosted clusters.
     "profile.hosted_clusters": Span("4.17", None, "cmd/cluster-node-tuning-operator/main.go"),
-    # Of later releases isolated_cores has the list in normal form.
+    # Of later releases the list for TuneD is in normal form.
     "profile.isolated_as_written": Span("4.14", "4.15", "P/tuned/tuned.go"),
     "profile.kernel_page_size": Span("4.18", None, "CRD, P/machineconfig/machineconfig.go"),
     "profile.mixed_cpus": Span("4.15", None, "CRD, P/kubeletconfig/kubeletconfig.go"),

@@ -19,9 +19,15 @@ PROSE = re.compile(
     r"|kernelArguments\[\]|units\[\]|files\[\]|path|at|nodes\[\]|annotations\{\}\.value)"
 )
 #: Their values are checked by those that know what they are for: ranges of names by CP228, what
-#: has no model by the schema of the kubelet and by the reader of pods.
+#: has no model by the schema of the kubelet and by the reader of pods, profiles by the port of
+#: TuneD, and labels below labels by the model of those above.
 ELSEWHERE = {
     "Nodes.spec.nodes[].name",
+    "Cluster.spec.tuneds[].profile[].data",
+    "Cluster.spec.tuneds[].recommend[].match[].match[]{}",
+    "Cluster.spec.tuneds[].recommend[].match[].match[]{}.value",
+    "Cluster.spec.tuneds[].recommend[].operand{}",
+    "Cluster.spec.tuneds[].recommend[].operand{}.value",
     "Intent.spec.kubelet.configuration{}",
     "Intent.spec.kubelet.configuration{}.value",
     "Intent.spec.workloads[].manifest{}",

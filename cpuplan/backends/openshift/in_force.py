@@ -64,7 +64,7 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 _OTHER_ARGUMENTS = "cmdline_additionalArg"
 _VENDORS = {kernel.INTEL: "intel", kernel.AMD: "amd", kernel.ARM: "arm"}
 #: Variables that the operator's profile writes arguments with, which others may set.
-_WITH_VARIABLES = ("isolated_cores", "not_isolated_cpumask", "not_isolated_cores_expanded")
+_WITH_VARIABLES = (rows.ISOLATED_CORES.last, "not_isolated_cpumask", "not_isolated_cores_expanded")
 
 
 def evaluated(plan: ConfiguredPlan) -> Evaluated | None:
@@ -104,7 +104,7 @@ def _planned_arguments(plan: ConfiguredPlan) -> Options:
 
 
 def _with_variable(word: str, names: Mapping[str | None, str]) -> str:
-    """`name=2-31` as `name=${isolated_cores}`, after flags too."""
+    """`name=2-31` as `name=${variable}` of the isolated CPUs, after flags too."""
     key, _, value = word.partition("=")
     flags = "".join(re.findall(r"[a-z_]+,", value))
     name = names.get(value[len(flags) :])

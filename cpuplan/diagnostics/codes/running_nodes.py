@@ -1,7 +1,12 @@
 """A running node: its kubelet and runtimes, threads, control groups, and values in force."""
 
 from cpuplan.diagnostics.codes.code import Code
-from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, IRQBALANCE_CONFIG_FILE, SHARED_CPUSET
+from cpuplan.facts.settings.crio import (
+    INFRA_CTR_CPUSET,
+    IRQBALANCE_CONFIG_FILE,
+    RUNTIME_TYPE,
+    SHARED_CPUSET,
+)
 from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.facts.settings.kernel import NOHZ_FULL
 
@@ -321,7 +326,7 @@ CODES = {
     "CP8335": Code(
         "handler of containerd without a shim",
         "{problem}",
-        'write runtime_type = "io.containerd.runc.v2" in its table',
+        f'write {RUNTIME_TYPE.last} = "io.containerd.runc.v2" in its table',
         "containerd looks for the shim of a handler by its type when a pod needs it, and 2.0 took the older shims away.",
         "warning",
         was="CP852",

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 #: Bytes of an object in etcd bound a profile; a longer text is refused.
 MOST_CHARACTERS = 1 << 20
 _SECTION = re.compile(r"\[(?P<name>.+)\]")
-_COMMENT = re.compile(r"(^|\s)#.*$")
+_COMMENT = re.compile(r"(^|\s)#.*\Z")
 _INDENT = re.compile(r"\s*")
 
 

@@ -36,6 +36,10 @@ PLATFORMS = {
 HOSTED = plan(target={"mode": "performanceProfile", "controlPlaneTopology": "External"})
 
 
+def rule_for(node: ConfiguredPlan, setting: Setting) -> Rule | None:
+    return rule_on(node.node_class.platform, node.settings, setting)
+
+
 @pytest.mark.parametrize(
     ("row", "rules"),
     [
@@ -52,33 +56,33 @@ HOSTED = plan(target={"mode": "performanceProfile", "controlPlaneTopology": "Ext
 )
 def test_a_platform_has_its_own_rules(row: Any, rules: list[str | None]) -> None:
     setting = Setting(row.component, row.key, "1", ())
-    made = [name(rule_on(node, setting)) for node in PLATFORMS.values()]
+    made = [name(rule_for(node, setting)) for node in PLATFORMS.values()]
     assert made == rules
-    assert name(rule_on(HOSTED, setting)) == "hosted-node-pool"
+    assert name(rule_for(HOSTED, setting)) == "hosted-node-pool"
 
 
 def test_an_object_of_the_api_costs_the_same_on_each_platform() -> None:
     setting = Setting("runtimeclass", "scheduling", "1", ())
     nodes = [*PLATFORMS.values(), HOSTED]
-    assert {name(rule_on(node, setting)) for node in nodes} == {"runtime-class"}
+    assert {name(rule_for(node, setting)) for node in nodes} == {"runtime-class"}
 
 
 @pytest.mark.parametrize(
     ("node", "rule"), [(PLATFORMS["openshift"], "nto-tuned"), (HOSTED, "hosted-tuned")]
 )
 def test_a_profile_of_tuned_is_applied_by_its_operator(node: ConfiguredPlan, rule: str) -> None:
-    assert name(rule_on(node, Setting("tuned", "sysctl.vm.stat_interval", "1", ()))) == rule
+    assert name(rule_for(node, Setting("tuned", "sysctl.vm.stat_interval", "1", ()))) == rule
 
 
 @pytest.mark.parametrize(("key", "rule"), [("a.service", "mco-unit"), ("/usr/bin/a", "mco-file")])
 def test_a_unit_is_no_file_to_the_machine_config_operator(key: str, rule: str) -> None:
     node = PLATFORMS["openshift"]
-    assert name(rule_on(node, Setting(host.UNITS, key, "1", ()))) == rule
+    assert name(rule_for(node, Setting(host.UNITS, key, "1", ()))) == rule
 
 
 def test_what_nothing_notices_has_no_rule_anywhere() -> None:
     for node in (*PLATFORMS.values(), HOSTED):
-        assert rule_on(node, Setting(objects.NRT, "zones", "1", ())) is None
+        assert rule_for(node, Setting(objects.NRT, "zones", "1", ())) is None
 
 
 def name(rule: Rule | None) -> str | None:

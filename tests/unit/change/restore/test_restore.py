@@ -155,7 +155,7 @@ FOUR: Topology = numbered(4, 2)
         ("maxcpus=0", [("maxcpus=0", "1-7")]),
         ("nr_cpus=3", [("nr_cpus=3", "3-7")]),
         ("possible_cpus=7", [("possible_cpus=7", "7")]),
-        ("maxcpus=x nr_cpus=123456", []),
+        ("maxcpus=x nr_cpus=123456", [("nr_cpus=123456", "")]),
         ("nosmt maxcpus=6", [("nosmt", "4-7"), ("maxcpus=6", "6-7")]),
     ],
 )
@@ -176,8 +176,8 @@ def test_a_number_of_cpus_counts_those_that_are_there() -> None:
     ("line", "words"),
     [
         ("quiet", ""),
-        ("nosmt=force quiet maxcpus=3", "nosmt maxcpus=3"),
-        ("nosmp l1tf=full,nosmt nr_cpus=3", "l1tf=full,nosmt nosmp nr_cpus=3"),
+        ("nosmt=force quiet maxcpus=3", "nosmt=force maxcpus=3"),
+        ("nosmp l1tf=flush,nosmt nr_cpus=3", "nosmp l1tf=flush,nosmt nr_cpus=3"),
     ],
 )
 def test_words_that_limit_cpus(line: str, words: str) -> None:
