@@ -55,6 +55,12 @@ def place_of_user() -> Path | None:
     return _own_folder("XDG_CACHE_HOME", ".cache")
 
 
+def is_of_cache(path: str) -> bool:
+    """Whether an absolute path is that of what is kept here, or of what its key is made of."""
+    folder, key = place_of_user(), _key_place()
+    return path in (_MACHINE_ID, str(key)) or path.startswith(f"{folder}/") or path == str(folder)
+
+
 def refusal(project: Path | None = None) -> str:
     """Why the folder is not used for a project, where somebody should know; "" otherwise."""
     place = place_of_user()
