@@ -1,7 +1,7 @@
 """Solve the layout of a class, verify a layout, and explain one.
 
 Statements are checked before. Checks that do not depend on the layout get a substitute where none
-exists.
+exists. What searches, and what tries remedies, is loaded when something has to be searched for.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,9 @@ from cpuplan.diagnostics import CpuplanError, Diagnostic, errors
 from cpuplan.diagnostics.source import Locate
 from cpuplan.language.model.pools import POOLS, Pools
 from cpuplan.plan import Limited, NodeClass, NodePlan, Pool
-from cpuplan.solve import budget, failure, goals, model, validation
+from cpuplan.solve import budget, goals, validation
 from cpuplan.solve.budget import UndecidedError
-from cpuplan.solve.layout import Layout
-from cpuplan.solve.pigeonhole import is_crowded
-from cpuplan.solve.remedies import single
+from cpuplan.solve.layout import Layout, SetSpec
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem
 from cpuplan.solve.violations import violations
@@ -23,7 +21,13 @@ from cpuplan.solve.violations import violations
 
 def check_statements(node_class: NodeClass, locate: Locate) -> list[Diagnostic]:
     """The faults of the statements, with remedies that were tried."""
-    return validation.check(node_class, locate, single.list_remedies)
+    return validation.check(node_class, locate, _remedies)
+
+
+def _remedies(node_class: NodeClass, split: Sequence[SetSpec]) -> dict[str, str]:
+    from cpuplan.solve.remedies import single
+
+    return single.list_remedies(node_class, split)
 
 
 def solve(
@@ -42,6 +46,9 @@ def solve(
     if problems:
         raise CpuplanError(problems)
     problem = problem_of(node_class)
+    from cpuplan.solve import failure, model
+    from cpuplan.solve.pigeonhole import is_crowded
+
     with budget.limited() as limit:
         best = None
         if not is_crowded(problem.topology, problem.rules):

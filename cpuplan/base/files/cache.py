@@ -15,7 +15,6 @@ import fcntl
 import hmac
 import os
 import re
-import secrets
 import shutil
 import stat
 import tempfile
@@ -203,6 +202,8 @@ def _read_key(place: Path) -> bytes | None:
 
 def _make_key(place: Path) -> bytes | None:
     """Make a key, unless another run was first; its file is there with all of it, or not at all."""
+    import secrets  # once for each user
+
     draft = f"{place}.{os.getpid()}-{threading.get_ident()}"
     try:
         os.makedirs(place.parent, mode=0o700, exist_ok=True)
