@@ -6,7 +6,7 @@ before that, the result depends on the release of the solver, and on nothing els
 the solver when it is first called.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
