@@ -215,10 +215,11 @@ def _items(
     from cpuplan.cli import simulation
 
     if files:
-        from cpuplan.cli import mechanisms
-
         has_claims = any(plan.node_class.target.has_dra for plan, _ in chosen)
-        has_claims = has_claims or mechanisms.has_claims(wanted.beside)
+        if wanted.beside is not None:
+            from cpuplan.cli import mechanisms
+
+            has_claims = has_claims or mechanisms.has_claims(wanted.beside)
         return simulation.read_pods(files, with_claims=has_claims)
     return simulation.pods_of_workloads([plan for plan, _ in chosen]), []
 
