@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from cpuplan.components import containerd
 from cpuplan.components.chosen import is_written
+from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics.source import Locate
 from cpuplan.facts import versions
 from cpuplan.facts.settings.crio import VALIDATOR
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
@@ -84,3 +86,25 @@ def validator(target: Target) -> tuple[bool, str, str, versions.Version]:
         return containerd.requires_plugins(target), "containerd", name, containerd.HAS_VALIDATOR
     name = f"CRI-O {target.version}"
     return VALIDATOR.is_known(target), "version", name, VALIDATOR.since
+
+
+def check_unread_dra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP508 for words for the DRA CPU driver where something else gives out CPUs."""
+    target, field = plan.node_class.target, plan.node_class.target_field("dra")
+    if not target.has_dra and is_written(plan, field):
+        yield diagnose(
+            "CP508",
+            locate(plan.node_class.place(field, of_key=True)),
+            field=field,
+            mechanism=target.mechanism,
+            problem="only the DRA CPU driver reads it",
+            hint="let the target have mechanism: dra, or leave it out",
+        )
+
+
+def check_unread_koordinator(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP639 for words for Koordinator where something else gives out CPUs."""
+    target = plan.node_class.target
+    if not target.has_koordinator and is_written(plan, "koordinator"):
+        position = locate(plan.node_class.place("koordinator", of_key=True))
+        yield diagnose("CP639", position, field="koordinator", mechanism=target.mechanism)
