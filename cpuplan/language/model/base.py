@@ -1,5 +1,6 @@
 """What all input documents share: the class of their mappings, their envelope, types of fields."""
 
+import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -36,6 +37,37 @@ class Model(BaseModel):
         validate_by_alias=True,
         defer_build=True,
     )
+
+
+def to_json(model: Model) -> str:
+    """The JSON of a mapping without what is None, as `model_dump_json(exclude_none=True)` gives it.
+
+    pydantic would first make what writes such models, which takes longer than all else that a run
+    with a lock does. It is asked where a value is of a type that texts of digests rarely have.
+    """
+    try:
+        return json.dumps(_plain(model), ensure_ascii=False, separators=(",", ":"))
+    except _RareError:
+        return model.model_dump_json(exclude_none=True)
+
+
+class _RareError(TypeError):
+    """A value that pydantic writes in a way of its own."""
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, str | bool) or type(value) is int:
+        return value
+    if isinstance(value, CpuSet):
+        return str(value)
+    if isinstance(value, Model):
+        fields = ((name, getattr(value, name)) for name in type(value).model_fields)
+        return {name: _plain(given) for name, given in fields if given is not None}
+    if isinstance(value, tuple | list):
+        return [*map(_plain, value)]
+    if isinstance(value, dict) and all(type(key) is str for key in value):
+        return {key: _plain(given) for key, given in value.items()}
+    raise _RareError
 
 
 #: The patterns of all models' texts, in words.
