@@ -117,6 +117,11 @@ def _remove(name: str) -> Callable[[Path], object]:
     return lambda project: (project / name).unlink()
 
 
+def _link(project: Path) -> None:
+    (project / "pod.yaml").rename(project / "real.yaml")
+    (project / "pod.yaml").symlink_to("real.yaml")
+
+
 CHANGES: dict[str, Callable[[Path], object]] = {
     "intent": _append("intents/main.yaml"),
     "lock": _append("intents/plan.lock.yaml"),
@@ -128,10 +133,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "output": _touch("out/new"),
     "repository": _touch("HEAD"),
     "named file": _append("pod.yaml"),
-    "named file that is a link now": lambda project: (
-        (project / "pod.yaml").rename(project / "real.yaml"),
-        (project / "pod.yaml").symlink_to("real.yaml"),
-    ),
+    "named file that is a link now": _link,
     "what was a node is a file, too": _touch("worker-0", POD),
 }
 
@@ -166,13 +168,10 @@ def test_another_environment_is_another_question(
 def test_another_place_program_or_day_is_another_question(
     project: Path, capsys: Capture, loads: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for patch in (
-        lambda: monkeypatch.setattr(record, "program_digest", lambda: "another"),
-        lambda: monkeypatch.setattr(recorded, "today", lambda: "2999-01-01"),
-    ):
-        run_in(project, SHOW, capsys)
+    run_in(project, SHOW, capsys)
+    for module, name in ((record, "program_digest"), (recorded, "today")):
         assert _is_repeated(project, SHOW, capsys, loads)[0]
-        patch()
+        monkeypatch.setattr(module, name, lambda: "another")
         assert not _is_repeated(project, SHOW, capsys, loads)[0]
     copy = make_project(project.parent / "copy")
     assert not _is_repeated(copy, SHOW, capsys, loads)[0]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cpuplan.base.program import resource
 from cpuplan.components import base
 from cpuplan.components.base import once, template
 from cpuplan.plan import ConfiguredPlan
@@ -85,6 +86,6 @@ def test_values_that_units_read_are_refused(shipped: Path, value: str) -> None:
 
 def test_every_shipped_template_is_filled_somewhere() -> None:
     """With nothing but gaps that are filled here."""
-    for path in sorted(base.resource("templates").rglob("*.j2")):
+    for path in sorted(resource("templates").rglob("*.j2")):
         gaps = {match[1] for match in base._GAP.finditer(path.read_text())}
         assert gaps <= {"cpus", "environment", "partition", "shell"}, path

@@ -24,6 +24,16 @@ def _content(*paths: Path, listed: tuple[Path, ...] = ()) -> str:
     return state.content
 
 
+def _as_file(top: Path) -> None:
+    (top / "below").rmdir()
+    (top / "below").touch()
+
+
+def _as_link(top: Path) -> None:
+    (top / "below").rmdir()
+    (top / "below").symlink_to(top)
+
+
 CHANGES: list[Callable[[Path], object]] = [
     lambda top: (top / "a").write_text("bd"),
     lambda top: (top / "a").write_text("b"),
@@ -32,7 +42,7 @@ CHANGES: list[Callable[[Path], object]] = [
     lambda top: (top / "a").unlink(),
     lambda top: (top / "below").rmdir(),
     lambda top: (top / "below/new").touch(),
-    lambda top: ((top / "below").rmdir(), (top / "below").touch()),
+    _as_file,
 ]
 
 
@@ -74,7 +84,7 @@ def test_of_listed_folders_only_names_count(folder: Path) -> None:
         lambda top: (top / "link").symlink_to("a"),
         lambda top: (top / "link").symlink_to("nowhere"),
         lambda top: os.mkfifo(top / "pipe"),
-        lambda top: ((top / "below").rmdir(), (top / "below").symlink_to(top)),
+        _as_link,
     ],
 )
 def test_of_links_and_pipes_there_is_no_state(

@@ -135,3 +135,35 @@ def test_json_is_as_pydantic_writes_it(value: object) -> None:
     inner = _Anything(value_of_it=value, cpus=CpuSet((0, 1, 2, 5)))
     for model in (inner, _Anything(value_of_it=[value]), _Anything(below=(inner, inner))):
         assert base.to_json(model) == model.model_dump_json(exclude_none=True)
+
+
+class _Inner(Model):
+    """A mapping that few documents have."""
+
+    number: int
+
+
+class _Outer(Model):
+    """One that may have some."""
+
+    inner: Annotated[_Inner, base.Later(_Inner)] | None = None
+    others: Annotated[tuple[Annotated[_Inner, base.Later(_Inner)], ...], Listed] = ()
+
+
+def test_a_model_is_made_when_a_document_has_it() -> None:
+    assert _Outer.model_validate({}).inner is None
+    assert not _Inner.__pydantic_complete__
+    made = _Outer.model_validate({"inner": {"number": 1}, "others": [{"number": 2}]})
+    assert _Inner.__pydantic_complete__
+    assert made == _Outer(inner=_Inner(number=1), others=(_Inner(number=2),))
+    with pytest.raises(ValidationError) as caught:
+        _Outer.model_validate({"inner": {"number": "1", "more": 2}, "others": [{}, 3]})
+    assert [(error["loc"], error["type"]) for error in caught.value.errors()] == [
+        (("inner", "number"), "int_type"),
+        (("inner", "more"), "extra_forbidden"),
+        (("others", 0, "number"), "missing"),
+        (("others", 1), "model_type"),
+    ]
+    form = base.schema_of_model(_Outer)
+    assert form["properties"]["others"]["items"] == {"$ref": "#/$defs/_Inner"}
+    assert form["$defs"] == {"_Inner": _Inner.model_json_schema()}
