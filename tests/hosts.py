@@ -5,6 +5,8 @@ from pathlib import Path
 from cpuplan.backends.kubernetes import node_files
 from cpuplan.backends.openshift import objects
 from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.check.roots.openings import openings_at
+from cpuplan.check.roots.root import Root
 from cpuplan.components import containerd, kernel, kubelet
 from cpuplan.components.host import tuned
 from cpuplan.components.openshift import operator_units
@@ -13,6 +15,11 @@ from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.containerd.cri_config import cri_table, highest
 
 CPU = "sys/devices/system/cpu"
+
+
+def roots_at(path: Path) -> list[Root]:
+    """All roots at a path at once. Raises CpuplanError as `Opening.open`."""
+    return [opening.open() for opening in openings_at(path)]
 
 
 def containerd_main(plan: ConfiguredPlan) -> str:

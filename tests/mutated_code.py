@@ -2,30 +2,33 @@
 says which tests notice: the nearest of `tests.near`, those of the room, or none.
 
 A change is one that a slip of the hand makes: a comparison, a number, `and` for `or`, a `not` less.
-Each is made in a copy of the repository. A test that fails without the change too counts for
-nothing.
+All is done in a copy of the repository, by processes that have imported and collected already: in
+a fork, the functions of the changed module get their changed code. A first run of the tests tells
+which of them come to the statement of a change; only these and the others of their files can notice
+it. A test that fails without the change too counts for nothing.
 """
 
 import argparse
 import ast
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from tests import near
+from tests.mutant_forks import Judge, Mutant, Verdict
 from tests.projects import SHARED
 
-#: A change may make a loop endless.
-_SECONDS = 300
-_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\n]+?)(?: - .*)?$", re.MULTILINE)
 _COMPARED: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="),
     ast.LtE: ("<=", "<"),
@@ -123,55 +126,58 @@ def sample(seed: int, count: int, below: str = "cpuplan/") -> list[Change]:
     return random.Random(seed).sample(possible, min(count, len(possible)))  # noqa: S311
 
 
-def caught(folder: Path, change: Change) -> str:
-    """Which tests notice a change that is made in a copy of the repository."""
-    path = folder / change.path
-    text = path.read_text()
-    room = "/".join(change.path.split("/")[1:2]).removesuffix(".py")
+def judge(chosen: Sequence[Change], temporary: Path) -> None:
+    """Print, in a copy, what notices each change, and for each room how many were noticed."""
+    by_room = defaultdict(list)
+    for change in chosen:
+        by_room[_room(change)].append(mutant(change))
+    wanted = [
+        test
+        for room in by_room.values()
+        for change in room
+        for test in chain(*change.tests.values())
+    ]
+    numbers: dict[str, Counter[str]] = defaultdict(Counter)
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w") as output, Path(os.devnull).open("w") as null:
+
+        def tell(change: Mutant, verdict: Verdict) -> None:
+            numbers[change.path.split("/")[1]][verdict.by] += 1
+            print(f"{verdict.by:>8}  {change.name}  ({verdict.why})", file=output, flush=True)
+
+        with redirect_stdout(null):
+            files = dict.fromkeys(test.partition("::")[0] for test in wanted)
+            options = ["-p", "no:cacheprovider", f"--basetemp={temporary}"]
+            pytest.main([*options, *files], [Judge(list(by_room.values()), tell)])
+    for room, counted in sorted(numbers.items()):
+        print(f"{room}: {_counted(counted)}")
+    print(f"all: {_counted(sum(numbers.values(), Counter()))}")
+
+
+def _counted(numbers: Counter[str]) -> str:
+    return ", ".join(f"{numbers[name]} {name}" for name in ("nearest", "room", "nothing"))
+
+
+def mutant(change: Change) -> Mutant:
+    """A change in a copy of the repository, and the tests that are to notice it."""
+    text = change.apply((near.REPOSITORY / change.path).read_text())
+    room = _room(change)
     nearest = [test.test for test in near.concerning(change.path)]
     of_room = [f"{near.UNIT}/{room}", f"{near.UNIT}/test_{room}.py"]
-    by = {"nearest": nearest, "room": [test for test in of_room if (folder / test).exists()]}
-    for name, tests in by.items():
-        _write(path, change.apply(text))
-        failed = _failing(folder, tests)
-        _write(path, text)
-        if failed and not _failing(folder, failed):
-            return name
-    return "nothing"
+    tests = {"nearest": nearest, "room": [test for test in of_room if Path(test).exists()]}
+    return Mutant(str(change), change.path, change.line, change.start, text, tests)
 
 
-def _write(path: Path, text: str) -> None:
-    """A module; bytecode of another text can have its size and its second."""
-    path.write_text(text)
-    for bytecode in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
-        bytecode.unlink()
-
-
-def _failing(folder: Path, tests: Sequence[str]) -> list[str]:
-    """The first test that fails, or a name for what did not even begin or end."""
-    if not tests:
-        return []
-    command = [sys.executable, "-m", "pytest", "-x", "-rfE", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
-    try:
-        result = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return list(tests[:1])
-    return _FAILED.findall(result.stdout)[:1] if result.returncode else []
+def _room(change: Change) -> str:
+    return change.path.split("/")[1].removesuffix(".py")
 
 
 def copy(folder: Path) -> None:
-    """The files that Git knows, and beside them the recorded data that some tests read."""
+    """What Git does not ignore, and beside it the recorded data that some tests read."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=near.REPOSITORY, capture_output=True, check=True
+        ["git", "ls-files", "-z", "-co", "--exclude-standard"],
+        cwd=near.REPOSITORY,
+        capture_output=True,
+        check=True,
     )
     for name in filter(None, listed.stdout.decode().split("\0")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -187,22 +193,33 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--from", type=int, default=0, dest="first", help="leave out that many")
     parser.add_argument("--below", default="cpuplan/", help="a folder or a module")
+    parser.add_argument("--only", default="", help="a text that a change has, as --list prints it")
     parser.add_argument("--list", action="store_true", help="only say which changes")
+    parser.add_argument("--copied", type=Path, help="this is the copy; a folder for its tests")
     given = parser.parse_args(words)
     chosen = sample(given.seed, given.count, given.below)[given.first :]
+    chosen = [change for change in chosen if given.only in str(change)]
     if given.list:
         print("\n".join(map(str, chosen)))
-        return 0
-    numbers: Counter[str] = Counter()
+    elif given.copied:
+        judge(chosen, given.copied)
+    else:
+        _judge_in_copy(words)
+    return 0
+
+
+def _judge_in_copy(words: Sequence[str]) -> None:
+    """Judge in a process that imports what is judged from the copy."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "repository")
         copy(folder)
-        for change in chosen:
-            by = caught(folder, change)
-            numbers[by] += 1
-            print(f"{by:>8}  {change}", flush=True)
-    print(", ".join(f"{name}: {number}" for name, number in numbers.most_common()))
-    return 0
+        command = [sys.executable, "-m", "tests.mutated_code", *words]
+        subprocess.run(
+            [*command, "--copied", str(Path(name, "temporary"))],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(folder)},
+            check=True,
+        )
 
 
 if __name__ == "__main__":

@@ -201,7 +201,7 @@ def _mirrors(path: str) -> Iterator[Near]:
 def _importing(path: str) -> Iterator[Near]:
     """Tests that import a module; of one that very many import, those of its own room."""
     tests = sorted(imports().tests[path])
-    room = f"{UNIT}/{_place(path)[0]}"
+    room = f"{UNIT}/{_folder(path)}"
     if len(tests) > MANY:
         tests = [test for test in tests if room != f"{UNIT}/" and test.startswith(room)]
     yield from (Near(test, f"imports {path}") for test in tests)
@@ -209,7 +209,7 @@ def _importing(path: str) -> Iterator[Near]:
 
 def _beside(path: str) -> Iterator[Near]:
     """The tests in the folder that mirrors a module's own, where these are few."""
-    folder = _place(path)[0]
+    folder = _folder(path)
     tests = sorted((REPOSITORY / UNIT / folder).glob("test_*.py")) if folder else []
     if len(tests) <= FEW:
         yield from (Near(f"{UNIT}/{folder}{test.name}", f"is of {folder}") for test in tests)
@@ -229,6 +229,11 @@ def _naming(template: str) -> Iterator[Near]:
     for module in modules():
         if template in (REPOSITORY / module).read_text():
             yield from of_module(module)
+
+
+def _folder(path: str) -> str:
+    """The folder of a module below `cpuplan/`, with its slash; a package is in its own."""
+    return path.removeprefix("cpuplan/").rpartition("/")[0] + "/" if path.count("/") > 1 else ""
 
 
 def _place(path: str) -> tuple[str, str]:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from cpuplan.check.host import check
-from cpuplan.check.roots.openings import roots_at
 from cpuplan.check.subject import name as fact_of
 from cpuplan.check.subject import nowhere
 from cpuplan.diagnostics import CpuplanError
+from tests.hosts import roots_at
 from tests.mutation import cases
 from tests.projects import SHARED, needs_shared
 

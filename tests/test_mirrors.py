@@ -1,12 +1,14 @@
 """Each module has its tests, or a reason; and `tests.near` and `tests.mutated_code` find them."""
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests import mutated_code, near
-from tests.mutated_code import Change
 from tests.projects import REPOSITORY
 
 
@@ -134,29 +136,79 @@ def test_the_changes_of_a_module() -> None:
         ast.parse("\n".join(after))
 
 
-@pytest.mark.parametrize(
-    ("change", "by"),
-    [
-        (Change("cpuplan/amount.py", 2, 15, "1", "2"), "nearest"),
-        (Change("cpuplan/amount.py", 6, 15, "3", "4"), "nothing"),
-    ],
-)
-def test_what_notices_a_change(
-    change: Change, by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A test that fails without the change too does not count."""
+JUDGING = """
+import sys
+import pytest
+from tests.mutant_forks import Judge, Mutant
+
+PATH = "cpuplan/amount.py"
+TESTS = {"nearest": ["checks/test_few.py"], "room": ["checks"]}
+TEXT = open(PATH).read()
+
+
+def mutant(old, new):
+    before, _, _ = TEXT.partition(old)
+    line, column = before.count("\\n") + 1, len(before.rpartition("\\n")[2])
+    return Mutant(new, PATH, line, column, TEXT.replace(old, new), TESTS)
+
+
+def tell(mutant, verdict):
+    print(mutant.name, verdict.by, verdict.why, file=sys.stderr)
+    assert open(PATH).read() == TEXT
+
+
+mutants = [mutant(number, number * 2) for number in "1234"]
+pytest.main(["checks"], [Judge([mutants], tell)])
+"""
+FEW = """
+from functools import cache
+
+
+@cache
+def few():
+    return 0 + 1
+
+
+def some():
+    return 0 + 2
+
+
+def many():
+    return 0 + 3
+
+
+def none():
+    return 0 + 4
+"""
+
+
+def test_what_notices_a_change(tmp_path: Path) -> None:
+    """A test that fails without the change too does not count, and results are not kept."""
     files = {
-        "cpuplan/amount.py": "def one():\n    return 0 + 1\n\n\ndef three():\n    return 0 + 3\n",
-        "tests/test_amount.py": "from cpuplan.amount import one\n\n\ndef test_one():\n"
-        "    assert one() == 1\n",
-        "tests/test_wrong.py": "from cpuplan.amount import three\n\n\ndef test_three():\n"
-        "    assert three() == 5\n",
+        "pytest.ini": "[pytest]",
+        "cpuplan/__init__.py": "",
+        "cpuplan/amount.py": FEW.lstrip("\n"),
+        "checks/test_few.py": "from cpuplan.amount import few\n\nAT_ONCE = few()\n\n\n"
+        "def test_few():\n    assert few() == 1\n",
+        "checks/test_some.py": "from cpuplan.amount import some\n\n\n"
+        "def test_some():\n    assert some() == 2\n",
+        "checks/test_wrong.py": "from cpuplan.amount import many\n\n\n"
+        "def test_many():\n    assert many() == 5\n",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    (tmp_path / "cpuplan/__init__.py").touch()
-    tests = [near.Near(f"tests/test_{name}.py", "") for name in ("amount", "wrong")]
-    monkeypatch.setattr(near, "concerning", lambda _: tests)
-    assert mutated_code.caught(tmp_path, change) == by
-    assert (tmp_path / change.path).read_text() == files[change.path]
+    judged = subprocess.run(
+        [sys.executable, "-c", JUDGING],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{REPOSITORY}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert judged.stderr.splitlines() == [
+        "11 nearest checks/test_few.py::test_few",
+        "22 room checks/test_some.py::test_some",
+        "33 nothing 0 tests come there",
+        "44 nothing 0 tests come there",
+    ]

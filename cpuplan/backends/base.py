@@ -145,9 +145,6 @@ class Object(NamedTuple):
 class Backend(Protocol):
     """A module of this package: what platforms need of one class of nodes."""
 
-    #: Absolute paths of files that lie elsewhere on other platforms, by component.
-    PATHS: Mapping[str, str]
-
     def check(self, plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
         """What its objects and files cannot say."""
 

@@ -29,7 +29,6 @@ from cpuplan.facts.settings.kubelet import (
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Setting, plain
 
-PATHS: Mapping[str, str] = {}
 #: Settings by fields of the kubelet.
 _NAMES = {
     CPU_MANAGER_POLICY.key: "cpu-manager-policy",

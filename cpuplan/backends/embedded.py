@@ -3,14 +3,13 @@
 The platforms differ in folders and units, which are values of `Platform`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from cpuplan.backends import kubernetes, registry, unsupported
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan
 
-PATHS: Mapping[str, str] = {}
 manifests = kubernetes.manifests
 node_files = kubernetes.node_files
 on_node = kubernetes.on_node

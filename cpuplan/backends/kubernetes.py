@@ -89,12 +89,6 @@ def _at_home(texts: Mapping[str, str]) -> dict[str, str]:
     return {f"{units.UNIT_FOLDER}/{name}": text for name, text in texts.items()}
 
 
-PATHS: Mapping[str, str] = {
-    crio.NAME: CRIO_DROP_IN,
-    containerd.NAME: containerd.DROP_IN,
-}
-
-
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """What deliveries cannot do; files can say all that an intent says."""
     return deliveries.check(plan, locate)

@@ -1,21 +1,27 @@
 """What programs read of each class: its plan, and the expected state that `check` compares."""
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from cpuplan.backends.base import Backend, Facts
 from cpuplan.backends.base import NodeFile as TreeFile
-from cpuplan.base.emit import Encoded, to_json
+from cpuplan.base.emit import to_json
 from cpuplan.components import containerd, derived, kubelet
 from cpuplan.components.base import once
-from cpuplan.diagnostics import Reason
 from cpuplan.facts import versions
 from cpuplan.fleet import paused
 from cpuplan.fleet.previous import CLASSES, VERSION
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import ConfiguredPlan, Pool
-from cpuplan.plan.expected.state import FOLDER, Device, Expected, NodeFile, Release, render
+from cpuplan.plan.expected.state import (
+    FOLDER,
+    Device,
+    Expected,
+    NodeFile,
+    Release,
+    because_data,
+    render,
+)
 from cpuplan.plan.setting import Setting, plain
 
 
@@ -51,13 +57,13 @@ def _setting(setting: Setting) -> dict[str, Any]:
         "component": setting.component,
         "key": setting.key,
         "value": plain(setting.value),
-        "because": _because(setting.reasons),
+        "because": because_data(setting.reasons),
     }
 
 
 def _pools(pools: tuple[Pool, ...]) -> dict[str, Any]:
     return {
-        pool.name: {"cpus": str(pool.cpus), "because": _because(pool.because)} for pool in pools
+        pool.name: {"cpus": str(pool.cpus), "because": because_data(pool.because)} for pool in pools
     }
 
 
@@ -71,12 +77,6 @@ def _sets(plan: ConfiguredPlan) -> dict[str, Any]:
         if own and PARTITION + name in sets:
             sets[PARTITION + name]["isolation"] = own
     return sets
-
-
-@lru_cache(maxsize=1 << 12)
-def _because(reasons: tuple[Reason, ...]) -> Encoded:
-    """Reasons, half of a file: most settings have the same in all classes."""
-    return Encoded([{"text": reason.text, "origin": reason.origin} for reason in reasons])
 
 
 #: A backend's `on_node`.

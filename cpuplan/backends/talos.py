@@ -18,7 +18,6 @@ from cpuplan.facts.platforms import TALOS
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Setting, plain
 
-PATHS: Mapping[str, str] = {}
 #: The first release whose kubelet has a document of its own, beside which the older field is
 #: refused.
 _FIRST_WITH_DOCUMENTS = "1.14"

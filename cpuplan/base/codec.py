@@ -13,7 +13,7 @@ from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from cpuplan.base.cpuset import MAX_CPU, CpuSet
+from cpuplan.base.cpuset import MAX_CPU, CpuSet, WrittenCpuSet, as_written
 
 Kind = TypeVar("Kind")
 #: Says whether a value that has the right types can be right.
@@ -22,9 +22,11 @@ Check = Callable[[Any], bool]
 #: Sets of CPUs are whole numbers, too, with a bit for each.
 _MAX_BITS = MAX_CPU + 1
 _MAX_DIGITS = -(-_MAX_BITS // 4)
+#: Of a list that names each CPU, some with a zero before.
+_MAX_TEXT = 1 << 16
 _HEX = frozenset("0123456789abcdef")
-#: What a set of CPUs, and a mapping, of a setting are in JSON.
-_CPUS, _MAP = "cpus", "map"
+#: What a set of CPUs, one with its own list, and a mapping, of a setting are in JSON.
+_CPUS, _WRITTEN, _MAP = "cpus", "written", "map"
 
 
 class CodecError(ValueError):
@@ -140,6 +142,8 @@ class Codec(Generic[Kind]):
         ((tag, inner),) = data.items() if len(data) == 1 else [("", None)]
         if tag == _CPUS:
             return _decode_cpus(inner)
+        if tag == _WRITTEN:
+            return _decode_written(self._text(inner))
         if tag == _MAP and type(inner) is dict:
             return {self._text(key): self._decode_value(item) for key, item in inner.items()}
         raise CodecError(f"a mapping of {len(data)} keys is no value")
@@ -234,7 +238,15 @@ _LEAVES: dict[Any, _Form] = {
 }
 
 
+def _decode_written(text: str) -> CpuSet:
+    if len(text) > _MAX_TEXT:
+        raise CodecError("no set of CPUs")
+    return as_written(text)  # a CpuSetError is a ValueError
+
+
 def _encode_value(value: Any) -> Any:
+    if isinstance(value, WrittenCpuSet):
+        return {_WRITTEN: value.text}
     if isinstance(value, CpuSet):
         return {_CPUS: _encode_cpus(value)}
     if isinstance(value, dict):

@@ -38,7 +38,7 @@ class CpuSet:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a CpuSet does not change")
 
-    def __reduce__(self) -> "tuple[Callable[[int], CpuSet], tuple[int]]":
+    def __reduce__(self) -> "tuple[Callable[..., CpuSet], tuple[object]]":
         return of_bits, (self.bits,)
 
     @classmethod
@@ -161,10 +161,6 @@ class CpuSet:
         """The highest CPU; -1 for the empty set."""
         return self.bits.bit_length() - 1
 
-    def lowest(self, count: int) -> "CpuSet":
-        """The `count` lowest CPUs, or all if there are fewer."""
-        return CpuSet(cpu for cpu, _ in zip(self, range(count), strict=False))
-
     def isdisjoint(self, other: "CpuSet") -> bool:
         return not self.bits & other.bits
 
@@ -208,6 +204,32 @@ class CpuSet:
 
     def __repr__(self) -> str:
         return f"CpuSet.parse({str(self)!r})"
+
+
+class WrittenCpuSet(CpuSet):
+    """A set that prints the list by which somebody wrote it.
+
+    Programs copy such lists into files of nodes, where another text of the same set is a change.
+    """
+
+    __slots__ = ("text",)
+    text: str
+
+    def __reduce__(self) -> "tuple[Callable[..., CpuSet], tuple[object]]":
+        return as_written, (self.text,)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def as_written(text: str) -> CpuSet:
+    """Read a list as `CpuSet.parse` does; the set prints it as it is. Raises CpuSetError."""
+    cpus = CpuSet.parse(text)
+    if str(cpus) == text:
+        return cpus
+    written = WrittenCpuSet.from_bits(cpus.bits)
+    object.__setattr__(written, "text", text)
+    return written
 
 
 @lru_cache(maxsize=1 << 12)

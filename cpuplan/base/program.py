@@ -1,5 +1,6 @@
 """What program this is: its version of the language, its files, and a digest of what runs."""
 
+import json
 import os
 import re
 import sys
@@ -7,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import cpuplan
 from cpuplan import API_VERSION, __version__
@@ -50,6 +51,12 @@ def resource(*parts: str) -> Path:
         return cast(Path, files("cpuplan").joinpath("data", *parts))
     installed = _PACKAGE / "data" / Path(*parts)
     return installed if installed.exists() else _PACKAGE.parent / Path(*parts)
+
+
+def emitted_schema(kind: str) -> Any:
+    """The schema of what cpuplan writes of a kind; None for a kind without one."""
+    path = resource("schemas", "emitted", f"{kind}.schema.json")
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
 #: Packages whose release may show in results, or in the form in which these are sent.

@@ -1,8 +1,8 @@
 """The steps of a check of one node, in the order of their answers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from cpuplan.check import irqbalance, prerequisites, unverified
+from cpuplan.check import irqbalance, prerequisites
 from cpuplan.check.interrupts import affinity
 from cpuplan.check.kernel import arguments, effects, hugepages, tunables
 from cpuplan.check.kernel.kernel_log import CMDLINE
@@ -12,13 +12,16 @@ from cpuplan.check.pods import crio, exclusive, slices
 from cpuplan.check.roots.root import Root
 from cpuplan.check.runtimes import process
 from cpuplan.check.services import affinities, compiled_files, tuned, units
-from cpuplan.check.subject import Subject
+from cpuplan.check.subject import Subject, name
 from cpuplan.check.threads import kernel, programs
+from cpuplan.components import containerd, kubelet
+from cpuplan.components.crio import NAME as CRIO
 from cpuplan.diagnostics import diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan.expected import folder
-from cpuplan.plan.expected.evidence import DELIVERED, Answer, Verdict
+from cpuplan.plan.expected.evidence import DELIVERED, FILE, FILES, Answer, Verdict
 from cpuplan.plan.expected.state import Expected, used
+from cpuplan.plan.setting import Setting
 
 
 def stamped(subject: Subject) -> Iterator[Answer]:
@@ -123,7 +126,7 @@ def _answers(subject: Subject, steps: Sequence[Step]) -> list[Answer]:
             break
         answers += made
     reason = f"{root.spent.path}: {root.spent.problem}" if root.spent else ""
-    return [*dict.fromkeys(answers), *unverified.unverified(subject.expected, answers, reason)]
+    return [*dict.fromkeys(answers), *unverified(subject.expected, answers, reason)]
 
 
 def _of_whole_folders(subject: Subject, answers: list[Answer]) -> Iterator[Answer]:
@@ -168,3 +171,51 @@ def _run(step: Step, subject: Subject) -> Iterator[Answer]:
             yield tell(fact, "", f"{path} is not for this reader: {problem}")
         else:
             yield subject.answered(fact, diagnose("CP805", path=path, problem=problem))
+
+
+#: Programs of a node, whose steps answer on each of their settings if there is anything to read.
+_PROGRAMS = (kubelet.NAME, CRIO, containerd.NAME)
+_NOT_SHOWN = "nothing that was read here shows it"
+
+
+def unverified(expected: Expected, given: Sequence[Answer], reason: str = "") -> Iterator[Answer]:
+    """An answer on each setting that has none among those that were given.
+
+    A `reason` says why no more was read.
+    """
+    by_fact = {answer.fact: answer for answer in given}
+    for setting in expected.settings:
+        if name(setting) not in by_fact:
+            paths = _files(setting, expected)
+            left = _open(setting, reason, has_files=bool(paths))
+            yield _in_files(setting, paths, by_fact) or left
+
+
+def _files(setting: Setting, expected: Expected) -> list[str]:
+    """The files that have a setting: the one of its name, or all of its component."""
+    own = [path for path, file in expected.files.items() if file.component == setting.component]
+    named = [path for path in own if path == setting.key or path.endswith(f"/{setting.key}")]
+    return named or own
+
+
+def _in_files(
+    setting: Setting, paths: Iterable[str], by_fact: Mapping[str, Answer]
+) -> Answer | None:
+    """Held where each file is as it was compiled; with the finding of the first that is not."""
+    by_path = [by_fact.get(f"{FILE}{path}", by_fact.get(FILES)) for path in paths]
+    answered = [answer for answer in by_path if answer]
+    if not answered or len(answered) < len(by_path):
+        return None
+    order = (Verdict.DIFFERS, Verdict.UNVERIFIABLE, Verdict.HELD)
+    worst = min(answered, key=lambda answer: order.index(answer.verdict))
+    return worst._replace(fact=name(setting))
+
+
+def _open(setting: Setting, reason: str, *, has_files: bool) -> Answer:
+    """No step has read it: of what neither a file nor a program of the node has, none can."""
+    shown_by = setting.effect.shown_by if setting.effect else ""
+    not_read = f"{shown_by} shows it, which is not read" if shown_by else _NOT_SHOWN
+    reason = reason or not_read
+    is_of_node = has_files or shown_by.startswith("/") or setting.component in _PROGRAMS
+    fact, verdict = name(setting), Verdict.UNVERIFIABLE
+    return Answer(fact, verdict, "", reason=reason, is_unshown=not is_of_node)

@@ -1,7 +1,6 @@
 """What the plan needs of a node and no file of the plan sets: CP894."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from cpuplan.check.kernel import arguments, effects
 from cpuplan.check.kernel.kernel_log import CMDLINE, log_of_boot
@@ -11,7 +10,7 @@ from cpuplan.components import kernel
 from cpuplan.components.derived import CGROUPS, HUGE_PAGES
 from cpuplan.components.openshift import pinning as component
 from cpuplan.facts.settings.kernel import NOHZ_FULL, RCU_NOCBS
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 
 GROUPS, COMPLAINTS = "version of control groups", "complaints of the kernel"
 _CONTROLLERS = "sys/fs/cgroup/cgroup.controllers"
@@ -30,19 +29,19 @@ def control_groups(subject: Subject) -> Iterator[Answer]:
         return
     version = "v1" if tree.is_v1 else "v2"
     if wanted and version != wanted:
-        yield _differs(subject, GROUPS, "CP8220", tree.folder(""), version, wanted)
+        where = tree.folder("")
+        yield subject.differs(GROUPS, "CP8220", where, observed=version, expected=wanted)
         return
     needed = [*_NEEDED, *(["hugetlb"] if subject.expected.facts.get(HUGE_PAGES) else [])]
     listed = (subject.root.read(_CONTROLLERS) or "").split()
     lost = [name for name in needed if listed and name not in listed]
     if lost:
-        yield _differs(
-            subject,
+        yield subject.differs(
             GROUPS,
             "CP8221",
             _CONTROLLERS,
-            " ".join(listed),
-            ", ".join(needed),
+            observed=" ".join(listed),
+            expected=", ".join(needed),
             missing=", ".join(lost),
         )
     else:
@@ -69,8 +68,9 @@ def complaints(subject: Subject) -> Iterator[Answer]:
         reason = "what the kernel made of its arguments is told by itself"
         yield subject.unverifiable(COMPLAINTS, kernel_log.path, reason)
     else:
-        words = kernel_log.log.dropped[0]
-        yield _differs(subject, COMPLAINTS, "CP8222", kernel_log.path, words, "no complaint")
+        path, words = kernel_log.path, kernel_log.log.dropped[0]
+        expected = "no complaint"
+        yield subject.differs(COMPLAINTS, "CP8222", path, observed=words, expected=expected)
 
 
 def pinning(subject: Subject) -> Iterator[Answer]:
@@ -78,26 +78,8 @@ def pinning(subject: Subject) -> Iterator[Answer]:
     path = component.PATH
     if not subject.expected.platform.forks_kubelet or path in subject.expected.files:
         return
-    if subject.root.is_file(path.lstrip("/")):
-        where = path.lstrip("/")
-        yield _differs(subject, _PINNING, "CP8223", where, "a file", "no file", path=path)
-
-
-def _differs(
-    subject: Subject,
-    fact: str,
-    code: str,
-    where: str,
-    observed: str,
-    expected: str,
-    **values: Any,
-) -> Answer:
-    return subject.differs(
-        fact,
-        code,
-        where,
-        observed=observed,
-        expected=expected,
-        heals=Heals.REBOOT,
-        **values,
-    )
+    where, observed, expected = path.lstrip("/"), "a file", "no file"
+    if subject.root.is_file(where):
+        yield subject.differs(
+            _PINNING, "CP8223", where, observed=observed, expected=expected, path=path
+        )

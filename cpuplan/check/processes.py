@@ -17,7 +17,7 @@ from cpuplan.check.services.units import unit_files
 from cpuplan.check.subject import Subject, line_with
 from cpuplan.check.threads import tasks
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 
 #: The unit of times in /proc/<pid>/stat: USER_HZ, the same on all machines of today.
 _HERTZ = 100
@@ -280,7 +280,6 @@ def restarted(
             younger[0],
             observed=f"process {process.pid} is older",
             expected="a process that started after its files were written",
-            heals=Heals.RESTART,
             program=program.called,
             files=files,
         )
@@ -333,7 +332,6 @@ def _differs(subject: Subject, fact: str, path: str, program: Program, state: st
         path,
         observed=state,
         expected="running",
-        heals=Heals.RESTART,
         program=program.called,
         unit=program.unit,
     )

@@ -4,14 +4,15 @@ Also how messages show values, and where something stands in a file of the node.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from cpuplan.base import nodetext
 from cpuplan.check.roots.root import Root
 from cpuplan.diagnostics import Diagnostic, Label, Reason, diagnose
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.plan.expected.evidence import Answer, Heals, Verdict, heals_by
+from cpuplan.facts.settings.costs import Cost
+from cpuplan.plan.expected.evidence import HEALS, Answer, Heals, Verdict, heals_by
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting
 
@@ -32,11 +33,17 @@ def shown(value: Any) -> str:
 
 
 def line_with(text: str, path: str, word: str) -> Position:
-    """The first line with a word, whatever its case; the first line without one."""
-    for number, line in enumerate(nodetext.lines(text), start=1):
-        column = line.lower().find(word.lower()) if word else -1
-        if column >= 0:
-            return Position(path, number, column + 1, len(line.rstrip()) + 1)
+    """The first line that begins with a word, else that has it, whatever its case; else line 1."""
+    if not word:
+        return Position(path, 1, 1)
+    whole = rf"(?<![\w.-]){re.escape(word)}(?![\w.-])"
+    lines = list(nodetext.lines(text))
+    for pattern in (rf"\s*[\"']?{whole}", rf"[^#;]*?{whole}", f".*?{re.escape(word)}"):
+        for number, line in enumerate(lines, start=1):
+            match = re.match(pattern, line, re.IGNORECASE)
+            if match:
+                column = match.end() - len(word) + 1
+                return Position(path, number, column, len(line.rstrip()) + 1)
     return Position(path, 1, 1)
 
 
@@ -64,6 +71,10 @@ class Statements:
         labels = (label for setting in settings for label in self.labels(setting.reasons))
         return list(dict.fromkeys(labels))
 
+    def cost_of(self, _setting: Setting) -> Cost | None:
+        """What a change of a setting costs on the platform; None where nothing says it."""
+        return None
+
     def answered(
         self,
         about: Setting | str,
@@ -73,9 +84,13 @@ class Statements:
         expected: str = "",
         heals: Heals | None = None,
     ) -> Answer:
-        """The answer of a finding that is made already."""
+        """The answer of a finding that is made already.
+
+        What heals it follows from its code or from the setting, unless it is given.
+        """
+        heals = heals or HEALS.get(finding.code)
         if heals is None and isinstance(about, Setting) and about.effect:
-            heals = heals_by(about.effect.change_costs)
+            heals = heals_by(self.cost_of(about) or about.effect.change_costs)
         where = str(finding.position.path) if finding.position else ""
         return Answer(
             name(about),
@@ -128,6 +143,13 @@ class Subject(Statements):
         #: Of what is there, what was read of folders that cannot be listed as a whole, and why.
         self.partial: dict[str, str] = {}
 
+    def cost_of(self, setting: Setting) -> Cost | None:
+        """As `explain` says it."""
+        from cpuplan.change.impact.setting_rules import rule_on  # most nodes hold everything
+
+        rule = rule_on(self.expected.platform, self.expected.settings, setting)
+        return rule.cost if rule else None
+
     def once(self, key: str, make: Callable[[], _T]) -> _T:
         """What several steps read, made for the first of them."""
         if key not in self.cache:
@@ -152,6 +174,10 @@ class Subject(Statements):
         fact, verdict = name(about), Verdict.UNVERIFIABLE
         return Answer(fact, verdict, where, expected, reason=reason, origin=origin(about))
 
+    def unknown(self, settings: Iterable[Setting], reason: str) -> Iterator[Answer]:
+        """Settings of which nothing is known, for one reason."""
+        return (self.unverifiable(setting, "", reason) for setting in settings)
+
     def unshown(self, about: Setting | str, path: str, reason: str) -> Answer:
         """A fact that no reader of a node's files can verify: nothing is missing here."""
         return self.unverifiable(about, path, reason)._replace(is_unshown=True)
@@ -168,19 +194,24 @@ class Subject(Statements):
         where: str | Position,
         *,
         observed: str,
-        expected: str,
+        expected: str | None = None,
         labels: Iterable[Label] | None = None,
         heals: Heals | None = None,
         **values: Any,
     ) -> Answer:
         """A fact that is otherwise: the finding `code`, with `found`, `wanted` and `values`.
 
-        What heals it follows from the setting, unless it is given.
+        A setting gives its key, its value as what is expected, and the statement it comes from.
         """
         place = self.place(where) if isinstance(where, str) else where
-        if labels is None:
-            labels = self.labels(about.reasons) if isinstance(about, Setting) else ()
-        finding = diagnose(code, place, labels=labels, found=observed, wanted=expected, **values)
+        if isinstance(about, Setting):
+            expected = shown(about.value) if expected is None else expected
+            labels = self.labels(about.reasons) if labels is None else labels
+            values = {"key": about.key, **values}
+        expected = expected or ""
+        finding = diagnose(
+            code, place, labels=labels or (), found=observed, wanted=expected, **values
+        )
         return self.answered(about, finding, observed=observed, expected=expected, heals=heals)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cpuplan.facts.versions import Version
     from cpuplan.language.model.intent import Target
     from cpuplan.simulate.files.kubelet_configuration import File
+    from cpuplan.simulate.files.kubelet_documents import Documents
 
 
 #: Text that every object of Koordinator has somewhere, or one that others read too.
@@ -96,6 +97,18 @@ def _koordinator_release(wanted: str | None, targets: "Iterable[Target]") -> "Ve
     return known[wanted] if wanted else release_of(targets)
 
 
+#: Words of which each file has one that is for kubelets (`simulate.files.kubelet_documents`).
+_HINTS = (
+    "KubeletConfiguration",
+    "kubeletconfig",
+    "kubelet-arg",
+    "write-kubeconfig-mode",
+    "kubeadm.k8s.io/",
+    "kind.x-k8s.io/",
+    "cluster.x-k8s.io/",
+    "node.eks.aws/",
+    "machine:",
+)
 #: KEP-3983.
 _FIRST_WITH_DROP_INS: versions.Version = (1, 28)
 
@@ -104,22 +117,28 @@ _FIRST_WITH_DROP_INS: versions.Version = (1, 28)
 _MAX_TEXT = 256 * 1024
 
 
-def split_kubelet(paths: Iterable[Path]) -> tuple[list["File"], list[Path]]:
-    """The KubeletConfigurations, and the paths of all other files."""
-    configurations, others = [], []
+def split_kubelet(paths: Iterable[Path]) -> "tuple[list[Documents], list[Path]]":
+    """What files have for kubelets, and the paths of all other files."""
+    known, others = [], []
     for path in paths:
         try:
             text = _text(path)
         except Unreadable:
             text = ""  # said by who reads all others
-        if "KubeletConfiguration" in text and len(text) <= _MAX_TEXT:
-            from cpuplan.simulate.files.kubelet_configuration import File, is_kubelet_configuration
+        read = _for_kubelets(path, text) if 0 < len(text) <= _MAX_TEXT else None
+        if read is None:
+            others.append(path)
+        else:
+            known.append(read)
+    return known, others
 
-            if is_kubelet_configuration(text):
-                configurations.append(File(shown_path(path), text))
-                continue
-        others.append(path)
-    return configurations, others
+
+def _for_kubelets(path: Path, text: str) -> "Documents | None":
+    if not any(hint in text for hint in _HINTS):
+        return None
+    from cpuplan.simulate.files.kubelet_documents import documents
+
+    return documents(shown_path(path), text)
 
 
 def _text(path: Path) -> str:
@@ -143,7 +162,7 @@ def drop_ins(folder: Path) -> tuple[list["File"], list[Diagnostic]]:
 
 
 def check_kubelet_files(
-    files: Sequence["File"],
+    given: "Sequence[Documents]",
     wanted: str | None,
     targets: "Iterable[Target]" = (),
     merged: Sequence["File"] = (),
@@ -155,18 +174,26 @@ def check_kubelet_files(
     `merged` are the drop-ins that it merges over the file.
     """
     from cpuplan.simulate.files import kubelet_configuration
+    from cpuplan.simulate.files.kubelet_documents import Judged
 
     version, openshift = release_of(wanted, targets)
-    if merged and len(files) > 1:
-        names = joined([file.path for file in files])
+    judged = [part for known in given for part in known.judged]
+    if merged and len(judged) > 1:
+        names = joined([part.main.path for part in judged])
         raise click.UsageError(f"{CONFIG_DIR.key} is for one KubeletConfiguration, not for {names}")
     if merged and version < _FIRST_WITH_DROP_INS:
         raise click.UsageError(f"the kubelet has {CONFIG_DIR.key} since Kubernetes 1.28")
     return [
         finding
-        for file in files or [kubelet_configuration.NO_FILE]
+        for part in judged or [Judged(kubelet_configuration.NO_FILE)] * bool(merged)
         for finding in kubelet_configuration.check(
-            file, version, merged, openshift=openshift, cgroup_v1=cgroup_v1
+            part.main,
+            version,
+            [*part.drop_ins, *merged],
+            openshift=openshift,
+            cgroup_v1=cgroup_v1,
+            command=part.command,
+            is_partial=part.is_partial,
         )
     ]
 
@@ -211,7 +238,7 @@ def of_crio(folder: Path, release: versions.Version) -> list[Diagnostic]:
 
 
 def of_containerd(
-    path: Path, wanted: str | None, kubelet: "Sequence[File]", targets: "Iterable[Target]"
+    path: Path, wanted: str | None, kubelet: "Sequence[Documents]", targets: "Iterable[Target]"
 ) -> list[Diagnostic]:
     """What is wrong with config.toml or a copy of its folder, for a release and a kubelet."""
     from cpuplan.check.roots.root import Root
@@ -271,11 +298,12 @@ def _runtime_release(wanted: str | None, targets: "Iterable[Target]") -> version
     return versions.from_text(wanted or (stated.pop() if len(stated) == 1 else known[-1]))
 
 
-def _driver(kubelet: "Sequence[File]") -> str:
+def _driver(kubelet: "Sequence[Documents]") -> str:
     """The cgroupDriver of a KubeletConfiguration that is given too; else kubeadm's."""
     from cpuplan.upstream.kubelet.config.codec import raw_fields
 
-    stated = (raw_fields(file.text).get("cgroupDriver") for file in kubelet)
+    files = [part.main for known in kubelet for part in known.judged]
+    stated = (raw_fields(file.text).get("cgroupDriver") for file in files)
     return str(next((driver for driver in stated if driver), "systemd"))
 
 
@@ -302,7 +330,7 @@ class NodeFiles(NamedTuple):
     containerd, and `objects` what Koordinator reads.
     """
 
-    configurations: "Sequence[File]"
+    configurations: "Sequence[Documents]"
     merged: "Sequence[File] | None"
     runtimes: tuple[Path | None, Path | None]
     objects: "Sequence[Source]"
@@ -316,11 +344,17 @@ class NodeFiles(NamedTuple):
         return bool(self.configurations) or self.merged is not None
 
     @property
+    def owners(self) -> list[str]:
+        """Whose files for kubelets these are; the kubelet's are its folder of drop-ins too."""
+        owners = [known.owner for known in self.configurations]
+        return owners or ["the kubelet"] * (self.merged is not None)
+
+    @property
     def readers(self) -> list[str]:
         """Whose files these are, for people."""
         crio, containerd = self.runtimes
         rows = (
-            (self.is_of_kubelet, "the kubelet"),
+            *((True, owner) for owner in dict.fromkeys(self.owners)),
             (crio, "CRI-O"),
             (containerd, "containerd"),
             (self.objects, koordinator_reader(self.objects) if self.objects else ""),

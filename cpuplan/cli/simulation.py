@@ -14,11 +14,12 @@ from cpuplan.language.read.files import refusal
 from cpuplan.language.read.manifests import read_files
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import admission, findings, fleet, manifests
+from cpuplan.simulate import admission, findings, fleet, manifests, unheeded
 from cpuplan.simulate.admission import Answer, UnknownPodError
 from cpuplan.simulate.allocators import BOTH, KOORDINATOR, KUBELET, PLANNED
 from cpuplan.simulate.allocators.base import UnfitError
 from cpuplan.simulate.allocators.registry import ALLOCATORS, SCHEDULERS, start_kubelet
+from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.simulate.fleet import Result, Simulated, Starter, groups_of_nodes
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.workloads import pods_of
@@ -28,13 +29,20 @@ from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.quantity import Quantity
 from cpuplan.workers import HERE, Workers
 
+
+class Given(NamedTuple):
+    """The pods to simulate, what is wrong with their files, and what these say of the clusters."""
+
+    items: list[Item]
+    diagnostics: list[Diagnostic]
+    around: Surroundings = Surroundings()
+
+
 #: Bytes of a state file: with 110 pods they have some 20 kB.
 _MAX_STATE = 16 * 1024 * 1024
 
 
-def read_pods(
-    paths: Sequence[Path], *, with_claims: bool = False
-) -> tuple[list[Item], list[Diagnostic]]:
+def read_pods(paths: Sequence[Path], *, with_claims: bool = False) -> Given:
     """The pods of files and folders, and what is wrong with these."""
     for path in paths:
         if not path.exists():
@@ -46,7 +54,7 @@ def read_pods(
     problems += made.diagnostics
     if not made.items and not errors(problems):
         problems.append(diagnose("CP721", files=", ".join(map(str, paths))))
-    return list(made.items), problems
+    return Given(list(made.items), problems, made.around)
 
 
 def pods_of_workloads(plans: Sequence[ConfiguredPlan]) -> list[Item]:
@@ -150,7 +158,11 @@ class Outcome(NamedTuple):
 
 
 def starter(
-    chosen: Chosen, wanted: Wanted, states: tuple[Path, ...], amounts: tuple[str, ...]
+    chosen: Chosen,
+    wanted: Wanted,
+    states: tuple[Path, ...],
+    amounts: tuple[str, ...],
+    around: Surroundings,
 ) -> Starter:
     """How each node starts; UsageError for options that do not go together."""
     for option, value in (("--state", states), ("--end", wanted.ending)):
@@ -161,7 +173,7 @@ def starter(
         raise click.UsageError("--policy and --scheduler exclude each other")
     is_planned = wanted.scheduler == PLANNED
     start = ALLOCATORS[wanted.policy].start if is_planned else SCHEDULERS[wanted.scheduler]
-    return Starter(start, read_state(states), resources, settings().time_limit)
+    return Starter(start, read_state(states), resources, settings().time_limit, around)
 
 
 @stage("judging pods")
@@ -170,7 +182,9 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     wanted = run.wanted
     result = _simulate(run, run.start)
     answers = _orders(run) if wanted.any_order else []
-    diagnostics = [*given, *findings.check_sharing(run.plans, run.items)]
+    diagnostics = [*given, *findings.check_sharing(run.plans, run.items, run.start.around)]
+    diagnostics += unheeded.check(run.plans, run.items, run.start.around)
+    diagnostics += findings.check_hooks(run.plans, run.items)
     if wanted.scheduler == PLANNED:
         diagnostics += findings.of_claims(run.plans, run.items)
     if wanted.scheduler in (KOORDINATOR, BOTH):
@@ -187,6 +201,7 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
 def remarks(run: Run) -> Iterator[str]:
     """What a reader of the answers must know."""
     yield from findings.notes(run.plans, [item.pod for item in run.items], run.start.resources)
+    yield from unheeded.notes(run.plans, run.items, run.start.around)
     of_scheduler = findings.note_of_scheduler(run.plans) if run.wanted.scheduler != PLANNED else ""
     yield from filter(None, (ALLOCATORS[run.wanted.policy].note, of_scheduler))
 

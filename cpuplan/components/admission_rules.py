@@ -10,7 +10,7 @@ expressions are here, each with its reason; `backends.admission` makes objects o
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cpuplan.components import chosen, crio, kubelet, mixedcpus
+from cpuplan.components import chosen, kubelet, mixedcpus
 from cpuplan.components.chosen import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
@@ -19,14 +19,14 @@ from cpuplan.facts.settings.crio import SHARED_CPUSET
 from cpuplan.facts.settings.kubelet import FEATURE_GATES
 from cpuplan.facts.versions import Version
 from cpuplan.plan import ConfiguredPlan, NodePlan
+from cpuplan.upstream.crio.releases import QUOTA, SHARED
 from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
 
 RESOURCE = mixedcpus.RESOURCE
 #: On a namespace; only the key counts, as for OpenShift's plugin.
 ALLOWED = "workload.mixedcpus.openshift.io/allowed"
 #: On a pod, for each container that shares: `cpu-shared.crio.io/<container>: enable`.
-HOOK = crio.SHARED_HOOK
-QUOTA_HOOK = crio.QUOTA_HOOK
+HOOK = SHARED
 #: CRI-O tells a container its shared CPUs by this variable, and reads it back at each update of the
 #: container.
 ENVIRONMENT = "OPENSHIFT_SHARED_CPUS"
@@ -98,8 +98,8 @@ ANNOTATE = (
     f"[JSONPatch{{op: 'add', path: '/metadata/annotations', value: {{}}}}]) + "
     "variables.asking.map(c, JSONPatch{op: 'add', "
     f"path: '/metadata/annotations/' + jsonpatch.escapeKey('{HOOK}/' + c.name), value: 'enable'}})"
-    f" + ('{QUOTA_HOOK}' in variables.annotations ? [] : [JSONPatch{{op: 'add', "
-    f"path: '/metadata/annotations/' + jsonpatch.escapeKey('{QUOTA_HOOK}'), value: 'disable'}}])"
+    f" + ('{QUOTA}' in variables.annotations ? [] : [JSONPatch{{op: 'add', "
+    f"path: '/metadata/annotations/' + jsonpatch.escapeKey('{QUOTA}'), value: 'disable'}}])"
 )
 
 
@@ -332,13 +332,13 @@ def hints(*, throttled: bool) -> Iterator[Rule]:
     if throttled:
         yield Rule(
             "throttled",
-            f"'{QUOTA_HOOK}' in variables.annotations && "
-            f"variables.annotations['{QUOTA_HOOK}'] in ['disable', 'true'] ? [] : "
+            f"'{QUOTA}' in variables.annotations && "
+            f"variables.annotations['{QUOTA}'] in ['disable', 'true'] ? [] : "
             "variables.asking.map(c, c.name)",
-            f"shared CPUs need the annotation {QUOTA_HOOK}: disable",
+            f"shared CPUs need the annotation {QUOTA}: disable",
             _named(
                 "container",
                 "throttled",
-                f"is throttled to its exclusive CPUs without the annotation {QUOTA_HOOK}: disable",
+                f"is throttled to its exclusive CPUs without the annotation {QUOTA}: disable",
             ),
         )

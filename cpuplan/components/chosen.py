@@ -1,20 +1,17 @@
 """What holds for a plan, and why: its intent says so, or its platform, hardware or release."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Reason
+from cpuplan.facts import versions
 from cpuplan.facts.settings import kubelet
 from cpuplan.facts.settings.host import REAL_TIME
 from cpuplan.facts.settings.row import Default, Row
 from cpuplan.language.model.vocabulary import ALIGNING
-from cpuplan.plan import NodePlan
-
-#: What makes systemd set up version 1 at boot (systemd(1), up to 257).
-_CGROUPS_V1 = re.compile(
-    r"systemd\.unified_cgroup_hierarchy=(?:0|no|n|false|f|off)\Z", re.IGNORECASE
-)
+from cpuplan.plan import NodePlan, boot_arguments
+from cpuplan.upstream.linux import kernel_parameters
 
 
 def has_cgroups_v1(plan: NodePlan) -> bool:
@@ -22,8 +19,18 @@ def has_cgroups_v1(plan: NodePlan) -> bool:
 
     All nodes of a cluster have, or the intent has a boot argument for it.
     """
-    is_asked = any(map(_CGROUPS_V1.match, plan.spec.kernel.extra_arguments))
+    is_asked = kernel_parameters.cgroup_version(boot_arguments.own(plan.node_class)) == 1
     return is_asked or plan.node_class.cluster_facts.cgroup_mode == "v1"
+
+
+def are_cgroups_v1_planned(plan: NodePlan) -> bool:
+    """Whether nodes are to have control groups of version 1.
+
+    Of a cluster with pools its configuration says it, and no argument of a plan.
+    """
+    if plan.node_class.platform.has_pools:
+        return plan.node_class.cluster_facts.cgroup_mode == "v1"
+    return has_cgroups_v1(plan)
 
 
 def is_on(plan: NodePlan, default: Default) -> bool:
@@ -84,6 +91,18 @@ def amounts(plan: NodePlan, row: Row) -> Mapping[str, str]:
 
 #: The origin of a setting that nobody asked for.
 DEFAULT = "default"
+
+
+def as_listed(plan: NodePlan, name: str, cpus: CpuSet) -> CpuSet:
+    """The CPUs, printed as the adopted profile lists those of a pool if they are the same."""
+    written: CpuSet | None = getattr(plan.node_class.target.profile.lists, name)
+    return written if written is not None and written == cpus else cpus
+
+
+def as_operator_lists(plan: NodePlan, cpus: CpuSet) -> CpuSet:
+    """The same of isolated CPUs, where the operator of the release copies their list for TuneD."""
+    is_copied = versions.ships(plan.node_class.target, "profile.isolated_as_written")
+    return as_listed(plan, "isolated", cpus) if is_copied else cpus
 
 
 def stated(plan: NodePlan, text: str, field: str) -> Reason:

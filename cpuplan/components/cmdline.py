@@ -14,7 +14,11 @@ from cpuplan.facts.settings.kernel import (
     RCU_NOCBS,
 )
 from cpuplan.plan.setting import Value
+from cpuplan.upstream.linux import cmdline as linux
+from cpuplan.upstream.linux.cmdline import Word, memparse, split
 
+#: The words of a line as arguments with a place.
+arguments = linux.arguments
 #: Arguments whose value is a CPU list or mask.
 CPU_LISTS = frozenset(
     {
@@ -29,14 +33,13 @@ CPU_LISTS = frozenset(
 #: Arguments that take turns: a size, and then what holds for pages of that size.
 _HUGE_SIZE, _HUGE_COUNT = "hugepagesz", "hugepages"
 _DEFAULT_SIZE = DEFAULT_HUGEPAGESZ.key
-_SIZE = re.compile(r"(\d{1,12})([KMGTkmgt])")
+_FIRST_HOLDS = (f"{_HUGE_SIZE}=", f"{_DEFAULT_SIZE}=")
 #: Arguments that may be given often, each adding to what was said before; those of rd. and systemd.
 #: too.
 ADDING_UP = frozenset(
     {"console", "crashkernel", "earlycon", "efi", "memmap", "modprobe.blacklist", "pci"}
 )
 _BLANK = re.compile(r"\s")
-_BARE_WORD = re.compile(r"\S+")
 _ISOLCPUS_FLAGS = ("domain", "managed_irq", "nohz")
 
 
@@ -48,56 +51,9 @@ class Occurrence(NamedTuple):
     column: int
 
 
-class _Word(NamedTuple):
-    """A word in the kernel's reading; the value of an argument without `=` is None."""
-
-    name: str
-    value: str | None
-    text: str
-    column: int
-
-
-def _split(text: str) -> Iterator[_Word]:
-    """The words as the kernel reads them (next_arg): quotes keep blanks, `--` ends its part."""
-    if '"' not in text:
-        yield from _split_bare(text)
-        return
-    start, quoted = 0, False
-    for at, character in enumerate(text + "\n"):
-        quoted ^= character == '"'
-        if not character.isspace() or (quoted and at < len(text)):
-            continue
-        word = text[start:at]
-        if word == "--":
-            return
-        if word:
-            yield _Word(*_pair(word), word, start + 1)
-        start = at + 1
-
-
-def _split_bare(text: str) -> Iterator[_Word]:
-    """The same of a text without quotes, as nearly all are: ten times as fast."""
-    for match in _BARE_WORD.finditer(text):
-        if match[0] == "--":
-            return
-        yield _Word(*_pair(match[0]), match[0], match.start() + 1)
-
-
-def _pair(word: str) -> tuple[str, str | None]:
-    if word.startswith('"'):
-        word = word[1:].removesuffix('"')
-    equals = word.find("=", 1)
-    if equals < 0:
-        return word, None
-    value = word[equals + 1 :]
-    if value.startswith('"'):
-        value = value[1:].removesuffix('"')
-    return word[:equals], value
-
-
 def pairs(text: str) -> list[tuple[str, str | None]]:
     """Name and value of every word of a command line, in order; None for a word without `=`."""
-    return [(word.name, word.value) for word in _split(text)]
+    return [(word.name, word.value) for word in split(text)]
 
 
 def quote(word: str) -> str:
@@ -109,8 +65,13 @@ def quote(word: str) -> str:
 
 
 def canonical(key: str) -> str:
-    """The key as the kernel compares names (parameq): `-` and `_` are one, except in values."""
+    """The key as the kernel compares names (parameq): `-` and `_` are one, except in values.
+
+    A size of huge pages is one however it is written: `1G`, `1GB`, `1048576k`.
+    """
     name, equals, rest = key.partition("=")
+    if name == _HUGE_SIZE and (size := memparse(rest)):
+        rest = f"{size // 1024}k"
     return name.replace("-", "_") + equals + rest
 
 
@@ -127,17 +88,36 @@ def effective(given: Sequence[Occurrence]) -> Value:
     """What the kernel makes of an argument that is given so often: the last value.
 
     isolcpus= is taken with each list whose flags no earlier one has (kernel/sched/isolation.c):
-    several make a tuple.
+    several make a tuple. Of huge pages the first count holds, and the first default size
+    (mm/hugetlb.c).
     """
+    if given[0].text.startswith(_FIRST_HOLDS):
+        return next((time.value for time in given if time.value is not True), True)
+    if not all(isinstance(occurrence.value, tuple) for occurrence in given):
+        return given[-1].value
+    return _taken([occurrence.value for occurrence in given])
+
+
+def together(first: Value, later: Value) -> Value:
+    """What the kernel makes of two values of isolcpus= with the same CPUs, else the later one.
+
+    It drops a list whose CPUs differ from those before it.
+    """
+    given = [*lists(first), *lists(later)]
+    are_lists = all(isinstance(value, tuple) and value for value in given)
+    cpus = {str(value[-1]) for value in given if isinstance(value, tuple) and value}
+    return _taken(given) if are_lists and len(cpus) == 1 else later
+
+
+def _taken(given: Sequence[Value]) -> Value:
+    """The lists of isolcpus= whose flags no earlier one has."""
     flags: set[Value] = set()
     taken: list[Value] = []
-    for occurrence in given:
-        if not isinstance(occurrence.value, tuple):
-            return given[-1].value
-        *own, _ = occurrence.value
+    for value in given:
+        *own, _ = value if isinstance(value, tuple) else (value,)
         if flags.isdisjoint(own):
             flags.update(own)
-            taken.append(occurrence.value)
+            taken.append(value)
     return taken[0] if len(taken) == 1 else tuple(taken)
 
 
@@ -152,9 +132,8 @@ def same(key: str, actual: Value, wanted: Value) -> bool:
 
 
 def _bytes(value: Value) -> Value:
-    """A size in bytes (memparse); what is none as it is."""
-    match = _SIZE.fullmatch(str(value))
-    return int(match[1]) << 10 * ("kmgt".index(match[2].lower()) + 1) if match else value
+    """A size in bytes; what is none as it is."""
+    return memparse(str(value)) or value
 
 
 def lists(value: Value) -> tuple[Value, ...]:
@@ -175,8 +154,8 @@ def occurrences(text: str) -> dict[str, list[Occurrence]]:
 
 
 def _described(text: str) -> Iterator[tuple[str, Occurrence]]:
-    size: _Word | None = None
-    for word in _split(text):
+    size: Word | None = None
+    for word in split(text):
         if size and word.name == _HUGE_COUNT:
             pair = f"{size.text} {word.text}"
             yield f"{_HUGE_SIZE}={size.value}", Occurrence(_count(word.value), pair, size.column)
@@ -191,7 +170,7 @@ def _described(text: str) -> Iterator[tuple[str, Occurrence]]:
         yield f"{_HUGE_SIZE}={size.value}", Occurrence(True, size.text, size.column)
 
 
-def _single(word: _Word) -> tuple[str, Occurrence]:
+def _single(word: Word) -> tuple[str, Occurrence]:
     name = canonical(word.name)
     if name in CPU_LISTS:
         return name, Occurrence(_value(name, word.value), word.text, word.column)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.emit import to_toml
 from cpuplan.components import chosen, isolation, mixedcpus
 from cpuplan.components.chosen import asked_or, is_written, of_mechanism, stated, stated_or, unasked
@@ -16,8 +15,9 @@ from cpuplan.diagnostics import Reason
 from cpuplan.facts import versions
 from cpuplan.facts.settings import crio as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Setting, Value, plain
-from cpuplan.upstream.crio.config import decode
+from cpuplan.plan.setting import Setting, Value, cpus_or_text, plain
+from cpuplan.upstream.crio import releases
+from cpuplan.upstream.crio.config import decode, default_runtime
 from cpuplan.upstream.koordinator.extension.releases import Span
 from cpuplan.upstream.nri.api import TOLERATION
 
@@ -26,17 +26,9 @@ if TYPE_CHECKING:
 
 NAME = rows.NAME
 CPU_SETS = (rows.INFRA_CTR_CPUSET.key, rows.SHARED_CPUSET.key)
-QUOTA_HOOK = "cpu-quota.crio.io"
-#: Hooks that pods of the handler may ask for (CRI-O: pkg/annotations). One that CRI-O does not know
-#: drops the handler.
-HOOKS = (
-    "cpu-load-balancing.crio.io",
-    QUOTA_HOOK,
-    "irq-load-balancing.crio.io",
-    "cpu-c-states.crio.io",
-    "cpu-freq-governor.crio.io",
-)
-SHARED_HOOK = "cpu-shared.crio.io"
+#: Hooks that pods of the handler may ask for; who shares CPUs may ask for those too. One that CRI-O
+#: does not know drops the handler.
+HOOKS = tuple(name for name in releases.HOOKS if name != releases.SHARED)
 MIN_GOMAXPROCS = int(rows.MIN_INJECTED_GOMAXPROCS.usually)
 #: The names by which plugins register (nri-plugins, pkg/resmgr/flags.go; dra-driver-cpu,
 #: cmd/dracpu), by mechanism.
@@ -54,11 +46,13 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         return
     if reserved.cpus:
         cpus = reserved.cpus - isolation.interrupts_alone(plan)
+        cpus = chosen.as_listed(plan, "reserved", cpus)
         because = (*reserved.because, *isolation.because_alone(plan))
         yield from by_default(plan, rows.INFRA_CTR_CPUSET, cpus, because)
     if shares(plan):
         because = (*shared.because, asked_or(plan, rows.MIXED_CPUS))
-        yield from emit(plan, rows.SHARED_CPUSET, shared.cpus, because)
+        cpus = chosen.as_listed(plan, "shared", shared.cpus)
+        yield from emit(plan, rows.SHARED_CPUSET, cpus, because)
     yield from by_default(plan, rows.MIN_INJECTED_GOMAXPROCS, MIN_GOMAXPROCS)
     if has_hooks(plan) and target.os_family == "debian":
         because = (stated(plan, "irqbalance reads its file from there", _os_family(plan)),)
@@ -83,6 +77,11 @@ def _nri(plan: NodePlan) -> Iterator[Setting]:
         yield from emit(plan, rows.VALIDATOR, True, because)
         yield from emit(plan, rows.REQUIRED_PLUGINS, (plugin,), because)
         yield from emit(plan, rows.TOLERATION, TOLERATION, because)
+
+
+def release(target: Target) -> versions.Version:
+    """The branch of CRI-O, whose minor versions are those of Kubernetes."""
+    return versions.kubernetes_version(target) or releases.LATEST
 
 
 def needs_nri(target: Target) -> bool:
@@ -180,8 +179,8 @@ def _default_runtime(plan: NodePlan) -> tuple[str, Reason]:
                 f"ContainerRuntimeConfig {config.name} makes {config.default_runtime} the default"
             )
             return config.default_runtime, Reason(text, place)
-    usual = "crun" if versions.has(target, "crio.crun") else "runc"
-    text = f"{usual} is the default runtime of CRI-O {target.version}"
+    usual, _ = default_runtime(release(target))
+    text = f"{usual} is the default runtime of CRI-O {versions.to_text(release(target))}"
     return usual, stated(plan, text, node_class.target_field("version"))
 
 
@@ -192,9 +191,9 @@ def _probes_stay_off(plan: NodePlan) -> bool:
 
 def _allowed(plan: NodePlan) -> Iterator[str]:
     """Hooks that pods of the handler may ask for; who shares CPUs should do without a quota."""
-    yield from HOOKS if has_hooks(plan) else (QUOTA_HOOK,)
+    yield from HOOKS if has_hooks(plan) else (releases.QUOTA,)
     if shares(plan):
-        yield SHARED_HOOK
+        yield releases.SHARED
 
 
 def render(settings: Sequence[Setting]) -> str:
@@ -245,8 +244,5 @@ def _value(name: str, value: Any) -> Value:
     if isinstance(value, dict):
         return {key: _value("", item) for key, item in value.items()}
     if name in CPU_SETS and isinstance(value, str):
-        try:
-            return CpuSet.parse(value)
-        except CpuSetError:
-            return value
+        return cpus_or_text(value)
     return value if isinstance(value, bool | int | str) else str(value)

@@ -17,6 +17,7 @@ from cpuplan.plan.setting import Value
 from cpuplan.upstream.kubelet.eviction import MEMORY_AVAILABLE
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY
 from cpuplan.upstream.kubernetes.quantity import BINARY, of
+from cpuplan.upstream.openshift import managed
 
 #: Names of facts.
 ISOLATED = "isolated CPUs"
@@ -47,7 +48,7 @@ CAPACITY, ALLOCATABLE = "capacity", "allocatable"
 KEPT = "kept back"
 SHARED_CPUS = mixedcpus.RESOURCE
 #: Thousandths of a CPU, for the pods of the platform.
-MANAGED_CPUS = "management.workload.openshift.io/cores"
+MANAGED_CPUS = managed.resource_name(managed.MANAGEMENT)
 
 
 def facts(plan: ConfiguredPlan) -> dict[str, Value]:
@@ -71,7 +72,7 @@ def amounts(plan: NodePlan) -> dict[str, Value]:
             count = str(chosen.sharing_limit(plan))
             resources[SHARED_CPUS] = {CAPACITY: count, ALLOCATABLE: count}
         if plan.node_class.target.cpu_partitioning and plan.pool("reserved").cpus:
-            resources[MANAGED_CPUS] = {CAPACITY: str(of(len(online) * 1000))}
+            resources[MANAGED_CPUS] = {CAPACITY: str(managed.capacity(len(online)))}
     return resources
 
 
@@ -122,8 +123,8 @@ def _by_size(sizes: Mapping[int, int]) -> Value:
 
 
 def _anywhere(plan: ConfiguredPlan) -> Value:
-    anywhere = (pages for pages in plan.spec.huge_pages.pages if pages.numa_node is None)
-    return {str(hugepages.to_kib(pages.size)): pages.count for pages in anywhere}
+    anywhere = (entry for entry in hugepages.entries(plan) if entry.numa_node is None)
+    return {str(entry.kib): entry.number for entry in anywhere}
 
 
 def _model_number(plan: ConfiguredPlan) -> Value:

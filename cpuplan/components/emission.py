@@ -1,13 +1,15 @@
 """Settings of rows: what a program does not know yet, and what nobody wants, is none."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from cpuplan.base import yaml_values
+from cpuplan.base.emit import to_yaml
 from cpuplan.components import chosen
 from cpuplan.components.chosen import stated_or, unasked
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings.row import Form, Row
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Effect, Evidence, Setting, Value
+from cpuplan.plan.setting import Effect, Evidence, Setting, Value, from_plain, plain
 
 
 def emit(
@@ -45,3 +47,13 @@ def by_default(
 def given_or(plan: NodePlan, row: Row, text: str, **names: str) -> Reason:
     """Why a row has its value: the field of the intent that gives it, else its default."""
     return stated_or(plan, text, row.field.format(**names), unasked(plan, row.default))
+
+
+def render_by_key(settings: Sequence[Setting]) -> str:
+    """The values as YAML, by key; empty without settings."""
+    return to_yaml({setting.key: plain(setting.value) for setting in settings}) if settings else ""
+
+
+def parse_by_key(text: str) -> dict[str, Value]:
+    """The same of that YAML."""
+    return {key: from_plain(value) for key, value in next(yaml_values.load_yaml11(text)).items()}

@@ -23,7 +23,7 @@ from cpuplan.facts.settings.host import REAL_TIME
 from cpuplan.facts.settings.row import Form
 from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
 from cpuplan.plan.setting import Evidence, Setting, Value
-from cpuplan.upstream.linux import evidence
+from cpuplan.upstream.linux import evidence, hugetlb
 from cpuplan.upstream.linux.evidence import Shown
 from cpuplan.upstream.linux.isolation import Booted, Hardware, Line, Remark, boot, remarks
 
@@ -239,11 +239,40 @@ def of_pages(plan: NodePlan) -> Iterator[Setting]:
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
-    """One setting for each argument; an extra argument of the intent replaces a computed one."""
-    extra = list(_extra(plan))
+    """One setting for each argument; an extra argument of the intent replaces a computed one.
+
+    One that says of huge pages what the plan says by itself changes nothing. Lists of isolcpus=
+    that the kernel takes together are one setting.
+    """
+    own, extra = list(_computed(plan)), list(_extra(plan))
+    computed_by_key = {cmdline.canonical(setting.key): setting for setting in own}
+    extra = [
+        _with_computed(setting, computed_by_key.get(cmdline.canonical(setting.key)))
+        for setting in extra
+    ]
+    extra = [setting for setting in extra if setting not in own]
     replaced = {cmdline.canonical(setting.key) for setting in extra}
-    own = [made for made in _computed(plan) if cmdline.canonical(made.key) not in replaced]
+    own = [made for made in own if cmdline.canonical(made.key) not in replaced]
     yield from with_evidence([*own, *extra], plan.topology)
+
+
+def _with_computed(extra: Setting, made: Setting | None) -> Setting:
+    """An extra argument beside the computed one of its key, as the kernel takes both."""
+    if made is None:
+        return extra
+    name = cmdline.canonical(extra.key).partition("=")[0]
+    if name in hugetlb.NAMES and (
+        extra.value is True or cmdline.same(extra.key, extra.value, made.value)
+    ):
+        return made
+    if extra.key != rows.ISOLCPUS.key:
+        return extra
+    value = cmdline.together(made.value, extra.value)
+    return (
+        extra
+        if value == extra.value
+        else extra._replace(value=value, reasons=(*made.reasons, *extra.reasons))
+    )
 
 
 def _computed(plan: NodePlan) -> Iterator[Setting]:
@@ -295,8 +324,8 @@ def _partitioning(plan: NodePlan) -> Iterator[Setting]:
     reason = asked_or(plan, rows.RCU_NOCBS.default)
     without_callbacks = isolation.kept_off(plan, "rcuNocbs", reason)
     if without_callbacks.cpus:
-        because = without_callbacks.because
-        yield from emit(plan, rows.RCU_NOCBS, without_callbacks.cpus, because)
+        cpus = chosen.as_operator_lists(plan, without_callbacks.cpus)
+        yield from emit(plan, rows.RCU_NOCBS, cpus, without_callbacks.because)
     because = (*isolated.because, *plan.pool("offlined").because)
     yield from by_default(plan, rows.NON_ISOLCPUS, isolation.not_isolated(plan), because)
     # Elsewhere a file says so: systemd reads its files first, and an argument would override them
@@ -317,7 +346,8 @@ def _isolation(plan: NodePlan) -> Iterator[Setting]:
     tickless = _nohz_full(plan)
     asked = any(isolation.own_switches(plan, "nohzFull").values())
     if tickless.cpus and (always or asked or chosen.real_time(plan)):
-        yield from emit(plan, rows.NOHZ_FULL, tickless.cpus, tickless.because)
+        cpus = chosen.as_operator_lists(plan, tickless.cpus)
+        yield from emit(plan, rows.NOHZ_FULL, cpus, tickless.because)
     lists, because = _isolcpus(plan)
     if lists:
         value = lists[0] if len(lists) == 1 else lists
@@ -339,15 +369,16 @@ def _isolcpus(plan: NodePlan) -> tuple[tuple[tuple[Value, ...], ...], tuple[Reas
     if isolation.by_partitions(plan):
         flags = (("managed_irq", managed.cpus),) if managed.cpus else ()
         return flags, managed.because
+    both = chosen.as_operator_lists(plan, managed.cpus)
     because = tuple(dict.fromkeys((*alone.because, *managed.because)))
     if alone.cpus and alone.cpus == managed.cpus:
-        return (("domain", "managed_irq", alone.cpus),), because
+        return (("domain", "managed_irq", both),), because
     # CPUs of Open vSwitch have a cgroup instead.
     apart = plan.pool("isolcpus").cpus - ovsdpdk.cpus(plan)
     if apart and not plan.spec.isolation.domain:
         reasons = (*isolation.isolated(plan).because, *because)
         because = (*dict.fromkeys(reasons), unasked(plan, rows.SCHEDULER))
-    lists = (("managed_irq", managed.cpus), ("domain", alone.cpus | apart))
+    lists = (("managed_irq", both), ("domain", alone.cpus | apart))
     return tuple(flags for flags in lists if flags[1]), because
 
 

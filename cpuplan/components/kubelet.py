@@ -16,7 +16,7 @@ from cpuplan.components.chosen import asked_or, is_written, of_mechanism, stated
 from cpuplan.components.dra import driver
 from cpuplan.components.emission import emit, given_or
 from cpuplan.diagnostics import Reason
-from cpuplan.facts import platforms
+from cpuplan.facts import platforms, versions
 from cpuplan.facts.settings import kubelet as rows
 from cpuplan.facts.settings.crio import MIXED_CPUS
 from cpuplan.facts.settings.kubelet import RESERVED_CPUS
@@ -196,6 +196,8 @@ def _reservations(plan: NodePlan) -> Iterator[Setting]:
             because = (*because, *plan.pool("shared").because, asked_or(plan, MIXED_CPUS))
         for name, hidden in hidden_cpus(plan).items():
             because = (*because, *plan.pool(name).because) if hidden else because
+        if versions.ships(plan.node_class.target, "profile.reserved_as_written"):
+            cpus = chosen.as_listed(plan, "reserved", cpus)
         yield from emit(plan, rows.RESERVED_CPUS, cpus, because)
 
 

@@ -21,15 +21,21 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
     There is one object for each intent, or for each pool of a split one.
     """
-    name = f"performance-{plan.node_class.profile}"
-    if not (crio.has_handler(plan) or containerd.has_handler(plan)):
+    own = name(plan)
+    if not own:
         return
     because = crio.why_handler(plan)
-    yield from emit(plan, rows.RUNTIME_CLASS_NAME, name, because)
+    yield from emit(plan, rows.RUNTIME_CLASS_NAME, own, because)
     yield from emit(plan, rows.RUNTIME_CLASS_HANDLER, plan.spec.runtime.handler, because)
     for label, value in sorted(node_selector(plan).items()):
         reason = plan.node_class.reason("only these nodes have the handler", _selector_field(plan))
         yield from emit(plan, rows.RUNTIME_CLASS_SELECTOR, value, (reason,), label=label)
+
+
+def name(plan: NodePlan) -> str:
+    """The name of the plan's object; empty without a handler."""
+    has_handler = crio.has_handler(plan) or containerd.has_handler(plan)
+    return f"performance-{plan.node_class.profile}" if has_handler else ""
 
 
 def node_selector(plan: NodePlan) -> dict[str, str]:

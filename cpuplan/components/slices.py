@@ -21,6 +21,7 @@ from cpuplan.facts.settings import host as rows
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
+from cpuplan.upstream.crio import releases
 from cpuplan.upstream.kubelet.qossets import ALL_PODS, SLICES
 from cpuplan.upstream.kubernetes.qos import BEST_EFFORT, BURSTABLE
 from cpuplan.upstream.linux import cpu_set_util
@@ -33,8 +34,6 @@ FOLDER = "/etc/systemd/system"
 QOS_SETS = {SLICES[BEST_EFFORT]: "bestEffort", SLICES[BURSTABLE]: "other"}
 #: The pods of each QoS set that have a slice.
 _PODS = {"bestEffort": "BestEffort", "other": "Burstable"}
-#: The hook with which CRI-O writes all online CPUs to the slice of all pods (cgroups version 2).
-_WIPING_HOOK = "cpu-load-balancing.crio.io"
 #: Fields of KubeletConfiguration, and the values with which pods have slices of these names.
 NEEDED: Mapping[str, tuple[Value, ...]] = {
     "cgroupDriver": ("systemd",),
@@ -109,8 +108,14 @@ def used_by_guaranteed(plan: NodePlan) -> CpuSet:
 
 
 def is_wiped(plan: NodePlan) -> bool:
-    """Whether pods may ask CRI-O for a hook that gives all online CPUs to the slice of all pods."""
-    return crio.has_hooks(plan) and _WIPING_HOOK in crio.HOOKS
+    """Whether pods may ask CRI-O for a hook that gives all online CPUs to the slice of all pods.
+
+    That is what it does on version 2 of cgroups before it switches load balancing off.
+    """
+    if not crio.has_hooks(plan):
+        return False
+    release = crio.release(plan.node_class.target)
+    return releases.outcome(release, releases.LOAD_BALANCING, "disable").kind is releases.Kind.DONE
 
 
 def files(settings: Sequence[Setting]) -> dict[str, str]:

@@ -82,11 +82,10 @@ def _check_units(plan: NodePlan) -> Iterator[Setting]:
     """One unit for each size of which the kernel sets aside pages at boot: it may find too few."""
     counts = hugepages.per_node(plan).values()
     reasons: dict[int, list[Reason]] = {}
-    for index, pages in enumerate(plan.spec.huge_pages.pages):
-        if pages.numa_node is None and pages.count:
-            text = f"{pages.count} pages of {pages.size}"
-            reason = stated(plan, text, f"hugePages.pages.{index}")
-            reasons.setdefault(hugepages.to_kib(pages.size), []).append(reason)
+    for entry in hugepages.entries(plan):
+        if entry.numa_node is None and entry.number:
+            reason = Reason(f"{entry.number} pages of {entry.size}", entry.place)
+            reasons.setdefault(entry.kib, []).append(reason)
     for kib, because in reasons.items():
         total = sum(pages.get(kib, 0) for pages in counts)
         value: Value = {"HUGEPAGES_COUNT": str(total), "HUGEPAGES_SIZE": str(kib)}

@@ -107,6 +107,20 @@ class Source:
             data = data[name]  # type: ignore[index]
         return Source(self.path, data, self.marks, self.mark_of(field).value[:2], self.grafts)
 
+    def moved(self, lines: int, columns: int) -> "Source":
+        """The document so many lines further down and columns further right in a file."""
+
+        def later(at: tuple[int, int, int]) -> tuple[int, int, int]:
+            line, column, end = at
+            return at if line < 0 else (line + lines, column + columns, end + columns)
+
+        marks: Marks = {}
+        for owner, children in self.marks.items():
+            moved = {name: Mark(*map(later, mark)) for name, mark in children.items()}
+            marks[owner] = moved
+        start = (self.start[0] + lines, self.start[1] + columns)
+        return Source(self.path, self.data, marks, start, self.grafts)
+
     def retold(self, data: Data, places: Mapping[Field, Field]) -> "Source":
         """A document made from this one: each value has the place of its field in `places`.
 
@@ -116,7 +130,7 @@ class Source:
         todo: list[tuple[Data, Field, Field]] = [(data, (), ())]
         while todo:
             value, field, origin = todo.pop()
-            for name, child in _items(value):
+            for name, child in items_of(value):
                 place = places.get((*field, name), origin)
                 marks.setdefault(id(value), {})[name] = self.mark_of(place)
                 todo.append((child, (*field, name), place))
@@ -140,7 +154,7 @@ class Source:
         return Position(path, at[0] + 1, at[1] + 1, at[2] + 1)
 
 
-def _items(value: Data) -> Iterable[tuple[str | int, Data]]:
+def items_of(value: Data) -> Iterable[tuple[str | int, Data]]:
     """The entries of a mapping or list."""
     if isinstance(value, dict):
         return value.items()

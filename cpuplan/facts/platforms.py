@@ -32,8 +32,11 @@ Feature = Literal[
     "profile.exec_affinity",
     "profile.hardware_tuning",
     "profile.hosted_clusters",
+    "profile.isolated_as_written",
     "profile.kernel_page_size",
     "profile.mixed_cpus",
+    "profile.one_reboot",
+    "profile.reserved_as_written",
     "rps.enable_is_yes",
     "rps.for_real_time",
     "rps.false_is_no",
@@ -85,8 +88,14 @@ OPENSHIFT_FEATURES: Mapping[Feature, Span] = {
     "profile.hardware_tuning": Span("4.16", None, "CRD, P/tuned/tuned.go"),
     # Before, the controller of profiles does not run for hosted clusters.
     "profile.hosted_clusters": Span("4.17", None, "cmd/cluster-node-tuning-operator/main.go"),
+    # Of later releases isolated_cores has the list in normal form.
+    "profile.isolated_as_written": Span("4.14", "4.15", "P/tuned/tuned.go"),
     "profile.kernel_page_size": Span("4.18", None, "CRD, P/machineconfig/machineconfig.go"),
     "profile.mixed_cpus": Span("4.15", None, "CRD, P/kubeletconfig/kubeletconfig.go"),
+    # openshift/cluster-node-tuning-operator commit 53c744076.
+    "profile.one_reboot": Span("4.22", None, "P/controller, waits for 50-nto-*"),
+    # Of later releases the KubeletConfig has the list in normal form, as with shared CPUs always.
+    "profile.reserved_as_written": Span("4.14", "4.22", "P/kubeletconfig/kubeletconfig.go"),
     "rps.enable_is_yes": Span("4.20", None, "P/profile/profile.go", True),
     "rps.for_real_time": Span("4.14", "4.19", "P/profile/profile.go", False),
     "rps.false_is_no": Span("4.19", None, "P/profile/profile.go", True),

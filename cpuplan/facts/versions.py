@@ -11,7 +11,6 @@ Version: TypeAlias = platforms.Version
 #: First versions. Backports to patch releases do not count: a minor version has releases without
 #: them.
 FEATURES: dict[str, Version] = {
-    "crio.crun": (1, 31),  # the default runtime; runc before
     "kubelet.config_dir": (1, 28),  # KEP-3983
     "kubelet.config_dir_by_flag": (1, 30),  # before with KUBELET_CONFIG_DROPIN_DIR_ALPHA
     # admissionregistration.k8s.io/v1 (KEP-3488); OpenShift 4.17 is the first with it

@@ -73,19 +73,6 @@ def check(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagno
 
 
 AGENT = "cpuplan-agent"
-#: The kinds of a class's own objects, as their files call them.
-VERIFICATION_KINDS = (
-    "clusterrole",
-    "clusterrolebinding",
-    "configmap",
-    "daemonset",
-    "networkpolicy",
-    "podmonitor",
-    "prometheusrule",
-    "role",
-    "rolebinding",
-    "serviceaccount",
-)
 
 
 def agent_name(name: str) -> str:

@@ -19,6 +19,8 @@ from cpuplan.language.model.pools import Pool, partitions_of
 from cpuplan.language.read.documents import Document, Documents
 from cpuplan.plan import NodeClass
 from cpuplan.plan.expected import machine
+from cpuplan.upstream.linux.cmdline import arguments
+from cpuplan.upstream.linux.kernel_parameters import WITHOUT_BUGS, limiting
 
 
 class Fleet(NamedTuple):
@@ -125,13 +127,13 @@ def _digest(devices: tuple[Device, ...]) -> str:
 
 
 def _never_up(spec: IntentSpec, topology: Topology) -> CpuSet:
-    """The threads that the argument nosmt keeps offline, except those that a pool lists.
+    """The threads that nosmt and its like keep offline, except those that a pool lists.
 
-    The kernel boots the first thread of each core.
-
-    (kernel/cpu.c, cpu_bootable.) The components report CPU lists that contain such CPUs.
+    The kernel boots the first thread of each core (kernel/cpu.c, cpu_bootable). The components
+    report CPU lists that contain such CPUs, and mitigations, which depend on the CPU.
     """
-    if not any(argument.partition("=")[0] == "nosmt" for argument in spec.kernel.extra_arguments):
+    given = arguments(" ".join(spec.kernel.extra_arguments))
+    if not any(limit.is_one_thread for _, limit in limiting(given, WITHOUT_BUGS)):
         return EMPTY
     listed = union(pool.cpus for pool in _pools(spec) if pool.cpus)
     return topology.online - CpuSet(topology.cores) - listed

@@ -1,6 +1,6 @@
 """Cluster documents: what they state about a cluster, and whether it has such nodes."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.base.text import did_you_mean
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
@@ -97,10 +97,10 @@ def check(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagno
 
 
 def _without_effect(
-    document: Document, known: Collection[str], platform: str
+    document: Document, known: frozenset[str], platform: str
 ) -> Iterator[Diagnostic]:
     spec: ClusterSpec = document.spec
     for key, name in attributes(ClusterSpec).items():
-        if name in spec.model_fields_set and key not in known:
+        if name in spec.model_fields_set and key not in known | document.of_objects:
             place = document.source.key_at(("spec", key))
             yield diagnose("CP230", place, field=f"spec.{key}", platform=platform)

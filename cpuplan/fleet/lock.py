@@ -83,6 +83,8 @@ def digest(node_class: NodeClass) -> str:
 
 
 _TYPES = {"goal": str, "set": str, "part": str, "found": int, "bound": int}
+#: By the keys of the lock, in their order.
+_FIELDS = dict(zip(_TYPES, Unproven._fields, strict=True))
 _DEFAULTS = Unproven._field_defaults
 
 
@@ -90,8 +92,8 @@ def unproven_to_data(limited: Limited) -> dict[str, object]:
     """The limit, and the goals with what is known of them."""
     goals = []
     for goal in limited.goals:
-        values = goal._asdict().items()
-        goals.append({key: value for key, value in values if value != _DEFAULTS.get(key)})
+        values = ((key, field, getattr(goal, field)) for key, field in _FIELDS.items())
+        goals.append({key: value for key, field, value in values if value != _DEFAULTS.get(field)})
     seconds = limited.seconds
     # The reader takes a whole number for one only without a point.
     return {"seconds": int(seconds) if seconds == int(seconds) else seconds, "goals": goals}
@@ -114,7 +116,7 @@ def _goal(data: Data) -> Unproven | None:
         return None
     if not all(isinstance(value, _TYPES[key]) for key, value in data.items()):
         return None
-    values: dict[str, Any] = {**data}
+    values: dict[str, Any] = {_FIELDS[key]: value for key, value in data.items()}
     return Unproven(**values)
 
 

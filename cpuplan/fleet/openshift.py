@@ -15,11 +15,12 @@ BUILT_IN = ("master", "worker")
 KINDS = (
     "MachineConfigPool",
     "MachineConfig",
+    "KubeletConfig",
+    "ContainerRuntimeConfig",
     "Infrastructure",
     "ClusterVersion",
     "Node",
     "FeatureGate",
-    "ContainerRuntimeConfig",
 )
 #: The feature set whose gates are listed one by one.
 CUSTOM = "CustomNoUpgrade"
@@ -45,6 +46,8 @@ class Cluster(NamedTuple):
     hosted: bool = False
     feature_set: str = ""
     oci_runtime: str = ""
+    #: The mode of the targets; empty where profiles are read in place.
+    mode: str = ""
 
 
 class ClusterNode(NamedTuple):

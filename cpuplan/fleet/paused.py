@@ -5,7 +5,6 @@ from the present inputs would be rolled out. The class's file in `out/.cpuplan/c
 kept files with their SHA-256, because nothing else could show an edit.
 """
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cpuplan.base.files import Unreadable, is_plain, read_regular
-from cpuplan.base.program import resource
+from cpuplan.base.program import emitted_schema
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet import previous
@@ -78,10 +77,8 @@ def _whole(record: dict[str, Any] | None) -> dict[str, Any] | None:
         return None
     import jsonschema  # heavy, and only paused intents need it
 
-    schema = json.loads(
-        resource("schemas", "emitted", "class.schema.json").read_text(encoding="utf-8")
-    )
-    return record if jsonschema.Draft7Validator(schema).is_valid(record) else None
+    validator = jsonschema.Draft7Validator(emitted_schema("class"))
+    return record if validator.is_valid(record) else None
 
 
 def noted(kept: Kept, current: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.base.files import Unreadable, list_files, read_regular
+from cpuplan.base.files import Unreadable, list_files, read_regular, text_of
 from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.diagnostics.source import Position
@@ -79,7 +79,7 @@ def owned(out: Path) -> list[str]:
     return [
         path_of(line)
         for manifest in _manifests(out)
-        for line in dict.fromkeys(_text(manifest).splitlines())
+        for line in dict.fromkeys(text_of(manifest).splitlines())
     ]
 
 
@@ -110,7 +110,7 @@ def of_class(manifest: str, name: str) -> list[str] | None:
 
 def files_of_class(out: Path, key: Key) -> list[str] | None:
     """The paths below `out` that the manifest of its cluster says are of a class, or None."""
-    return of_class(_text(out / MANIFESTS / key[0]), key[1])
+    return of_class(text_of(out / MANIFESTS / key[0]), key[1])
 
 
 def _manifests(out: Path) -> list[Path]:
@@ -152,7 +152,7 @@ def _class(path: Path) -> dict[str, Any] | None:
 def lost(out: Path, compiled: Before) -> frozenset[Key] | None:
     """The classes that were compiled to `out` and are no longer in it; None for all of them."""
     if not compiled and not any(map(os.path.isfile, _manifests(out))):
-        is_ours = os.path.lexists(out / ".cpuplan") or _text(out / ".gitattributes").startswith(
+        is_ours = os.path.lexists(out / ".cpuplan") or text_of(out / ".gitattributes").startswith(
             OURS
         )
         return None if is_ours else frozenset()
@@ -161,13 +161,6 @@ def lost(out: Path, compiled: Before) -> frozenset[Key] | None:
     if not listed and not compiled and any(line.startswith("clusters/") for line in lines):
         return None
     return frozenset(key for key in (*listed, *compiled) if not compiled.get(key))
-
-
-def _text(path: Path) -> str:
-    try:
-        return read_regular(path).decode(errors="replace")
-    except Unreadable:
-        return ""
 
 
 def members(before: Before) -> dict[Key, list[str]]:

@@ -172,6 +172,7 @@ _POOL_KEYS = (
     "hostingCluster",
     "hostingNamespace",
     "ignoreCgroupsVersion",
+    "profile",
 )
 #: Keys of a target that nothing reads where an operator writes the nodes' files.
 _TREE_KEYS = ("delivery", "osFamily", "kubeletUnit")

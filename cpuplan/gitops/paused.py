@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuplan import pipeline
+from cpuplan.backends.state import plan_path
+from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.fleet import paused
 from cpuplan.fleet.paused import FIELD
-from cpuplan.fleet.previous import CLASSES, MANIFESTS, Key, of_class
+from cpuplan.fleet.previous import MANIFESTS, Key, of_class
 from cpuplan.git import trees
 from cpuplan.git.program import opened
 from cpuplan.git.repository import Repository, object_name
@@ -86,7 +88,7 @@ def _changed(
         for path, data in kept.files.items()
         if not _is_file(entries.get(path), object_name(repository, data))
     }
-    place = _place_of_record(node)
+    place = plan_path(node)
     before = _record(repository, entries.get(place), f"{shown}/{place}")
     if before is None or _facts(before) != _facts(kept.record):
         changed[place] = json.dumps(_facts(kept.record)).encode()
@@ -113,19 +115,14 @@ def _is_file(entry: Entry | None, name: str) -> bool:
     return entry is not None and entry.mode in (FILE, EXECUTABLE) and entry.object == name
 
 
-def _place_of_record(node: ConfiguredPlan) -> str:
-    cluster, name = node.node_class.key
-    return f"{CLASSES}/{cluster}/{name}.json"
-
-
 def _record(repository: Repository, entry: Entry | None, shown: str) -> dict[str, Any] | None:
     """The class's own file in a commit; None where there is none that can be read."""
     if entry is None or entry.mode not in (FILE, EXECUTABLE):
         return None
     data = trees.content(repository, entry, shown)
     try:
-        record = json.loads(data)
-    except (ValueError, RecursionError):
+        record = read_json(data)
+    except ForeignError:
         return None
     return record if isinstance(record, dict) else None
 
@@ -141,7 +138,7 @@ def _take_out_compiled(
     """Leave what the inputs do not give, if no class were paused."""
     given = pipeline.emit(project, Plan(tuple(map(_going, plan.nodes)))).files
     for node, changed in others.items():
-        place = _place_of_record(node)
+        place = plan_path(node)
         for path, data in list(changed.items()):
             now = given.get(path)
             if path == place and now:

@@ -5,14 +5,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpuplan.base.progress import stage
-from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.fleet import classes as fleet
 from cpuplan.fleet import lock, previous
 from cpuplan.fleet.previous import Before
+from cpuplan.importers import must_gather
+from cpuplan.language.model.intent import PROFILE_MODE
 from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.language.read import files
-from cpuplan.language.read.documents import Documents
+from cpuplan.language.read.documents import Document, Documents
 from cpuplan.language.read.files import LOCK_PATH, Inputs
 from cpuplan.plan import NodeClass
 from cpuplan.profiles import loading
@@ -74,6 +76,63 @@ def load(root: Path, also: Sequence[Path] = (), seconds: float | None = None) ->
         seconds,
         lock.Starts(locked, compiled, built.classes),
     )
+
+
+#: What a PerformanceProfile decides: fields of an Intent, and of its target.
+_OF_PROFILES = (
+    "pools",
+    "isolation",
+    "kubelet",
+    "huge_pages",
+    "kernel",
+    "workload_hints",
+    "runtime",
+    "net",
+    "open_v_switch",
+    "hardware_tuning",
+)
+_OF_TARGETS = ("node_selector", "machine_config_label", "ignore_cgroups_version", "profile")
+
+
+def with_profiles(project: Project, paths: Sequence[Path]) -> Project:
+    """The project as if its profiles were those in files, or must-gathers, at `paths`.
+
+    Classes of intents in mode performanceProfile whose profile is not there are left out. Raises
+    CpuplanError for profiles that cannot be read.
+    """
+    listed = [must_gather.profile_files(path) or files.object_files(path) for path in paths]
+    refused = [problem for known in listed for problem in known.diagnostics]
+    named = [path for known in listed for path in known.files]
+    read, diagnostics = loading.read(project.root, named, mode=PROFILE_MODE)
+    if problems := errors([*refused, *diagnostics]):
+        raise CpuplanError(problems)
+    by_name = {}
+    for key, document in project.documents.by_name.items():
+        known = _as_profile(document, read.by_name.get(key))
+        if known is not None:
+            by_name[key] = known
+    documents = project.documents._replace(by_name=by_name)
+    built, problems = fleet.build(documents)
+    starts_from = lock.Starts(project.lock, project.before, built.classes)
+    return project._replace(
+        documents=documents, classes=built.classes, diagnostics=tuple(problems), known=starts_from
+    )
+
+
+def _as_profile(document: Document, profile: Document | None) -> Document | None:
+    """A document, an intent with what its profile decides; None without the profile."""
+    if document.kind != "Intent" or not any(known.is_profile for known in document.spec.targets):
+        return document
+    if profile is None:
+        return None
+    spec, (of_profile,) = profile.spec, profile.spec.targets
+    own = {name: getattr(of_profile, name) for name in _OF_TARGETS}
+    targets = tuple(
+        target.model_copy(update=own) if target.is_profile else target
+        for target in document.spec.targets
+    )
+    decided = {name: getattr(spec, name) for name in _OF_PROFILES}
+    return document._replace(spec=document.spec.model_copy(update={**decided, "targets": targets}))
 
 
 def _check_lost(

@@ -17,6 +17,7 @@ from cpuplan.diagnostics import Diagnostic, Reason
 from cpuplan.facts import platforms
 from cpuplan.facts.platforms import Platform
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
+from cpuplan.plan import boot_arguments
 from cpuplan.plan.setting import Settings
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class Unproven(NamedTuple):
     goal: str
     set: str = ""
     part: str = ""  # of the machine, such as `NUMA node`
-    found: int = 0  # CPUs, cores or parts
+    reached: int = 0  # CPUs, cores or parts
     bound: int | None = None  # no layout has a better number; None: nothing is known
 
 
@@ -246,9 +247,10 @@ class NodePlan:
     def spec(self) -> IntentSpec:
         return self.node_class.spec
 
-    @property
+    @cached_property
     def topology(self) -> Topology:
-        return self.node_class.topology
+        """The machine as its nodes boot it, with the memory that boot arguments leave."""
+        return boot_arguments.booted(self.node_class)
 
 
 #: The names of the classes of its cluster that a file below `out/` is of, by its path.

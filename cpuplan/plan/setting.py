@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias, Union
 
-from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings.costs import Cost
 from cpuplan.facts.settings.row import Form, Row
@@ -100,6 +100,19 @@ def from_plain(data: Any) -> Value:
     if isinstance(data, dict):
         return {str(key): from_plain(item) for key, item in data.items() if item is not None}
     return data if isinstance(data, bool | int | float | str) else str(data)
+
+
+def mask_text(value: Value) -> str:
+    """CPUs as a mask; what is no set as it is."""
+    return value.mask() if isinstance(value, CpuSet) else str(value)
+
+
+def cpus_or_text(text: str) -> Value:
+    """The CPUs of a list; what is none as it is."""
+    try:
+        return CpuSet.parse(text)
+    except CpuSetError:
+        return text
 
 
 def names_cpu(value: Value, cpu: int) -> bool:

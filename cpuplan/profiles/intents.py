@@ -13,8 +13,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan import API_VERSION
-from cpuplan.base.cpuset import CpuSet, CpuSetError
-from cpuplan.components.openshift.performanceprofile import PREFIX, SNIPPET
+from cpuplan.base.cpuset import CpuSet, CpuSetError, as_written
+from cpuplan.base.naming import is_label
+from cpuplan.base.text import did_you_mean
+from cpuplan.components.openshift.performanceprofile import OWN_ANNOTATIONS, PREFIX, SNIPPET
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.facts.platforms import OPENSHIFT
@@ -35,11 +37,14 @@ from cpuplan.facts.settings.kubelet import (
     TOPOLOGY_MANAGER_SCOPE,
 )
 from cpuplan.facts.versions import operator_has
+from cpuplan.fleet.cluster_objects import CONFIRMED, SYNC_OPTIONS
 from cpuplan.fleet.openshift import Cluster
 from cpuplan.language.model.base import attributes
+from cpuplan.language.model.intent import PROFILE_MODE, ProfileText
 from cpuplan.language.model.tuning import Kubelet
 from cpuplan.language.model.vocabulary import ALIGNING, NODE_ROLE
-from cpuplan.profiles.model import PerformanceProfileSpec
+from cpuplan.language.read.documents import validate
+from cpuplan.profiles.model import CPU_SETS, PerformanceProfileSpec
 from cpuplan.upstream.kubelet.policy_options import DISTRIBUTE_ACROSS_CORES, FULL_PCPUS_ONLY
 from cpuplan.upstream.kubernetes.durations import is_duration
 
@@ -65,7 +70,15 @@ class IntentDraft:
             data = data.setdefault(parent, {})
             self.places.setdefault(("spec", *parents[:depth]), ("spec", *origin.split(".")[:1]))
         data[key] = value
-        self.places["spec", *parents, key] = ("spec", *_path(origin))
+        self._place(("spec", *parents, key), value, ("spec", *_path(origin)))
+
+    def _place(self, path: Field, value: Any, origin: Field) -> None:
+        """Give a value, and the entries of a list, the places that they have in the profile."""
+        self.places[path] = origin
+        for index, entry in enumerate(value if isinstance(value, list) else ()):
+            self.places.setdefault((*path, index), (*origin, index))
+            for name in entry if isinstance(entry, dict) else ():
+                self.places[*path, index, name] = (*origin, index, name)
 
     def annotate(self, path: tuple[str, ...], value: Any, annotation: str) -> None:
         """Set the field at `path` below spec; its place is that of the annotation."""
@@ -313,6 +326,7 @@ _SWITCHES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] =
     "dra-resource-management": (_TRUE, _FALSE, ("kubelet", "dynamicResourceAllocation")),
     "pause-reconcile": (("true",), ("false",), ("paused",)),
 }
+_EXEC_AFFINITY, _STEERING = "exec-cpu-affinity", "enable-rps"
 #: A word of the kernel command line; quotes keep blanks (kernel: lib/cmdline.c, next_arg).
 _WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
 
@@ -343,6 +357,8 @@ def intent(
     _steering(draft, spec, cluster.version)
     _annotations(draft)
     add_kubelet(draft, spec)
+    lost = [*_lists(draft, spec, cluster), *_texts(draft)]
+    draft.diagnostics += lost if cluster.mode else ()
     data = {
         "apiVersion": API_VERSION,
         "kind": "Intent",
@@ -363,6 +379,7 @@ def _nodes(draft: IntentDraft, spec: PerformanceProfileSpec, cluster: Cluster) -
     target = {
         "platform": "openshift",
         "version": cluster.version,
+        "mode": cluster.mode if cluster.mode != "mco" else "",
         "featureSet": cluster.feature_set if cluster.feature_set != "Default" else "",
         "ociRuntime": cluster.oci_runtime,
         "pool": cluster.pool or named or label.get(ROLE),
@@ -381,7 +398,7 @@ def _nodes(draft: IntentDraft, spec: PerformanceProfileSpec, cluster: Cluster) -
         draft.spec["targets"][0]["ignoreCgroupsVersion"] = True
     if cluster.hosted:
         draft.spec["targets"][0]["controlPlaneTopology"] = "External"
-        draft.spec["targets"][0]["mode"] = "performanceProfile"
+        draft.spec["targets"][0]["mode"] = PROFILE_MODE
     elif cluster.partitioned:
         topology: dict[str, Any] = {"cpuPartitioning": True}
         # The operator does not distinguish other topologies.
@@ -413,7 +430,7 @@ def _cpus(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
     if cpu.ovs_dpdk:
         draft.put("pools.isolcpus", {"cpus": str(cpu.ovs_dpdk), "wholeCores": False}, "cpu.ovsDpdk")
         draft.put("openVSwitch.dpdk", True, "cpu.ovsDpdk")
-        if draft.annotations.get(PREFIX + _OVS_BALANCING) == "disable":
+        if _is_yes(draft, PREFIX + _OVS_BALANCING, ("disable",), (), '"disable"'):
             draft.annotate(("openVSwitch", "loadBalancing"), False, PREFIX + _OVS_BALANCING)
     draft.put("isolation.domain", cpu.balance_isolated is False, "cpu.balanceIsolated")
     if spec.globally_disable_irq_load_balancing:
@@ -440,10 +457,8 @@ def _huge_pages(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
     ]
     draft.put("hugePages.pages", pages, "hugepages.pages")
     for index in range(len(pages)):
-        origin = ("spec", "hugepages", "pages", index)
-        draft.places["spec", "hugePages", "pages", index] = origin
-        for ours, theirs in (("size", "size"), ("count", "count"), ("numaNode", "node")):
-            draft.places["spec", "hugePages", "pages", index, ours] = (*origin, theirs)
+        place = ("spec", "hugePages", "pages", index, "numaNode")
+        draft.places[place] = ("spec", "hugepages", "pages", index, "node")
 
 
 def _kernel(draft: IntentDraft, spec: PerformanceProfileSpec) -> None:
@@ -515,7 +530,7 @@ def _steering(draft: IntentDraft, spec: PerformanceProfileSpec, release: str) ->
     """Receive packet steering as the operator of the release decides on it."""
     is_new = operator_has(release, "rps.enable_is_yes") or release not in OPENSHIFT.releases
     yes, no = (("true", "enable"), ("false", "disable")) if is_new else (("true",), ("false",))
-    name = PREFIX + "enable-rps"
+    name = PREFIX + _STEERING
     asked = _is_yes(draft, name, yes, no)
     by_default = operator_has(release, "rps.for_real_time") and is_real_time(spec)
     refused = operator_has(release, "rps.false_is_no") and draft.annotations.get(name) == "false"
@@ -536,16 +551,103 @@ def _annotations(draft: IntentDraft) -> None:
     for name, (yes, no, path) in _SWITCHES.items():
         if _is_yes(draft, PREFIX + name, yes, no):
             draft.annotate(path, True, PREFIX + name)
-    if draft.annotations.get(PREFIX + "exec-cpu-affinity") == "disable":
-        draft.annotate(("runtime", "execCpuAffinity"), "none", PREFIX + "exec-cpu-affinity")
+    if _is_yes(draft, PREFIX + _EXEC_AFFINITY, ("disable",), (), '"disable"'):
+        draft.annotate(("runtime", "execCpuAffinity"), "none", PREFIX + _EXEC_AFFINITY)
+    for name in draft.annotations:
+        if name.startswith(PREFIX) and name not in OWN_ANNOTATIONS:
+            place = draft.source.key_at(("metadata", "annotations", name))
+            hint = did_you_mean(name, [own for own in OWN_ANNOTATIONS if own != SNIPPET])
+            draft.diagnostics.append(diagnose("CP2420", place, name=name, hint=hint))
 
 
-def _is_yes(draft: IntentDraft, annotation: str, yes: tuple[str, ...], no: tuple[str, ...]) -> bool:
+def _is_yes(
+    draft: IntentDraft,
+    annotation: str,
+    yes: tuple[str, ...],
+    no: tuple[str, ...],
+    expected: str = '"true" or "false"',
+) -> bool:
     value = draft.annotations.get(annotation)
     if value is not None and value not in (*yes, *no):
         place = draft.source.value_at(("metadata", "annotations", annotation))
-        field, expected = f"metadata.annotations.{annotation}", '"true" or "false"'
+        field = f"metadata.annotations.{annotation}"
         draft.diagnostics.append(
             diagnose("CP273", place, field=field, value=value or "empty", expected=expected)
         )
     return value in yes
+
+
+#: What others than the operator keep in annotations for themselves.
+_BOOKKEEPING = (
+    "argocd.argoproj.io/tracking-id",
+    "kubectl.kubernetes.io/last-applied-configuration",
+)
+#: Lists that the operator copies into files of nodes (P/machineconfig/machineconfig.go), and one
+#: for TuneD (`profile.isolated_as_written`).
+_COPIED = ("reserved", "shared")
+
+
+def _lists(
+    draft: IntentDraft, spec: PerformanceProfileSpec, cluster: Cluster
+) -> Iterator[Diagnostic]:
+    """Keep the texts of lists that are not in normal form; CP2403 for what no field takes."""
+    data: Any = draft.source.data
+    is_copied = operator_has(cluster.version, "profile.isolated_as_written")
+    copied = (*_COPIED, "isolated") if is_copied else _COPIED
+    for name, attribute in CPU_SETS.items():
+        cpus, text = getattr(spec.cpu, attribute), data["spec"]["cpu"].get(name)
+        if not cpus or str(cpus) == text:
+            continue
+        try:
+            as_written(text)
+        except CpuSetError:
+            if name in copied:
+                field = ("spec", "cpu", name)
+                problem = (
+                    f"becomes {cpus}: the operator copies the text into files of nodes, so that "
+                    "each node of the pool is drained and reboots once"
+                )
+                remedy = "write each CPU once in the profile, and let its nodes reboot first"
+                yield _lost(draft, field, f"{name} ({text})", problem, remedy)
+            continue
+        _of_target(draft).setdefault("lists", {})[name] = text
+        draft.places["spec", "targets", 0, "profile", "lists", name] = ("spec", "cpu", name)
+
+
+def _of_target(draft: IntentDraft) -> dict[str, Any]:
+    of_profile: dict[str, Any] = draft.spec["targets"][0].setdefault("profile", {})
+    return of_profile
+
+
+def _texts(draft: IntentDraft) -> Iterator[Diagnostic]:
+    """Keep labels and annotations; CP2403 for those that no field takes, or no object has."""
+    data: Any = draft.source.data
+    is_profile = draft.spec["targets"][0].get("mode") == PROFILE_MODE
+    for key, is_usable in (("labels", is_label), ("annotations", _is_annotation)):
+        for name, text in ((data.get("metadata") or {}).get(key) or {}).items():
+            is_own = name == SYNC_OPTIONS and text == CONFIRMED
+            if text is None or is_own or name in (*_BOOKKEEPING, *OWN_ANNOTATIONS):
+                continue
+            field = ("metadata", key, name)
+            what = f"{key.removesuffix('s')} {name}"
+            if not is_usable(name, text):
+                remedy = "shorten it, without control characters, or add it in the cluster"
+                yield _lost(draft, field, what, "is not kept: no field takes its text", remedy)
+                continue
+            _of_target(draft).setdefault(key, {})[name] = text
+            draft.places["spec", "targets", 0, "profile", key, name] = field
+            if not is_profile:
+                problem = "has no effect in mode mco, which writes no profile"
+                remedy = "import with `--mode performanceProfile` to keep the profile and its text"
+                yield _lost(draft, field, what, problem, remedy)
+
+
+def _is_annotation(name: str, text: str) -> bool:
+    """Whether an Intent takes it."""
+    data: Any = {"annotations": {name: text}}
+    return validate(ProfileText, Source("", data, {}, (0, 0)), ())[0] is not None
+
+
+def _lost(draft: IntentDraft, field: Field, what: str, problem: str, remedy: str) -> Diagnostic:
+    place = draft.source.key_at(field)
+    return diagnose("CP2403", place, what=what, problem=problem, remedy=remedy)

@@ -24,6 +24,7 @@ from cpuplan.solve.budget import UndecidedError
 from cpuplan.upstream.kubelet.cpumanager import state as cpustate
 from cpuplan.upstream.kubelet.kubelet import Node
 from cpuplan.upstream.kubelet.memorymanager import state as memorystate
+from cpuplan.upstream.kubernetes.errors import AdmissionError
 from cpuplan.upstream.kubernetes.pod import Pod
 
 #: The names of the state files, by field of `Node`.
@@ -101,7 +102,7 @@ def admit(allocator: Allocator, pods: Iterable[Pod]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     end: Refusal | None = None
     for given in pods:
-        pod = manifests.with_defaults(given, allocator.gates)
+        pod = stored(given, allocator)
         admission = Admission(end) if end else offer(allocator, pod)
         if admission.refused and admission.refused.reason in ENDS:
             end = admission.refused
@@ -130,8 +131,17 @@ def place(allocator: Allocator, of: Outcome) -> Outcome:
     return of if of.refused else of._replace(containers=allocator.place(of.pod))
 
 
+def stored(pod: Pod, allocator: Allocator) -> Pod:
+    """The pod with its defaults, as the API server stores it; one that it refuses as it came."""
+    given = manifests.with_defaults(pod, allocator.gates)
+    try:
+        return allocator.facts.runtime.admit(given)
+    except AdmissionError:
+        return given
+
+
 def kind_of(pod: Pod, allocator: Allocator) -> Hashable:
-    """What an allocator sees of a pod: equal for pods that differ only in their names."""
+    """What an allocator sees of a stored pod: equal for pods that differ only in their names."""
     bare = pod._replace(
         uid="",
         name="",
@@ -142,7 +152,7 @@ def kind_of(pod: Pod, allocator: Allocator) -> Hashable:
         init_containers=tuple(container._replace(env=()) for container in pod.init_containers),
         containers=tuple(container._replace(env=()) for container in pod.containers),
     )
-    return repr(bare), allocator.sees(pod)
+    return repr(bare), allocator.facts.runtime.sees(pod), allocator.sees(pod)
 
 
 def read_state(texts: Iterable[str]) -> Node:
@@ -190,7 +200,7 @@ def any_order(allocator: Allocator, pods: Iterable[Pod]) -> Answer:
     """
     kinds: dict[Hashable, _Kind] = {}
     for given in pods:
-        pod = manifests.with_defaults(given, allocator.gates)
+        pod = stored(given, allocator)
         what = kind_of(pod, allocator)
         kinds.setdefault(what, _Kind(what, [])).pods.append(pod)
     start = allocator.take()

@@ -8,17 +8,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.base.text import counted
-from cpuplan.components import admission_rules, hugepages, kernel, mixedcpus
+from cpuplan.components import admission_rules, crio, hugepages, kernel, mixedcpus
+from cpuplan.components.checks import hooks
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
+from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, FEATURE_GATES, MEMORY_MANAGER_POLICY
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import manifests, startup
+from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.simulate.fleet import Simulated, full_name, listed_names
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import Planned, planned
-from cpuplan.upstream.crio.high_performance_hooks import ENABLE, OFF, QUOTA, SHARED, SHARED_ENV
+from cpuplan.upstream.crio.high_performance_hooks import SHARED_ENV
 from cpuplan.upstream.crio.mixedcpus import ALLOWED, RESOURCE, asking
+from cpuplan.upstream.crio.releases import ENABLE, OFF, QUOTA, SHARED, Defect
 from cpuplan.upstream.kubelet.sysinfo import assumes_memory
 from cpuplan.upstream.kubernetes.errors import AdmissionError
 from cpuplan.upstream.kubernetes.fit import pod_requests
@@ -35,6 +39,7 @@ from cpuplan.upstream.kubernetes.pod import (
 from cpuplan.upstream.kubernetes.qos import GUARANTEED, guaranteed_cpus, pod_qos
 from cpuplan.upstream.kubernetes.quantity import ZERO
 from cpuplan.upstream.nri.api import PREFER_ISOLATED, SCOPE
+from cpuplan.upstream.openshift.managed import CAPACITY_SUFFIX
 
 #: No pod can come where the kubelet does not start.
 NOT_STARTED = {"CP701", "CP702", "CP703"}
@@ -104,6 +109,7 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources
     yield from _ignored(plans, pods)
     yield from dict.fromkeys(sentence for plan in plans for sentence in _uneven(plan))
     yield from dict.fromkeys(sentence for plan in plans for sentence in _unbalanced(plan, pods))
+    yield from dict.fromkeys(sentence for plan in plans for sentence in _broken(plan, pods))
     if any(plan.node_class.target.has_topology_aware for plan in plans):
         yield from _of_pools(pods)
     requested = _requested(pods)
@@ -160,7 +166,8 @@ def _requested(pods: Iterable[Pod]) -> set[str]:
 
 
 def _is_unknown(name: str, given: Collection[str]) -> bool:
-    return name not in (CPU, MEMORY, *given) and not name.startswith(HUGEPAGES)
+    is_checked = name.startswith(HUGEPAGES) or name.endswith(CAPACITY_SUFFIX)
+    return not is_checked and name not in (CPU, MEMORY, *given)
 
 
 def _ignored(plans: Sequence[ConfiguredPlan], pods: Iterable[Pod]) -> Iterator[str]:
@@ -217,6 +224,21 @@ def _unbalanced(plan: ConfiguredPlan, pods: Iterable[Pod]) -> Iterator[str]:
         )
 
 
+def _broken(plan: ConfiguredPlan, pods: Iterable[Pod]) -> Iterator[str]:
+    """What releases of CRI-O are known to break of what pods ask for."""
+    asking_pods: dict[Defect, list[str]] = {}
+    for pod in pods:
+        for defect in hooks.defects(plan, pod):
+            asking_pods.setdefault(defect, []).append(full_name(pod))
+    target, release = plan.node_class.target, versions.to_text(crio.release(plan.node_class.target))
+    for defect, names in asking_pods.items():
+        which = f"before {defect.until}" if defect.until else f"of branch {release}"
+        yield (
+            f"{plan.node_class.platform.title} {target.version}, CRI-O {which}: {defect.problem} "
+            f"({defect.annotation} of {listed_names(names)}; {defect.source})"
+        )
+
+
 def _uneven(plan: ConfiguredPlan) -> Iterator[str]:
     """Huge pages whose NUMA node is only known after boot."""
     for pages in hugepages.uneven(plan):
@@ -225,6 +247,19 @@ def _uneven(plan: ConfiguredPlan) -> Iterator[str]:
             f"{counted(pages.number, 'huge page')} "
             f"of {pages.size} at boot; the lowest NUMA nodes are assumed"
         )
+
+
+def check_hooks(plans: Iterable[ConfiguredPlan], items: Sequence[Item]) -> Iterator[Diagnostic]:
+    """CP5360 and CP5361 for each manifest and each release that does not take an annotation."""
+    told = set()
+    for plan in plans:
+        for item in items:
+            for fault in hooks.faults(plan, item.pod):
+                who, place = full_name(item.pod), item.annotation(fault.annotation)
+                problem = hooks.finding(plan, fault, who, place)
+                if problem not in told:
+                    told.add(problem)
+                    yield problem
 
 
 _MILLI = 1000
@@ -238,13 +273,15 @@ class SharingFault(NamedTuple):
     container: str = ""
 
 
-def check_sharing(plans: Iterable[ConfiguredPlan], items: Sequence[Item]) -> Iterator[Diagnostic]:
+def check_sharing(
+    plans: Iterable[ConfiguredPlan], items: Sequence[Item], around: Surroundings | None = None
+) -> Iterator[Diagnostic]:
     """CP714 for each manifest: its pods are alike."""
     told = set()
     for plan in plans:
         if not mixedcpus.are_used(plan):
             continue
-        facts = planned(plan)  # the same for all pods
+        facts = planned(plan, around)  # the same for all pods
         for item in items:
             for fault in sharing_faults(item.pod, plan, facts):
                 place = item.place(fault.container)
@@ -281,7 +318,7 @@ def sharing_faults(
     yield from _whole_pod(pod, gates, facts)
     for container in wanted:
         yield from _container(container, stored)
-    handler = f"performance-{plan.node_class.profile}"
+    handler = facts.runtime.server.own
     if pod.runtime_class != handler:
         problem = "gets no shared CPUs: only CRI-O's handler for them reads the annotations"
         yield SharingFault(problem, f"set runtimeClassName: {handler}")

@@ -15,7 +15,7 @@ from cpuplan.base.naming import fold_names
 from cpuplan.base.progress import follow
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import admission, manifests
+from cpuplan.simulate import admission
 from cpuplan.simulate.admission import NodeOutcome, Outcome, UnknownPodError
 from cpuplan.simulate.allocators.base import (
     ENDS,
@@ -28,6 +28,7 @@ from cpuplan.simulate.allocators.base import (
 )
 from cpuplan.simulate.allocators.kubelet import Load
 from cpuplan.simulate.allocators.registry import Start
+from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned
 from cpuplan.solve import budget
@@ -82,11 +83,6 @@ class Result(NamedTuple):
     nowhere: tuple[Nowhere, ...] = ()
 
     @property
-    def is_fine(self) -> bool:
-        """Whether nothing was refused, and everything was simulated."""
-        return self.is_complete and not self.refuses
-
-    @property
     def refuses(self) -> bool:
         """Whether a pod was refused: by a node that it was for, or by every node."""
         own = [outcome for node in self.nodes for outcome in node.outcome.outcomes]
@@ -113,18 +109,20 @@ def is_single(chosen: Chosen) -> bool:
 
 
 class Starter(NamedTuple):
-    """How nodes start: with which allocator, state files and amounts of further resources."""
+    """How nodes start: with which allocator, state files, further resources, in which clusters."""
 
     start: Start
     state: Node = Node()
     resources: Resources = MappingProxyType({})
     #: The limit of work on the nodes of a class, in seconds; None for the default.
     seconds: float | None = None
+    around: Surroundings | None = None
 
     def __call__(self, plan: ConfiguredPlan) -> Allocator:
         """A node of a class; CpuplanError where the kubelet does not start."""
         try:
-            return self.start(planned(plan)._replace(resources=self.resources), self.state)
+            facts = planned(plan, self.around)._replace(resources=self.resources)
+            return self.start(facts, self.state)
         except (KubeletError, HangError, PanicError) as error:
             of = plan.node_class
             problem = diagnose("CP701", name=of.name, cluster=of.cluster, problem=error)
@@ -273,20 +271,26 @@ class _Offer:
 
     def __init__(self, pod: Pod) -> None:
         self.pod = pod
+        self._stored: dict[_Class, Pod] = {}
         self._requests: dict[_Class, _Requests] = {}
         self._kinds: dict[_Class, Hashable] = {}
+
+    def stored(self, of: "_Class") -> Pod:
+        """The pod as the API server of a class of nodes stores it."""
+        if of not in self._stored:
+            self._stored[of] = admission.stored(self.pod, of.allocator)
+        return self._stored[of]
 
     def kind(self, of: "_Class") -> Hashable:
         """What the allocator of a class of nodes sees of the pod."""
         if of not in self._kinds:
-            self._kinds[of] = admission.kind_of(self.pod, of.allocator)
+            self._kinds[of] = admission.kind_of(self.stored(of), of.allocator)
         return self._kinds[of]
 
     def requests(self, of: "_Class") -> "_Requests":
         """The requests of the pod as a class of nodes sees them."""
         if of not in self._requests:
-            gates = of.allocator.gates
-            requests = pod_requests(manifests.with_defaults(self.pod, gates), gates)
+            requests = pod_requests(self.stored(of), of.allocator.gates)
             self._requests[of] = _Requests(requests.get(CPU, ZERO).milli, requests)
         return self._requests[of]
 
@@ -322,7 +326,7 @@ class _Moment:
         kind, allocator = offer.kind(self.of), self.of.allocator
         if kind not in self._scores and isinstance(allocator, Ranking):
             allocator.restore(self.state)
-            self._scores[kind] = allocator.rank(manifests.with_defaults(offer.pod, allocator.gates))
+            self._scores[kind] = allocator.rank(offer.stored(self.of))
         return self._scores.get(kind)
 
     def offer(self, offer: _Offer) -> tuple[Admission, "_Moment"]:
@@ -332,7 +336,7 @@ class _Moment:
         if known is None:
             allocator = self.of.allocator
             allocator.restore(self.state)
-            stored = manifests.with_defaults(offer.pod, allocator.gates)
+            stored = offer.stored(self.of)
             with budget.holding(self.of.limit):
                 admitted = admission.offer(allocator, stored)
             after = self if admitted.refused else self._after(stored, admitted)

@@ -21,8 +21,8 @@ from cpuplan.upstream.koordinator.extension.node import ratios_json
 from cpuplan.upstream.koordinator.extension.numa_aware import CpuInfo
 from cpuplan.upstream.koordinator.extension.qos import PRIORITIES
 from cpuplan.upstream.koordinator.koordlet import states_noderesourcetopology as koordlet
-from cpuplan.upstream.koordinator.util import dump
 from cpuplan.upstream.kubelet.machine import Machine
+from cpuplan.upstream.kubernetes.json import dump
 from cpuplan.upstream.kubernetes.pod import CPU, Pod
 
 #: The label of namespaces that every cluster sets.

@@ -4,7 +4,7 @@ With them come ResourceClaims, their templates and DeviceClasses (resource.k8s.i
 defaults as the API server stores them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic
@@ -12,11 +12,13 @@ from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.language.read.pods import (
     CONTROLLERS,
     DEFAULT_NAMESPACE,
+    misplaced,
     problem_of,
     problems_of,
     shape_problems,
     value_of,
 )
+from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.kubernetes.pod import Pod, apply_defaults, read_pod
 
@@ -57,6 +59,19 @@ class Item(NamedTuple):
                     return self.source.value_at((*self.at, "spec", group, index, "name"))
         return self.source.key_at((*self.at, "spec"))
 
+    @property
+    def runtime_class(self) -> Position | None:
+        """Where the pod names its RuntimeClass."""
+        if self.source is None:
+            return None
+        return self.source.value_at((*self.at, "spec", "runtimeClassName"))
+
+    def annotation(self, name: str) -> Position | None:
+        """Where an annotation of the pod stands."""
+        if self.source is None:
+            return None
+        return self.source.key_at((*self.at, "metadata", "annotations", name))
+
 
 class _Reader(NamedTuple):
     """What is read so far."""
@@ -66,25 +81,33 @@ class _Reader(NamedTuple):
     others: list[str]
     used: set[str]
     objects: "Objects | None"
+    namespaces: dict[str, Mapping[str, str]]
+    handlers: dict[str, str]
 
 
 class Manifests(NamedTuple):
-    """The pods in their order, what is wrong, and the kinds of objects that have no pods."""
+    """The pods in their order, what is wrong, and the kinds of objects that have no pods.
+
+    `around` are the objects that pods refer to, whatever the cluster.
+    """
 
     items: tuple[Item, ...]
     diagnostics: tuple[Diagnostic, ...]
     others: tuple[str, ...]
+    around: Surroundings = Surroundings()
 
 
 def read(sources: Iterable[Source], *, with_claims: bool = False) -> Manifests:
     """The pods of all documents, in order; `with_claims`: also what their claims ask for."""
-    reader = _Reader([], [], [], set(), _no_objects() if with_claims else None)
+    reader = _Reader([], [], [], set(), _no_objects() if with_claims else None, {}, {})
     for source in sources:
         _read_object(reader, source, (), source.data)
     items = reader.items
     if reader.objects:
         items = [item._replace(pod=reader.objects.resolve(item.pod)) for item in items]
-    return Manifests(tuple(items), tuple(reader.diagnostics), tuple(dict.fromkeys(reader.others)))
+    around = Surroundings(reader.namespaces, reader.handlers)
+    others = tuple(dict.fromkeys(reader.others))
+    return Manifests(tuple(items), tuple(reader.diagnostics), others, around)
 
 
 def _no_objects() -> "Objects":
@@ -110,12 +133,28 @@ def _read_object(reader: _Reader, source: Source, at: Field, data: Any) -> None:
             _read_object(reader, source, (*at, "items", index), given)
     elif kind == "Pod":
         _add(reader, source, at, data, [_full_name(data)])
+        reader.diagnostics.extend(misplaced(source, at, data, ()))
     elif kind in CONTROLLERS:
         _read_workload(reader, source, at, kind, data)
+        reader.diagnostics.extend(misplaced(source, at, data, CONTROLLERS[kind][0]))
     elif reader.objects and kind in reader.objects.kinds:
         reader.diagnostics.extend(reader.objects.read(source, at, data))
     else:
         reader.others.append(kind)
+        _read_surroundings(reader, kind, data)
+
+
+def _read_surroundings(reader: _Reader, kind: str, data: Any) -> None:
+    """Annotations of a Namespace, and the handler of a RuntimeClass, as far as they are text."""
+    name = value_of(data, ("metadata", "name"))
+    if not isinstance(name, str):
+        return
+    if kind == "Namespace":
+        given = value_of(data, ("metadata", "annotations"))
+        pairs = given.items() if isinstance(given, dict) else ()
+        reader.namespaces[name] = {key: text for key, text in pairs if isinstance(text, str)}
+    elif kind == "RuntimeClass" and isinstance(data.get("handler"), str):
+        reader.handlers[name] = data["handler"]
 
 
 def _read_workload(reader: _Reader, source: Source, at: Field, kind: str, data: Any) -> None:

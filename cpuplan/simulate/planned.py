@@ -29,7 +29,8 @@ from cpuplan.facts.settings.kubelet import (
 )
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.state import Expected
-from cpuplan.simulate.runtimes import Runtime, runtime_of
+from cpuplan.simulate.apiserver import Surroundings
+from cpuplan.simulate.runtimes import Runtime, runtime_of, runtime_of_expected
 from cpuplan.upstream.koordinator.extension.constants import (
     CPU_BIND_POLICY,
     NUMA_TOPOLOGY_POLICY,
@@ -44,7 +45,6 @@ from cpuplan.upstream.koordinator.extension.numa_aware import (
     SINGLE_NUMA_NODE,
     STATIC,
 )
-from cpuplan.upstream.koordinator.util import dump
 from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
 from cpuplan.upstream.kubelet.kubelet import Configuration, Kubelet, Node, configure
 from cpuplan.upstream.kubelet.machine import Machine
@@ -53,6 +53,7 @@ from cpuplan.upstream.kubelet.sysinfo import machine_of, without
 from cpuplan.upstream.kubelet.topologymanager import policy
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.fit import EPHEMERAL_STORAGE
+from cpuplan.upstream.kubernetes.json import dump
 from cpuplan.upstream.kubernetes.kube_features import LATEST
 from cpuplan.upstream.kubernetes.pod import Resources
 
@@ -109,8 +110,11 @@ def _configuration(text: str, **kubelet: Any) -> Configuration:
     return configure(json.loads(text), **kubelet)
 
 
-def planned(plan: ConfiguredPlan) -> Planned:
-    """The node of a plan after its first boot: offlined CPUs are off, huge pages are set aside."""
+def planned(plan: ConfiguredPlan, around: Surroundings | None = None) -> Planned:
+    """The node of a plan after its first boot: offlined CPUs are off, huge pages are set aside.
+
+    `around` is what is known of its cluster, where somebody has looked.
+    """
     target = plan.node_class.target
     version = versions.kubernetes_version(target) or LATEST
     platform = plan.node_class.platform
@@ -128,7 +132,7 @@ def planned(plan: ConfiguredPlan) -> Planned:
         machine,
         version,
         fork,
-        runtime_of(plan),
+        runtime_of(plan, around),
         balloons=own,
         pools=topologyaware.policy_inputs(plan) if target.has_topology_aware else None,
         koordinator=theirs,
@@ -240,7 +244,8 @@ def kubelet_alone(expected: Expected) -> Planned:
     is_v1 = expected.facts.get(derived.CGROUPS) == "v1"
     is_pinned = bool(expected.settings.of(pinning.NAME))
     fork = Fork(platform.forks_kubelet, platform.forks_kubelet and is_pinned)
-    return Planned(config, machine._replace(cgroup_v1=is_v1), version, fork)
+    runtime = runtime_of_expected(expected, version)
+    return Planned(config, machine._replace(cgroup_v1=is_v1), version, fork, runtime)
 
 
 def _dra_of_expected(expected: Expected) -> "DraInputs | None":

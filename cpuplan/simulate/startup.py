@@ -15,7 +15,7 @@ from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.simulate import workloads
 from cpuplan.simulate.allocators.base import HANG, probe
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
-from cpuplan.simulate.files.kubelet_configuration import field_of
+from cpuplan.simulate.files.kubelet_configuration import field_of, hint_for
 from cpuplan.simulate.planned import Planned, planned
 from cpuplan.solve import budget
 from cpuplan.solve.budget import UndecidedError
@@ -29,6 +29,7 @@ _CONFIGURATION = ("decode", FEATURE_GATES.head, "validate", "allowedUnsafeSysctl
 #: From so many NUMA nodes on a list of chosen nodes can share its memory with others (Go: arrays of
 #: 1, 2, 4, 8).
 _SHARED_FROM = 5
+_DISTRIBUTES = CPU_MANAGER_OPTIONS.field.format(option=DISTRIBUTE_ACROSS_NUMA)
 
 
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
@@ -102,7 +103,8 @@ def _refused(
     field = field_of(problem, config)
     code = "CP702" if stage == FEATURE_GATES.head else "CP703"
     where = f"class {plan.node_class.name} in cluster {plan.node_class.cluster}"
-    return diagnose(code, _origin(plan, locate, field), where=where, problem=problem)
+    place, hint = _origin(plan, locate, field), hint_for(problem)
+    return diagnose(code, place, where=where, problem=problem, hint=hint)
 
 
 def _not_started(plan: NodePlan, problem: str) -> Diagnostic:
@@ -246,11 +248,7 @@ def _check_loop(
         refused = allocator.admit(probe(count)).refused
         allocator.restore(start)
         if refused and refused.reason == HANG:
-            position = locate(
-                plan.node_class.place(
-                    CPU_MANAGER_OPTIONS.field.format(option=DISTRIBUTE_ACROSS_NUMA)
-                )
-            )
+            position = locate(plan.node_class.place(_DISTRIBUTES))
             yield diagnose("CP705", position, name=plan.node_class.name, count=count)
             return
 
@@ -260,7 +258,5 @@ def _check_shared_slices(
 ) -> Iterator[Diagnostic]:
     nodes = len(policy.topology.numa_nodes)
     if policy.options.distribute_cpus_across_numa and nodes >= _SHARED_FROM:
-        position = locate(
-            plan.node_class.place(CPU_MANAGER_OPTIONS.field.format(option=DISTRIBUTE_ACROSS_NUMA))
-        )
+        position = locate(plan.node_class.place(_DISTRIBUTES))
         yield diagnose("CP706", position, hardware=plan.node_class.hardware, nodes=nodes)

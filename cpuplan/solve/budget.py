@@ -93,12 +93,8 @@ def limited(seconds: float | None = None) -> Iterator[Effort]:
     if outer is not None:
         yield outer
         return
-    effort = Effort(seconds)
-    token = _current.set(effort)
-    try:
+    with holding(Effort(seconds)) as effort:
         yield effort
-    finally:
-        _current.reset(token)
 
 
 @contextmanager

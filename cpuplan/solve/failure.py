@@ -1,4 +1,7 @@
-"""The diagnostics where there is no layout: conflicts, figures of the machine, and remedies."""
+"""Say why there is no layout: conflicts, figures of the machine, and remedies.
+
+It is loaded where a class has none: nothing else needs all that searches.
+"""
 
 from collections.abc import Sequence
 

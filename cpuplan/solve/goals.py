@@ -238,7 +238,7 @@ def unproven(
         return None
     view = View(topology, layout)
     goals = [_unproven(gap, view) for gap in gaps]
-    left = tuple(goal for goal in goals if goal.bound is None or goal.bound != goal.found)
+    left = tuple(goal for goal in goals if goal.bound is None or goal.bound != goal.reached)
     return Limited(seconds, left or (Unproven(CANONICAL),))
 
 

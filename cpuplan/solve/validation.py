@@ -16,7 +16,7 @@ from cpuplan.diagnostics.source import At, Field, Locate, Position
 from cpuplan.language.model.base import attributes
 from cpuplan.language.model.pools import DIVIDED, IDLE, QOS_SETS, Near, Pool
 from cpuplan.language.model.vocabulary import PARTITION
-from cpuplan.language.read.pods import problem_of, problems_of, template_of
+from cpuplan.language.read.pods import misplaced, problem_of, problems_of, template_of
 from cpuplan.plan import NodeClass
 from cpuplan.solve.layout import SetSpec, SetSpecs, beside, is_like_host, sibling_of
 from cpuplan.solve.rules import sizes
@@ -53,6 +53,7 @@ def wrong_manifests(statements: Statements, at: At) -> Iterator[Diagnostic]:
             continue
         problems = list(problems_of(places, *template))
         yield from problems
+        yield from misplaced(places, (), workload.manifest, template[0])
         if not problems and not sizes.exclusive_cpus(statements.node_class, workload):
             yield diagnose("CP314", at(field), workload=workload.name)
             most = _most_pods(statements.node_class)

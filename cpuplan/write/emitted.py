@@ -18,7 +18,7 @@ from yaml.resolver import Resolver
 
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.fits import Check, compiled
-from cpuplan.base.program import resource
+from cpuplan.base.program import emitted_schema
 from cpuplan.base.progress import follow
 from cpuplan.base.yaml_values import LOADER
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -539,10 +539,7 @@ def _schema(name: str) -> dict[str, Any] | None:
     """The schema of a kind; None for a kind without one."""
     if name == "KubeletConfiguration":
         return kubelet_schema.schema()
-    path = resource("schemas", "emitted", f"{name}.schema.json")
-    if not path.is_file():
-        return None
-    schema: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    schema: dict[str, Any] | None = emitted_schema(name)
     return schema
 
 

@@ -84,18 +84,18 @@ volume-plugin-dir volume-stats-agg-period
 KERNEL='
 BOOT_IMAGE acpi acpi_pad.disable amd_iommu amd_pstate apparmor audit audit_backlog_limit biosdevname cgroup_disable
 cgroup_enable cgroup_no_v1 clocksource console cpufreq.default_governor cpufreq.off crashkernel debug
-default_hugepagesz disableapic earlycon efi enforcing highres housekeeping hugepages hugepagesz hugetlb
+default_hugepagesz disableapic earlycon efi enforcing highres housekeeping hugepages hugepagesz hugetlb hugetlb_cma
 hugetlb_free_vmemmap hung_task_panic idle ignition.firstboot ignition.platform.id init initrd intel_idle.max_cstate
 intel_iommu intel_pstate iommu iommu.passthrough iommu.strict ip irqaffinity isolcpus kthread_cpus kvm-intel.nested
-l1tf locale.LANG loglevel maxcpus mce mds mem mitigations mmio_stale_data module_blacklist net.ifnames nmi_watchdog
-noapic nohz nohz_full nokaslr nolapic nopti nosmp nosmt nosoftlockup nospectre_v2 notsc nowatchdog nr_cpus numa
-numa_balancing ostree panic pci pcie_aspm possible_cpus processor.max_cstate psi quiet random.trust_cpu rcu_nocb_poll
-rcu_nocbs rcupdate.rcu_normal_after_boot rcutree.kthread_prio rcutree.nohz_full_patience_delay rd.break rd.luks.uuid
-rd.lvm.lv rd.lvm.vg rd.md.uuid rd.neednet resume resume_offset retbleed rhgb ro root rootdelay rootflags rootfstype
-rootwait rw security selinux skew_tick softlockup_panic spectre_v2 splash swapaccount systemd.cpu_affinity
-systemd.legacy_systemd_cgroup_controller systemd.mask systemd.unified_cgroup_hierarchy systemd.unit threadirqs
-transparent_hugepage tsc tsx tsx_async_abort tuned.non_isolcpus vconsole.font vconsole.keymap vfio-pci.ids
-watchdog_thresh workqueue.unbound_cpus
+l1tf locale.LANG loglevel maxcpus mce mds mem memmap mitigations mmio_stale_data module_blacklist net.ifnames
+nmi_watchdog noapic nohz nohz_full nokaslr nolapic nopti nosmp nosmt nosoftlockup nospectre_v2 notsc nowatchdog
+nr_cpus numa numa_balancing ostree panic pci pcie_aspm possible_cpus processor.max_cstate psi quiet random.trust_cpu
+rcu_nocb_poll rcu_nocbs rcupdate.rcu_normal_after_boot rcutree.kthread_prio rcutree.nohz_full_patience_delay rd.break
+rd.luks.uuid rd.lvm.lv rd.lvm.vg rd.md.uuid rd.neednet resume resume_offset retbleed rhgb ro root rootdelay rootflags
+rootfstype rootwait rw security selinux skew_tick smt smt_enabled softlockup_panic spectre_v2 splash swapaccount
+systemd.cpu_affinity systemd.legacy_systemd_cgroup_controller systemd.mask systemd.unified_cgroup_hierarchy
+systemd.unit threadirqs transparent_hugepage tsc tsx tsx_async_abort tuned.non_isolcpus vconsole.font vconsole.keymap
+vfio-pci.ids watchdog_thresh workqueue.unbound_cpus
 '
 DIRECTIVES='
 AccuracySec After Alias AllowedCPUs AllowedMemoryNodes Also Before BindsTo BusName CPUAffinity CPUQuota

@@ -65,7 +65,7 @@ def _is_moving(root: Root, finding: Diagnostic, isolated: CpuSet) -> bool:
 
 
 def test_the_snapshot_knows_its_node(name: str, root: Root) -> None:
-    assert root.host_name() == name
+    assert root.host_names()[0] == name
 
 
 def test_the_kernel_has_the_cpus_of_the_plan(plan: ConfiguredPlan, root: Root) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.upstream.crio import high_performance_hooks, mixedcpus
+from cpuplan.upstream.crio import high_performance_hooks, mixedcpus, releases
 from cpuplan.upstream.crio.cgmgr import Cgroups, Layout
 from cpuplan.upstream.crio.high_performance_hooks import Settings, Spec
 from cpuplan.upstream.kubernetes.bits import parse_cpus
@@ -53,7 +53,7 @@ def _check(case: Json) -> list[str] | None:
 
 def _mixed(given: Json, expected: Json) -> str | None:
     """None where it depends on the governors that a machine has."""
-    if high_performance_hooks.GOVERNOR in given["annotations"]:
+    if releases.GOVERNOR in given["annotations"]:
         return None
     layout = Layout(
         int(given["cgroup"][1:]),
@@ -95,7 +95,7 @@ def _step(sandbox: high_performance_hooks.Sandbox, action: str, spec: Spec) -> J
             "create": sandbox.create,
             "start": sandbox.start,
             "stop": sandbox.stop,
-            "prestop": lambda _: None,  # only gives power settings back
+            "prestop": sandbox.pre_stop,
         }
         actions[action](spec)
     except (KubeletError, PanicError):
@@ -170,7 +170,7 @@ def _config(given: Json, expected: Json) -> str:
 
 def _latency(given: Json, expected: Json) -> str:
     try:
-        found = {"latency": high_performance_hooks.resume_latency(given["value"])}
+        found = {"latency": releases.resume_latency(given["value"])}
     except KubeletError as error:
         found = {"error": str(error)}
     return differ(expected, found, "")

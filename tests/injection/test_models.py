@@ -16,7 +16,7 @@ WORD = re.compile(r"[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]-]*")
 #: of outputs show where these go.
 PROSE = re.compile(
     r".*\.(vendor|model|device|driver|name|because|reason|files|interfaceName"
-    r"|kernelArguments\[\]|units\[\]|files\[\]|path|at|nodes\[\])"
+    r"|kernelArguments\[\]|units\[\]|files\[\]|path|at|nodes\[\]|annotations\{\}\.value)"
 )
 #: Their values are checked by those that know what they are for: ranges of names by CP228, what
 #: has no model by the schema of the kubelet and by the reader of pods.
@@ -69,6 +69,6 @@ def test_a_text_is_refused_or_a_word(path: str) -> None:
         if not PROSE.fullmatch(path):
             assert WORD.fullmatch(shown), (path, payload)
             assert not shown.startswith("-"), (path, payload)
-        elif not path.endswith(("because", "reason")):
+        elif not path.endswith(("because", "reason", "annotations{}.value")):
             assert "\n" not in shown, (path, payload)
             assert "\t" not in shown, (path, payload)

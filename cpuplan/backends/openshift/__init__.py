@@ -5,13 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from cpuplan.backends import rollouts
 from cpuplan.backends.base import Facts, Files, Key, Manifest, NodeFile
 from cpuplan.backends.openshift import checks, merged, objects
-from cpuplan.components import crio, runtimeclass
+from cpuplan.components import runtimeclass
 from cpuplan.components.openshift import pinning, pool, tuned
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Locate
 from cpuplan.plan import ConfiguredPlan, NodePlan
-
-PATHS: Mapping[str, str] = {crio.NAME: objects.CRIO_DROP_IN}
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -77,7 +75,8 @@ def check_cluster(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[D
     yield from checks.check_pools(plans, locate)
     for plan in plans:
         if merged.has_pool(plan) and not plan.spec.paused:
-            yield from checks.check_runtime_files(plan, locate)
+            yield from checks.check_files(plan, locate)
+            yield from checks.check_adopted(plan, locate)
 
 
 def expected_of_cluster(plans: Sequence[ConfiguredPlan]) -> Mapping[Key, Files]:

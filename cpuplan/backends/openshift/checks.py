@@ -5,27 +5,35 @@ from typing import Any, NamedTuple
 
 from cpuplan.backends.openshift import merged, objects
 from cpuplan.backends.openshift.merged import Pool, Source
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.text import joined
 from cpuplan.components import chosen, cmdline
+from cpuplan.components.checks.kernel import diagnostics, problems
 from cpuplan.components.chosen import is_written
 from cpuplan.components.host import rps
 from cpuplan.components.isolation import switch
-from cpuplan.components.openshift import machineconfig, ovsdpdk, pinning, pool, tuned
+from cpuplan.components.openshift import (
+    machineconfig,
+    ovsdpdk,
+    performanceprofile,
+    pinning,
+    pool,
+    tuned,
+)
 from cpuplan.components.openshift import pool as pools
 from cpuplan.components.openshift.machineconfig import WORKER
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Locate, Position
+from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RECONCILE_PERIOD, SYSTEM_RESERVED
 from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
-from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan
+from cpuplan.plan import ConfiguredPlan, NodeClass, NodePlan, boot_arguments
 from cpuplan.upstream.crio.traps import is_left_over
-from cpuplan.upstream.mco.common import RenderError
+from cpuplan.upstream.mco.common import RenderError, has
 from cpuplan.upstream.mco.helpers import read_selector
-from cpuplan.upstream.mco.kubelet_config_controller import NODE_SIZING
+from cpuplan.upstream.mco.kubelet_config_controller import DROP_INS, NODE_SIZING
 from cpuplan.upstream.mco.machineconfig import DEFAULT_KERNEL
 
-#: Arguments that take CPUs away on which a plan counts (kernel-parameters.txt).
-_FEWER_CPUS = frozenset({"maxcpus", "nosmp", "nosmt", "nr_cpus", "numa", "possible_cpus"})
 #: Without a size before it, the number of pages of the default size.
 _PAGES, _SIZED_PAGES = "hugepages", "hugepagesz="
 
@@ -33,12 +41,14 @@ _PAGES, _SIZED_PAGES = "hugepages", "hugepagesz="
 class Inherited(NamedTuple):
     """Something that nodes of a class get from an object that is not their own.
 
-    `what` names it; `place` is the key in a Cluster document, with its indexes.
+    `what` names it; `place` is the key in a Cluster document, with its indexes. `effect` is what it
+    does to the plan, where that is more than another value.
     """
 
     source: Source
     what: str
     place: str
+    effect: str = ""
 
 
 def inherited(pool: Pool) -> Iterator[Inherited]:
@@ -55,14 +65,14 @@ def inherited(pool: Pool) -> Iterator[Inherited]:
 
 def _of_others(pool: Pool, own: Sequence[Source]) -> Iterator[Inherited]:
     """What comes from sources beside `own`."""
-    arguments = _arguments(own)
+    arguments, undone = _arguments(own), _undone(pool.plan)
     kernel_types = {source.config.kernel_type for source in own}
     written = {name: entry for source in own for _, name, entry in source.entries()}
     last = {name: source for source in pool.sources for _, name in source.writes()}
     for source in pool.sources:
         if source in own:
             continue
-        yield from _contradicting_arguments(source, arguments)
+        yield from _contradicting_arguments(source, arguments, undone, pool.plan.node_class)
         kernel_type = source.config.kernel_type
         if kernel_type not in ("", DEFAULT_KERNEL, *kernel_types):
             yield _inherited(source, f"{KERNEL_TYPE.key} {kernel_type}", KERNEL_TYPE.key)
@@ -104,10 +114,26 @@ def _keyed(text: str) -> dict[str, Any]:
     return {cmdline.canonical(key): value for key, value in cmdline.keyed(text).items()}
 
 
-def _contradicting_arguments(source: Source, own: Mapping[str, Any]) -> Iterator[Inherited]:
+def _undone(plan: ConfiguredPlan) -> dict[str, str]:
+    """What arguments of the Cluster document's objects take from a plan, by their places."""
+    wrong = problems(plan, list(boot_arguments.of_others(plan.node_class)))
+    return {problem.argument.place: problem.effect for problem in wrong if problem.is_error}
+
+
+def _contradicting_arguments(
+    source: Source, own: Mapping[str, Any], undone: Mapping[str, str], node_class: NodeClass
+) -> Iterator[Inherited]:
+    """Of other classes all that is not the same, of the Cluster document what undoes the plan."""
+    is_planned = source.plan is not None
     for index, text in _phrases(source.config.kernel_arguments):
-        if _contradicts(text, own, is_planned=source.plan is not None):
-            yield _inherited(source, text, f"kernelArguments.{index}")
+        field = f"{source.place}.kernelArguments"
+        # A size of huge pages and its count are two.
+        numbers = range(index, index + 1 + text.startswith(_SIZED_PAGES))
+        places = () if is_planned else [node_class.cluster_place(f"{field}.{at}") for at in numbers]
+        effects = [undone[place] for place in places if place in undone]
+        if effects or _contradicts(text, own, is_planned=is_planned):
+            item = _inherited(source, text, f"kernelArguments.{index}")
+            yield item._replace(effect="".join(effects[:1]))
 
 
 def _phrases(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -131,16 +157,18 @@ def _contradicts(argument: str, own: Mapping[str, Any], *, is_planned: bool) -> 
     """Whether a boot argument takes one of `own` back, or `is_planned` of another class."""
     if "--" in argument.split() or argument.count('"') % 2:
         return True  # the kernel reads nothing after it
-    return any(
-        own.get(key) != value and (is_planned or _matters(key, own))
-        for key, value in _keyed(argument).items()
-    )
+    for key, value in _keyed(argument).items():
+        is_same = key in own and cmdline.same(key, value, own[key])
+        if not is_same and (is_planned or _matters(key, own)):
+            return True
+    return False
 
 
 def _matters(key: str, own: Mapping[str, Any]) -> bool:
+    """Whether the plan sets an argument; lists of CPUs are judged by `problems`."""
     if key == _PAGES:
         return any(name.startswith(_SIZED_PAGES) for name in own)
-    return key in own or key.partition("=")[0] in cmdline.CPU_LISTS | _FEWER_CPUS
+    return key in own and key not in cmdline.CPU_LISTS
 
 
 def _tuned_profile(pool: Pool) -> Iterator[Inherited]:
@@ -362,35 +390,89 @@ def _profile_labels(plan: NodePlan) -> Iterator[tuple[str, str, str]]:
             yield plan.node_class.target_field(name), shown, "one label"
 
 
+#: The pools of the lists in `profile.lists`.
+_LISTED = {
+    "reserved": "reserved",
+    "isolated": "isolated",
+    "shared": "shared",
+    "offlined": "offlined",
+    "ovsDpdk": "isolcpus",
+}
+
+
+def check_adopted(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP5402 and CP5403: lists and annotations of an adopted profile that do not count."""
+    node_class = plan.node_class
+    adopted = node_class.target.profile
+    lists = adopted.lists.model_dump(by_alias=True, exclude_none=True)
+    for name, text in lists.items():
+        cpus = plan.pool(_LISTED[name]).cpus
+        if CpuSet.parse(text) != cpus:
+            place = node_class.place(node_class.target_field(f"profile.lists.{name}"))
+            pool = _LISTED[name]
+            yield diagnose("CP5402", locate(place), name=name, text=text, pool=pool, cpus=str(cpus))
+    for name in adopted.annotations:
+        if name in performanceprofile.OWN_ANNOTATIONS:
+            place = node_class.place(node_class.target_field(f"profile.annotations.{name}"))
+            yield diagnose("CP5403", locate(place), name=name)
+
+
 _FOLDER, _, _OWN = objects.CRIO_DROP_IN.rpartition("/")
 _PINNING = pinning.CRIO_PATH.rpartition("/")[2]
 
 
-def check_runtime_files(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP588: files that CRI-O reads after cpuplan's, or although they are no configuration."""
+def check_files(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
+    """Files of others that are read beside cpuplan's: CP588, CP5400 and CP5401."""
     selector = read_selector(merged.pool_object(plan)["spec"][POOL_SELECTOR.key])
     node_class = plan.node_class
     for number, config in enumerate(node_class.cluster_facts.machine_configs):
         if not selector.matches(config.labels):
             continue
         for index, path in enumerate(config.files):
-            folder, _, name = path.rpartition("/")
-            if problem := _problem(name) if folder == _FOLDER else "":
-                place = locate(node_class.cluster_place(f"machineConfigs.{number}.files.{index}"))
-                pool = node_class.target.pool
+            if finding := _of_file(plan, path):
+                code, problem = finding
                 yield diagnose(
-                    "CP588", place, pool=pool, name=config.name, path=path, problem=problem
+                    code,
+                    locate(node_class.cluster_place(f"machineConfigs.{number}.files.{index}")),
+                    pool=node_class.target.pool,
+                    name=config.name,
+                    path=path,
+                    problem=problem,
+                    intent=node_class.intent,
                 )
 
 
-def _problem(name: str) -> str:
+def _of_file(plan: ConfiguredPlan, path: str) -> tuple[str, str] | None:
+    """The code of what a file of others does to a plan, and how."""
+    folder, _, name = path.rpartition("/")
+    if folder == _FOLDER and (problem := _problem(plan, name)):
+        return "CP588", problem
+    if path.startswith(f"{DROP_INS}/") and name.endswith(".conf") and _reads_drop_ins(plan):
+        return "CP5400", ""
+    if path == pinning.PATH and not plan.node_class.target.cpu_partitioning:
+        return "CP5401", ""
+    return None
+
+
+def _reads_drop_ins(plan: ConfiguredPlan) -> bool:
+    """Whether the kubelet's unit names the folder of drop-ins; those of other roles came later."""
+    target = plan.node_class.target
+    is_worker = target.pool not in pools.BUILT_IN or target.pool == WORKER
+    feature = "kubelet.drop_ins" if is_worker else "kubelet.drop_ins_of_every_role"
+    return has(versions.from_text(target.version), feature)
+
+
+def _problem(plan: ConfiguredPlan, name: str) -> str:
     """What CRI-O makes of a file of its folder; empty where nothing is wrong with the name."""
     if is_left_over(name):
         return "whatever its name ends in"
     # What replaces cpuplan's own file of this name is CP238; the installer's has workloads only.
     if name <= _OWN or name == _PINNING:
         return ""
-    return f"after {_OWN}: its keys win, and its tables of handlers replace cpuplan's"
+    text = f"after {_OWN}: its keys win, and its tables of handlers"
+    if name > _PINNING and plan.settings.of(pinning.NAME):
+        text += f" and, after {_PINNING}, of workloads"
+    return f"{text} replace cpuplan's"
 
 
 #: Of what a pool inherits, so much is shown.
@@ -407,10 +489,22 @@ def check_pools(plans: Sequence[ConfiguredPlan], locate: Locate) -> Iterator[Dia
     """All of it, for the classes of one cluster."""
     try:
         for pool in merged.of_cluster(plans):
-            yield from _check_inherited(pool, locate)
+            items = list(inherited(pool))
+            yield from _check_inherited(pool, items, locate)
+            yield from _check_arguments(pool.plan, items, locate)
     except RenderError as error:
         yield from _unrenderable(plans[0].node_class, error, locate)
     yield from check_selection(plans, locate)
+
+
+def _check_arguments(
+    plan: ConfiguredPlan, told: Iterable[Inherited], locate: Locate
+) -> Iterator[Diagnostic]:
+    """Arguments of the Cluster document that leave the plan whole; others are CP238."""
+    known = {plan.node_class.cluster_place(item.place) for item in told if item.source.place}
+    wrong = problems(plan, list(boot_arguments.of_others(plan.node_class)))
+    costly = (item for item in wrong if not item.is_error and item.argument.place not in known)
+    yield from diagnostics(costly, locate)
 
 
 def _unrenderable(
@@ -419,7 +513,7 @@ def _unrenderable(
     """CP249 for an object of the Cluster document; one of cpuplan is CP570 when it is written."""
     names = [config.name for config in node_class.cluster_facts.machine_configs]
     if error.machine_config in names:
-        place = f"machineConfigs.{names.index(error.machine_config)}"
+        place = f"machineConfigs.{names.index(error.machine_config)}.name"
         yield diagnose(
             "CP249",
             locate(node_class.cluster_place(place)),
@@ -428,18 +522,20 @@ def _unrenderable(
         )
 
 
-def _check_inherited(pool: Pool, locate: Locate) -> Iterator[Diagnostic]:
+def _check_inherited(
+    pool: Pool, items: Iterable[Inherited], locate: Locate
+) -> Iterator[Diagnostic]:
     by_class: dict[tuple[str, bool], list[Inherited]] = {}
-    for item in inherited(pool):
+    for item in items:
         key = item.source.intent, item.source.is_kubelet
         by_class.setdefault(key, []).append(item)
-    for (intent, is_kubelet), items in by_class.items():
+    for (intent, is_kubelet), of_class in by_class.items():
         if is_kubelet:
-            yield _of_kubelet_config(pool, items, locate)
+            yield _of_kubelet_config(pool, of_class, locate)
         elif intent:
-            yield _of_other_class(pool, items, locate)
+            yield _of_other_class(pool, of_class, locate)
         else:
-            yield from _contradictions(pool, items, locate)
+            yield from _contradictions(pool, of_class, locate)
 
 
 def _of_kubelet_config(pool: Pool, items: Sequence[Inherited], locate: Locate) -> Diagnostic:
@@ -507,6 +603,7 @@ def _contradictions(pool: Pool, items: Sequence[Inherited], locate: Locate) -> I
         yield diagnose(
             "CP238",
             locate(node_class.cluster_place(item.place)),
+            label=item.effect,
             name=item.source.config.name,
             pool=node_class.target.pool,
             what=item.what,

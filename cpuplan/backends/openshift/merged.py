@@ -244,16 +244,9 @@ def expected(pool: Pool) -> dict[str, Any]:
 
 
 def expected_files(plans: Sequence[ConfiguredPlan]) -> dict[Key, Files]:
-    """Files of `expected/pools/` of the classes of one cluster; those of a pool have the same.
-
-    None where an object cannot be rendered: it is reported when it is written (CP570).
-    """
-    try:
-        pools = list(of_cluster(plans))
-    except RenderError:
-        return {}
+    """Files of `expected/pools/` of the classes of one cluster; those of a pool have the same."""
     files: dict[Key, Files] = {}
-    for of_pool in pools:
+    for of_pool in _rendered_pools(plans):
         node_class = of_pool.plan.node_class
         if not of_pool.plan.spec.paused:
             path = f"pools/{node_class.target.pool}.json"
@@ -262,15 +255,17 @@ def expected_files(plans: Sequence[ConfiguredPlan]) -> dict[Key, Files]:
 
 
 def rendered_facts(plans: Sequence[ConfiguredPlan]) -> dict[tuple[str, str], dict[str, Value]]:
-    """The fact of each class that is in a pool, by the class's key.
-
-    None where an object cannot be rendered: it is reported when it is written (CP570).
-    """
-    try:
-        pools = list(of_cluster(plans))
-    except RenderError:
-        return {}
+    """The fact of each class that is in a pool, by the class's key."""
+    pools = _rendered_pools(plans)
     return {pool.plan.node_class.key: {RENDERED: rendered_fact(pool)} for pool in pools}
+
+
+def _rendered_pools(plans: Sequence[ConfiguredPlan]) -> list[Pool]:
+    """None where an object cannot be rendered: it is reported when it is written (CP570)."""
+    try:
+        return list(of_cluster(plans))
+    except RenderError:
+        return []
 
 
 def rendered_fact(pool: Pool) -> Value:

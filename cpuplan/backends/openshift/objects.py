@@ -42,11 +42,10 @@ def performance_profile(plan: ConfiguredPlan) -> dict[str, Any]:
 
 
 def _profile(plan: ConfiguredPlan, metadata: dict[str, Any]) -> dict[str, Any]:
-    """The profile with this metadata, and with the annotations that are settings."""
+    """The profile with this metadata, and with the labels and annotations that are settings."""
     document = performanceprofile.document(plan.settings.of(performanceprofile.NAME))
-    settings = document["metadata"].get("annotations", {})
-    if settings:
-        metadata = metadata | {"annotations": metadata.get("annotations", {}) | settings}
+    for key, texts in document["metadata"].items():
+        metadata = metadata | {key: metadata.get(key, {}) | texts}
     return document | {"metadata": metadata}
 
 

@@ -9,6 +9,8 @@ from cpuplan.facts import versions
 from cpuplan.fleet.class_names import AGENT
 from cpuplan.language.model.rollout import Verify
 from cpuplan.plan import NodePlan
+from cpuplan.upstream.openshift.managed import MANAGEMENT
+from cpuplan.upstream.openshift.managementcpusoverride import ALLOWED
 
 RBAC = "rbac.authorization.k8s.io"
 SCC = "cpuplan-agent"
@@ -92,7 +94,7 @@ def _namespace(name: str, plan: NodePlan) -> dict[str, Any]:
         made["metadata"]["labels"]["security.openshift.io/scc.podSecurityLabelSync"] = "false"
         made["metadata"]["annotations"]["openshift.io/node-selector"] = ""
         if plan.node_class.target.cpu_partitioning:
-            made["metadata"]["annotations"]["workload.openshift.io/allowed"] = "management"
+            made["metadata"]["annotations"][ALLOWED] = MANAGEMENT
     return made
 
 

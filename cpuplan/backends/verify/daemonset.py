@@ -10,6 +10,7 @@ from cpuplan.components.host import interrupts
 from cpuplan.facts import versions
 from cpuplan.language.model.rollout import Verify
 from cpuplan.plan import ConfiguredPlan
+from cpuplan.upstream.openshift import managed
 
 HOST, STATE = "/host", "/state"
 #: Folders of every node.
@@ -142,9 +143,7 @@ _RESOURCES = {
     "limits": {"memory": "96Mi"},
 }
 #: On OpenShift with workload partitioning: the pod gets reserved CPUs.
-_ON_RESERVED = {
-    "target.workload.openshift.io/management": '{"effect": "PreferredDuringScheduling"}'
-}
+_ON_RESERVED = {f"{managed.TARGET}{managed.MANAGEMENT}": '{"effect": "PreferredDuringScheduling"}'}
 
 
 def document(plan: ConfiguredPlan, verify: Verify) -> dict[str, Any]:

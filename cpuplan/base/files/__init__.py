@@ -84,6 +84,14 @@ def read_regular(path: Name, *, within: Name | None = None, limit: int = MAX_BYT
         raise unreadable(error) from error
 
 
+def text_of(path: Name) -> str:
+    """A text as far as it is UTF-8; empty for what cannot be read."""
+    try:
+        return read_regular(path).decode(errors="replace")
+    except Unreadable:
+        return ""
+
+
 def note(path: Name) -> None:
     """Remember which file is read."""
     global _last  # noqa: PLW0603 - of the process, as its memory is

@@ -24,8 +24,6 @@ _CHUNK = 1024 * 1024
 MAX_SMALL = 512 * 1024 * 1024
 MAX_RATIO = 100
 _GZIP, _XZ, _BZIP2 = b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh"
-#: Bytes that tell one from the other, and from a tar archive.
-START = 512
 
 
 def is_archive(start: bytes) -> bool:

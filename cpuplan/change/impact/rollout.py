@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.base.text import counted
 from cpuplan.change.impact.comparison import Change, Comparison
+from cpuplan.change.impact.rule_table import SECOND_REBOOT
 from cpuplan.change.impact.snapshot import Pair, Snapshot
 from cpuplan.components import derived
 from cpuplan.components.dra import driver
@@ -186,6 +187,8 @@ class Rounds(NamedTuple):
     impact: Impact
     at_once: int
     limit: Limit
+    #: How often each node boots at most.
+    reboots: int
 
     @property
     def number(self) -> int:
@@ -212,6 +215,7 @@ class _Part(NamedTuple):
     nodes: int
     #: What its rollout states; empty for nothing.
     limit: str
+    reboots: int = 0
 
 
 def is_limit(text: str) -> bool:
@@ -232,9 +236,17 @@ def rounds(
     parts: dict[_Group, list[tuple[_Part, Impact]]] = {}
     for change in comparison.changes:
         if change.impact >= Impact.DRAIN:
+            reboots = _reboots(change)
             for part in _parts_of(change.pair, by_key, sides[0]):
-                parts.setdefault(part.group, []).append((part, change.impact))
+                told = part._replace(reboots=reboots)
+                parts.setdefault(part.group, []).append((told, change.impact))
     return tuple(_rounds(key, parts[key], sizes.get(key, 0), limits) for key in sorted(parts))
+
+
+def _reboots(change: Change) -> int:
+    """How often a node of a class boots at most."""
+    twice = any(step.rule == SECOND_REBOOT for step in change.steps)
+    return int(change.impact >= Impact.REBOOT) + twice
 
 
 def _parts_of(pair: Pair, plans: Mapping[Key, ConfiguredPlan], before: Snapshot) -> Iterable[_Part]:
@@ -255,7 +267,10 @@ def _rounds(
     worst = max(impact for _, impact in members)
     limit = limits.of(key, members[0][0].limit)
     at_once = min(limit.of(max(size, nodes)), nodes)
-    return Rounds(key.cluster, key.name, key.is_pool, key.wave, nodes, worst, at_once, limit)
+    reboots = max(part.reboots for part, _ in members)
+    return Rounds(
+        key.cluster, key.name, key.is_pool, key.wave, nodes, worst, at_once, limit, reboots
+    )
 
 
 def _sizes(nodes: Iterable[ConfiguredPlan]) -> Mapping[_Group, int]:

@@ -90,6 +90,8 @@ _NODES = (
 )
 
 
+#: Of nodes that two controllers reboot.
+SECOND_REBOOT = "nto-second-reboot"
 _OPENSHIFT = (
     Rule(
         "mco-kernel-arguments",
@@ -254,6 +256,17 @@ _OPENSHIFT = (
         "The node tuning operator makes new objects of a PerformanceProfile with another name and "
         "removes those of the old one when that is removed; what both are together is not known.",
         "openshift/cluster-node-tuning-operator pkg/performanceprofile/controller",
+        is_certain=False,
+    ),
+    Rule(
+        SECOND_REBOOT,
+        Impact.REBOOT,
+        "a second reboot is likely, unless pool {pool} is paused until 50-nto-{pool} has changed "
+        "(rollout.pausePools)",
+        "Before OpenShift 4.22 the node tuning operator writes 50-performance-* at once, and "
+        "50-nto-* when TuneD has worked out the kernel arguments on all nodes of the pool. The "
+        "machine config operator joins what comes within five seconds.",
+        "openshift/cluster-node-tuning-operator commit 53c744076",
         is_certain=False,
     ),
     Rule(

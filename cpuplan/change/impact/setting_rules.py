@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.change.impact.rule_table import RULES
+from cpuplan.facts.platforms import Platform
 from cpuplan.facts.settings import host, kernel, kubelet, objects, openshift, tuned
 from cpuplan.facts.settings.costs import UNREAD, Rule
 from cpuplan.facts.settings.table import ROWS, row_of, rows_in
-from cpuplan.plan import ConfiguredPlan
-from cpuplan.plan.setting import Setting
+from cpuplan.plan.setting import Setting, Settings
 
 #: Components whose settings are in objects of the API, and in no file of a node.
 OF_API = frozenset(row.component for row in rows_in(objects))
@@ -61,17 +61,16 @@ def rule_of(change: Changed) -> str | None:
     return None if rule in (None, UNREAD) else rule.id
 
 
-def rule_on(plan: ConfiguredPlan, setting: Setting) -> Rule | None:
-    """The rule of a changed setting of a node; None where no node and no program notices it.
+def rule_on(platform: Platform, settings: Settings, setting: Setting) -> Rule | None:
+    """The rule of one of a node's settings, where it changes; None where nothing notices it.
 
     A node disruption policy of a cluster may let a file cost less.
     """
-    platform = plan.node_class.platform
     change = Changed(setting.component, setting.key, "", setting.value)
     if rule_of(change) is None:
         return None
     if platform.has_pools:
-        is_hosted = not plan.settings.find(openshift.POOL_LABELS)
+        is_hosted = not settings.find(openshift.POOL_LABELS)
         return RULES.get(_of_operators(change, is_hosted=is_hosted))
     if platform.name in RULES_OF and setting.component not in OF_API:
         name, _ = RULES_OF[platform.name].get(setting.component, ("", ""))

@@ -4,7 +4,6 @@ The files are of a commit or of a folder: an editor or a merge may have had them
 two snapshots are paired: all of a pair were in one class and are in one class now.
 """
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
@@ -15,7 +14,7 @@ from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.base.files import Unreadable, list_files, read_regular
 from cpuplan.base.fits import Form, Schema, misfit
 from cpuplan.base.foreign import ForeignError, read_json
-from cpuplan.base.program import resource
+from cpuplan.base.program import emitted_schema
 from cpuplan.base.progress import stage
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
@@ -209,8 +208,7 @@ _OBJECT = Form(_ENVELOPE)
 @cache
 def _form_of(kind: str) -> Form:
     """The types of what this release writes of a kind."""
-    text = resource("schemas", "emitted", f"{kind}.schema.json").read_text(encoding="utf-8")
-    return Form(_types_of(json.loads(text)))
+    return Form(_types_of(emitted_schema(kind)))
 
 
 def _types_of(schema: Any) -> Any:

@@ -9,72 +9,55 @@ from cpuplan import pipeline
 from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.base.topology import Topology
 from cpuplan.components import cmdline, hugepages
-from cpuplan.facts.settings.kernel import DEFAULT_HUGEPAGESZ
 from cpuplan.fleet import groups
 from cpuplan.fleet.lock import Starts
 from cpuplan.importers.base import Node
 from cpuplan.importers.documents import cluster_of
 from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.plan import NodeClass
+from cpuplan.upstream.linux import hugetlb, kernel_parameters
+from cpuplan.upstream.linux.cmdline import memparse
+from cpuplan.upstream.linux.kernel_parameters import Cpu, CpuLimit
 
 _SIZE = re.compile(r"([0-9]{1,15})([KMGTkmgt]?)")
-_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
-#: Arguments that end in `,nosmt` where a vulnerable CPU is to run one thread of each core.
-_WITH_NOSMT = ("mitigations", "l1tf", "mds", "tsx_async_abort", "mmio_stale_data", "retbleed")
+#: Whose CPUs nobody knows: mitigations count as if they had the bug.
+_ANY = Cpu()
 
 
 def values(line: str) -> list[tuple[str, str]]:
     """(name, value) of every word, in order; the value of an argument without one is empty."""
-    return [(name, value or "") for name, value in cmdline.pairs(line)]
+    return [(argument.name, argument.value or "") for argument in cmdline.arguments(line)]
+
+
+def _limits(line: str) -> list[tuple[str, CpuLimit]]:
+    """Each word that leaves not all CPUs, and what it leaves."""
+    return [
+        (argument.text, limit)
+        for argument, limit in kernel_parameters.limiting(cmdline.arguments(line), _ANY)
+    ]
 
 
 def one_thread(line: str) -> str:
     """The word that leaves each core one thread; empty where none does."""
-    for name, value in values(line):
-        if name == "nosmt":
-            return "nosmt"
-        if name in _WITH_NOSMT and "nosmt" in value.split(","):
-            return f"{name}={value}"
-    return ""
+    return next((word for word, limit in _limits(line) if limit.is_one_thread), "")
 
 
 def cpus_off(line: str, topology: Topology) -> Iterator[tuple[str, CpuSet]]:
-    """Each word that keeps CPUs of the machine `topology` from coming up, and these CPUs.
-
-    maxcpus= counts what boots, in the order of the numbers; nr_cpus= and possible_cpus= bound
-    numbers.
-    """
-    word = one_thread(line)
-    if word:
-        yield word, topology.online - CpuSet(topology.cores)
-    present = sorted(topology.online | topology.offline)
-    for name, value in values(line):
-        if name == "nosmp":
-            yield name, CpuSet(present[1:])
-        if name not in ("maxcpus", "nr_cpus", "possible_cpus") or not re.fullmatch(
-            "[0-9]{1,5}", value
-        ):
-            continue
-        limit = max(int(value), 1)
-        gone = present[limit:] if name == "maxcpus" else [cpu for cpu in present if cpu >= limit]
-        yield f"{name}={value}", CpuSet(gone)
+    """Each word that keeps CPUs of the machine `topology` from coming up, and these CPUs."""
+    present, first_threads = topology.online | topology.offline, CpuSet(topology.cores)
+    limits = sorted(_limits(line), key=lambda limit: not limit[1].is_one_thread)
+    for word, limit in limits:
+        yield word, limit.lost(topology.online if limit.is_one_thread else present, first_threads)
 
 
 def limits_cpus(line: str) -> str:
     """The words that keep CPUs from coming up, whatever the machine; empty where there are none."""
-    words = [one_thread(line)]
-    for name, value in values(line):
-        if name in ("nosmp", "maxcpus", "nr_cpus", "possible_cpus"):
-            words.append(f"{name}={value}" if value else name)
-    return " ".join(filter(None, words))
+    return " ".join(word for word, _ in _limits(line))
 
 
 def memory_limit(line: str) -> int | None:
-    """Bytes that `mem=` leaves; None without it. Of several the last counts."""
-    sizes = [
-        to_bytes(value) for name, value in values(line) if name == "mem" and _SIZE.fullmatch(value)
-    ]
-    return sizes[-1] if sizes else None
+    """Bytes that `mem=` leaves; None without it. Of several the smallest counts."""
+    return kernel_parameters.memory_limit(cmdline.arguments(line))
 
 
 def memory_taken(line: str) -> int:
@@ -82,11 +65,11 @@ def memory_taken(line: str) -> int:
     taken = 0
     for name, value in values(line):
         if name == "crashkernel":
-            taken += max((to_bytes(size) for size in _crash_sizes(value)), default=0)
+            taken += max((memparse(size) for size in _crash_sizes(value)), default=0)
         elif name == "memmap":
             areas = (re.split(r"[$!#@]", area) for area in value.split(","))
             taken += sum(
-                to_bytes(area[0]) for area in areas if len(area) == 2 and _SIZE.fullmatch(area[0])
+                memparse(area[0]) for area in areas if len(area) == 2 and _SIZE.fullmatch(area[0])
             )
     return taken
 
@@ -104,28 +87,9 @@ def huge_pages(line: str) -> dict[int, int]:
     The counts of NUMA nodes (`0:2,1:4`) are added up.
     """
     pages: dict[int, int] = {}
-    size = 0
-    for name, value in values(line):
-        if name == "hugepagesz" and _SIZE.fullmatch(value):
-            size = to_bytes(value) // 1024
-        elif name == "hugepages":
-            counts = (part.rpartition(":")[2] for part in value.split(","))
-            pages[size] = pages.get(size, 0) + sum(
-                int(count) for count in counts if re.fullmatch("[0-9]{1,9}", count)
-            )
-            size = 0
-    default = [
-        to_bytes(value) // 1024 for name, value in values(line) if name == DEFAULT_HUGEPAGESZ.key
-    ]
-    if default and 0 in pages:
-        pages[default[-1]] = pages.get(default[-1], 0) + pages.pop(0)
+    for page in hugetlb.parse(cmdline.arguments(line), usual=0).pages:
+        pages[page.size // 1024] = pages.get(page.size // 1024, 0) + page.number
     return pages
-
-
-def to_bytes(text: str) -> int:
-    """Bytes of a size as the kernel reads it (memparse); 0 for any other text."""
-    match = _SIZE.fullmatch(text)
-    return int(match[1]) * _UNITS[match[2].upper()] if match else 0
 
 
 class Planned(NamedTuple):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from cpuplan.check.cluster import koordinator
+from cpuplan.check.cluster import crio_release, koordinator
 from cpuplan.check.cluster.devices import devices
 from cpuplan.check.cluster.equality import differences
 from cpuplan.check.cluster.live_objects import Absent, Objects, Place, Subject
@@ -73,7 +73,6 @@ def _compare(place: Place, wanted: Compiled, live: Object) -> Iterator[Answer]:
             observed=text,
             expected=_shown(value),
             because=wanted.because,
-            heals=Heals.LIVE,
             kind=wanted.kind,
             name=wanted.title,
             field=_path(field),
@@ -141,6 +140,7 @@ def _shown(value: Any) -> str:
 
 STEPS: tuple[Callable[[Subject], Iterator[Answer]], ...] = (
     amounts,
+    crio_release.release,
     configuration,
     topology,
     devices,

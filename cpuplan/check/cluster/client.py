@@ -22,7 +22,7 @@ from urllib3.connection import HTTPConnection
 
 from cpuplan.base import served
 from cpuplan.base.foreign import ForeignError, load
-from cpuplan.check.cluster.reading import LIMITS, AnswerError, Path, UnreachableError, too_large
+from cpuplan.check.cluster.reading import LIMITS, AnswerError, Path, UnreachableError, wrong
 
 
 class _Timed:
@@ -164,7 +164,7 @@ class Client:
         if status != _OK:
             raise self._refusal(status, body, response.headers.get("Retry-After", ""))
         if len(body) > most:
-            raise too_large(f"an answer has more than {most:,} bytes")
+            raise wrong(f"an answer has more than {most:,} bytes")
         if kind.partition(";")[0].strip().lower() != _JSON:
             raise UnreachableError("it does not answer with JSON: it is no API server")
         try:

@@ -12,7 +12,7 @@ from cpuplan.components.dra import driver, resource_slices
 from cpuplan.components.dra.driver import CLASS_LABEL
 from cpuplan.diagnostics.source import Field
 from cpuplan.language.read.pods import value_of
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.simulate.files.objects import Object
 from cpuplan.upstream.dra.api import CAPACITY, CPU_ID, DRIVER
 from cpuplan.upstream.kubernetes.errors import KubeletError
@@ -142,7 +142,6 @@ def _problems(
             observed=_described(device) + (f" (and {len(extra) - 1} more)" if extra[1:] else ""),
             expected="no such device",
             because=subject.because(resource_slices.NAME),
-            heals=Heals.LIVE,
             node=subject.node,
             device=name,
         )
@@ -156,7 +155,6 @@ def _differs(subject: Subject, name: str, problem: str, published: _Published | 
         observed=problem,
         expected="the planned device",
         because=subject.because(resource_slices.NAME),
-        heals=Heals.LIVE,
         node=subject.node,
         device=name,
         problem=problem,

@@ -17,7 +17,7 @@ from cpuplan.components.koordinator import node as metadata
 from cpuplan.components.nrt import ANNOTATIONS
 from cpuplan.diagnostics.source import Field
 from cpuplan.language.read.pods import value_of
-from cpuplan.plan.expected.evidence import Answer, Heals, Verdict
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from cpuplan.plan.setting import Setting
 from cpuplan.simulate.files.koordinator_pods import pod_problems
 from cpuplan.simulate.files.objects import NRT, Object
@@ -98,7 +98,6 @@ def _pool(
             (topology, (*_POD_ANNOTATIONS, key)),
             observed=_text(there),
             expected=_text(full),
-            heals=Heals.LIVE,
             key=key,
             numa_node=node,
             pods="the pods of the node" if has_pods else "no pod at all",
@@ -149,7 +148,6 @@ def _wrong(
             (listed, (*_POD_ANNOTATIONS, constants.RESOURCE_STATUS)),
             observed=_text(cpus),
             expected="",
-            heals=Heals.LIVE,
             pod=pod,
             cpus=_text(cpus),
             problem=problem,

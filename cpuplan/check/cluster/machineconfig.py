@@ -184,7 +184,6 @@ class _Parts:
             observed=observed,
             expected=wanted,
             because=because or self.subject.because(machineconfig.NAME),
-            heals=Heals.REBOOT,
             name=self.rendered.name,
             part=part,
         )

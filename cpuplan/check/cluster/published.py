@@ -13,7 +13,7 @@ from cpuplan.diagnostics import Reason
 from cpuplan.diagnostics.source import Field
 from cpuplan.facts.settings.kubelet import RESERVED_CPUS, SYSTEM_RESERVED
 from cpuplan.language.read.pods import value_of
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting, Value, plain
 from cpuplan.simulate.files.objects import NRT, Object
 from cpuplan.upstream.koordinator.extension import constants
@@ -56,7 +56,6 @@ def _compare(subject: Subject, node: Object, resource: str, column: str, wanted:
         observed=_NOTHING if text is None else text,
         expected=wanted,
         because=_because(subject, resource, column),
-        heals=Heals.RESTART,
         node=subject.node,
         amount=f"{column} of {resource}" if column != KEPT else f"the {resource} {column}",
     )
@@ -152,7 +151,6 @@ def _answer(subject: Subject, zones: Object, setting: Setting, value: Value | No
         observed=_shown(known),
         expected=_shown(wanted),
         because=setting.reasons,
-        heals=Heals.LIVE,
         node=subject.node,
         key=setting.key,
     )

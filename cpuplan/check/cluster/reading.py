@@ -96,16 +96,11 @@ def _object_of(text: str) -> Mapping[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _wrong(problem: str) -> AnswerError:
-    """An answer that no API server gives."""
+def wrong(problem: str) -> AnswerError:
+    """An answer that no API server gives, or one without end."""
     error = AnswerError(_WRONG, "")
     error._said = {"message": problem}
     return error
-
-
-def too_large(problem: str) -> AnswerError:
-    """What would be read of an answer without end."""
-    return _wrong(problem)
 
 
 class UnreachableError(Exception):
@@ -265,7 +260,7 @@ class Reader:
         self._judge(wanted.kind, wanted.version, data, address)
         asked = (wanted.name, wanted.namespace)
         if (answered := _names(data)) != asked:
-            raise _wrong(f"it answers with {answered[0]!r} in place of {wanted.name!r}")
+            raise wrong(f"it answers with {answered[0]!r} in place of {wanted.name!r}")
         kept = self._kept(address, data, wanted.kind)
         if wanted.kind == "MachineConfig":
             self._unchanging[address] = kept
@@ -281,7 +276,7 @@ class Reader:
                     raise
                 continue
             if len({item_object.source.path for item_object in listed}) < len(listed):
-                raise _wrong("it lists an object twice")
+                raise wrong("it lists an object twice")
             return listed
         raise AssertionError("the last restart returns or raises")
 
@@ -308,27 +303,27 @@ class Reader:
             tokens.add(token)
             query["_continue"] = token
         most = f"{PAGE * MAX_PAGES:,}"
-        raise too_large(f"there are more than {most}, or its pages lead in a circle")
+        raise wrong(f"there are more than {most}, or its pages lead in a circle")
 
     def _judge(self, kind: str, version: str, data: Any, where: str) -> None:
         """Refuse what is no object of the kind that was asked for."""
         if problem := problem_in(kind, data):
-            raise _wrong(f"{where}: {problem}")
+            raise wrong(f"{where}: {problem}")
         group = KINDS[kind].group
         wanted = {"kind": kind, "apiVersion": f"{group}/{version}" if group else version}
         for key, word in wanted.items():
             given = data.get(key)
             if given is not None and given != word:
-                raise _wrong(f"{where}: its {key} is not {word}")
+                raise wrong(f"{where}: its {key} is not {word}")
 
     def _kept(self, address: str, data: Mapping[str, Any], kind: str) -> Object:
         kept = _object(address, data, kind)
         try:
             self._values += measure(kept.data, LIMITS)
         except ForeignError as error:
-            raise _wrong(f"{kept.title} {error.predicate}") from error
+            raise wrong(f"{kept.title} {error.predicate}") from error
         if self._values > MAX_VALUES:
-            raise too_large(f"all objects together have more than {MAX_VALUES:,} values")
+            raise wrong(f"all objects together have more than {MAX_VALUES:,} values")
         return kept
 
     def _retried(self, ask: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -349,16 +344,16 @@ def _items(page: Mapping[str, Any], kind: str) -> list[Any]:
     """The objects of a page; null stands for none, as Go writes an empty list."""
     said = page.get("kind")
     if said is not None and said not in (f"{kind}List", "List"):
-        raise _wrong(f"the kind of its list is not {kind}List")
+        raise wrong(f"the kind of its list is not {kind}List")
     items = page.get("items")
     if items is None and "items" in page:
         return []
     if not isinstance(items, list):
-        raise _wrong("its list has no items")
+        raise wrong("its list has no items")
     if not isinstance(page.get("metadata") or {}, dict):
-        raise _wrong("its list has no metadata")
+        raise wrong("its list has no metadata")
     if len(items) > PAGE * MAX_PAGES:
-        raise too_large(f"there are more than {PAGE * MAX_PAGES:,}")
+        raise wrong(f"there are more than {PAGE * MAX_PAGES:,}")
     return items
 
 

@@ -19,7 +19,7 @@ from cpuplan.components.derived import ISOLATED
 from cpuplan.components.host import interrupts, rps, tuned
 from cpuplan.facts.settings.host import shown_in
 from cpuplan.facts.settings.row import Form
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.expected.state import Expected
 from cpuplan.plan.setting import Setting, cpu_sets
 
@@ -106,12 +106,7 @@ def _answer(subject: Subject, setting: Setting, cards: list[_Card], pattern: str
     if not strays:
         return subject.held(setting, FOLDER)
     return subject.differs(
-        setting,
-        "CP8206",
-        FOLDER,
-        observed=named(strays),
-        expected=str(setting.value),
-        key=setting.key,
+        setting, "CP8206", FOLDER, observed=named(strays), expected=str(setting.value)
     )
 
 
@@ -310,7 +305,7 @@ def _default_mask(subject: Subject, setting: Setting) -> Answer:
     else:
         code, observed = "CP8200", text.strip()
     wanted = str(setting.value)
-    return subject.differs(setting, code, path, observed=observed, expected=wanted, key=setting.key)
+    return subject.differs(setting, code, path, observed=observed, expected=wanted)
 
 
 def _mask(text: str | None) -> CpuSet | None:
@@ -341,7 +336,6 @@ def _queues(subject: Subject, setting: Setting) -> Iterator[Answer]:
             observed=listed(strays, _MOST),
             expected=f"no CPU of {isolated}",
             labels=subject.labels(setting.reasons),
-            heals=Heals.LIVE,
         )
     elif read_any:
         yield subject.held(fact, _NET)

@@ -12,15 +12,22 @@ from cpuplan.check.kernel.kernel_log import CMDLINE
 from cpuplan.check.subject import Subject, name
 from cpuplan.components import cmdline, kernel
 from cpuplan.components.cmdline import Occurrence, canonical, effective, lists, same
-from cpuplan.components.derived import CGROUPS, HUGE_PAGES, ISOLATED, ONLINE
+from cpuplan.components.derived import (
+    CGROUPS,
+    CPU_VENDOR,
+    HUGE_PAGES,
+    ISOLATED,
+    MODEL_NUMBER,
+    ONLINE,
+)
 from cpuplan.components.host import systemd
 from cpuplan.components.openshift import machineconfig
 from cpuplan.diagnostics import Severity
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.evidence import NEXT_BOOT, Answer, Heals
+from cpuplan.plan.expected.evidence import NEXT_BOOT, Answer
 from cpuplan.plan.setting import Setting
-from cpuplan.upstream.linux import loaders
-from cpuplan.upstream.linux.kernel_parameters import Needs, undoing
+from cpuplan.upstream.linux import hugetlb, loaders
+from cpuplan.upstream.linux.kernel_parameters import Cpu, Needs, undoing
 from cpuplan.upstream.linux.loaders import Entry, in_order, is_rescue
 
 _FACT = NEXT_BOOT
@@ -74,7 +81,6 @@ def next_boot(subject: Subject) -> Iterator[Answer]:
         observed=_found(lack) or "nothing of these",
         expected=wanted,
         labels=subject.all_labels(lack.settings),
-        heals=Heals.REBOOT,
         path=f"/{lack.source.path}",
     )
 
@@ -223,7 +229,12 @@ def _running(subject: Subject) -> Times | None:
 
 
 def _times(line: str) -> Times:
-    return {canonical(key): times for key, times in kernel.occurrences(line).items()}
+    """The occurrences by canonical name, in the order of the line; `1G` and `1024M` are one."""
+    times: Times = {}
+    for key, given in kernel.occurrences(line).items():
+        known = times.get(canonical(key), [])
+        times[canonical(key)] = sorted([*known, *given], key=lambda time: time.column)
+    return times
 
 
 def arguments(subject: Subject) -> Iterator[Answer]:
@@ -300,17 +311,12 @@ def _argument(subject: Subject, setting: Setting, times: Sequence[Occurrence]) -
     if not same(setting.key, value, setting.value):
         shown = last.text if value == last.value else texts
         return subject.differs(setting, "CP812", place, observed=shown, expected=wanted)
-    if len(times) <= len(lists(setting.value)):
+    # Of huge pages the kernel takes the first, and drops a size that comes again.
+    is_about_pages = _name(setting.key) in hugetlb.NAMES
+    if len(times) <= len(lists(setting.value)) or is_about_pages:
         return subject.held(setting, CMDLINE)
     answer = subject.differs(
-        setting,
-        "CP813",
-        place,
-        observed=texts,
-        expected=wanted,
-        key=setting.key,
-        count=len(times),
-        values=texts,
+        setting, "CP813", place, observed=texts, expected=wanted, count=len(times), values=texts
     )
     if holds(setting, times) and answer.finding:
         # The same twice does no harm by itself: two programs give the node its arguments.
@@ -390,7 +396,7 @@ def conflicting(subject: Subject) -> Iterator[Answer]:
         yield subject.unverifiable(_OF_OTHERS, CMDLINE, "the command line cannot be read")
         return
     path = subject.root.shown(CMDLINE)
-    arguments = list(undoing(cmdline.pairs(line), _needs(subject)))
+    arguments = list(undoing(cmdline.arguments(line), _needs(subject)))
     for undone in arguments:
         column = max(line.find(undone.text), 0) + 1
         yield subject.differs(
@@ -399,7 +405,6 @@ def conflicting(subject: Subject) -> Iterator[Answer]:
             Position(path, 1, column, column + len(undone.text)),
             observed=undone.text,
             expected="not given",
-            heals=Heals.REBOOT,
             argument=undone.text,
             effect=undone.effect,
         )
@@ -409,24 +414,32 @@ def conflicting(subject: Subject) -> Iterator[Answer]:
 
 def _needs(subject: Subject) -> Needs:
     expected = subject.expected
+    topology = expected.topology
     planned = expected.settings.of(kernel.NAME)
-    online = expected.cpus(ONLINE)
     services = expected.settings.values(systemd.NAME).get(systemd.AFFINITY, EMPTY)
+    memory = [fact.memory or 0 for fact in topology.numa_facts.values()]
     return Needs(
-        # Those to be switched off are online while the node boots.
-        cpus=len(expected.topology.online),
-        size=(expected.topology.online | expected.topology.offline).last + 1,
-        has_siblings=any(
-            len(online & siblings) > 1 for siblings in expected.topology.cores.values()
-        ),
-        numa_nodes=len(expected.topology.numa_nodes),
+        cpus=expected.cpus(ONLINE),
+        present=topology.online | topology.offline,
+        first_threads=CpuSet(topology.cores),
+        numa_nodes=len(topology.numa_nodes),
         arguments=frozenset(map(_name, (setting.key for setting in planned))),
         is_cgroup_v1=expected.facts.get(CGROUPS) == "v1",
         has_huge_pages=_has_pages(expected.facts.get(HUGE_PAGES)),
         has_isolated=bool(expected.cpus(ISOLATED)),
         is_real_time_kernel=kernel_kind(subject) == machineconfig.REAL_TIME,
         system=services if isinstance(services, CpuSet) else EMPTY,
+        memory=sum(memory) if memory and all(memory) else None,
+        cpu=_cpu(subject),
     )
+
+
+def _cpu(subject: Subject) -> Cpu:
+    """The CPU that was planned for."""
+    facts = subject.expected.facts
+    number = facts.get(MODEL_NUMBER)
+    vendor = str(facts.get(CPU_VENDOR) or "")
+    return Cpu(vendor=vendor, model=number if isinstance(number, int) else None)
 
 
 def _name(key: str) -> str:

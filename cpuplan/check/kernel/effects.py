@@ -13,7 +13,7 @@ from cpuplan.components import cmdline, kernel
 from cpuplan.components.derived import CALLBACKS
 from cpuplan.facts.settings.kernel import CPU_AFFINITY, DEFAULT_HUGEPAGESZ, NOHZ_FULL, RCU_NOCBS
 from cpuplan.facts.settings.row import Form
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Evidence, Setting
 
 _UNITS = "sys/class/iommu"
@@ -144,7 +144,6 @@ def _differs(subject: Subject, setting: Setting, path: str, observed: str, wante
         observed=observed,
         expected=wanted,
         labels=subject.labels(setting.reasons),
-        heals=Heals.REBOOT,
         argument=kernel.argument(setting),
         file=f"/{path}",
         said=words,
@@ -162,7 +161,6 @@ def _missing(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
             observed="no such file",
             expected=_wanted(evidence),
             labels=subject.labels(setting.reasons),
-            heals=Heals.REBOOT,
             path=subject.root.shown(path),
         )
     if isinstance(evidence.value, tuple) and "" in evidence.value:
@@ -209,7 +207,6 @@ def _unknown_or_unshown(subject: Subject, setting: Setting) -> Answer:
         observed="unknown to the kernel",
         expected="known",
         labels=subject.labels(setting.reasons),
-        heals=Heals.REBOOT,
         argument=kernel.argument(setting),
         file="the argument",
         said="",
@@ -260,7 +257,6 @@ def _unplanned_lists(subject: Subject) -> Iterator[Answer]:
                 path,
                 observed=str(cpus),
                 expected="empty",
-                heals=Heals.REBOOT,
                 argument="the plan",
                 file=f"/{path}",
                 said="",

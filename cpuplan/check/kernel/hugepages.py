@@ -6,13 +6,13 @@ from functools import partial
 from typing import NamedTuple
 
 from cpuplan.base import nodetext
-from cpuplan.base.text import counted, quantity_text
+from cpuplan.base.text import counted
 from cpuplan.check.kernel import arguments
 from cpuplan.check.kernel.kernel_log import log_of_boot
 from cpuplan.check.subject import Subject
 from cpuplan.components import kernel, units
 from cpuplan.components.derived import ANYWHERE, HUGE_PAGES
-from cpuplan.components.hugepages import to_kib
+from cpuplan.components.hugepages import size_text, to_kib
 from cpuplan.facts.settings.kernel import DEFAULT_HUGEPAGESZ
 from cpuplan.plan.expected.evidence import Answer, Heals
 from cpuplan.plan.setting import Setting
@@ -51,11 +51,6 @@ def read_count(subject: Subject, path: str) -> int | None:
     return nodetext.natural(subject.root.read(path) or "")
 
 
-def size_text(kib: int) -> str:
-    """A size as boot arguments have it."""
-    return quantity_text(kib * 1024).removesuffix("i")
-
-
 _GROUPS = "sys/fs/cgroup"
 #: A pod's group with systemd and with cgroupfs.
 _POD = re.compile(r"(?:\A|-)pod[0-9a-f]")
@@ -74,7 +69,6 @@ def foreign_use(subject: Subject, pool: Pages) -> Iterator[Answer]:
             pool.path.replace("nr_hugepages", "free_hugepages"),
             observed=f"{used} of {pool.number} in use",
             expected=f"{by_pods} in use by pods",
-            heals=Heals.LIVE,
             size=size_text(pool.kib),
             number=pool.number,
             used=used,
@@ -321,7 +315,6 @@ def _default(subject: Subject) -> Iterator[Answer]:
             observed=f"Hugepagesize {text} kB",
             expected=f"Hugepagesize {wanted} kB",
             labels=subject.labels(setting.reasons),
-            heals=Heals.REBOOT,
             argument=kernel.argument(setting),
             file=f"/{_MEMINFO}",
             said="",

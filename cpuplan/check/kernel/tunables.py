@@ -19,7 +19,7 @@ from cpuplan.diagnostics.source import Position
 from cpuplan.facts.settings.host import SYSCTLS_BELOW, shown_in
 from cpuplan.facts.settings.kernel import NOHZ_FULL
 from cpuplan.facts.settings.row import Form
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Evidence, Setting, Value
 
 #: `(null)`: what a list of sysfs has where no CPU is.
@@ -53,9 +53,7 @@ def _shown(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
         return subject.held(setting, path)
     observed, expected = shown(actual) or "empty", shown(evidence.value) or "empty"
     code = "CP8200" if path.startswith(SYSCTLS_BELOW) else "CP8201"
-    return subject.differs(
-        setting, code, path, observed=observed, expected=expected, key=setting.key
-    )
+    return subject.differs(setting, code, path, observed=observed, expected=expected)
 
 
 def _missing(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
@@ -71,12 +69,7 @@ def _missing(subject: Subject, setting: Setting, evidence: Evidence) -> Answer:
         return subject.unverifiable(setting, path, f"{subject.root.kind.value} may lack it")
     expected = shown(evidence.value)
     return subject.differs(
-        setting,
-        "CP8202",
-        path,
-        observed="unknown to this kernel",
-        expected=expected,
-        key=setting.key,
+        setting, "CP8202", path, observed="unknown to this kernel", expected=expected
     )
 
 
@@ -161,9 +154,7 @@ def _in_force(subject: Subject, setting: Setting, path: str) -> Answer:
     actual, wanted = " ".join(text.split()), " ".join(str(setting.value).split())
     if actual == wanted:
         return subject.held(setting, path)
-    return subject.differs(
-        setting, "CP8200", path, observed=actual, expected=wanted, key=setting.key
-    )
+    return subject.differs(setting, "CP8200", path, observed=actual, expected=wanted)
 
 
 def _files(subject: Subject) -> Iterator[Answer]:
@@ -196,7 +187,6 @@ def _compared(subject: Subject, planned: Sequence[Setting], path: str) -> Iterat
             observed=given.value,
             expected=str(setting.value),
             labels=subject.labels(setting.reasons),
-            heals=Heals.LIVE,
             key=setting.key,
             path=f"/{given.path}",
         )
@@ -271,13 +261,7 @@ def _mask_answer(subject: Subject, about: Setting | str, path: str, wanted: CpuS
         answer = subject.held(about, path)
         return answer._replace(expected=str(wanted), observed=str(cpus))
     return subject.differs(
-        about,
-        "CP8203",
-        path,
-        observed=shown(cpus) or "empty",
-        expected=str(wanted),
-        heals=Heals.LIVE,
-        key=f"/{path}",
+        about, "CP8203", path, observed=shown(cpus) or "empty", expected=str(wanted), key=f"/{path}"
     )
 
 
@@ -309,6 +293,5 @@ def _single(subject: Subject) -> Iterator[Answer]:
             f"{_FOLDER}/{name}/cpumask",
             observed=cpus_text(cpus),
             expected=str(online - isolated),
-            heals=Heals.LIVE,
             key=f"/{_FOLDER}/{name}/cpumask",
         )

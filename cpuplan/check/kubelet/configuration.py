@@ -160,7 +160,8 @@ def _diagnostic(
     """The finding in the kubelet's words; of a file that it cannot read, without its content."""
     place = place or read.place(subject.root)
     if finding.code != _UNREADABLE:
-        return diagnose(finding.code, place, where="this node", problem=finding.text)
+        hint = kubelet_configuration.hint_for(finding.text)
+        return diagnose(finding.code, place, where="this node", problem=finding.text, hint=hint)
     begin, cut, _ = finding.text.partition(_WITHOUT_TEXT)
     problem = f"{begin} is missing" if cut else scrubbed(finding.text)
     path = place.path if place else "its command line"
@@ -252,9 +253,10 @@ def configuration(subject: Subject) -> Iterator[Answer]:
     settings = subject.expected.settings.of(kubelet.NAME)
     if read.problem:
         place = read.place(subject.root)
-        finding = diagnose("CP829", place, problem=read.problem)
+        hint = "correct the flag that the text names"
+        finding = diagnose("CP829", place, problem=read.problem, hint=hint)
         yield subject.answered(_FACT, finding, observed=read.problem)
-        yield from _unknown(subject, settings, "the kubelet does not take its command line")
+        yield from subject.unknown(settings, "the kubelet does not take its command line")
         return
     if not read.paths and not read.command and not read.unread:
         yield from _nothing(subject, settings)
@@ -264,7 +266,7 @@ def configuration(subject: Subject) -> Iterator[Answer]:
         yield subject.answered(_FACT, finding)
     if effective.config is None:
         reason = "a file of the kubelet cannot be read" if read.unread else _STOPPED
-        yield from _unknown(subject, settings, reason)
+        yield from subject.unknown(settings, reason)
         return
     if not effective.findings:
         yield subject.held(_FACT, _evidence(read))
@@ -278,17 +280,12 @@ def _nothing(subject: Subject, settings: Iterable[Setting]) -> Iterator[Answer]:
     """CP820: no file is where a kubelet could have it."""
     own = subject.expected.release.kubelet_drop_in.lstrip("/")
     if not any(map(subject.root.covers, filter(None, (*PLACES, own)))):
-        yield from _unknown(subject, settings, "the copy has no file of the kubelet")
+        yield from subject.unknown(settings, "the copy has no file of the kubelet")
         return
     first, second = map(subject.root.shown, PLACES[:2])
     problem = f"neither {first} nor {second} exists, nor a drop-in"
     yield subject.answered(_FACT, diagnose("CP820", problem=problem), observed="none")
-    yield from _unknown(subject, settings, "no configuration of the kubelet is here")
-
-
-def _unknown(subject: Subject, settings: Iterable[Setting], reason: str) -> Iterator[Answer]:
-    for setting in settings:
-        yield subject.unverifiable(setting, "", reason)
+    yield from subject.unknown(settings, "no configuration of the kubelet is here")
 
 
 def _evidence(read: Sources) -> str:
@@ -356,27 +353,29 @@ def _flag(read: Sources, way: tuple[str, ...]) -> str:
 def _by_flag(
     subject: Subject, read: Sources, differing: _Differing, way: tuple[str, ...]
 ) -> Answer:
-    setting, flag = differing.setting, _flag(read, way)
+    setting, flag, observed = differing.setting, _flag(read, way), differing.observed
     place = read.place(subject.root, flag) or subject.place("")
     return subject.differs(
         setting,
         "CP824",
         place,
-        observed=differing.observed,
-        expected=shown(setting.value),
-        key=setting.key,
+        observed=observed,
         program="the kubelet",
         flag=flag,
+        hint=_hint(subject, flag),
     )
+
+
+def _hint(subject: Subject, flag: str) -> str:
+    """What to do about a flag; a unit of the platform keeps to a configuration that says it."""
+    if subject.expected.platform.owns_kubelet_configuration:
+        return "apply the compiled KubeletConfig: the platform's unit takes the value from there"
+    return f"take {flag} out of the command line of the kubelet, and restart it"
 
 
 def _by_file(subject: Subject, differing: _Differing) -> Answer:
-    setting = differing.setting
-    place = line_of(subject, differing.path, setting.key)
-    wanted = shown(setting.value)
-    return subject.differs(
-        setting, "CP823", place, observed=differing.observed, expected=wanted, key=setting.key
-    )
+    place = line_of(subject, differing.path, differing.setting.key)
+    return subject.differs(differing.setting, "CP823", place, observed=differing.observed)
 
 
 def _missing(subject: Subject, read: Sources, missing: list[_Differing]) -> Iterator[Answer]:
@@ -386,7 +385,7 @@ def _missing(subject: Subject, read: Sources, missing: list[_Differing]) -> Iter
     settings = [differing.setting for differing in missing]
     own = subject.expected.release.kubelet_drop_in.lstrip("/")
     if own and own not in read.paths and not subject.root.covers(own):
-        yield from _unknown(subject, settings, f"the copy has no file where /{own} would be")
+        yield from subject.unknown(settings, f"the copy has no file where /{own} would be")
         return
     text = "; ".join(f"{setting.key}: {shown(setting.value)}" for setting in settings)
     place = subject.place(_evidence(read))

@@ -17,6 +17,7 @@ from cpuplan.diagnostics import Severity, diagnose
 from cpuplan.facts.settings.kubelet import FEATURE_GATES, MEMORY_MANAGER_POLICY
 from cpuplan.facts.versions import Version
 from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.simulate.files.kubelet_configuration import hint_for
 from cpuplan.upstream.kubelet.config.codec import encode, merge
 from cpuplan.upstream.kubelet.cpumanager import state as cpu_state
 from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
@@ -172,7 +173,7 @@ def states(subject: Subject) -> Iterator[Answer]:
     elif isinstance(started, Refusal):
         yield _not_started(subject, started)
     else:
-        yield _started(subject, known)
+        yield _started(subject, known, is_refused=is_refused)
         yield from (_answer(subject, known, file) for file in _FILES)
         return
     for file in _FILES:
@@ -181,17 +182,22 @@ def states(subject: Subject) -> Iterator[Answer]:
 
 
 def _not_started(subject: Subject, refusal: Refusal) -> Answer:
-    """CP829: where it would start with the planned keys, what they are instead is told already."""
+    """CP829: in the words that will stand in its log."""
     read = find_sources(subject)
     where = subject.place(read.paths[-1]) if read.paths else read.place(subject.root)
-    finding = diagnose("CP829", where, problem=refusal.text)
+    finding = diagnose("CP829", where, problem=refusal.text, hint=hint_for(refusal.text))
     return subject.answered(_FACT, finding, observed=refusal.text)
 
 
-def _started(subject: Subject, known: Starter) -> Answer:
-    if IN_FORCE not in known.configs or isinstance(known.start(IN_FORCE), Refusal):
+def _started(subject: Subject, known: Starter, *, is_refused: bool) -> Answer:
+    if IN_FORCE not in known.configs:
         reason = "its files and flags are not as planned, which is told apart"
         return subject.unverifiable(_FACT, "", reason)
+    started = known.start(IN_FORCE)
+    if isinstance(started, Refusal):
+        if is_refused:
+            return subject.unverifiable(_FACT, "", "the kubelet does not take its files")
+        return _not_started(subject, started)
     read = find_sources(subject)
     if not read.paths and read.command is None:
         reason = "no file of the kubelet is here, and no command line"
@@ -209,7 +215,6 @@ def _answer(subject: Subject, known: Starter, file: _File) -> Answer:
             path,
             observed="no such file",
             expected="the file that each kubelet writes when it starts",
-            heals=Heals.RESTART,
             file=f"/{path}",
         )
     if text is None:
@@ -242,9 +247,9 @@ def _refused(subject: Subject, known: Starter, file: _File, text: str, refusal: 
     problem = refusal.text.partition(", please drain")[0]
     if subject.expected.platform.removes_state_files:
         problem = f"it is that of a kubelet with other settings ({problem})"
-        code, heals = "CP826", Heals.RESTART
+        code = "CP826"
     else:
-        code, heals = "CP825", Heals.RESTART
+        code = "CP825"
     is_now = IN_FORCE in known.configs and isinstance(
         known.start(IN_FORCE, file.node(text)), Refusal
     )
@@ -254,7 +259,7 @@ def _refused(subject: Subject, known: Starter, file: _File, text: str, refusal: 
         path,
         observed=problem,
         expected="",
-        heals=heals,
+        heals=Heals.RESTART,
         when="at its next start" if is_now else "with the planned configuration",
         file=f"/{path}",
         problem=problem,

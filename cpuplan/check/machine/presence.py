@@ -114,7 +114,6 @@ def _online(subject: Subject, online: CpuSet) -> Iterator[Answer]:
             path,
             observed=str(online),
             expected=str(wanted),
-            heals=Heals.LIVE,
             said=_said(subject, wanted - online),
         )
         return
@@ -130,13 +129,7 @@ def _online(subject: Subject, online: CpuSet) -> Iterator[Answer]:
         yield from _each(subject, known, wanted)
     else:
         yield subject.differs(
-            fact,
-            "CP803",
-            path,
-            observed=f"{online - offline}",
-            expected=str(wanted),
-            heals=Heals.LIVE,
-            said="",
+            fact, "CP803", path, observed=f"{online - offline}", expected=str(wanted), said=""
         )
 
 
@@ -148,13 +141,7 @@ def _each(subject: Subject, known: CpuSet, wanted: CpuSet) -> Iterator[Answer]:
     for cpu in others[:1]:
         online = (wanted | CpuSet(others)) - (wanted & CpuSet(others))
         yield subject.differs(
-            _ONLINE,
-            "CP803",
-            paths[cpu],
-            observed=str(online),
-            expected=str(wanted),
-            heals=Heals.LIVE,
-            said="",
+            _ONLINE, "CP803", paths[cpu], observed=str(online), expected=str(wanted), said=""
         )
 
 

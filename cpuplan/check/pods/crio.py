@@ -8,7 +8,7 @@ from cpuplan.check.pods.container_cpus import View, cpuset, view
 from cpuplan.check.subject import Subject
 from cpuplan.check.threads.tasks import threads
 from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, SHARED_CPUSET
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting
 
 _MONITOR = "conmon"
@@ -96,6 +96,4 @@ def _once(answers: Iterable[Answer]) -> Iterator[Answer]:
 def _differs(
     subject: Subject, about: Setting | str, path: str, who: str, actual: str, wanted: str
 ) -> Answer:
-    return subject.differs(
-        about, "CP864", path, observed=actual, expected=wanted, heals=Heals.RESTART, who=who
-    )
+    return subject.differs(about, "CP864", path, observed=actual, expected=wanted, who=who)

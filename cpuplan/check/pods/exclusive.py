@@ -336,7 +336,6 @@ def _answers(subject: Subject, fact: str, misplaced: list[Misplaced]) -> Iterato
             container.path,
             observed=container.observed,
             expected=container.wanted,
-            heals=Heals.RESTART,
             who=container.who,
         )
     if not misplaced:
@@ -360,7 +359,6 @@ def throttling(subject: Subject) -> Iterator[Answer]:
             throttle.quota.path,
             observed=f"{quota}{stopped}",
             expected=f"no quota, or one of {need} CPUs",
-            heals=Heals.RESTART,
             who=who,
             cpus=cpus_text(union(pair.wanted for pair in throttle.pairs)),
         )
@@ -383,7 +381,6 @@ def aligned(subject: Subject) -> Iterator[Answer]:
             STATE_FILE,
             observed=container.observed,
             expected=container.wanted,
-            heals=Heals.RESTART,
             who=container.who,
             cpus=cpus_text(container.cpus),
         )

@@ -14,10 +14,9 @@ from cpuplan.base.roots.archive import ArchiveReader, Index, pieces_of
 from cpuplan.base.roots.folder import FolderReader
 from cpuplan.base.roots.tree import Reader
 from cpuplan.check.roots import reports
-from cpuplan.check.roots.hosts import MANIFEST, names_of, nodes_of
 from cpuplan.check.roots.limits import KEEPING, LIMITS, MAX_NESTED, MAX_NESTED_UNPACKED, NESTED
 from cpuplan.check.roots.mounted import HostReader
-from cpuplan.check.roots.root import Kind, Root
+from cpuplan.check.roots.root import MANIFEST, Kind, Root, names_of, nodes_of
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 
 #: Folders at the top that are looked into for a root.
@@ -52,15 +51,10 @@ def openings_at(path: Path) -> list[Opening]:
         return list(_in_archive(path, Index(pieces_of(str(path)), KEEPING)))
 
 
-def roots_at(path: Path) -> list[Root]:
-    """All roots at a path at once. Raises CpuplanError as `Opening.open`."""
-    return [opening.open() for opening in openings_at(path)]
-
-
 def root_of(path: Path, node: str) -> Root:
     """The root of a node at a path: the only one there, or of several the one that is called so.
 
-    Raises CpuplanError: CP809 where the name leaves a choice, and those of `roots_at`.
+    Raises CpuplanError: CP809 where the name leaves a choice, and those of `Opening.open`.
     """
     openings = openings_at(path)
     if len(openings) == 1:

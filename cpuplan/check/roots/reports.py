@@ -4,7 +4,6 @@ Names of outputs in a sosreport: sos/report/plugins/__init__.py, _mangle_command
 A must-gather is made by openshift/must-gather, collection-scripts/gather_ppc_single_node.
 """
 
-import json
 import stat
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 from cpuplan.base import nodetext
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.files import TooLarge, Unreadable, check_size, is_plain
+from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.base.naming import is_subdomain
 from cpuplan.base.roots.tree import Reader, Status, absent
 from cpuplan.check.roots.limits import MAX_FILE, NESTED, limit_of
@@ -182,8 +182,8 @@ def _entries(gather: Reader, path: str) -> list[tuple[str, bool]]:
 def _threads(body: bytes | None) -> Iterator[tuple[str, Stand]]:
     """`status` of each thread, with its name and affinity: all that is known of it."""
     try:
-        rows: Any = json.loads(body or b"[]")
-    except (ValueError, RecursionError):
+        rows: Any = read_json(body or b"[]")
+    except ForeignError:
         return
     for row in rows if isinstance(rows, list) else []:
         process, thread, cpus = _number(row, "pid"), _number(row, "tid"), _cpus(row)

@@ -3,17 +3,67 @@
 import errno
 import os
 import stat
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from cpuplan.base import nodetext
 from cpuplan.base.files import TooLarge, Unreadable, unreadable
+from cpuplan.base.naming import is_subdomain
 from cpuplan.base.roots.tree import Meter, Reader, Status
-from cpuplan.check.roots import hosts, mounted
+from cpuplan.check.roots import mounted
 from cpuplan.check.roots.limits import BUDGET, MAX_NAMES, limit_of
 from cpuplan.check.roots.mounted import HostReader
+
+#: What a snapshot says of itself: `key: value` in each line.
+MANIFEST = "cpuplan/snapshot"
+#: Last what the kernel says: in a container it is the name of the container.
+_FILES = ("etc/hostname", "proc/sys/kernel/hostname")
+_NO_NAMES = frozenset({"localhost", "localhost.localdomain"})
+
+
+def names_of(read: Callable[[str], str | None], given: str = "") -> tuple[str, ...]:
+    """The host names in the files of a root, without doubles; `given` is known from elsewhere.
+
+    In lower case, as the kubelet registers its node (pkg/util/node/node.go, GetHostname).
+    """
+    stated = manifest(read(MANIFEST) or "").get("host", "")
+    texts = [given, stated, *(read(path) or "" for path in _FILES)]
+    names = (text.strip().lower().rstrip(".") for text in texts)
+    return tuple(dict.fromkeys(name for name in names if is_subdomain(name) and _is_name(name)))
+
+
+def manifest(text: str) -> dict[str, str]:
+    """The keys of a snapshot's own file."""
+    pairs = (line.partition(":") for line in nodetext.lines(text))
+    return {key.strip(): value.strip() for key, separator, value in pairs if separator}
+
+
+def nodes_of(hosts: Sequence[str], nodes: Iterable[str]) -> list[str]:
+    """The nodes that a host may be, by its names: one of a whole name, else all of a short one.
+
+    A node is often registered by its domain name, while the host has the short one, or vice versa.
+    """
+    known = sorted(set(nodes))
+    for host in hosts:
+        if host in known:
+            return [host]
+    for host in hosts:
+        short = host.partition(".")[0]
+        same = [
+            node
+            for node in known
+            if node.partition(".")[0] == short and ("." not in host or "." not in node)
+        ]
+        if same:
+            return same
+    return []
+
+
+def _is_name(name: str) -> bool:
+    return name not in _NO_NAMES
+
 
 #: What the script of `cpuplan snapshot` looked for, one path in a line.
 PLACES = "cpuplan/places"
@@ -131,11 +181,7 @@ class Root:
 
     def host_names(self) -> tuple[str, ...]:
         """What the node calls itself, the most certain name first; none where nothing says it."""
-        return hosts.names_of(self.read, self._host)
-
-    def host_name(self) -> str:
-        """The first of its names; empty where nothing says it."""
-        return next(iter(self.host_names()), "")
+        return names_of(self.read, self._host)
 
     def shown(self, path: str) -> str:
         """The path of a file without links, for messages, so that a line is that of the file."""
@@ -253,7 +299,7 @@ class Root:
         return is_collected(path, self.names)
 
     def _manifest(self) -> dict[str, str]:
-        return hosts.manifest(self.read(hosts.MANIFEST) or "")
+        return manifest(self.read(MANIFEST) or "")
 
     def _is_there(self, path: str) -> bool:
         return self._status(path) is not None

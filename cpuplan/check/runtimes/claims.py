@@ -3,14 +3,14 @@
 Nothing else on a node shows what the driver gives out. Its configuration is in the cluster.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError, cpus_text
+from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
+from cpuplan.base.foreign import read_json
 from cpuplan.check.subject import Subject
 from cpuplan.components.dra import driver, resource_slices
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting
 from cpuplan.upstream.dra.api import ENVIRONMENT
 
@@ -72,11 +72,11 @@ def _not_for_claims(cpus: CpuSet) -> str:
 def _read(subject: Subject, path: str) -> _Claim | None:
     """The claim of a file; None where it tells of no CPUs."""
     try:
-        data = json.loads(subject.root.read(path) or "")
+        data = read_json(subject.root.read(path) or "")
         (variable,) = _variables(data)
         name, _, text = variable.partition("=")
         return _Claim(name.removeprefix(f"{ENVIRONMENT}_"), path, CpuSet.parse(text))
-    except (ValueError, CpuSetError, RecursionError):
+    except ValueError:
         return None
 
 
@@ -102,7 +102,6 @@ def _differs(subject: Subject, claim: _Claim, problem: str, allowed: CpuSet) -> 
         observed=str(claim.cpus),
         expected=str(allowed),
         labels=subject.labels(settings[0].reasons),
-        heals=Heals.LIVE,
         claim=claim.uid,
         problem=problem,
     )

@@ -65,14 +65,14 @@ def configuration(subject: Subject) -> Iterator[Answer]:
         place, problem = unreadable(subject, error.path.lstrip("/"), error)
         finding = diagnose("CP844", place, path=place.path, problem=problem)
         yield subject.answered(_FACT, finding, observed=problem)
-        yield from _unknown(subject, settings, "containerd does not start with its files")
+        yield from subject.unknown(settings, "containerd does not start with its files")
         return
     yield from _keys(subject, first, taken)
 
 
 def _without_main(subject: Subject, first: str, settings: Iterable[Setting]) -> Iterator[Answer]:
     if subject.root.refused or not subject.root.covers(first.lstrip("/")):
-        yield from _unknown(subject, settings, f"{first} is not part of this copy")
+        yield from subject.unknown(settings, f"{first} is not part of this copy")
         return
     place = subject.place(containerd.DROP_IN.lstrip("/"))
     problem = f"there is no {first} that imports it"
@@ -80,11 +80,6 @@ def _without_main(subject: Subject, first: str, settings: Iterable[Setting]) -> 
     finding = diagnose("CP843", place, labels=labels, problem=problem)
     for setting in settings:
         yield subject.answered(setting, finding, observed="not set", expected=shown(setting.value))
-
-
-def _unknown(subject: Subject, settings: Iterable[Setting], reason: str) -> Iterator[Answer]:
-    for setting in settings:
-        yield subject.unverifiable(setting, "", reason)
 
 
 def _keys(subject: Subject, first: str, taken: Loaded) -> Iterator[Answer]:
@@ -109,9 +104,7 @@ def _keys(subject: Subject, first: str, taken: Loaded) -> Iterator[Answer]:
         else:
             observed = shown(values[setting.key])
             place = line_of(subject, last.get(setting.key, first.lstrip("/")), setting.key)
-            yield subject.differs(
-                setting, "CP846", place, observed=observed, expected=wanted, key=setting.key
-            )
+            yield subject.differs(setting, "CP846", place, observed=observed)
 
 
 def _last(taken: Loaded) -> Mapping[str, str]:

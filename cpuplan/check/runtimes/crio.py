@@ -3,7 +3,7 @@
 Its command line says which files it reads.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cpuplan.check.processes import Command, Program, command, place_in_command
@@ -100,31 +100,26 @@ def configuration(subject: Subject) -> Iterator[Answer]:
     if read.problem:
         finding = diagnose("CP847", read.place(subject), problem=read.problem)
         yield subject.answered(_FACT, finding, observed=read.problem)
-        yield from _unknown(subject, settings, "CRI-O does not take its command line")
+        yield from subject.unknown(settings, "CRI-O does not take its command line")
         return
     if not read.paths and not subject.root.refused:
         folder = read.flags.config_dir.strip("/")
         if not subject.root.covers(f"{folder}/any"):
-            yield from _unknown(subject, settings, "the copy has no file of CRI-O")
+            yield from subject.unknown(settings, "the copy has no file of CRI-O")
             return
         folder = subject.root.shown(folder)
         finding = _unread(subject, read) or diagnose("CP830", path=folder)
         yield subject.answered(_FACT, finding, observed="no file")
-        yield from _unknown(subject, settings, "CRI-O has no file here")
+        yield from subject.unknown(settings, "CRI-O has no file here")
         return
     findings, files = _files(subject, read)
     for finding in findings:
         yield subject.answered(_FACT, finding)
     if findings or subject.root.refused:
-        yield from _unknown(subject, settings, "a file of CRI-O cannot be read")
+        yield from subject.unknown(settings, "a file of CRI-O cannot be read")
         return
     last = {key: path for path, file in files.items() for key in crio.flat(file.tables)}
     yield from _keys(subject, read, _Values(_in_force(files, crio_files.release(subject)), last))
-
-
-def _unknown(subject: Subject, settings: Iterable[Setting], reason: str) -> Iterator[Answer]:
-    for setting in settings:
-        yield subject.unverifiable(setting, "", reason)
 
 
 def _files(subject: Subject, read: Sources) -> tuple[list[Diagnostic], dict[str, File]]:
@@ -165,10 +160,8 @@ def _keys(subject: Subject, read: Sources, actual: _Values) -> Iterator[Answer]:
         elif path == _FLAGS:
             yield _by_flag(subject, read, setting, shown(value))
         else:
-            place, wanted = line_of(subject, path, setting.key), shown(setting.value)
-            yield subject.differs(
-                setting, "CP833", place, observed=shown(value), expected=wanted, key=setting.key
-            )
+            place = line_of(subject, path, setting.key)
+            yield subject.differs(setting, "CP833", place, observed=shown(value))
     yield from _missing(subject, read, missing)
 
 
@@ -193,10 +186,9 @@ def _by_flag(subject: Subject, read: Sources, setting: Setting, actual: str) -> 
         "CP824",
         read.place(subject, flag or ""),
         observed=actual,
-        expected=shown(setting.value),
-        key=setting.key,
         program="CRI-O",
         flag=flag or "a flag",
+        hint=f"take {flag or 'the flag'} out of the command line of CRI-O, and restart it",
     )
 
 

@@ -10,7 +10,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
 from cpuplan.facts.settings.crio import ALLOWED_ANNOTATIONS, IRQBALANCE_CONFIG_FILE
 from cpuplan.facts.versions import Version, to_text
-from cpuplan.upstream.crio import high_performance_hooks, traps
+from cpuplan.upstream.crio import releases, traps
 from cpuplan.upstream.crio.config import (
     DROP_INS,
     MAIN,
@@ -31,6 +31,16 @@ FOLDER = "etc/crio"
 #: What irqbalance of Debian reads.
 _DEBIAN = "etc/default/irqbalance"
 _NO_FLAGS = File({}, ())
+_TRAPS: Mapping[object, str] = {
+    traps.Kind.LEFT_OVER: "CP8320",
+    traps.Kind.REPLACED_TABLE: "CP8321",
+    traps.Kind.UNREADABLE_SHARED_CPUS: "CP8322",
+    traps.Kind.COMMON_CPUS: "CP8323",
+    traps.Kind.WITHOUT_RESOURCES: "CP8324",
+    traps.Kind.WITHOUT_PREFIX: "CP8325",
+    traps.Kind.COMMON_ANNOTATION: "CP8326",
+    traps.Kind.NAME_OF_HANDLER: "CP8327",
+}
 
 
 class Files(NamedTuple):
@@ -47,7 +57,7 @@ class Files(NamedTuple):
 
 
 def findings(root: Root, folder: str, version: Version = LATEST) -> Iterator[Diagnostic]:
-    """CP847 to CP850 for the files of a folder like /etc/crio, as a release of CRI-O reads them."""
+    """What a release of CRI-O makes of a folder like /etc/crio: CP847 to 849, CP8320 to 8327."""
     prefix = f"{folder}/" if folder else ""
     paths = [f"{prefix}{MAIN}"] if root.is_file(f"{prefix}{MAIN}") else []
     paths += root.files(f"{prefix}{DROP_INS}")
@@ -68,7 +78,7 @@ def release(subject: Subject) -> Version:
 
 
 def of_files(given: Files, machine: Machine) -> Iterator[Diagnostic]:
-    """CP847 to CP850."""
+    """CP847 to CP849, and CP8320 to CP8327."""
     try:
         files = decoded(given, machine.release)
         loaded = load(files, machine)
@@ -87,7 +97,7 @@ def decoded(given: Files, version: Version) -> dict[str, File]:
 
 
 def irqbalance(root: Root, given: Files) -> Iterator[Diagnostic]:
-    """CP850 where the system's irqbalance reads another file than the one that CRI-O writes.
+    """CP8328 where the system's irqbalance reads another file than the one that CRI-O writes.
 
     CRI-O writes it for pods that ask for CPUs without interrupts, which a handler must allow.
     """
@@ -99,9 +109,8 @@ def irqbalance(root: Root, given: Files) -> Iterator[Diagnostic]:
     is_usual = loaded.runtime[IRQBALANCE_CONFIG_FILE.key] == usual
     is_read = root.is_file(usual.lstrip("/")) or not root.is_file(_DEBIAN)
     if is_usual and not is_read and _allow_irqs(loaded):
-        problem = f"CRI-O bans interrupts in {usual}, and irqbalance reads /{_DEBIAN}"
-        remedy = f'write {IRQBALANCE_CONFIG_FILE.key} = "/{_DEBIAN}" in [crio.runtime]'
-        yield diagnose("CP850", Position(root.shown(_DEBIAN), 1, 1), problem=problem, remedy=remedy)
+        place = Position(root.shown(_DEBIAN), 1, 1)
+        yield diagnose("CP8328", place, written=usual, read=f"/{_DEBIAN}")
 
 
 def are_toml(texts: Iterable[str]) -> bool:
@@ -117,9 +126,7 @@ def are_toml(texts: Iterable[str]) -> bool:
 def _allow_irqs(loaded: Loaded) -> bool:
     """Whether pods of a handler or workload may ask for CPUs without interrupts."""
     tables = (*loaded.handlers.values(), *loaded.workloads.values())
-    return any(
-        high_performance_hooks.IRQ in table.get(ALLOWED_ANNOTATIONS.last, ()) for table in tables
-    )
+    return any(releases.IRQ in table.get(ALLOWED_ANNOTATIONS.last, ()) for table in tables)
 
 
 def _all(
@@ -134,7 +141,7 @@ def _all(
             values = {"key": key, "version": to_text(release)}
             yield "CP849", path, key.rpartition(".")[2], values
     for trap in traps.find(files, loaded):
-        yield "CP850", trap.path, trap.key, {"problem": trap.problem, "remedy": trap.remedy}
+        yield _TRAPS[trap.kind], trap.path, trap.key, {"problem": trap.problem}
 
 
 def _of(error: RefusedError, given: Files) -> Position:

@@ -39,10 +39,5 @@ def limit(subject: Subject) -> Iterator[Answer]:
             continue
         place = line_of(subject, path, setting.key)
         yield subject.differs(
-            setting,
-            "CP842",
-            place,
-            observed=str(value),
-            expected=str(setting.value),
-            key=setting.key,
+            setting, "CP842", place, observed=str(value), expected=str(setting.value)
         )

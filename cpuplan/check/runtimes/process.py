@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from cpuplan.check import processes
 from cpuplan.check.processes import Program, find_process
-from cpuplan.check.runtimes import claims, containerd, crio, handlers, mixedcpus
+from cpuplan.check.runtimes import claims, containerd, crio, handlers, mixedcpus, workload_tables
 from cpuplan.check.subject import Subject
 from cpuplan.components import containerd as containerd_component
 from cpuplan.components import crio as crio_component
@@ -46,6 +46,7 @@ STEPS = (
     runs,
     crio.configuration,
     crio.traps,
+    workload_tables.tables,
     containerd.configuration,
     containerd.traps,
     handlers.programs,

@@ -26,7 +26,7 @@ from cpuplan.components.host import systemd
 from cpuplan.diagnostics.source import Position
 from cpuplan.facts.settings.host import SERVICE_AFFINITY
 from cpuplan.facts.settings.kernel import CPU_AFFINITY
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 
 _AFFINITY, _QUOTA, _POLICY, _MASK = SERVICE_AFFINITY.key, "CPUQuota", "NUMAPolicy", "NUMAMask"
 _ALLOWED, _MEMORY = "AllowedCPUs", "AllowedMemoryNodes"
@@ -94,7 +94,6 @@ def foreign(subject: Subject) -> Iterator[Answer]:
             Position(path, affinity.line.number, 1),
             observed=line,
             expected="nothing of the kind",
-            heals=Heals.RESTART,
             unit=affinity.unit,
             line=line,
             problem=affinity.problem,

@@ -17,7 +17,7 @@ from cpuplan.components import kernel
 from cpuplan.components.openshift import mixedcpus
 from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.evidence import FILE, FILES, Answer, Heals
+from cpuplan.plan.expected.evidence import FILE, FILES, Answer
 from cpuplan.plan.expected.state import NodeFile
 from cpuplan.upstream.mco.common import McoError
 from cpuplan.upstream.mco.ignition.url import contents
@@ -142,15 +142,7 @@ def _fact(path: str) -> str:
 def _missing(subject: Subject, paths: list[str]) -> Answer:
     named = ", ".join(paths)
     place = subject.place(paths[0].lstrip("/"))
-    return subject.differs(
-        FILES,
-        "CP870",
-        place,
-        observed="missing",
-        expected=named,
-        heals=Heals.RESTART,
-        paths=named,
-    )
+    return subject.differs(FILES, "CP870", place, observed="missing", expected=named, paths=named)
 
 
 def _differing(subject: Subject, path: str, actual: str, wanted: str) -> Answer:
@@ -163,14 +155,7 @@ def _differing(subject: Subject, path: str, actual: str, wanted: str) -> Answer:
     problem = f"this line should be: {line}"
     observed = lines[at] if at < len(lines) else "no further line"
     return subject.differs(
-        _fact(path),
-        "CP871",
-        place,
-        observed=observed,
-        expected=line,
-        heals=Heals.RESTART,
-        path=path,
-        problem=problem,
+        _fact(path), "CP871", place, observed=observed, expected=line, path=path, problem=problem
     )
 
 
@@ -197,7 +182,6 @@ def _mode(subject: Subject, path: str) -> Answer:
         path.lstrip("/"),
         observed=f"mode {mode or 0:04o}",
         expected="executable",
-        heals=Heals.RESTART,
         path=path,
         problem="it is not executable",
     )
@@ -225,7 +209,6 @@ def _delivered(subject: Subject, rendered: Rendered | None, others: list[str]) -
         PATH,
         observed=rendered.name,
         expected="the compiled files and boot arguments",
-        heals=Heals.REBOOT,
         name=rendered.name,
         parts=", ".join(parts),
     )

@@ -15,7 +15,7 @@ from cpuplan.check.threads.tasks import threads
 from cpuplan.components import derived
 from cpuplan.components.host import tuned
 from cpuplan.diagnostics.source import Position
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting
 
 #: The beginnings of the sentence of `tuned-adm verify` (tuned/admin/admin.py).
@@ -126,9 +126,7 @@ def _per_cpu(
     if not others:
         return subject.held(setting, path)
     observed = named(f"{text} on {cpus_text(CpuSet(cpus))}" for text, cpus in others.items())
-    return subject.differs(
-        setting, "CP8208", path, observed=observed, expected=value, key=setting.key
-    )
+    return subject.differs(setting, "CP8208", path, observed=observed, expected=value)
 
 
 def _frequencies(subject: Subject, settings: Sequence[Setting]) -> Iterator[Answer]:
@@ -161,9 +159,7 @@ def _threads(subject: Subject, setting: Setting) -> Answer:
     if not strays:
         return subject.held(setting, "proc")
     text = f"policy {wanted[0]} with priority {priority}"
-    return subject.differs(
-        setting, "CP8209", "proc", observed=named(strays, 2), expected=text, key=setting.key
-    )
+    return subject.differs(setting, "CP8209", "proc", observed=named(strays, 2), expected=text)
 
 
 def _service(subject: Subject, setting: Setting) -> Answer:
@@ -191,9 +187,7 @@ def _service(subject: Subject, setting: Setting) -> Answer:
 
 
 def _other(subject: Subject, setting: Setting, path: str, observed: str) -> Answer:
-    return subject.differs(
-        setting, "CP8210", path, observed=observed, expected=str(setting.value), key=setting.key
-    )
+    return subject.differs(setting, "CP8210", path, observed=observed, expected=str(setting.value))
 
 
 #: Of TuneD of the host, and of TuneD in a container of the node tuning operator, which keeps what
@@ -240,7 +234,6 @@ def active(subject: Subject) -> Iterator[Answer]:
         observed=name or "none",
         expected=profile,
         labels=subject.labels(settings[0].reasons),
-        heals=Heals.RESTART,
         active=name or "none",
     )
 
@@ -275,7 +268,6 @@ def installed(subject: Subject) -> Iterator[Answer]:
         observed=named(f"{setting.key}={shown(actual.get(setting.key, ''))}" for setting in others),
         expected=options,
         labels=subject.labels(others[0].reasons),
-        heals=Heals.RESTART,
         path=f"/{path}",
         problem=f"these options should be: {options}",
     )
@@ -342,6 +334,5 @@ def _problem(subject: Subject, fact: str, path: str, problem: str) -> Answer:
         observed=problem,
         expected="the profile holds",
         labels=subject.labels(settings[0].reasons),
-        heals=Heals.RESTART,
         problem=problem,
     )

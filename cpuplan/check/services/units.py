@@ -8,8 +8,6 @@ from cpuplan.check.services.systemd_units import (
     TYPES,
     Line,
     UnitFiles,
-    is_on,
-    last_line,
     unit_lines,
 )
 from cpuplan.check.subject import Subject
@@ -18,7 +16,7 @@ from cpuplan.components.units import UNIT_FOLDER
 from cpuplan.diagnostics.source import Position
 from cpuplan.facts.settings.host import SERVICE_AFFINITY
 from cpuplan.facts.settings.tuned import STALLD
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.expected.state import Expected
 
 _WIRES = ("Wants", "Requires", "BindsTo", "Upholds")
@@ -44,19 +42,9 @@ class CompiledUnit(NamedTuple):
         return "@." in self.name
 
     @property
-    def is_service(self) -> bool:
-        """Whether it runs a program."""
-        return self.name.endswith(".service")
-
-    @property
     def is_installed(self) -> bool:
         """Whether a link must start it, made when it is enabled."""
         return any(line.section == "Install" and line.key in _INSTALLS for line in self.lines)
-
-    @property
-    def stays(self) -> bool:
-        """Whether systemd goes on to show it as active after its program ended well."""
-        return is_on(last_line(self.lines, "RemainAfterExit"))
 
 
 def compiled_units(expected: Expected) -> list[CompiledUnit]:
@@ -238,7 +226,6 @@ def _differs(subject: Subject, name: str, place: Position, problem: str) -> Answ
         place,
         observed=problem,
         expected="in force",
-        heals=Heals.RESTART,
         unit=name,
         problem=problem,
     )
@@ -286,7 +273,6 @@ def _failed(subject: Subject, name: str, path: str, problem: str) -> Answer:
         path,
         observed=problem,
         expected="active",
-        heals=Heals.RESTART,
         unit=name,
         problem=problem,
     )

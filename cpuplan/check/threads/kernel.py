@@ -12,7 +12,7 @@ from cpuplan.check.threads import programs
 from cpuplan.check.threads.tasks import Task, Threads, cpu_list, is_pod, online, path_of, threads
 from cpuplan.components.host import partitions
 from cpuplan.facts.settings.kernel import KTHREAD_PRIO, NOHZ_FULL, RCU_NOCBS
-from cpuplan.plan.expected.evidence import Answer, Heals
+from cpuplan.plan.expected.evidence import Answer
 
 #: Of a NUMA node, or of an interrupt.
 _PLACED = re.compile(r"(?:kswapd|kcompactd)[0-9]+\Z|irq/")
@@ -114,7 +114,6 @@ def movable(subject: Subject) -> Iterator[Answer]:
             observed=cpus_text(union(task.allowed & cpus for task in strays)),
             expected=cpus_text(online(subject) - cpus),
             labels=subject.labels(planned.reasons),
-            heals=Heals.LIVE,
             threads=_named(strays),
         )
 
@@ -202,5 +201,4 @@ def _differs(subject: Subject, fact: str, key: str, what: str) -> Answer:
         observed=what,
         expected=f"{key}={planned.value}" if planned else "",
         labels=subject.labels(planned.reasons) if planned else (),
-        heals=Heals.REBOOT,
     )

@@ -232,4 +232,5 @@ def _setting(
         from cpuplan.solve import alternatives
 
         others = [alternatives.other_cpus(plan, names)]
-    return explain_setting(setting, node, locate, names, others, rule_on(plan, setting))
+    rule = rule_on(plan.node_class.platform, plan.settings, setting)
+    return explain_setting(setting, node, locate, names, others, rule)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cpuplan.base.progress import stage
-from cpuplan.base.text import counted, joined
+from cpuplan.base.text import counted, first_of, joined
 from cpuplan.cli import documents
 from cpuplan.cli.documents import HEADER
 from cpuplan.cli.output import echo, note, print_diagnostics, print_remarks, settings, use_colour
@@ -18,6 +18,7 @@ from cpuplan.diagnostics import CpuplanError, diagnose, errors
 from cpuplan.importers.formats import FORMATS
 
 if TYPE_CHECKING:
+    from cpuplan.diagnostics.source import Source
     from cpuplan.importers.base import Imported
     from cpuplan.language.read.documents import Document
     from cpuplan.write.inventory.update import Kinds, Update
@@ -30,7 +31,7 @@ _HINT = (
 
 
 def import_performance_profiles(
-    paths: list[Path], folder: Path, *, release: str, to_stdout: bool, force: bool
+    paths: list[Path], folder: Path, *, release: str, mode: str, to_stdout: bool, force: bool
 ) -> int:
     """Write an Intent for each profile in `paths`, which also hold the cluster's other objects.
 
@@ -43,7 +44,7 @@ def import_performance_profiles(
 
     given = [object_files(path) for path in paths]
     files = [path for listed in given for path in listed.files]
-    read, problems = loading.read(Path(), files, cache(lambda: release or _release()))
+    read, problems = loading.read(Path(), files, cache(lambda: release or _release()), mode)
     diagnostics = [problem for listed in given for problem in listed.diagnostics]
     # nothing to read: said of profiles below
     diagnostics += [problem for problem in problems if problem.code != "CP109"]
@@ -69,7 +70,23 @@ def import_performance_profiles(
         _tell_of_memory(profile)
     number = counted(len(texts), "profile")
     note(f"{number} read; the profiles themselves are no longer needed here")
+    _tell_of_others(read.sources)
     return 0
+
+
+def _tell_of_others(sources: "Iterable[Source]") -> None:
+    """Say that objects of others were read, which no intent has."""
+    from cpuplan.fleet import cluster_objects
+    from cpuplan.profiles import reader
+
+    objects, _ = cluster_objects.given(known.source for known in reader.unbundled(sources, []))
+    names = [known.name for known in objects if known.field != "machineConfigPools"]
+    if names:
+        note(
+            f"note: {first_of(names, 3)} {'are' if len(names) > 1 else 'is'} part of no intent: "
+            "keep the files in intents/, or import a must-gather, so that they are compared with "
+            "the plan"
+        )
 
 
 def _tell_of_memory(profile: "Document") -> None:
@@ -147,6 +164,12 @@ PROFILES = "performanceprofile"
     help="OpenShift release of a performanceprofile, such as 4.20, if no input contains it.",
 )
 @click.option(
+    "--mode",
+    type=click.Choice(["mco", "performanceProfile"]),
+    help="What is compiled of a performanceprofile: the objects of the operator, or the profile "
+    "with its labels, annotations and lists.  [default: mco]",
+)
+@click.option(
     "--name",
     default="",
     help="Name of the node that comes through a pipe, if the input does not contain it.",
@@ -166,6 +189,7 @@ def command(
     output: Path | None,
     cluster: str | None,
     release: str,
+    mode: str | None,
     name: str,
     **how: bool,
 ) -> int:
@@ -198,10 +222,16 @@ def command(
         if kind == PROFILES:
             folder = output or settings().root / "intents"
             return import_performance_profiles(
-                paths, folder, release=release, to_stdout=how["to_stdout"], force=how["force"]
+                paths,
+                folder,
+                release=release,
+                mode=mode or "mco",
+                to_stdout=how["to_stdout"],
+                force=how["force"],
             )
-        if release:
-            raise click.UsageError(f"--release is only for {PROFILES}; hardware has no release")
+        if release or mode:
+            option, what = ("--release", "release") if release else ("--mode", "mode")
+            raise click.UsageError(f"{option} is only for {PROFILES}; hardware has no {what}")
         imported = importers.run(kind, paths, cluster)
         diagnostics = tuple(documents.told(imported.diagnostics, paths, named))
         imported = imported._replace(diagnostics=diagnostics)

@@ -63,6 +63,16 @@ def _limit(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     "folder stands for a project that was never compiled.",
 )
 @click.option(
+    "--against-profiles",
+    "profiles",
+    metavar="PATH",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="Compare with what the node tuning operator makes of the PerformanceProfiles at PATH: the "
+    "output of `oc get performanceprofiles -o yaml`, files in Git, or a must-gather. May be "
+    "repeated.",
+)
+@click.option(
     "--max-impact",
     type=click.Choice(_IMPACTS),
     help="Fail with exit code 4 if a node would need more than this.",
@@ -101,6 +111,7 @@ def _limit(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 def command(  # noqa: PLR0913, PLR0917 - the options of the command
     ref: str | None,
     folder: Path | None,
+    profiles: tuple[Path, ...],
     max_impact: str | None,
     exit_code: bool,
     max_unavailable: str,
@@ -121,8 +132,10 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     Exit code 0: the plan was made; 1: the project has errors; 3: with --exit-code, the plan has
     changes; 4: the impact is above --max-impact, or above what the rollout of an intent allows.
     """
-    if ref and folder:
-        raise click.UsageError("--against and --against-folder exclude each other")
+    if sum(map(bool, (ref, folder, profiles))) > 1:
+        raise click.UsageError(
+            "--against, --against-folder and --against-profiles exclude each other"
+        )
     from cpuplan import pipeline
     from cpuplan.cli.workers import making
     from cpuplan.diagnostics import errors
@@ -131,9 +144,10 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     if errors(problems):
         print_diagnostics(problems, "text")
         return 1
-    before = _tree(ref, folder)
+    before = None if profiles else _tree(ref, folder)
     project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
+    before = before or _tree_of_profiles(project, profiles)
     with making(is_gate=bool(max_impact or exit_code)) as how:
         compiled = pipeline.compile_project(project, allow_removal=True, settle=True, making=how)
     if errors(compiled.diagnostics):
@@ -157,11 +171,30 @@ def _tree(ref: str | None, folder: Path | None) -> "Tree":
     return snapshot.tree_of_commit(settings().root, ref)
 
 
+@stage("compiling the profiles")
+def _tree_of_profiles(project: "Project", paths: tuple[Path, ...]) -> "Tree":
+    """What is compiled of profiles that a cluster has, in place of those of the intents."""
+    from cpuplan import pipeline
+    from cpuplan.change.impact.snapshot import Tree
+    from cpuplan.diagnostics import CpuplanError, errors
+    from cpuplan.pipeline.loading import with_profiles
+
+    given = with_profiles(project, paths)
+    compiled = pipeline.compile_project(given, allow_removal=True, settle=True)
+    if problems := errors(compiled.diagnostics):
+        raise CpuplanError(problems)
+    name = ", ".join(map(str, paths))
+    return Tree(name, name, compiled.files)
+
+
 def _pods(files: tuple[Path, ...]) -> "tuple[list[Item], list[Diagnostic]]":
     """The pods of manifests, with their claims."""
     from cpuplan.cli import simulation
 
-    return simulation.read_pods(files, with_claims=True) if files else ([], [])
+    if not files:
+        return [], []
+    given = simulation.read_pods(files, with_claims=True)
+    return given.items, given.diagnostics
 
 
 @stage("comparing")

@@ -26,11 +26,9 @@ from cpuplan.diagnostics import errors
 from cpuplan.simulate.allocators import KUBELET, PLANNED, POLICIES, SCHEDULING
 
 if TYPE_CHECKING:
-    from cpuplan.cli.simulation import Chosen, Outcome, Run, Wanted
-    from cpuplan.diagnostics import Diagnostic
+    from cpuplan.cli.simulation import Chosen, Given, Outcome, Run, Wanted
     from cpuplan.pipeline import Project
     from cpuplan.simulate.fleet import Result
-    from cpuplan.simulate.manifests import Item
 
 
 @click.command()
@@ -164,7 +162,7 @@ def _simulate(
     from cpuplan.cli import simulation
     from cpuplan.cli.nodes import find_nodes, load_plan
     from cpuplan.cli.workers import workers
-    from cpuplan.simulate import findings
+    from cpuplan.simulate import apiserver, findings
     from cpuplan.solve import budget
 
     loaded = load_plan(settings().root)
@@ -173,14 +171,15 @@ def _simulate(
     project, plan = loaded
     first, files = (names[0], names[1:]) if not Path(names[0]).exists() else (None, names)
     chosen = find_nodes(plan, first, project)
-    items, diagnostics = _items(chosen, [Path(name) for name in files], wanted)
+    items, diagnostics, around = _items(chosen, [Path(name) for name in files], wanted)
+    around = around._replace(planned=apiserver.classes_of(plan.nodes))
     with budget.limited(settings().time_limit):
         traps = findings.of_plans([plan for plan, _ in chosen], project.locate)
     diagnostics += [trap for trap in traps if trap.code in findings.NOT_STARTED]
     if errors(diagnostics):
         print_diagnostics(diagnostics)
         return 1
-    start = simulation.starter(chosen, wanted, states, amounts)
+    start = simulation.starter(chosen, wanted, states, amounts, around)
     run = simulation.Run(project, chosen, items, wanted, start)
     if wanted.beside is not None or wanted.adapt:
         from cpuplan.cli import mechanisms
@@ -208,9 +207,7 @@ def _report(run: "Run", outcome: "Outcome", svg: Path | None, output_format: str
     print_remarks(remarks(run))
 
 
-def _items(
-    chosen: "Chosen", files: Sequence[Path], wanted: "Wanted"
-) -> "tuple[list[Item], list[Diagnostic]]":
+def _items(chosen: "Chosen", files: Sequence[Path], wanted: "Wanted") -> "Given":
     """The pods of the files; without any, those of the workloads."""
     from cpuplan.cli import simulation
 
@@ -221,7 +218,7 @@ def _items(
 
             has_claims = has_claims or mechanisms.has_claims(wanted.beside)
         return simulation.read_pods(files, with_claims=has_claims)
-    return simulation.pods_of_workloads([plan for plan, _ in chosen]), []
+    return simulation.Given(simulation.pods_of_workloads([plan for plan, _ in chosen]), [])
 
 
 def _print(project: "Project", shown: "Outcome", *, svg: Path | None) -> None:

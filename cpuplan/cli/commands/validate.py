@@ -89,11 +89,12 @@ def command(  # noqa: PLR0913, PLR0917 - one for each option
     """Report everything that is wrong with the project, and whether every node has a layout.
 
     FILES (or folders) are read in addition to those of the project: intents, or unmodified
-    PerformanceProfiles of OpenShift's node tuning operator, with the MachineConfigPool and Node
-    objects of their cluster. All YAML and JSON files of a folder are read. KubeletConfigurations
-    are checked as the kubelet does at startup, also without a project, and objects of Koordinator
-    as its programs read them: pods, nodes, ClusterColocationProfiles and its ConfigMaps.
-    NodeResourceTopologies are checked as the API server and schedulers read them.
+    PerformanceProfiles of OpenShift's node tuning operator, with other objects of their cluster,
+    such as MachineConfigs, KubeletConfigs and rendered Policies. All YAML and JSON files of a
+    folder are read; objects of other kinds are left alone. KubeletConfigurations are checked as the
+    kubelet does at startup, also without a project, and objects of Koordinator as its programs read
+    them: pods, nodes, ClusterColocationProfiles and its ConfigMaps. NodeResourceTopologies are
+    checked as the API server and schedulers read them.
 
     Exit code 0: nothing is wrong; 1: something is. With --against, something that is new.
     """

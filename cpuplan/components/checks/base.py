@@ -9,7 +9,6 @@ from cpuplan.diagnostics.source import Locate
 from cpuplan.facts import versions
 from cpuplan.facts.settings.crio import VALIDATOR
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
-from cpuplan.language.model.intent import Target
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
 
@@ -76,16 +75,20 @@ def qos_fields(plan: NodePlan) -> Iterator[str]:
         yield "qos.other"
 
 
-def validator(target: Target) -> tuple[bool, str, str, versions.Version]:
-    """Whether the runtime refuses containers without a required plugin, and since when.
-
-    (it does, field of its release, its name with the release, the first release that does).
-    """
+def waiting_runtime(plan: NodePlan, locate: Locate, plugin: str) -> Iterator[Diagnostic]:
+    """CP579 for a runtime that starts containers while the plugin that gives them CPUs is away."""
+    node_class = plan.node_class
+    target = node_class.target
+    field, runtime, since = "version", f"CRI-O {target.version}", VALIDATOR.since
+    waits = VALIDATOR.is_known(target)
     if target.runtime == containerd.NAME:
-        name = f"containerd {target.containerd}"
-        return containerd.requires_plugins(target), "containerd", name, containerd.HAS_VALIDATOR
-    name = f"CRI-O {target.version}"
-    return VALIDATOR.is_known(target), "version", name, VALIDATOR.since
+        field, runtime = "containerd", f"containerd {target.containerd}"
+        since = containerd.HAS_VALIDATOR
+        waits = containerd.requires_plugins(target)
+    if not waits:
+        position = locate(node_class.place(node_class.target_field(field)))
+        version = versions.to_text(since)
+        yield diagnose("CP579", position, runtime=runtime, plugin=plugin, version=version)
 
 
 def check_unread_dra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

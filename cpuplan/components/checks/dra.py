@@ -140,16 +140,6 @@ _EFFECTS = {
 
 def _check_runtime(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP578 for gates that nobody says are on, CP579 for the runtime."""
-    yield from _check_gates(plan, locate)
-    refuses, field, runtime, since = base.validator(plan.node_class.target)
-    if not refuses:
-        position = locate(plan.node_class.place(plan.node_class.target_field(field)))
-        problem = f"{runtime} starts containers on all CPUs while the driver is away"
-        hint = f"use version {versions.to_text(since)} or later, where containers wait for it"
-        yield diagnose("CP579", position, problem=problem, hint=hint)
-
-
-def _check_gates(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     node_class = plan.node_class
     stated = node_class.cluster_facts.control_plane_feature_gates
     missing = [gate for gate in driver.gates(plan) if gate not in stated]
@@ -163,6 +153,7 @@ def _check_gates(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             effect=_EFFECTS[missing[0]],
             flags=",".join(f"{gate}=true" for gate in missing),
         )
+    yield from base.waiting_runtime(plan, locate, "the driver")
 
 
 def _check_faults(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

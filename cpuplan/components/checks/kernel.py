@@ -1,17 +1,21 @@
 """Boot arguments that a kernel would drop, or of which it makes something else."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from cpuplan.base.cpuset import CpuSet, cpus_text
-from cpuplan.components import cmdline, isolation, kernel
+from cpuplan.components import chosen, cmdline, hugepages, isolation, kernel
 from cpuplan.components.chosen import is_written
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.facts.settings.kernel import DEFAULT_HUGEPAGESZ, NOHZ_FULL
-from cpuplan.plan import ConfiguredPlan, NodePlan
+from cpuplan.facts.settings.kernel import ISOLCPUS, NOHZ_FULL
+from cpuplan.plan import ConfiguredPlan, NodePlan, boot_arguments
 from cpuplan.plan.setting import Setting, Value
-from cpuplan.upstream.linux.isolation import REDUNDANT, Remark
+from cpuplan.upstream.linux import hugetlb, kernel_parameters
+from cpuplan.upstream.linux.cmdline import Argument
+from cpuplan.upstream.linux.isolation import REDUNDANT, UNKNOWN, Remark
+from cpuplan.upstream.linux.kernel_parameters import Cpu, Harm, Needs
 
 _FLAGS = re.compile(r"^(?:[a-z_]+,)+")
 
@@ -118,52 +122,133 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
 
 
 def _check_extra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    if not plan.spec.kernel.extra_arguments:
+    """CP521, and what `problems` has of the intent's own arguments.
+
+    It may choose some by naming them; CP536 has those that no kernel knows.
+    """
+    own = boot_arguments.own(plan.node_class)
+    if not own:
         return
-    own = kernel.computed(plan)
-    words = {cmdline.canonical(key): cmdline.words(key, value) for key, value in own.items()}
-    for index, argument in enumerate(plan.spec.kernel.extra_arguments):
-        position = locate(plan.node_class.place(f"kernel.extraArguments.{index}"))
-        ((key, value),) = cmdline.keyed(argument).items()
+    passed = kernel_parameters.CHOICES | frozenset(UNKNOWN)
+    judged = [argument for argument in own if argument.name not in passed]
+    wrong = list(problems(plan, judged))
+    yield from diagnostics(wrong, locate)
+    told = {problem.argument for problem in wrong}
+    computed = kernel.computed(plan)
+    words = {cmdline.canonical(key): cmdline.words(key, value) for key, value in computed.items()}
+    known = {cmdline.canonical(key): value for key, value in computed.items()}
+    for argument in own:
+        ((key, value),) = cmdline.keyed(argument.text).items()
         name = cmdline.canonical(key)
-        if name in cmdline.CPU_LISTS:
-            if own.get(name) != value:
-                planned = " ".join(words[name]) if name in words else f"no {name}="
-                yield diagnose("CP520", position, argument=argument, planned=planned)
-        elif name.partition("=")[0] in ("hugepagesz", "hugepages", DEFAULT_HUGEPAGESZ.key):
-            if plan.spec.huge_pages.pages or plan.spec.huge_pages.default_size:
-                yield diagnose("CP522", position, argument=argument)
-        elif cpus := _switched_off(plan, name, value):
-            yield diagnose("CP523", position, argument=argument, cpus=cpus_text(cpus))
-        elif name in own and own[name] != value:
-            yield diagnose("CP521", position, argument=argument, planned=" ".join(words[name]))
-        # Further arguments are compared with this one. Sizes of huge pages take turns, so their
-        # names repeat.
-        if name not in own:
-            own[name], words[name] = value, [argument]
+        if argument.name in cmdline.CPU_LISTS | hugetlb.NAMES or argument in told:
+            continue
+        if name in known and known[name] != value:
+            planned = " ".join(words[name])
+            yield diagnose("CP521", locate(argument.place), argument=argument.text, planned=planned)
+        # Further arguments are compared with this one.
+        if name not in known:
+            known[name], words[name] = value, [argument.text]
 
 
-def _switched_off(plan: NodePlan, name: str, value: Value) -> CpuSet:
-    """The CPUs of the plan, offlined ones left out, that `name` keeps from coming up."""
-    used = plan.topology.online - plan.pool("offlined").cpus
-    if name == "nosmt":
-        return used - CpuSet(plan.topology.cores)
-    if (
-        name in ("maxcpus", "nr_cpus")
-        and isinstance(value, str)
-        and value.isdecimal()
-        and len(value) < 6
-    ):
-        # nr_cpus= bounds CPU numbers. maxcpus= counts what boots, in the order of the numbers.
-        present = sorted(plan.topology.online | plan.topology.offline)
-        limit = int(value)
-        gone = (
-            present[max(limit, 1) :]
-            if name == "maxcpus"
-            else [cpu for cpu in present if cpu >= max(limit, 1)]
-        )
-        return used & CpuSet(gone)
-    return CpuSet()
+#: What leaves the plan whole.
+_WARNINGS = frozenset(("CP522", "CP5301", "CP5303"))
+
+
+class Problem(NamedTuple):
+    """What is wrong with an argument, by its code, with further values of the message."""
+
+    code: str
+    argument: Argument
+    values: Mapping[str, Any]
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the plan does not hold with the argument."""
+        return self.code not in _WARNINGS
+
+    @property
+    def effect(self) -> str:
+        """What the argument does, in words; "" where it only has another value."""
+        cpus = self.values.get("cpus")
+        return f"{cpus} would not come up" if cpus else self.values.get("effect", "")
+
+
+def problems(plan: NodePlan, arguments: Sequence[Argument]) -> Iterator[Problem]:
+    """What boot arguments that the plan does not compute do to it, wherever they come from.
+
+    They are in the order of the command line: own ones of the intent, of a profile, of objects of
+    the cluster. Of huge pages `components.hugepages` counts, and says what does not fit.
+    """
+    if not arguments:
+        return
+    needs, own = needs_of(plan), kernel.computed(plan)
+    for argument in arguments:
+        if argument.name in cmdline.CPU_LISTS:
+            yield from _of_list(argument, own)
+        elif argument.name in hugetlb.NAMES:
+            yield from _beside_pages(plan, argument)
+    for undone in kernel_parameters.undoing(arguments, needs):
+        if undone.name in cmdline.CPU_LISTS or undone.name in hugetlb.NAMES:
+            continue
+        if undone.harm is Harm.BREAKS and undone.cpus:
+            yield Problem("CP523", undone.argument, {"cpus": cpus_text(undone.cpus)})
+        else:
+            code = "CP5300" if undone.harm is Harm.BREAKS else "CP5301"
+            yield Problem(code, undone.argument, {"effect": undone.effect})
+
+
+def diagnostics(wrong: Iterable[Problem], locate: Locate) -> Iterator[Diagnostic]:
+    """Each at the place of its argument."""
+    for problem in wrong:
+        argument = problem.argument
+        position = locate(argument.place)
+        yield diagnose(problem.code, position, argument=argument.text, **problem.values)
+
+
+def needs_of(plan: NodePlan) -> Needs:
+    """What a plan needs of the kernel, for arguments that it does not compute itself."""
+    topology, node_class = plan.topology, plan.node_class
+    memory = list(hugepages.memory_nodes(node_class.topology).values())
+    known = [size for size in memory if size is not None]
+    return Needs(
+        cpus=topology.online - plan.pool("offlined").cpus,
+        present=topology.online | topology.offline,
+        first_threads=CpuSet(topology.cores),
+        numa_nodes=len(topology.numa_nodes),
+        is_cgroup_v1=chosen.are_cgroups_v1_planned(plan),
+        has_huge_pages=any(hugepages.per_node(plan).values()),
+        has_isolated=bool(isolation.isolated(plan).cpus),
+        is_real_time_kernel=plan.spec.kernel.real_time,
+        system=isolation.system_cpus(plan),
+        memory=sum(known) if known and len(known) == len(memory) else None,
+        cpu=Cpu(node_class.architecture, node_class.cpu_vendor, node_class.cpu_model_number),
+    )
+
+
+def _of_list(argument: Argument, own: Mapping[str, Value]) -> Iterator[Problem]:
+    """CP520, or CP5303 where the CPUs are those of the plan and only flags differ."""
+    ((key, value),) = cmdline.keyed(argument.text).items()
+    planned = own.get(key)
+    if planned is None:
+        yield Problem("CP520", argument, {"planned": f"no {key}="})
+    elif planned != value:
+        is_same = key == ISOLCPUS.key and _flagged_cpus(value) == _flagged_cpus(planned)
+        words = " ".join(cmdline.words(key, planned))
+        yield Problem("CP5303" if is_same else "CP520", argument, {"planned": words})
+
+
+def _flagged_cpus(value: Value) -> set[str]:
+    """The lists of isolcpus= without their flags."""
+    return {str(words[-1]) for words in cmdline.lists(value) if isinstance(words, tuple) and words}
+
+
+def _beside_pages(plan: NodePlan, argument: Argument) -> Iterator[Problem]:
+    """CP522 and CP5302: huge pages by arguments beside those of hugePages."""
+    spec = plan.spec.huge_pages
+    if not (spec.pages or spec.default_size):
+        return
+    effect, is_contradiction = hugepages.beside(plan, argument)
+    yield Problem("CP5302" if is_contradiction else "CP522", argument, {"effect": effect})
 
 
 def _check_hints(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

@@ -7,13 +7,13 @@ from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.base.text import counted, did_you_mean, joined, quantity_text
 from cpuplan.base.topology import Topology
 from cpuplan.components import chosen, hugepages, kubelet, memory
-from cpuplan.components.checks import kubelet_config
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import At, Locate, Position
 from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import (
     CPU_MANAGER_OPTIONS,
     EVICTION_HARD,
+    FEATURE_GATES,
     KUBE_RESERVED,
     MEMORY_MANAGER_POLICY,
     RESERVED_CPUS,
@@ -24,6 +24,7 @@ from cpuplan.facts.settings.kubelet import (
 )
 from cpuplan.language.model.base import attributes
 from cpuplan.language.model.tuning import Kubelet
+from cpuplan.language.model.vocabulary import node_selector
 from cpuplan.language.read.keys import remedy
 from cpuplan.plan import NodePlan
 from cpuplan.upstream.kubelet import eviction, policy_options
@@ -42,6 +43,7 @@ from cpuplan.upstream.kubelet.topologymanager.policy import NONE, has_distances
 from cpuplan.upstream.kubernetes.bits import MOST_NODES
 from cpuplan.upstream.kubernetes.errors import ENDLESS, KubeletError
 from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
+from cpuplan.upstream.mco.common import McoError
 
 #: Fields that an intent gives as `configuration`.
 _FURTHER = (eviction.SOFT, eviction.GRACE_PERIOD, eviction.MINIMUM_RECLAIM)
@@ -137,7 +139,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     return [
         *_check_drop_in(plan, locate),
         *_check_further(plan, at),
-        *kubelet_config.check(plan, at),
+        *check_kubelet_config(plan, at),
         *_check_options(plan, at, CPU_MANAGER_OPTIONS.head),
         *_check_options(plan, at, TOPOLOGY_MANAGER_OPTIONS.head),
         *_check_static(plan, at),
@@ -421,7 +423,7 @@ def _check_uneven_pages(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         numbers = ", ".join(map(str, pages.nodes))
         yield diagnose(
             "CP549",
-            locate(plan.node_class.place(f"hugePages.pages.{pages.entry}")),
+            locate(pages.place),
             size=pages.size,
             count=pages.number,
             pages=counted(pages.number, "huge page"),
@@ -429,3 +431,62 @@ def _check_uneven_pages(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             nodes=numbers,
             node=pages.nodes[0],
         )
+
+
+#: What `systemReservedCgroup` and `systemCgroups` are compared with, from 4.22 on.
+_SLICE = "/system.slice"
+_ENFORCED = ["pods", "system-reserved-compressible"]
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "master": {"systemCgroups": _SLICE},
+    "worker": {
+        "systemCgroups": _SLICE,
+        "systemReservedCgroup": _SLICE,
+        "enforceNodeAllocatable": _ENFORCED,
+    },
+}
+_HINTS = {
+    FEATURE_GATES.head: "remove the field; feature gates are set by the FeatureGate object of the "
+    "cluster",
+    "systemReservedCgroup": "write the same cgroup in both, or remove the fields",
+}
+
+
+def check_kubelet_config(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
+    """CP547 for each refused field; of fields whose type is wrong, nothing is known (CP546)."""
+    given = plan.spec.kubelet.configuration
+    if not given or not plan.node_class.platform.has_pools:
+        return
+    config = kubelet.configuration(list(kubelet.settings(plan)))
+    config |= given
+    for name in list(config):
+        if name not in types.NAMES or not types.fits(name, config[name]):
+            del config[name]
+    while error := _refusal(plan, config):
+        name = str(error.facts.get("field", "")).partition(".")[0]
+        if name not in config and "systemCgroups" in config:
+            name = "systemCgroups"  # compared with the default of the other field
+        if name not in config:
+            return
+        shown = error.facts.get("shown", error.facts["field"])
+        place = at(f"configuration.{name if name in given else 'systemCgroups'}:")
+        hint = _HINTS.get(name, "remove the field")
+        yield diagnose("CP547", place, field=shown, hint=hint)
+        del config[name]
+
+
+def _refusal(plan: NodePlan, config: dict[str, Any]) -> McoError | None:
+    """Why the operator of the release refuses a KubeletConfig for the pool; None if it does not."""
+    from cpuplan.upstream.mco.kubelet_config_controller import KubeletConfigs
+
+    target = plan.node_class.target
+    selector = {"matchLabels": node_selector(target)}
+    pool = {"metadata": {"name": target.pool or ""}, "spec": {"nodeSelector": selector}}
+    controller = KubeletConfigs([pool], _DEFAULTS, versions.from_text(target.version))
+    spec = {"kubeletConfig": config}
+    try:
+        controller.validate(spec)
+        controller.validate_for_pool(spec, pool)
+        controller.files(spec, pool)
+    except McoError as error:
+        return error
+    return None

@@ -61,5 +61,9 @@ def _check_mask(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
         field = "isolation.globallyDisableIrqLoadBalancing"
         remedy = "switch off the default irqbalance-start (`defaults`)"
         if target.is_profile:
-            remedy = "use mode mco and switch off the default irqbalance-start (`defaults`)"
+            # A PerformanceProfile has no `defaults`.
+            remedy = (
+                "use an intent of mode mco (`cpuplan import performanceprofile` makes one), and "
+                "switch off its default irqbalance-start (`defaults`)"
+            )
         yield diagnose("CP576", locate(plan.node_class.place(field)), remedy=remedy)

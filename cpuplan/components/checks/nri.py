@@ -9,7 +9,6 @@ from cpuplan.components.checks.base import Problem
 from cpuplan.components.nri import balloons, policies, topologyaware
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
-from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS
 from cpuplan.language.model.vocabulary import ALIGNING, PARTITION
 from cpuplan.plan import NodePlan
@@ -54,24 +53,15 @@ def _not_started(plan: NodePlan, locate: Locate, error: Exception) -> Diagnostic
 
 
 def check_runtime(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP594: a runtime that does not wait for the plugin, and machines where it may not start."""
+    """CP579: a runtime that does not wait for the plugin; CP5320: where it may not start."""
+    yield from base.waiting_runtime(plan, locate, "the plugin")
     node_class = plan.node_class
-    refuses, field, runtime, since = base.validator(node_class.target)
-    if not refuses:
-        position = locate(node_class.place(node_class.target_field(field)))
-        problem = f"{runtime} starts containers on all CPUs while the plugin is away"
-        hint = (
-            f"use version {versions.to_text(since)} or later, where containers wait for the plugin"
-        )
-        yield diagnose("CP594", position, problem=problem, hint=hint)
     files = plan.topology.kubelet
     lacks_ids = any(cache.id is None for cache in files.caches)
     is_without = node_class.architecture != "x86_64" and lacks_ids
     if is_without or files.unread_caches & plan.topology.online:
         position = locate(node_class.hardware_place("topology.caches", of_key=True))
-        problem = f"hardware {node_class.hardware} has caches without ids: the plugin may not start"
-        hint = "look for /sys/devices/system/cpu/cpu0/cache/index0/id, and give caches their ids"
-        yield diagnose("CP594", position, problem=problem, hint=hint)
+        yield diagnose("CP5320", position, hardware=node_class.hardware)
 
 
 def _check_fields(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -237,7 +227,7 @@ def _hint_to_share(plan: NodePlan) -> str:
 
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
-    """CP590 to CP594, CP732 and CP733."""
+    """CP579, CP590 to CP593, CP732, CP733 and CP5320."""
     target = plan.node_class.target
     problems = list(_check_fields(plan, locate))
     if not target.has_other_mechanism:

@@ -7,16 +7,14 @@ claims: containers, or the pod, request and limit as many.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.base import yaml_values
 from cpuplan.base.cpuset import CpuSet, union
-from cpuplan.base.emit import to_yaml
 from cpuplan.components.dra import classes, driver
-from cpuplan.components.emission import emit
+from cpuplan.components.emission import emit, parse_by_key, render_by_key
 from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.pools import Workload
 from cpuplan.language.read.pods import template_of
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Setting, from_plain, plain
 from cpuplan.upstream.dra.api import (
     CACHE_L3_ID,
     CAPACITY,
@@ -226,16 +224,8 @@ def document(setting: Setting) -> dict[str, Any]:
     }
 
 
-def render(settings: Sequence[Setting]) -> str:
-    """The specs as YAML, by template; empty without settings."""
-    return to_yaml({setting.key: plain(setting.value) for setting in settings}) if settings else ""
-
-
-def parse(text: str) -> dict[str, Value]:
-    """The same of that YAML."""
-    return {name: from_plain(spec) for name, spec in next(yaml_values.load_yaml11(text)).items()}
-
-
+#: The specs by template.
+render, parse = render_by_key, parse_by_key
 #: Only the QoS class: the claim counts as CPUs already.
 OF_CLASS = "1m"
 

@@ -8,15 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cpuplan.base import yaml_values
-from cpuplan.base.cpuset import CpuSet, CpuSetError
-from cpuplan.base.emit import to_yaml
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Topology
 from cpuplan.components.chosen import of_hardware, of_mechanism
 from cpuplan.components.dra import driver
-from cpuplan.components.emission import emit
+from cpuplan.components.emission import emit, render_by_key
 from cpuplan.facts.settings import objects as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Setting, Value, cpus_or_text, from_plain
 from cpuplan.upstream.dra.api import CACHE_L3_ID, STANDARD_NUMA_NODE
 
 if TYPE_CHECKING:
@@ -108,9 +107,7 @@ def document(plan: NodePlan) -> dict[str, Any]:
     return {"nodes": list(plan.node_class.nodes), "devices": made}
 
 
-def render(settings: Sequence[Setting]) -> str:
-    """The settings as YAML; empty without any."""
-    return to_yaml({setting.key: plain(setting.value) for setting in settings}) if settings else ""
+render = render_by_key
 
 
 def parse(text: str) -> dict[str, Value]:
@@ -120,9 +117,4 @@ def parse(text: str) -> dict[str, Value]:
 
 
 def _value(key: str, value: Any) -> Value:
-    if key == CPUS:
-        try:
-            return CpuSet.parse(str(value))
-        except CpuSetError:
-            return str(value)
-    return from_plain(value)
+    return cpus_or_text(str(value)) if key == CPUS else from_plain(value)

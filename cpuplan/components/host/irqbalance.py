@@ -21,8 +21,6 @@ NAME = rows.IRQBALANCE
 ENVIRONMENT_PATH = "/etc/cpuplan/irqbalance"
 DROP_IN = "/etc/systemd/system/irqbalance.service.d/99-cpuplan.conf"
 LIST, MASK = rows.BANNED_CPULIST.key, "IRQBALANCE_BANNED_CPUS"
-#: Of the vendors, which may set other variables.
-VENDOR_FILES = ("etc/default/irqbalance", "etc/sysconfig/irqbalance")
 #: irqbalance is restarted for each pod that CRI-O takes interrupts from (cri-o/cri-o#9405); systemd
 #: gives up after five times in ten seconds.
 _DROP_IN = f"""\

@@ -16,7 +16,7 @@ from cpuplan.components.emission import emit, given_or
 from cpuplan.facts import versions
 from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Setting, Value
+from cpuplan.plan.setting import Setting, Value, mask_text
 
 NAME = rows.RPS
 SYSCTL_PATH = "/etc/sysctl.d/99-default-rps-mask.conf"
@@ -73,12 +73,10 @@ def render(settings: Sequence[Setting]) -> str:
 
 def _sysctl(settings: Sequence[Setting]) -> str:
     return "".join(
-        f"{setting.key} = {_mask(setting.value)}\n" for setting in settings if setting.key == MASK
+        f"{setting.key} = {mask_text(setting.value)}\n"
+        for setting in settings
+        if setting.key == MASK
     )
-
-
-def _mask(value: Value) -> str:
-    return value.mask() if isinstance(value, CpuSet) else str(value)
 
 
 def parse(text: str) -> Mapping[str, Value]:

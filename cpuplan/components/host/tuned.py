@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cpuplan.base.cpuset import CpuSet, CpuSetError
 from cpuplan.components import chosen
 from cpuplan.components.chosen import stated
 from cpuplan.components.emission import by_default, emit, given_or
@@ -18,7 +17,7 @@ from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings import tuned as rows
 from cpuplan.facts.settings.row import Row
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Setting, Value
+from cpuplan.plan.setting import Setting, Value, cpus_or_text
 
 if TYPE_CHECKING:
     from cpuplan.language.model.tuning import NetDevice
@@ -158,12 +157,5 @@ def parse(text: str) -> dict[str, Value]:
         elif "=" in line and not line.startswith(("#", ";")):
             option, _, value = line.partition("=")
             key = f"{section}.{option.strip()}"
-            options[key] = _cpus(value.strip()) if key == ISOLATED_CORES else value.strip()
+            options[key] = cpus_or_text(value.strip()) if key == ISOLATED_CORES else value.strip()
     return options
-
-
-def _cpus(text: str) -> Value:
-    try:
-        return CpuSet.parse(text)
-    except CpuSetError:
-        return text

@@ -13,10 +13,9 @@ from cpuplan.components.chosen import unasked
 from cpuplan.components.emission import emit
 from cpuplan.facts.settings import kernel as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Setting, Value
+from cpuplan.plan.setting import Setting, Value, mask_text
 
 NAME = rows.WORKQUEUE
-KEY = rows.WORKQUEUE_MASK.key
 PATH = "/etc/tmpfiles.d/cpuplan-workqueue.conf"
 _LINE = re.compile(r"^w (\S+) - - - - (\S+)$", re.MULTILINE)
 
@@ -38,11 +37,7 @@ def files(settings: Sequence[Setting]) -> dict[str, str]:
 def render(settings: Sequence[Setting]) -> str:
     """A line for each file of sysfs."""
     masks = ((setting.key, setting.value) for setting in settings)
-    return "".join(f"w {key} - - - - {_mask(value)}\n" for key, value in masks)
-
-
-def _mask(value: Value) -> str:
-    return value.mask() if isinstance(value, CpuSet) else str(value)
+    return "".join(f"w {key} - - - - {mask_text(value)}\n" for key, value in masks)
 
 
 def parse(text: str) -> dict[str, Value]:

@@ -5,17 +5,15 @@ may write, `resource-status`, is in none.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuplan.base import yaml_values
-from cpuplan.base.emit import to_yaml
-from cpuplan.components.emission import emit
+from cpuplan.components.emission import emit, parse_by_key, render_by_key
 from cpuplan.components.koordinator import release_names
 from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.allocators import KoordinatorWorkload
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Setting, Value, plain
 from cpuplan.upstream.koordinator.extension import constants, qos, releases
 
 NAME = rows.COLOCATION
@@ -111,11 +109,5 @@ def document(plan: NodePlan, workload: Setting) -> dict[str, Any]:
     }
 
 
-def render(settings: Sequence[Setting]) -> str:
-    """The specs as YAML, by workload; empty without settings."""
-    return to_yaml({setting.key: plain(setting.value) for setting in settings}) if settings else ""
-
-
-def parse(text: str) -> dict[str, Value]:
-    """The same of that YAML."""
-    return {name: from_plain(spec) for name, spec in next(yaml_values.load_yaml11(text)).items()}
+#: The specs by workload.
+render, parse = render_by_key, parse_by_key

@@ -25,11 +25,12 @@ from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import (
     merge_zones,
 )
 from cpuplan.upstream.koordinator.koordlet.states_noderesourcetopology import Zone as ComputedZone
-from cpuplan.upstream.koordinator.util import dump, texts_of
+from cpuplan.upstream.koordinator.util import texts_of
 from cpuplan.upstream.kubelet.machine import NodeMemory
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.bits import parse_cpus
 from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.json import dump
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Pod
 from cpuplan.upstream.kubernetes.quantity import BINARY
 from cpuplan.upstream.nrt.api import NODE

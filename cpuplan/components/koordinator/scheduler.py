@@ -9,15 +9,14 @@ versions/<release>/templates/koord-scheduler-config.yaml).
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cpuplan.base import yaml_values
 from cpuplan.base.emit import to_yaml
-from cpuplan.components.emission import emit
+from cpuplan.components.emission import emit, parse_by_key
 from cpuplan.facts.settings import objects as rows
 from cpuplan.facts.settings.objects import SCORING
 from cpuplan.facts.versions import Version
 from cpuplan.language.model.allocators import Scoring
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Setting, Value, from_plain, plain
+from cpuplan.plan.setting import Setting, Value, plain
 
 CHART_NAMESPACE = "koordinator-system"
 _GROUP = "kubescheduler.config.k8s.io"
@@ -197,6 +196,4 @@ def render(settings: Sequence[Setting]) -> str:
     return to_yaml(arguments(settings)) if settings else ""
 
 
-def parse(text: str) -> dict[str, Value]:
-    """The same of YAML."""
-    return {key: from_plain(value) for key, value in next(yaml_values.load_yaml11(text)).items()}
+parse = parse_by_key

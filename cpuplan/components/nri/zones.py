@@ -56,7 +56,7 @@ def _pools(state: Pools) -> Iterator[Zone]:
             place["parent"] = pool.parent.name
         nodes = pool.nodes(_ALL_TYPES)
         whole = (pool.sharable | pool.reserved).bit_count()
-        memory, free = state.memory.capacity(nodes), state.memory.free(nodes)
+        memory, free = state.memory.nodes.capacity(nodes), state.memory.free(nodes)
         resources = {
             "cpu": _amounts(str(whole), _milli(state.allocatable_shared(pool))),
             "memory": _amounts(str(memory), str(free)),

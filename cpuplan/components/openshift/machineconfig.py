@@ -9,15 +9,13 @@ from cpuplan.components.chosen import stated
 from cpuplan.components.emission import emit, given_or
 from cpuplan.diagnostics import Reason
 from cpuplan.facts.settings import openshift as rows
+from cpuplan.language.model import vocabulary
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
 
 NAME = rows.MACHINE_CONFIG
 API_VERSION = "machineconfiguration.openshift.io/v1"
-ROLE = "machineconfiguration.openshift.io/role"
-WORKER = "worker"
-#: Marks the MachineConfig of the pool worker, which custom pools of cpuplan do not select then.
-OWNER = "cpuplan.io/pool"
+ROLE, WORKER, OWNER = vocabulary.MACHINE_ROLE, vocabulary.WORKER, vocabulary.MACHINE_OWNER
 LABELS, KERNEL_TYPE = rows.MACHINE_CONFIG_LABELS.key, rows.KERNEL_TYPE.key
 REAL_TIME = "realtime"
 

@@ -7,7 +7,7 @@ exclusively (cgroup v2, cpuset.cpus.exclusive), and irqbalance and irqaffinity= 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
+from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.components import kubelet
 from cpuplan.components.base import template
 from cpuplan.components.chosen import stated
@@ -16,7 +16,7 @@ from cpuplan.diagnostics import Diagnostic, Reason, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts.settings import openshift as rows
 from cpuplan.plan import NodePlan
-from cpuplan.plan.setting import Setting, Value
+from cpuplan.plan.setting import Setting, Value, cpus_or_text
 from cpuplan.upstream.kubelet.policy_options import STRICT_RESERVATION
 
 NAME = rows.OVS_DPDK
@@ -68,14 +68,7 @@ def render(settings: Sequence[Setting]) -> str:
 def parse(text: str) -> Mapping[str, Value]:
     """The same from the unit's text."""
     match = _COMMAND.search(text)
-    return {CPUS_KEY: _cpus(match[1]), _PARTITION: match[2]} if match else {}
-
-
-def _cpus(text: str) -> Value:
-    try:
-        return CpuSet.parse(text)
-    except CpuSetError:
-        return text
+    return {CPUS_KEY: cpus_or_text(match[1]), _PARTITION: match[2]} if match else {}
 
 
 def files(settings: Sequence[Setting]) -> dict[str, tuple[int, str]]:

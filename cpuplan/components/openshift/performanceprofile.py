@@ -42,6 +42,24 @@ _POLICIES = (CPU_MANAGER_POLICY.key, TOPOLOGY_MANAGER_POLICY.key)
 _OPERATORS = (*_POLICIES, RECONCILE_PERIOD.key, RESERVED_CPUS.key)
 
 
+#: The annotations that the operator reads, and that are fields of an intent.
+OWN_ANNOTATIONS = (
+    SNIPPET,
+    *(
+        PREFIX + name
+        for name in (
+            "cpu-load-balancing-ovs-dpdk",
+            "dra-resource-management",
+            "enable-physical-dev-rps",
+            "enable-rps",
+            "exec-cpu-affinity",
+            "ignore-cgroups-version",
+            "pause-reconcile",
+        )
+    ),
+)
+
+
 class Annotation(NamedTuple):
     """One annotation; the value of the snippet is its fields."""
 
@@ -52,6 +70,8 @@ class Annotation(NamedTuple):
 
 def annotations(plan: NodePlan) -> Iterator[Annotation]:
     """The annotations that the plan needs, in the order in which they are written."""
+    for name, text in plan.node_class.target.profile.annotations.items():
+        yield Annotation(name, text, (_kept(plan, "annotations"),))
     yield from _switches(plan)
     yield from _without_steering(plan)
     if chosen.exec_affinity(plan) == "none":
@@ -67,6 +87,11 @@ def annotations(plan: NodePlan) -> Iterator[Annotation]:
         reason = stated(plan, text, "openVSwitch.loadBalancing")
         yield Annotation(f"{PREFIX}cpu-load-balancing-ovs-dpdk", "disable", (reason,))
     yield from _snippet(plan)
+
+
+def _kept(plan: NodePlan, name: str) -> Reason:
+    field = plan.node_class.target_field(f"profile.{name}")
+    return plan.node_class.reason("the profile has it, whoever reads it", field)
 
 
 def _switches(plan: NodePlan) -> Iterator[Annotation]:
@@ -140,7 +165,7 @@ def _by_operator(plan: NodePlan) -> dict[str, Any]:
 NAME = rows.PROFILE
 API_VERSION = "performance.openshift.io/v2"
 KIND = "PerformanceProfile"
-_ANNOTATIONS = "annotations"
+_ANNOTATIONS, _METADATA_LABELS = "annotations", "labels"
 #: Fields of `spec` whose keys are settings; other maps are labels.
 _SECTIONS = (
     "cpu",
@@ -173,6 +198,8 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         yield from _stated(plan, "globallyDisableIrqLoadBalancing", True, text, field)
     yield from _hints(plan)
     yield from _labels(plan)
+    for name, text in plan.node_class.target.profile.labels.items():
+        yield from _field(plan, f"{_METADATA_LABELS}.{name}", text, (_kept(plan, "labels"),))
     for annotation in annotations(plan):
         key = f"{_ANNOTATIONS}.{annotation.name}"
         yield from _field(plan, key, annotation.value, annotation.reasons)
@@ -193,11 +220,13 @@ def _cpus(plan: NodePlan) -> Iterator[Setting]:
     for name in _POOLS:
         members = plan.pool(name)
         if members.cpus:
-            yield from _field(plan, f"cpu.{name}", members.cpus, members.because)
+            cpus = chosen.as_listed(plan, name, members.cpus)
+            yield from _field(plan, f"cpu.{name}", cpus, members.because)
     dpdk = ovsdpdk.cpus(plan)
     if dpdk:
         because = (*plan.pool("isolcpus").because, ovsdpdk.reason(plan))
-        yield from _field(plan, "cpu.ovsDpdk", dpdk, because)
+        listed = chosen.as_listed(plan, "ovs_dpdk", dpdk)
+        yield from _field(plan, "cpu.ovsDpdk", listed, because)
     if plan.spec.isolation.domain:
         yield from _stated(
             plan, "cpu.balanceIsolated", False, "no load balancing", "isolation.domain"
@@ -319,16 +348,20 @@ def _labels(plan: NodePlan) -> Iterator[Setting]:
 def document(settings: Sequence[Setting]) -> dict[str, Any]:
     """The object without a name."""
     annotations: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
     spec: dict[str, Any] = {}
     for setting in settings:
         section, _, name = setting.key.partition(".")
         if section == _ANNOTATIONS:
             annotations[name] = _annotation(setting.value)
+        elif section == _METADATA_LABELS:
+            labels[name] = setting.value
         elif name:
             spec.setdefault(section, {})[name] = plain(setting.value)
         else:
             spec[section] = plain(setting.value)
-    metadata = {"annotations": annotations} if annotations else {}
+    texts = {_METADATA_LABELS: labels, _ANNOTATIONS: annotations}
+    metadata = {key: value for key, value in texts.items() if value}
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
 
 
@@ -353,6 +386,8 @@ def parse(text: str) -> dict[str, Value]:
         for name, item in value.items():
             is_cpus = section == "cpu" and name in _CPU_SETS
             values[f"{section}.{name}"] = CpuSet.parse(item) if is_cpus else from_plain(item)
+    for name, item in data["metadata"].get("labels", {}).items():
+        values[f"{_METADATA_LABELS}.{name}"] = item
     for name, item in data["metadata"].get("annotations", {}).items():
         values[f"{_ANNOTATIONS}.{name}"] = from_plain(json.loads(item)) if name == SNIPPET else item
     return values

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.emit import to_json, to_toml
+from cpuplan.components import chosen
 from cpuplan.components.emission import emit
 from cpuplan.facts.settings import openshift as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
+from cpuplan.upstream.openshift import managed
 
 if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target
@@ -38,7 +40,8 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     field = node_class.target_field("cpuPartitioning")
     reason = node_class.reason("the platform's own pods are pinned", field)
     if reserved.cpus:
-        yield from emit(plan, rows.PLATFORM_CPUS, reserved.cpus, (*reserved.because, reason))
+        cpus = chosen.as_listed(plan, "reserved", reserved.cpus)
+        yield from emit(plan, rows.PLATFORM_CPUS, cpus, (*reserved.because, reason))
     if target.pinned_pools:
         further = node_class.reason("further pools", node_class.target_field("pinnedPools"))
         yield from emit(plan, rows.PINNED_POOLS, _pools(target), (reason, further))
@@ -70,8 +73,8 @@ def parse(text: str) -> Mapping[str, Value]:
 def render_crio(cpus: str) -> str:
     """CRI-O's part: the CPUs of annotated pods; without CPUs, they may only ask for shares."""
     workload = {
-        "activation_annotation": "target.workload.openshift.io/management",
-        "annotation_prefix": "resources.workload.openshift.io",
+        "activation_annotation": f"{managed.TARGET}{managed.MANAGEMENT}",
+        "annotation_prefix": managed.RESOURCES.removesuffix("/"),
         "resources": {"cpushares": 0, "cpuset": cpus},
     }
     return to_toml({"crio": {"runtime": {"workloads": {"management": workload}}}})

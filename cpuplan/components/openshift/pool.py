@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAME = rows.POOL
 #: Pools that every cluster has; cpuplan does not write them.
-BUILT_IN = ("master", "worker", "arbiter")
+BUILT_IN = vocabulary.BUILT_IN_POOLS
 LABELS, NODE_SELECTOR = rows.POOL_LABELS.key, rows.POOL_NODES.key
 #: Labels of the pools that every cluster has (manifests of the machine config operator).
 _OWN_LABEL = "pools.operator.machineconfiguration.openshift.io/{}"
@@ -42,7 +42,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
         why = (reason if given else pool,)
         yield from emit(plan, rows.POOL_LABELS, dict(labels(target)), why)
         if target.pool not in BUILT_IN:
-            yield from emit(plan, rows.POOL_SELECTOR, _roles(target), (pool,))
+            yield from emit(plan, rows.POOL_SELECTOR, vocabulary.machine_roles(target), (pool,))
             text = "the boot arguments and files of the workers are not for the pool"
             field = node_class.target_field("pool")
             why = (node_class.reason(text, field),)
@@ -82,12 +82,6 @@ def built_in_labels(name: str) -> Mapping[str, str]:
 def all_labels(target: Target) -> Mapping[str, str]:
     """All labels of the pool that are known, by which any object may select it."""
     return {**built_in_labels(target.pool or ""), **labels(target)}
-
-
-def _roles(target: Target) -> tuple[str, ...]:
-    """The roles of the MachineConfigs that a custom pool takes: those of `worker`, and its own."""
-    pool = target.pool or ""
-    return tuple(dict.fromkeys([WORKER, pool, target.machine_config_label.get(ROLE, pool)]))
 
 
 def document(settings: Sequence[Setting]) -> dict[str, Any]:

@@ -66,7 +66,8 @@ def _isolated_cores(plan: NodePlan) -> Iterator[Setting]:
     """All that the kernel isolates: what pods get, and what is kept from them."""
     isolated, isolcpus = plan.pool("isolated"), plan.pool("isolcpus")
     because = (*isolated.because, *isolcpus.because)
-    yield from emit(plan, rows.ISOLATED_CORES, isolated.cpus | isolcpus.cpus, because)
+    cpus = chosen.as_operator_lists(plan, isolated.cpus | isolcpus.cpus)
+    yield from emit(plan, rows.ISOLATED_CORES, cpus, because)
 
 
 def _cpu(plan: NodePlan) -> Iterator[Setting]:

@@ -1,7 +1,7 @@
 """Settings and targets: the CP5xx but those of mechanisms and of isolation."""
 
 from cpuplan.diagnostics.codes.code import Code
-from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, SHARED_CPUSET
+from cpuplan.facts.settings.crio import EXEC_CPU_AFFINITY, INFRA_CTR_CPUSET, SHARED_CPUSET
 from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.facts.settings.kernel import NOHZ_FULL
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RESERVED_CPUS, RESERVED_MEMORY
@@ -32,16 +32,48 @@ CODES = {
     ),
     "CP522": Code(
         "huge pages in two places",
-        "the argument {argument} sets huge pages in addition to hugePages",
-        "set them in hugePages only",
-        "Boot arguments for huge pages come in pairs whose order matters. Those of two sources would be mixed.",
+        "the argument {argument} is about huge pages, beside hugePages: {effect}",
+        "leave it if this is intended, or set all pages in hugePages",
+        "Boot arguments for huge pages come in pairs whose order matters, and the kernel reads those of all sources as "
+        "one list. What it makes of them is counted: memory, simulations and the expected node have these pages.",
+        "warning",
     ),
     "CP523": Code(
         "boot argument that switches off planned CPUs",
         "the argument {argument} prevents {cpus}, which the plan uses, from coming up",
-        "remove the argument, or take the CPUs out of the lists of pools and, unless the argument is nosmt, list them as `offline` in the inventory",
+        "remove the argument, or take the CPUs out of the lists of pools and, unless they are siblings, list them as `offline` in the inventory",
         f"If isolcpus= or {NOHZ_FULL.key}= names a CPU that did not come up, the kernel ignores the whole list, and the "
         "kubelet and CRI-O refuse lists that contain it.",
+    ),
+    "CP5300": Code(
+        "boot argument without which the plan would hold",
+        "the argument {argument} undoes the plan: {effect}",
+        "remove the argument; where it is meant, let the inventory describe the machine that it leaves",
+        "The kernel does as it is told, whatever else was planned: without NUMA nodes, memory or control groups that the "
+        "plan counts on, the kubelet does not start or gives out what is not there.",
+    ),
+    "CP5301": Code(
+        "boot argument that works against the plan",
+        "the argument {argument} works against the plan: {effect}",
+        "remove the argument, or leave it if this is intended",
+        "The plan holds, and workloads get less of what it is for: ticks, interrupts or idle states disturb them. "
+        "Mitigations that switch siblings off do so on CPUs that have the bug only.",
+        "warning",
+    ),
+    "CP5302": Code(
+        "huge pages that contradict hugePages",
+        "the argument {argument} contradicts hugePages: {effect}",
+        "remove the argument, or the pages in hugePages",
+        "Of one size the kernel takes the first count, and of default sizes the first one. Which one comes first depends "
+        "on who writes the command line.",
+    ),
+    "CP5303": Code(
+        "isolcpus= with the CPUs of the plan and other flags",
+        "the argument {argument} has the CPUs of {planned} and other flags: the kernel takes both lists",
+        "leave it if this is intended: isolation.domain: true says the same as a list without flags",
+        "Without a flag, or with domain, the scheduler moves no tasks to or from these CPUs, so that containers without "
+        "exclusive CPUs stay where they start. In a PerformanceProfile, cpu.balanceIsolated: false says the same.",
+        "warning",
     ),
     "CP524": Code(
         "conflicting settings",
@@ -569,12 +601,89 @@ CODES = {
         "say. A handler with the name of the default runtime would change all pods: its table replaces the default "
         "one, with all that it does not repeat.",
     ),
+    "CP5340": Code(
+        "annotation for which CRI-O runs no hook",
+        "{names} of {who}: without effect, because {problem}",
+        "{remedy}",
+        "CRI-O runs its CPU hooks for Guaranteed pods whose RuntimeClass names a handler that allows the annotations, "
+        "and there for containers that request whole CPUs. All others it starts without a word, with interrupts, load "
+        "balancing and quotas as they are. This is a warning: the pod runs.",
+        "warning",
+    ),
+    "CP5341": Code(
+        "misspelt annotation for CRI-O",
+        "{names} of {who}: {problem}",
+        "{remedy}",
+        "Nothing says that an annotation is one that nobody reads. The hooks read cpu-load-balancing.crio.io, "
+        "cpu-quota.crio.io, irq-load-balancing.crio.io, cpu-c-states.crio.io, cpu-freq-governor.crio.io and "
+        "cpu-shared.crio.io.",
+        "warning",
+    ),
+    "CP5360": Code(
+        "annotation that CRI-O ignores",
+        "the annotation {annotation} of {who} does nothing on {release}: {problem}",
+        "{remedy}",
+        "CRI-O compares the values of its CPU hooks with a few texts and says nothing of others, and each release reads "
+        "other keys and values: `housekeeping` came with 1.34.3, annotations for one container with 1.36.4. The table is "
+        "read from the release branches of cri-o/cri-o (internal/runtimehandlerhooks). This is a warning: the pod runs.",
+        "warning",
+    ),
+    "CP5361": Code(
+        "annotation with which no container starts",
+        "the annotation {annotation} of {who} keeps containers from starting on {release}: {problem}",
+        "{remedy}",
+        "CRI-O runs its CPU hooks before a container starts, and their errors keep it from starting: values of "
+        "cpu-c-states.crio.io that the release does not know (`max_latency:` came with 1.28), and on version 2 of control "
+        "groups cpu-load-balancing.crio.io before 1.28.3. The text is CRI-O's own.",
+    ),
+    "CP5362": Code(
+        "CPUs of exec probes on an old CRI-O",
+        "{field} {value} needs CRI-O {since}, which {version} does not have",
+        "use {later} or later, or write runtime.execCpuAffinity: none",
+        f"CRI-O passes over keys that it does not know, so `{EXEC_CPU_AFFINITY.last}` would have no effect: what `exec` "
+        "starts, probes among it, would run on any CPU of the container.",
+    ),
     "CP588": Code(
         "file of CRI-O in a MachineConfig of others",
         "MachineConfig {name} gives nodes of pool {pool} the file {path}, which CRI-O reads {problem}",
         "look at the file with `cpuplan validate --crio`, and give it a name that sorts before cpuplan's",
         "CRI-O reads everything below /etc/crio/crio.conf.d, in the order of the names. The Cluster document has the "
         "names of files only, so that this is a warning; `check` reads the files of a node.",
+        "warning",
+    ),
+    "CP5400": Code(
+        "drop-in of the kubelet in a MachineConfig of others",
+        "MachineConfig {name} gives nodes of pool {pool} the file {path}, whose keys win over those of intent {intent}",
+        "move its keys to `kubelet` of the intent, and remove the file; or see what remains of both with "
+        "`cpuplan validate kubelet.conf --config-dir DIR`",
+        "Kubelets of OpenShift 4.21 and later read the *.conf files of /etc/openshift/kubelet.conf.d after kubelet.conf, "
+        "on control plane nodes since 4.23. The Cluster document has the names of files only, so that this is a warning; "
+        "`check` reads the files of a node.",
+        "warning",
+    ),
+    "CP5402": Code(
+        "list of an adopted profile without its pool",
+        "profile.lists.{name} is {text}, and pool {pool} has {cpus}: the list is not used",
+        "remove it, or write the CPUs of the pool",
+        "The text of a list is kept as long as it means the CPUs of the pool. A list in normal form says the same "
+        "without a field.",
+        "warning",
+    ),
+    "CP5403": Code(
+        "annotation that is a field of the intent",
+        "the annotation {name} is made from fields of the intent: the text in profile.annotations does not count",
+        "remove it, and write the field of the intent that says the same",
+        "The node tuning operator reads some annotations of a profile as settings. cpuplan plans these settings, and "
+        "writes the annotations itself.",
+    ),
+    "CP5401": Code(
+        "workload partitioning by a MachineConfig of others",
+        "MachineConfig {name} gives nodes of pool {pool} the file {path}, with which the kubelet keeps reserved CPUs for "
+        "pods of the platform, and intent {intent} does not have `cpuPartitioning`",
+        "in a cluster with workload partitioning, write `cpuPartitioning: true` in the target, or give the Infrastructure "
+        "object beside a PerformanceProfile; otherwise remove the file",
+        "The kubelet looks for the file alone, whoever wrote it. Installations before 4.14 with one node have such a "
+        "MachineConfig; the pool of all other pods is smaller there than without it.",
         "warning",
     ),
     "CP586": Code(

@@ -4,7 +4,7 @@ from cpuplan.diagnostics.codes.code import Code
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
 
 CODES = {
-    # What gives CPUs to containers beside the kubelet: CP590 to CP594.
+    # What gives CPUs to containers beside the kubelet: CP579, CP590 to CP593, CP5320.
     "CP590": Code(
         "statement that an NRI policy cannot keep",
         "{field} cannot hold with mechanism {mechanism}: {problem}",
@@ -40,17 +40,25 @@ CODES = {
         "tries again. Pods of the namespace kube-system run on the reserved CPUs.",
         "warning",
     ),
-    "CP594": Code(
-        "nodes on which an NRI policy may not hold",
-        "{problem}",
-        "{hint}",
-        "NRI plugins are reached over a socket: one that has not started, has crashed or was too slow is passed over. "
-        "From CRI-O 1.34 and containerd 2.2 on, the default validator refuses containers without the plugins that it "
-        "requires. The plugins do not start where the kernel gives caches no ids, as many do that are not for "
-        "x86.",
+    "CP5320": Code(
+        "machine on which an NRI policy may not start",
+        "hardware {hardware} has caches without ids: the plugin may not start",
+        "look for /sys/devices/system/cpu/cpu0/cache/index0/id, and give caches their ids",
+        "The plugins do not start where the kernel gives caches no ids, as many do that are not for x86.",
         "warning",
+        was="CP594",
     ),
-    # The DRA CPU driver: CP508, CP534, CP535, CP555, CP568, CP569, CP578, CP579 and CP684 to
+    "CP579": Code(
+        "runtime that does not wait for what gives containers CPUs",
+        "{runtime} starts containers on all CPUs while {plugin} is away",
+        "use version {version} or later, where containers wait for {plugin}",
+        "NRI policies and the DRA CPU driver are NRI plugins, which are reached over a socket: one that has not started, has "
+        "crashed or was too slow is passed over. From CRI-O 1.34 and containerd 2.2 on, the default validator refuses "
+        "containers without the plugins that it requires.",
+        "warning",
+        was="CP594",
+    ),
+    # The DRA CPU driver: CP508, CP534, CP535, CP555, CP568, CP569, CP578 and CP684 to
     # CP687.
     "CP508": Code(
         "statement that the DRA CPU driver cannot keep",
@@ -117,14 +125,6 @@ CODES = {
         "cpuplan writes the kubelet's feature gates, and none of the control plane. DRAConsumableCapacity is off by default "
         "before 1.36: the API server then drops allowMultipleAllocations of devices, and one claim takes a whole device. "
         "DRANodeAllocatableResources is off by default in 1.37.",
-        "warning",
-    ),
-    "CP579": Code(
-        "nodes on which the DRA CPU driver may not hold",
-        "{problem}",
-        "{hint}",
-        "The driver is an NRI plugin: while it is away, a container starts on all CPUs. From CRI-O 1.34 and containerd 2.2 "
-        "on, the default validator refuses containers without the plugins that it requires.",
         "warning",
     ),
     "CP684": Code(

@@ -103,6 +103,13 @@ CODES = {
         'The node tuning operator silently treats such a value as "no".',
         severity="warning",
     ),
+    "CP2420": Code(
+        "unknown annotation of the operator",
+        "the node tuning operator has no annotation {name}",
+        "{hint}",
+        "The operator ignores annotations of its own domain that it does not know.",
+        severity="warning",
+    ),
     "CP274": Code(
         "kubelet snippet field without effect",
         "{name} in {field} has no effect: {reason}",
@@ -113,9 +120,9 @@ CODES = {
     "CP275": Code(
         "unsupported object",
         "{kind} ({version}) is not one of the objects that are read with PerformanceProfiles",
-        "move it to another folder",
-        "inventories/ and intents/ contain cpuplan's documents, and PerformanceProfiles with unmodified "
-        "MachineConfigPool, Node, Infrastructure and ClusterVersion objects.",
+        "{hint}",
+        "Objects of these API groups decide what nodes get, so that one that is not read may contradict the plan. "
+        "Objects of other groups are left alone.",
         severity="warning",
     ),
     "CP276": Code(
@@ -231,5 +238,45 @@ CODES = {
         "A MachineConfigPool has the nodes that carry its labels. Other nodes that the intent selects stay in their "
         "present pool, with its settings. A misspelt name makes a new pool without nodes.",
         "warning",
+    ),
+    "CP2400": Code(
+        "generator of policies",
+        "a {kind} is no object of a cluster: its profiles and MachineConfigs are not read",
+        "render it with `kustomize build --enable-alpha-plugins FOLDER > policies.yaml`, and give cpuplan the Policies",
+        "Plugins of Kustomize make Policies of a PolicyGenTemplate or PolicyGenerator and of files that it names. "
+        "Rendered Policies are read: the objects in their `object-templates` count like those in files.",
+        severity="warning",
+    ),
+    "CP2401": Code(
+        "object with templates",
+        "the {kind} has templates in place of values: it is not read",
+        "give cpuplan the rendered object, or that of the managed cluster: `oc get {plural} -o yaml`",
+        "Templates of Advanced Cluster Management begin with two braces, and are resolved on the hub or on the managed "
+        "cluster; those of files for a PolicyGenTemplate begin with a dollar sign, and are overwritten by it.",
+        severity="warning",
+    ),
+    "CP2404": Code(
+        "template of a file",
+        "{path} has templates, which are no YAML before they are resolved: it is not read",
+        "render it first, and give cpuplan the result",
+        "Programs fill in what stands in two braces, such as Helm, kube-compare or a generator of sites, with values "
+        "that are in other files.",
+        severity="warning",
+    ),
+    "CP2403": Code(
+        "part of a profile that an import loses",
+        "{what} {problem}",
+        "{remedy}",
+        "An Intent in mode performanceProfile keeps labels, annotations and the texts of CPU lists "
+        "(`targets.profile`), so that the operator makes the same of the compiled profile as of the one before.",
+        severity="note",
+    ),
+    "CP2402": Code(
+        "objects that are made of others",
+        "{path} {problem}",
+        "render it with `{command} > rendered.yaml`, and give cpuplan that file in place of the folder",
+        "cpuplan reads objects as they stand in files. It leaves patches and values of charts alone, and does not apply "
+        "them.",
+        severity="warning",
     ),
 }

@@ -1,7 +1,7 @@
 """A running node: its kubelet and runtimes, threads, control groups, and values in force."""
 
 from cpuplan.diagnostics.codes.code import Code
-from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, SHARED_CPUSET
+from cpuplan.facts.settings.crio import INFRA_CTR_CPUSET, IRQBALANCE_CONFIG_FILE, SHARED_CPUSET
 from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.facts.settings.kernel import NOHZ_FULL
 
@@ -14,7 +14,7 @@ CODES = {
     "CP824": Code(
         "setting that a flag overrides",
         "{key} of {program} is {found} by {flag}; it should be {wanted}",
-        "take {flag} out of the command line of {program}, and restart it",
+        "{hint}",
         "Flags win over all files. The command line is that of the running process, or else of its unit with all drop-ins "
         "and environment files: kubeadm's /var/lib/kubelet/kubeadm-flags.env, /etc/default/kubelet, /etc/sysconfig/crio. "
         "A flag for a map replaces all of it, except feature gates.",
@@ -51,7 +51,7 @@ CODES = {
     "CP829": Code(
         "kubelet that does not start on this machine",
         "the kubelet does not start on this machine: {problem}",
-        "correct the setting that the text names",
+        "{hint}",
         "The configuration in force was started in a simulator of the kubelet, on the node's CPUs, memory and huge pages. The "
         "text is the one that would be in the kubelet's log. A kubelet that runs fails at its next start.",
     ),
@@ -91,8 +91,24 @@ CODES = {
         "CRI-O setting differs",
         "{key} of CRI-O is {found}; it should be {wanted}",
         "remove the key from this file, or state it in the intent; the compiled file keeps its name",
-        "The last of several files by name applies. The table of a runtime handler is replaced as a whole. `check` and "
+        "The last of several files by name applies. The table of a handler or workload is replaced as a whole. `check` and "
         "the next compilation find the compiled file by its name.",
+    ),
+    "CP8360": Code(
+        "workload of CRI-O on exclusive CPUs",
+        "the workload {name} of CRI-O runs pods on CPUs {found}, which the kubelet gives to containers exclusively",
+        "give its cpuset CPUs that no container gets exclusively, such as the reserved ones, and restart CRI-O",
+        "A pod with the annotation of a table in [crio.runtime.workloads] gets the CPUs of the table, whatever the kubelet "
+        "asks for. The kubelet does not know of that: it gives the same CPUs to containers with exclusive ones.",
+    ),
+    "CP8361": Code(
+        "CRI-O with a known defect",
+        "node {node} runs CRI-O {found}: {problem} ({annotation}; {source})",
+        "update the node to CRI-O {wanted} or later, or do not use the annotation there",
+        "Early releases of a branch of CRI-O break what the plan's handler offers to pods; the Node says which release runs. "
+        "The table is read from the branches and tags of cri-o/cri-o. This is a warning: pods without the annotation are "
+        "not affected.",
+        "warning",
     ),
     "CP843": Code(
         "containerd drop-in that is not read",
@@ -143,33 +159,12 @@ CODES = {
         "project, else the newest one.",
         "warning",
     ),
-    "CP850": Code(
-        "trap in CRI-O's files",
-        "{problem}",
-        "{remedy}",
-        "What CRI-O takes without a word: files with any name in crio.conf.d; tables of handlers and workloads that "
-        f"replace those of earlier files; a `{SHARED_CPUSET.key}` that is read only when a container asks for it; workloads "
-        "without resources, without a prefix, or with one annotation for two; handlers whose name contains "
-        "high-performance; an irqbalance file that the system does not read.",
-        "warning",
-    ),
     "CP851": Code(
         "CRI plugin of containerd that does not start",
         "containerd runs without its CRI plugin: {problem}",
         "{remedy}, and restart containerd",
         "containerd itself starts and logs that the plugin does not; the kubelet then finds no runtime (unknown service "
         "runtime.v1.RuntimeService). Packages of Docker bring a config.toml that disables the plugin.",
-    ),
-    "CP852": Code(
-        "trap in containerd's files",
-        "{problem}",
-        "{remedy}",
-        "What containerd takes without an error: before 2.0, tables of plugins in imported files that replace earlier ones "
-        "whole, and relative patterns of imports that are taken from the working directory; later, tables of an older "
-        "version that are passed over; from 2.3.0 to 2.3.4, an imported file with a higher version; files that nothing "
-        "imports; keys that the table before them takes; handlers without a type, or with the other driver of cgroups: "
-        "the kubelet given on the command line counts, else systemd, as kubeadm sets it.",
-        "warning",
     ),
     "CP853": Code(
         "part of containerd that is off",
@@ -193,6 +188,169 @@ CODES = {
         "run `validate` on the node, or move the file below /etc/containerd",
         "Only the given folder is read. On nodes it is taken for /etc/containerd, or for the folder that it is itself.",
         "warning",
+    ),
+    # Traps in files of runtimes: what CRI-O and containerd take without an error.
+    "CP8320": Code(
+        "backup that CRI-O reads",
+        "{problem}",
+        "move it out of the folder, or give it a name with .conf",
+        "CRI-O reads all files of crio.conf.d, whatever their names end in: those that editors and packages keep "
+        "beside a changed file, and hidden ones too. Their values count.",
+        "warning",
+        was="CP850",
+    ),
+    "CP8321": Code(
+        "table of CRI-O that loses keys",
+        "{problem}",
+        "repeat all keys of the table in one file",
+        "The table of a handler or workload in a later file replaces that of an earlier one whole, while keys of "
+        "other tables win one by one.",
+        "warning",
+        was="CP850",
+    ),
+    "CP8322": Code(
+        f"`{SHARED_CPUSET.key}` that is no list of CPUs",
+        "{problem}",
+        "write it like 0-3,8",
+        f"CRI-O reads `{SHARED_CPUSET.key}` only when a container asks for shared CPUs: it starts with any text.",
+        "warning",
+        was="CP850",
+    ),
+    "CP8323": Code(
+        f"`{SHARED_CPUSET.key}` and `{INFRA_CTR_CPUSET.key}` with the same CPUs",
+        "{problem}",
+        "take them out of one: CRI-O compares them with nothing",
+        "Pause containers and the programs that start containers then run on CPUs that latency-sensitive "
+        "containers share.",
+        "warning",
+        was="CP850",
+    ),
+    "CP8324": Code(
+        "workload of CRI-O without resources",
+        "{problem}",
+        "add its table resources, which may be empty",
+        "A pod of such a workload may bring resources in an annotation: then CRI-O crashes.",
+        "warning",
+        was="CP850",
+    ),
+    "CP8325": Code(
+        "workload of CRI-O without a prefix",
+        "{problem}",
+        "give it a prefix",
+        "Resources of one container are in the annotation `<annotation_prefix>/<container>`.",
+        "warning",
+        was="CP850",
+    ),
+    "CP8326": Code(
+        "workloads of CRI-O with one annotation",
+        "{problem}",
+        "give each its own",
+        "The first workload whose annotation a pod has is its own, and CRI-O keeps workloads in a map without an order.",
+        "warning",
+        was="CP850",
+    ),
+    "CP8327": Code(
+        "handler that runs the CPU hooks by its name",
+        "{problem}",
+        "name it otherwise, or allow the hooks that it is for",
+        "CRI-O chooses the hooks of a handler by whether its name contains high-performance, beside the "
+        "annotations that it allows.",
+        "warning",
+        was="CP850",
+    ),
+    "CP8328": Code(
+        "irqbalance file that the system does not read",
+        "CRI-O bans interrupts in {written}, and irqbalance reads {read}",
+        f'write {IRQBALANCE_CONFIG_FILE.key} = "{{read}}" in [crio.runtime]',
+        "CRI-O writes the file for pods that ask for CPUs without interrupts, which a handler or workload has to allow. "
+        "irqbalance of Debian has its settings in another one.",
+        "warning",
+        was="CP850",
+    ),
+    "CP8329": Code(
+        "table of containerd that loses keys",
+        "{problem}",
+        "repeat all keys of the table in this file",
+        "Before 2.0, the table of a plugin in an imported file replaces that of an earlier file whole.",
+        "warning",
+        was="CP852",
+    ),
+    "CP8330": Code(
+        "key that the table before it takes",
+        "{problem}",
+        "{remedy}",
+        "In TOML a key belongs to the last table above it, until the next one: `imports`, `disabled_plugins` and "
+        "`version` have to stand before all tables.",
+        "warning",
+        was="CP852",
+    ),
+    "CP8331": Code(
+        "relative import of containerd",
+        "{problem}",
+        "write the whole path, from / on",
+        "Before 2.0, a pattern with `*` is resolved in the working directory of containerd.",
+        "warning",
+        was="CP852",
+    ),
+    "CP8332": Code(
+        "file that containerd does not import",
+        "{problem}",
+        "let `imports` of config.toml name it, before the first table there",
+        "The files beside those that a pattern imports, and those of the folder conf.d.",
+        "warning",
+        was="CP852",
+    ),
+    "CP8333": Code(
+        "imported file with a higher version",
+        "{problem}",
+        "leave out version, or migrate the main file",
+        "containerd 2.3.0 to 2.3.4 refuse an imported file whose version is higher than that of config.toml.",
+        "warning",
+        was="CP852",
+    ),
+    "CP8334": Code(
+        "table of another version of containerd's files",
+        "{problem}",
+        "{remedy}",
+        "Version 3, which came with 2.0, has other names for the tables of the CRI plugin. Those of an older "
+        "version are migrated only if the version of their file says so, from 2.3 on, or that of all files "
+        "together.",
+        "warning",
+        was="CP852",
+    ),
+    "CP8335": Code(
+        "handler of containerd without a shim",
+        "{problem}",
+        'write runtime_type = "io.containerd.runc.v2" in its table',
+        "containerd looks for the shim of a handler by its type when a pod needs it, and 2.0 took the older shims away.",
+        "warning",
+        was="CP852",
+    ),
+    "CP8336": Code(
+        "other driver of control groups than the kubelet's",
+        "{problem}",
+        "{remedy}",
+        "The kubelet makes paths of control groups for its `cgroupDriver`, and runc takes them for those of its "
+        "own. The KubeletConfiguration on the command line counts, else systemd, as kubeadm sets it.",
+        "warning",
+        was="CP852",
+    ),
+    "CP8337": Code(
+        "value of another type in containerd's files",
+        "{problem}",
+        "give it a value of that type",
+        "Options of handlers and the table of NRI are decoded when they are used: containerd itself starts.",
+        "warning",
+        was="CP852",
+    ),
+    "CP8338": Code(
+        "plugins that containerd requires without exception",
+        "{problem}",
+        "give tolerate_missing_plugins_annotation the name of an annotation, and the plugin's pods that annotation",
+        "The default validator of NRI refuses all containers while a required plugin is away, those of the plugin "
+        "itself too.",
+        "warning",
+        was="CP852",
     ),
     # Threads, control groups and containers of a node.
     "CP836": Code(

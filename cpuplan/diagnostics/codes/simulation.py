@@ -22,7 +22,7 @@ CODES = {
     "CP703": Code(
         "configuration that the kubelet refuses",
         "the kubelet of {where} does not start: {problem}",
-        "correct the value",
+        "{hint}",
         "The configuration was validated as the kubelet does at startup "
         "(pkg/kubelet/apis/config/validation/validation.go), and the text is the kubelet's own.",
     ),
@@ -128,6 +128,40 @@ CODES = {
         "OpenShift's API server, the kubelet and CRI-O let such pods run without a word: with all CPUs of the kubelet's "
         "default set, with shared CPUs that nobody counts, or throttled. The admission policies of cpuplan refuse most of "
         "them, in clusters that have the policies. This is a warning.",
+        "warning",
+    ),
+    "CP7341": Code(
+        "RuntimeClass that the cluster lacks",
+        "{who}: the cluster has no RuntimeClass {name}, so the API server refuses the pod",
+        "{remedy}; of another program that makes the class, give the RuntimeClass beside the pod",
+        "OpenShift's clusters have the RuntimeClasses of their profiles. Those of other programs are read from the files "
+        "with the pods; names that begin with kata or nvidia are taken as there.",
+        "warning",
+    ),
+    "CP7342": Code(
+        "pod that workload partitioning leaves alone",
+        "{who} {problem}",
+        "{remedy}",
+        "The API server takes the annotation of such a pod away and says so in the annotation "
+        "workload.openshift.io/warning only. The pod keeps its CPU requests, and its containers run on the CPUs of all "
+        "others instead of the reserved ones.",
+        "warning",
+    ),
+    "CP7343": Code(
+        "annotation where nobody reads it",
+        "{name} stands in {place}, where nobody reads it",
+        "move it to {right}",
+        "Pods have the annotations of metadata.annotations, and those of a workload the ones of its template. Unknown keys "
+        "elsewhere are refused or dropped by the API server, and annotations of a Deployment do not reach its pods.",
+        "warning",
+    ),
+    "CP7344": Code(
+        "workload of a pod that the API server refuses",
+        "{who} is refused: {problem}",
+        "{remedy}",
+        "The plugin ManagementCPUsOverride of OpenShift's API server reads the annotation "
+        "target.workload.openshift.io/management and the resource management.workload.openshift.io/cores, which it puts "
+        "in the place of `cpu` itself. The text is its own.",
         "warning",
     ),
     "CP720": Code(

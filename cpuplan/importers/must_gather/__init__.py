@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cpuplan.importers.base import Format, Imported
+from cpuplan.language.read.files import InputFiles, object_files
 
 #: What the node tuning operator collects of a node.
 SNAPSHOT = "sysinfo.tgz"
 NODES = "cluster-scoped-resources/core/nodes"
+PROFILES = "cluster-scoped-resources/performance.openshift.io/performanceprofiles"
 #: A must-gather has these folders at its top or one or two below; looking for them must not take
 #: long in a home folder.
 _MAX_DEPTH = 5
@@ -49,6 +51,16 @@ def _has_node(folder: Path) -> bool:
 def snapshot_path(name: str) -> str:
     """Where an image has the snapshot of a node."""
     return f"nodes/{name}/{SNAPSHOT}"
+
+
+def profile_files(path: Path) -> InputFiles | None:
+    """The PerformanceProfiles of a must-gather; None for a path that is none."""
+    folders = [image / PROFILES for image in images(path)] if path.is_dir() else []
+    if not any(folders):
+        return None
+    listed = [object_files(folder) for folder in folders if folder.is_dir()]
+    problems = [problem for known in listed for problem in known.diagnostics]
+    return InputFiles([file for known in listed for file in known.files], problems)
 
 
 def _has_image(folder: Path) -> bool:

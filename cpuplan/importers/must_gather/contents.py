@@ -1,20 +1,15 @@
-"""The images of a must-gather: nodes by their snapshots, Node objects, and facts of the cluster.
-
-Of the objects that decide what nodes get, left out are those that the machine config operator makes
-(it makes them again), those of a PerformanceProfile, and those that cpuplan wrote.
-"""
+"""The images of a must-gather: nodes by their snapshots, Node objects, and facts of the cluster."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-from cpuplan.base.naming import is_label, is_subdomain
+from cpuplan.base.naming import is_subdomain
 from cpuplan.base.progress import follow
-from cpuplan.base.text import printable
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.facts.settings.openshift import KERNEL_TYPE, POOL_SELECTOR
+from cpuplan.fleet import cluster_objects
+from cpuplan.fleet.cluster_objects import name_of
 from cpuplan.fleet.openshift import CUSTOM, feature_gates
 from cpuplan.importers import data, objects
 from cpuplan.importers.base import Imported, Node, NodeObject
@@ -120,27 +115,20 @@ def load(
 _FOLDER = "cluster-scoped-resources/machineconfiguration.openshift.io"
 _CONFIGURATIONS = "cluster-scoped-resources/operator.openshift.io/machineconfigurations"
 _CONFIGURATION = "cluster.yaml"
-_GENERATED = "machineconfiguration.openshift.io/generated-by-controller-version"
-_WAVE = "argocd.argoproj.io/sync-wave"
-_PROFILES = ("50-nto-", "50-performance-", "performance-", "rendered-")
-_BUILT_IN = ("master", "worker", "arbiter")
-_RUNTIMES = ("crun", "runc")
-_KERNELS = ("realtime", "64k-pages")
 
 
 def foreign_facts(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
     """Fields of the Cluster document; a kind of object that the must-gather lacks is left out."""
-    readers = {
-        "machineConfigPools": ("machineconfigpools", _pool),
-        "machineConfigs": ("machineconfigs", _machine_config),
-        "kubeletConfigs": ("kubeletconfigs", _kubelet_config),
-        "containerRuntimeConfigs": ("containerruntimeconfigs", _runtime_config),
-    }
     fields: dict[str, Any] = {}
-    for field, (folder, read) in readers.items():
+    for kind, known in cluster_objects.KINDS.items():
+        folder = f"{kind.lower()}s"
         if tree.names(f"{_FOLDER}/{folder}"):
-            objects = sorted(_objects_below(tree, folder, diagnostics), key=_created)
-            fields[field] = [read(item) for item in objects if _is_foreign(item)]
+            items = sorted(_objects_below(tree, folder, diagnostics), key=_created)
+            fields[known.field] = [
+                cluster_objects.entry(kind, item)
+                for item in items
+                if known.is_foreign({"kind": kind} | item)
+            ]
     if tree.names(_CONFIGURATIONS):
         fields |= _disruption_policy(tree, diagnostics)
     return fields
@@ -152,7 +140,8 @@ def _disruption_policy(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[
         return {}
     item = load(tree, f"{_CONFIGURATIONS}/{_CONFIGURATION}", diagnostics)
     given = data.mapping(data.mapping(item.get("spec")).get("nodeDisruptionPolicy"))
-    sections = _without_empty({name: given.get(name) for name in ("files", "units", "sshkey")})
+    stated = {name: given.get(name) for name in ("files", "units", "sshkey")}
+    sections = {name: section for name, section in stated.items() if section}
     return {"nodeDisruptionPolicy": sections} if sections else {}
 
 
@@ -161,109 +150,13 @@ def _objects_below(
 ) -> Iterator[dict[str, Any]]:
     for name in tree.names(f"{_FOLDER}/{folder}"):
         if name.endswith(".yaml"):
-            item = load(tree, f"{_FOLDER}/{folder}/{name}", diagnostics)
-            if is_subdomain(_name(item)):
-                yield item
-
-
-def _is_foreign(item: dict[str, Any]) -> bool:
-    metadata = data.mapping(item.get("metadata"))
-    annotations = data.mapping(metadata.get("annotations"))
-    name = _name(item)
-    is_pool = item.get("kind") == "MachineConfigPool"
-    if is_pool:
-        return name not in _BUILT_IN
-    return not (name.startswith(_PROFILES) or _GENERATED in annotations or _WAVE in annotations)
-
-
-def _name(item: dict[str, Any]) -> str:
-    return str(data.mapping(item.get("metadata")).get("name") or "")
+            yield load(tree, f"{_FOLDER}/{folder}/{name}", diagnostics)
 
 
 def _created(item: dict[str, Any]) -> tuple[str, str]:
     """Its place in the order of creation, which decides between KubeletConfigs."""
     stamp = data.mapping(item.get("metadata")).get("creationTimestamp")
-    return str(stamp or ""), _name(item)
-
-
-def _labels(item: dict[str, Any]) -> dict[str, str]:
-    labels = data.mapping(data.mapping(item.get("metadata")).get("labels"))
-    return _usable(labels)
-
-
-def _usable(labels: Mapping[str, Any]) -> dict[str, str]:
-    """The labels that an API server takes: no other is on an object."""
-    texts = {key: str(value) for key, value in sorted(labels.items())}
-    return {key: value for key, value in texts.items() if is_label(key, value)}
-
-
-def _pool(item: dict[str, Any]) -> dict[str, Any]:
-    spec = data.mapping(item.get("spec"))
-    return _without_empty(
-        {
-            "name": _name(item),
-            "labels": _labels(item),
-            POOL_SELECTOR.key: _selector(spec.get(POOL_SELECTOR.key)),
-            "nodeSelector": _selector(spec.get("nodeSelector")),
-        },
-        keep=(POOL_SELECTOR.key, "nodeSelector"),
-    )
-
-
-def _kubelet_config(item: dict[str, Any]) -> dict[str, Any]:
-    spec = data.mapping(item.get("spec"))
-    selector = _selector(spec.get("machineConfigPoolSelector"))
-    return {"name": _name(item), "machineConfigPoolSelector": selector}
-
-
-def _runtime_config(item: dict[str, Any]) -> dict[str, Any]:
-    config = data.mapping(data.mapping(item.get("spec")).get("containerRuntimeConfig"))
-    runtime = config.get("defaultRuntime")
-    stated = {"defaultRuntime": runtime} if runtime in _RUNTIMES else {}
-    return {**_kubelet_config(item), **stated}
-
-
-def _selector(value: object) -> dict[str, Any]:
-    selector = data.mapping(value)
-    labels = data.mapping(selector.get("matchLabels"))
-    return _without_empty(
-        {
-            "matchLabels": _usable(labels),
-            "matchExpressions": data.items(selector.get("matchExpressions")),
-        }
-    )
-
-
-def _machine_config(item: dict[str, Any]) -> dict[str, Any]:
-    spec = data.mapping(item.get("spec"))
-    config = data.mapping(spec.get("config"))
-    storage = data.mapping(config.get("storage"))
-    # Ignition gives each path to one of them: a later link takes an earlier file away.
-    nodes = [data.items(storage.get(kind)) for kind in ("directories", "files", "links")]
-    units = data.items(data.mapping(config.get("systemd")).get("units"))
-    kernel_type = spec.get(KERNEL_TYPE.key)
-    return _without_empty(
-        {
-            "name": _name(item),
-            "labels": _labels(item),
-            "kernelArguments": _texts(spec.get("kernelArguments")),
-            KERNEL_TYPE.key: kernel_type if kernel_type in _KERNELS else "",
-            "extensions": _texts(spec.get("extensions")),
-            # Ignition 2 takes a path or name twice.
-            "files": sorted(set(_texts([node.get("path") for node in chain(*nodes)]))),
-            "units": sorted(set(_texts([unit.get("name") for unit in units]))),
-        },
-        keep=("labels",),
-    )
-
-
-def _texts(value: object) -> list[str]:
-    texts = value if isinstance(value, list) else []
-    return [printable(text) for text in texts if isinstance(text, str)]
-
-
-def _without_empty(fields: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value or key in keep}
+    return str(stamp or ""), name_of(item)
 
 
 def read(path: Path) -> Imported:

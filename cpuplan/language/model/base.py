@@ -20,7 +20,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core.core_schema import no_info_plain_validator_function
 
 from cpuplan.base import naming
-from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.base.cpuset import CpuSet, CpuSetError, as_written
 from cpuplan.base.text import QUANTITY_PATTERN, printable
 
 
@@ -169,6 +169,13 @@ CpuList = Annotated[
     PlainValidator(_reader(CpuSet.parse)),
     _AS_TEXT,
     WithJsonSchema(_form(list_pattern(RANGE), "0-1,32-33")),
+]
+#: Such a list that is printed as it is written.
+WrittenList = Annotated[
+    CpuSet,
+    PlainValidator(_reader(as_written, str)),
+    _AS_TEXT,
+    WithJsonSchema({"type": "string", "pattern": list_pattern(RANGE), "examples": ["0,1,32,33"]}),
 ]
 #: A list as the kernel prints or takes it, strides too: what inventories hold.
 KernelList = Annotated[

@@ -8,6 +8,7 @@ from cpuplan.facts import platforms
 from cpuplan.language.model.allocators import Dra, Koordinator, KoordinatorRelease
 from cpuplan.language.model.base import (
     FeatureSet,
+    LabelKey,
     Labels,
     Later,
     Listed,
@@ -18,6 +19,8 @@ from cpuplan.language.model.base import (
     Reason,
     Release,
     ServiceName,
+    Words,
+    WrittenList,
     matching,
     problem,
 )
@@ -75,7 +78,21 @@ RuleName = Literal[
 ]
 
 
-class RuleSwitch(Model):
+class _Switch(Model):
+    """What all switches have."""
+
+    disable: str | None
+    enable: str | None
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        """Find what contradicts itself."""
+        if (self.disable is None) == (self.enable is None):
+            raise problem("rule_switch", "one of disable and enable")
+        return self
+
+
+class RuleSwitch(_Switch):
     """A built-in rule that is disabled or enabled, and the reason for later readers."""
 
     disable: RuleName | None = Field(default=None, description="the rule to disable")
@@ -87,15 +104,8 @@ class RuleSwitch(Model):
         examples=["the vendor's guide pins its own threads"],
     )
 
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        """Find what contradicts itself."""
-        if (self.disable is None) == (self.enable is None):
-            raise problem("rule_switch", "one of disable and enable")
-        return self
 
-
-class DefaultSwitch(Model):
+class DefaultSwitch(_Switch):
     """A default that is disabled, or enabled where the platform has it off, and the reason."""
 
     disable: DefaultName | None = Field(default=None, description="the default to disable")
@@ -103,13 +113,6 @@ class DefaultSwitch(Model):
     because: Reason = Field(
         description="the reason", examples=["devices are given to pods by VFIO"]
     )
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        """Find what contradicts itself."""
-        if (self.disable is None) == (self.enable is None):
-            raise problem("rule_switch", "one of disable and enable")
-        return self
 
 
 Rules = Annotated[tuple[Annotated[RuleSwitch, Later(RuleSwitch)], ...], Listed]
@@ -127,6 +130,34 @@ NamespacePattern = Annotated[
 #: How files reach nodes that no operator configures; each but the tree is a module of
 #: `backends/deliveries/`.
 Delivery = Literal["tree", "ansible", "butane", "cloudInit", "clusterApi", "ignition", "nodeWright"]
+
+
+#: The mode in which the node tuning operator makes the objects.
+PROFILE_MODE: Literal["performanceProfile"] = "performanceProfile"
+
+
+class ProfileLists(Model):
+    """The texts of CPU lists; each counts as long as its pool has the same CPUs."""
+
+    reserved: WrittenList | None = Field(default=None, description="list of the reserved CPUs")
+    isolated: WrittenList | None = Field(default=None, description="list of the isolated CPUs")
+    shared: WrittenList | None = Field(default=None, description="list of the shared CPUs")
+    offlined: WrittenList | None = Field(default=None, description="list of the offlined CPUs")
+    ovs_dpdk: WrittenList | None = Field(
+        default=None, description="list of the CPUs of Open vSwitch with DPDK"
+    )
+
+
+class ProfileText(Model):
+    """What a PerformanceProfile had before it was imported, and means nothing for a layout."""
+
+    labels: Labels = Field(default={}, description="mode performanceProfile: labels of the profile")
+    annotations: dict[LabelKey, Words] = Field(
+        default={},
+        description="mode performanceProfile: annotations of the profile, in place of cpuplan's "
+        "own of the same name; those that the operator reads are fields of the intent",
+    )
+    lists: ProfileLists = Field(default_factory=ProfileLists.model_construct)
 
 
 class Target(Model):
@@ -249,6 +280,8 @@ class Target(Model):
         "change the cluster to cgroups v1",
     )
 
+    profile: ProfileText = Field(default_factory=ProfileText.model_construct)
+
     @property
     def kubelet_service(self) -> str:
         """The unit that runs the kubelet."""
@@ -292,7 +325,7 @@ class Target(Model):
     @property
     def is_profile(self) -> bool:
         """Whether a PerformanceProfile is written, and the node tuning operator makes the rest."""
-        return self.mode == "performanceProfile"
+        return self.mode == PROFILE_MODE
 
 
 class IntentSpec(Model):

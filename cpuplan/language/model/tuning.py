@@ -44,9 +44,10 @@ HugePageSize = Annotated[
 #: As udev prints it.
 PCI_ID = r"^0x[0-9a-fA-F]{1,4}$"
 #: What can be part of a device's name (kernel: dev_valid_name), and so no second line of a TuneD
-#: profile.
+#: profile. Typographic quotes could be, but come from a word processor.
 INTERFACE = (
-    r"^[^\s/:\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+$"
+    r"^[^\s/:\x00-\x1f\x7f-\x9f\xab\xad\xbb\u061c\u180e\u200b-\u200f\u2018-\u201f\u2028-\u202e"
+    r"\u2060-\u206f\ufeff]+$"
 )
 Duration = Annotated[
     str,
@@ -58,7 +59,7 @@ _PciId = Annotated[
 ]
 _Interface = Annotated[
     str,
-    matching(INTERFACE, "a device's name, without blanks, slashes and colons"),
+    matching(INTERFACE, "a device's name, without blanks, slashes, colons and typographic quotes"),
     Field(max_length=128),
     AfterValidator(visible),
 ]

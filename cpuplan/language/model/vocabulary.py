@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpuplan.language.model.intent import Target
 
 
@@ -18,6 +20,29 @@ NODE_ROLE = "node-role.kubernetes.io/"
 def role(pool: str) -> str:
     """The label of the nodes of a custom pool."""
     return NODE_ROLE + pool
+
+
+#: The label of a MachineConfig that says whose pool it is for.
+MACHINE_ROLE = "machineconfiguration.openshift.io/role"
+WORKER = "worker"
+#: Marks the MachineConfig of the pool worker, which custom pools of cpuplan do not select then.
+MACHINE_OWNER = "cpuplan.io/pool"
+#: Pools that every cluster has; cpuplan does not write them.
+BUILT_IN_POOLS = ("master", WORKER, "arbiter")
+
+
+def machine_roles(target: Target) -> tuple[str, ...]:
+    """The roles of the MachineConfigs that a custom pool takes: those of `worker`, and its own."""
+    pool = target.pool or ""
+    return tuple(dict.fromkeys([WORKER, pool, target.machine_config_label.get(MACHINE_ROLE, pool)]))
+
+
+def takes_machine_config(target: Target, labels: Mapping[str, str]) -> bool:
+    """Whether the pool of a target takes a MachineConfig with these labels."""
+    role = labels.get(MACHINE_ROLE)
+    if target.pool in BUILT_IN_POOLS:
+        return role == target.pool
+    return role in machine_roles(target) and labels.get(MACHINE_OWNER) != WORKER
 
 
 def node_selector(target: Target) -> dict[str, str]:

@@ -7,7 +7,7 @@ from cpuplan import API_VERSION
 from cpuplan.base import naming, program
 from cpuplan.base.text import did_you_mean, nearest
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
-from cpuplan.diagnostics.source import Field, Mark, Position, Source
+from cpuplan.diagnostics.source import Data, Field, Mark, Position, Source, items_of
 from cpuplan.language.model import base
 from cpuplan.language.model.base import Model, attributes, name_form
 from cpuplan.language.model.cluster import ClusterSpec
@@ -39,6 +39,8 @@ class Document(NamedTuple):
     spec: Any
     source: Source
     written_as: str = ""  # the kind of the object that it was made from
+    #: Fields of the spec that only objects in other files state.
+    of_objects: frozenset[str] = frozenset()
 
     def at(self, *field: str | int) -> Position:
         """Where a field of the spec is written; if it is left out, its nearest written parent."""
@@ -252,11 +254,13 @@ class FieldPlaces:
     def _fields_of(self, path: str) -> dict[tuple[int, int], str]:
         names: dict[tuple[int, int], str] = {}
         for document in self.documents.by_name.values():
-            if document.source.path != path:
+            source = document.source
+            if path not in (source.path, *source.grafts.values()):
                 continue
-            line, column = document.source.start
-            names.setdefault((line + 1, column + 1), f"{document.kind}/{document.name}")
-            for field, mark in _marks(document.source):
+            line, column = source.start
+            if path == source.path:
+                names.setdefault((line + 1, column + 1), f"{document.kind}/{document.name}")
+            for field, mark in _marks(source, path):
                 name = f"{document.kind}/{document.name}:{'.'.join(map(str, field))}"
                 for line, column, _ in mark:
                     if line >= 0:
@@ -275,16 +279,21 @@ class FieldPlaces:
 
     def _last_line(self, document: Document) -> int:
         """The last line that a field of the document begins on."""
-        lines = (max(mark.key[0], mark.value[0]) for _, mark in _marks(document.source))
+        source = document.source
+        lines = (max(mark.key[0], mark.value[0]) for _, mark in _marks(source, source.path))
         return max(lines, default=document.source.start[0]) + 1
 
 
-def _marks(source: Source) -> Iterator[tuple[Field, Mark]]:
-    """All fields with their marks, outer ones first: an item begins where its first key does."""
-    todo: list[tuple[object, Field]] = [(source.data, ())]
-    for value, field in todo:
-        marks = source.marks.get(id(value), {})
-        for name, child in _items(value):
+def _marks(source: Source, path: str) -> Iterator[tuple[Field, Mark]]:
+    """The fields in a file with their marks, outer ones first.
+
+    An item begins where its first key does.
+    """
+    todo: list[tuple[Data, Field, str]] = [(source.data, (), source.path)]
+    for value, field, outer in todo:
+        file = source.grafts.get(id(value), outer)
+        marks = source.marks.get(id(value), {}) if file == path else {}
+        for name, child in items_of(value):
             mark = marks.get(name)
             if mark and isinstance(child, dict | list) and mark.key[0] >= 0:
                 # A mapping begins where its first key does; it is told by its own key
@@ -292,14 +301,7 @@ def _marks(source: Source) -> Iterator[tuple[Field, Mark]]:
                 yield (*field, name), mark._replace(value=mark.key)
             elif mark:
                 yield (*field, name), mark
-            todo.append((child, (*field, name)))
-
-
-def _items(value: object) -> Iterable[tuple[str | int, object]]:
-    """The keys and values of a mapping or list."""
-    if isinstance(value, dict):
-        return value.items()
-    return enumerate(value) if isinstance(value, list) else ()
+            todo.append((child, (*field, name), file))
 
 
 def with_fields(diagnostics: Iterable[Diagnostic], places: FieldPlaces) -> list[Diagnostic]:

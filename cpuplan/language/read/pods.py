@@ -7,10 +7,12 @@ from cpuplan.base import naming
 from cpuplan.base.text import clip
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position
+from cpuplan.upstream.crio.releases import HOOKS
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.fit import EPHEMERAL_STORAGE
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY
 from cpuplan.upstream.kubernetes.quantity import parse
+from cpuplan.upstream.openshift.managed import RESOURCES, TARGET
 
 #: The field with the pod's template, and the field that says how many pods (k8s.io/api apps/v1,
 #: batch/v1).
@@ -99,6 +101,44 @@ def problems_of(source: Places, at: Field, manifest: Any) -> Iterator[Diagnostic
     yield from _claim_problems(source, (*at, "spec"), spec)
     yield from _resource_problems(source, (*at, "spec", "resources"), spec.get("resources"))
     yield from _quantity_problems(source, (*at, "spec", "overhead"), spec.get("overhead"))
+
+
+#: How annotations begin that decide about the CPUs of a pod.
+_OF_PODS = (*HOOKS, TARGET, RESOURCES)
+
+
+def misplaced(source: Places, at: Field, manifest: Any, template: Field) -> Iterator[Diagnostic]:
+    """CP7343: annotations about CPUs beside `annotations`, or on the workload and not its pods."""
+    right: Field = (*template, "metadata", "annotations")
+    given = value_of(manifest, right)
+    given = given if isinstance(given, dict) else {}
+    for field in _keys_of_pods(manifest):
+        *place, name = field
+        if tuple(place) == right or (field[:-1] == _OF_OBJECT and name in given):
+            continue
+        yield diagnose(
+            "CP7343",
+            source.value_at((*at, *field)),
+            name=name,
+            place=".".join(map(str, place)),
+            right=".".join(map(str, right)),
+        )
+
+
+_OF_OBJECT: Field = ("metadata", "annotations")
+
+
+def _keys_of_pods(manifest: Any) -> Iterator[Field]:
+    """The fields whose last key is that of an annotation about CPUs."""
+    left: list[tuple[Field, Any]] = [((), manifest)]
+    while left:
+        field, data = left.pop()
+        keyed = dict(enumerate(data)) if isinstance(data, list) else data
+        for key, value in keyed.items() if isinstance(keyed, dict) else ():
+            if isinstance(key, str) and key.startswith(_OF_PODS):
+                yield (*field, key)
+            elif isinstance(key, str | int):
+                left.append(((*field, key), value))
 
 
 def shape_problems(source: Places, at: Field, manifest: Any) -> Iterator[Diagnostic]:
@@ -232,16 +272,12 @@ def _quantity_problems(source: Places, at: Field, given: Any) -> Iterator[Diagno
         return
     for name, text in (given or {}).items():
         try:
-            if isinstance(text, bool | dict | list) or parse(str(text)).nano < 0:
-                yield problem_of(
-                    source,
-                    (*at, name),
-                    f"{at[-1]} {name} is {text!r}, which is not a valid quantity",
-                )
+            is_valid = not isinstance(text, bool | dict | list) and parse(str(text)).nano >= 0
         except KubeletError:
-            yield problem_of(
-                source, (*at, name), f"{at[-1]} {name} is {text!r}, which is not a valid quantity"
-            )
+            is_valid = False
+        if not is_valid:
+            problem = f"{at[-1]} {name} is {text!r}, which is not a valid quantity"
+            yield problem_of(source, (*at, name), problem)
 
 
 def problem_of(source: Places, at: Field, problem: str) -> Diagnostic:

@@ -316,12 +316,15 @@ class DocumentBuilder(Builder):
         self._known: dict[str, Any] = dict(WORDS)
 
     def source(self, document: Container) -> Source | None:
-        """The document as a Source; None for one without content, or that is not a mapping."""
+        """The document as a Source; None for one without content, or that is not a mapping.
+
+        A JSON patch (RFC 6902) lies beside what it changes, and is none of our documents.
+        """
         marks, self.marks = self.marks, {}
         root, place = document.value[0], marks[id(document.value)][0].value
         if isinstance(root, dict):
             return Source(self.path, root, marks, place[:2])
-        if root is not None:
+        if root is not None and not _is_patch(root):
             what = f"the document is {_kind(root)}; it must be a mapping"
             self._report("CP107", place, what=what)
         return None
@@ -495,6 +498,13 @@ def _extend(marks: dict[Any, Mark], slot: Any, end: Any) -> None:
         marks[slot] = Mark(mark.key, (line, mark.value[1], column))
 
 
+def _is_patch(root: Any) -> bool:
+    """Whether a document is a list of the operations of a JSON patch, and of nothing else."""
+    return isinstance(root, list) and all(
+        isinstance(item, dict) and item.get("op") in _OPERATIONS and "path" in item for item in root
+    )
+
+
 def too_large(position: Position, what: str, limit: int) -> Diagnostic:
     """CP106."""
     return diagnose("CP106", position, what=what, limit=limit)
@@ -504,6 +514,7 @@ def _kind(value: object) -> str:
     return _KINDS.get(type(value), "null")
 
 
+_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 LIMITS = Limits(values=2_000_000, depth=64)
 
 

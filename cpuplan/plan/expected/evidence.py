@@ -7,7 +7,7 @@ differs, it was not seen.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -40,6 +40,19 @@ _HEALS = {
 def heals_by(cost: Cost) -> Heals:
     """How a setting whose change costs this comes into force."""
     return _HEALS.get(cost, Heals.RESTART)
+
+
+_LIVE = "CP685 CP686 CP687 CP803 CP819 CP8203 CP8204 CP8205 CP837 CP865 CP883 CP884 CP886 CP888"
+_RESTART = (
+    "CP8225 CP825 CP827 CP828 CP857 CP858 CP859 CP864 CP867 CP869 CP870 CP871 CP874 CP890 CP898"
+)
+_REBOOT = "CP806 CP814 CP815 CP816 CP8220 CP8221 CP8222 CP8223 CP838 CP891 CP899"
+#: What heals the facts of a code, whatever setting they are of.
+HEALS: Mapping[str, Heals] = {
+    **dict.fromkeys(_LIVE.split(), Heals.LIVE),
+    **dict.fromkeys(_RESTART.split(), Heals.RESTART),
+    **dict.fromkeys(_REBOOT.split(), Heals.REBOOT),
+}
 
 
 class Answer(NamedTuple):

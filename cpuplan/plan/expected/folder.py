@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpuplan.base.emit import to_json, to_yaml
-from cpuplan.base.files import Unreadable, read_regular
+from cpuplan.base.files import Unreadable, read_regular, text_of
 from cpuplan.base.fits import Form, Schema
 from cpuplan.base.foreign import ForeignError, read_json
 from cpuplan.base.progress import stage
@@ -205,7 +205,7 @@ def of_node(place: Path, node: str) -> Expected:
     cluster, slash, name = node.rpartition("/")
     state_files = found_files(place)
     # Most files are of other nodes, and reading one as JSON takes longer than looking for a name.
-    states = [load(file) for file in state_files if f'"{name}"' in _text(file)]
+    states = [load(file) for file in state_files if f'"{name}"' in text_of(file)]
     matches = [
         state for state in states if name in state.nodes and (not slash or state.cluster == cluster)
     ]
@@ -218,13 +218,6 @@ def of_node(place: Path, node: str) -> Expected:
     known = [known_node for file in state_files for known_node in load(file).nodes]
     what = f"no class below {place} has a node {node!r}"
     raise CpuplanError([diagnose("CP250", what=what, hint=did_you_mean(name, known))])
-
-
-def _text(file: Path) -> str:
-    try:
-        return read_regular(file).decode(errors="replace")
-    except Unreadable:
-        return ""
 
 
 def objects_of(place: Path, cluster: str) -> tuple[Compiled, ...] | None:

@@ -268,11 +268,11 @@ def _device(device: Device) -> dict[str, Any]:
 
 
 def _pool(pool: Pool) -> dict[str, Any]:
-    return {"cpus": str(pool.cpus), "because": _because(pool.because)}
+    return {"cpus": str(pool.cpus), "because": because_data(pool.because)}
 
 
 @lru_cache(maxsize=1 << 12)
-def _because(reasons: tuple[Reason, ...]) -> Encoded:
+def because_data(reasons: tuple[Reason, ...]) -> Encoded:
     """Reasons: most settings have the same in all classes."""
     return Encoded([{"text": reason.text, "origin": reason.origin} for reason in reasons])
 
@@ -286,7 +286,7 @@ def _setting(setting: Setting) -> dict[str, Any]:
         "component": setting.component,
         "key": setting.key,
         "value": encode_value(setting.value),
-        "because": _because(setting.reasons),
+        "because": because_data(setting.reasons),
     }
     if setting.effect:
         data["shownBy"] = setting.effect.shown_by

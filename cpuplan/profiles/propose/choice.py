@@ -40,7 +40,7 @@ def choose(machine: Machine, wanted: Wanted) -> Choice | Diagnostic:
     """The layout of a machine, or why there is none."""
     cores = _cores(machine, disable_smt=wanted.disable_smt)
     cpus = union(cores)
-    problem = _problem(wanted, len(cpus)) or _core_problem(wanted, cores)
+    problem = _problem(wanted, cores) or _core_problem(wanted, cores)
     if problem:
         return problem
     nodes = _by_numa_node(machine, cores)
@@ -62,8 +62,9 @@ def _cores(machine: Machine, *, disable_smt: bool) -> list[CpuSet]:
     return [CpuSet((siblings.first,)) if disable_smt else siblings for siblings in machine.siblings]
 
 
-def _problem(wanted: Wanted, total: int) -> Diagnostic | None:
-    """Numbers that do not fit `total` CPUs: isolated needs one too."""
+def _problem(wanted: Wanted, cores: Sequence[CpuSet]) -> Diagnostic | None:
+    """Numbers that do not fit the CPUs: isolated needs one too."""
+    total = sum(map(len, cores))
     if wanted.reserved < 1:
         return diagnose(
             "CP283",
@@ -79,8 +80,17 @@ def _problem(wanted: Wanted, total: int) -> Diagnostic | None:
             f"{wanted.reserved} reserved and {wanted.offlined} offlined CPUs of {total} "
             "leave none for pods"
         )
-        return diagnose("CP283", problem=asked, remedy=f"ask for at most {total - 1} together")
+        return diagnose("CP283", problem=asked, remedy=_most(wanted, cores))
     return None
+
+
+def _most(wanted: Wanted, cores: Sequence[CpuSet]) -> str:
+    """The numbers nearest to the wanted ones that leave CPUs: whole cores are reserved."""
+    sums, total = _sums(cores)[0], sum(map(len, cores))
+    most = max((count for count in range(total - wanted.offlined) if sums >> count & 1), default=0)
+    if most:
+        return f"reserve at most {most} CPUs"
+    return f"switch off at most {max(total - wanted.reserved - 1, 0)} CPUs"
 
 
 def _core_problem(wanted: Wanted, cores: Sequence[CpuSet]) -> Diagnostic | None:

@@ -42,6 +42,8 @@ def wrapped(head: Line, text: str, width: int, separator: str = ",") -> Iterator
     line = list(head)
     for piece in _pieces(text, separator, max(width - indent, 1)):
         if used + len(piece.rstrip()) > width and used > indent:
+            if used > width:  # by the blank after a separator
+                line[-1] = Span(line[-1].text.rstrip())
             yield line
             line, used = [Span(" " * indent)], indent
         line.append(Span(piece))

@@ -176,6 +176,7 @@ def _rounds(rounds: Rounds, of_reboot: int | None) -> dict[str, Any]:
         "maxUnavailable": rounds.limit.text,
         "atOnce": rounds.at_once,
         "rounds": rounds.number,
+        "reboots": rounds.reboots,
         "minutes": minutes(rounds, of_reboot),
     }
 

@@ -119,7 +119,8 @@ def _rollout(report: PlanReport) -> str:
         time = minutes(rounds, report.minutes)
         group = f"{'pool' if rounds.is_pool else 'intent'} {cell(rounds.group)}"
         group += f", wave {cell(rounds.wave)}" * bool(rounds.wave)
-        row = (cell(rounds.cluster), group, str(rounds.nodes), rounds.impact.word)
+        twice = f", up to {rounds.reboots} times" * (rounds.reboots > 1)
+        row = (cell(rounds.cluster), group, str(rounds.nodes), rounds.impact.word + twice)
         ends = str(rounds.at_once), str(rounds.number), "" if time is None else duration(time)
         rows.append((*row, *ends))
     head = ("Cluster", "Group", "Nodes", "Impact", "At once", "Rounds", "Time")

@@ -156,10 +156,10 @@ def _differ(changes: Iterable[Change]) -> bool:
 
 
 def minutes(rounds: Rounds, of_reboot: int | None) -> int | None:
-    """How long the rounds take; None where nobody said, or where no node boots."""
+    """How long the rounds take at most; None where nobody said, or where no node boots."""
     if of_reboot is None or rounds.impact < Impact.REBOOT:
         return None
-    return rounds.number * of_reboot
+    return rounds.number * rounds.reboots * of_reboot
 
 
 def longest_rollout(report: PlanReport) -> int:
@@ -218,11 +218,6 @@ def nodes(names: Sequence[str], *, verbose: bool = False) -> str:
     """`worker-[0-2] and db`; of many ranges the first."""
     folded = fold_names(names)
     return joined(folded) if verbose else first_of(folded, _MOST)
-
-
-def titles(group: Group) -> str:
-    """The classes of a group; of many the first."""
-    return first_of([title(change) for change in group.changes], _MOST)
 
 
 def title(change: Change) -> str:

@@ -203,6 +203,7 @@ def _rounds(report: PlanReport) -> Iterator[str]:
         group += f", wave {rounds.wave}" * bool(rounds.wave)
         time = minutes(rounds, report.minutes)
         how = f"{rounds.at_once} at a time: {counted(rounds.number, 'round')}"
+        how += f" of up to {rounds.reboots} reboots each" * (rounds.reboots > 1)
         ends = f", {duration(time)}" if time is not None else ""
         nodes = counted(rounds.nodes, "node")
         told = f"{nodes} ({rounds.impact.word}), {how}{ends}"

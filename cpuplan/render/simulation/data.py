@@ -27,11 +27,14 @@ def _parts(container: Placed) -> Iterator[str]:
     if started.problem:
         yield f"does not start: {started.problem}"
         return
+    if started.managed_shares is not None:
+        yield f"pinned by workload partitioning, with {started.managed_shares} CPU shares"
     if started.cpus and started.cpus != container.cpus:
         yield f"cpuset {to_text(started.cpus)}"
     if started.env:
         yield f"environment {' '.join(started.env)}"
-    if container.is_exclusive and started.quota != UNLIMITED:
+    has_own = container.is_exclusive or started.managed_shares is not None
+    if has_own and started.quota != UNLIMITED:
         yield f"quota {started.quota} µs"
     if started.outer_quota != UNLIMITED:
         yield f"throttled by a quota of {started.outer_quota} µs around it"
@@ -56,7 +59,8 @@ def _effects(effects: Effects) -> Iterator[str]:
 
 def runtime_data(started: Started) -> dict[str, Any]:
     """The same for programs; -1 stands for no quota."""
-    return {
+    managed = {} if started.managed_shares is None else {"managedShares": started.managed_shares}
+    return managed | {
         "cpuset": to_text(started.cpus),
         "cpusetEffective": to_text(started.effective),
         "cpusetAfterUpdate": started.updated,

@@ -5,7 +5,7 @@ how much work an admission is.
 """
 
 from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from cpuplan.facts.settings.kubelet import TOPOLOGY_MANAGER_POLICY
 from cpuplan.simulate.runtimes import Started
@@ -23,6 +23,9 @@ from cpuplan.upstream.kubernetes.bits import MOST_NODES
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Container, Pod
 from cpuplan.upstream.kubernetes.qos import GUARANTEED, pod_qos
+
+if TYPE_CHECKING:
+    from cpuplan.simulate.planned import Planned
 
 #: The reason of a refusal by the scheduler, not the kubelet.
 UNSCHEDULABLE = "Unschedulable"
@@ -115,6 +118,7 @@ class Remainder(NamedTuple):
 class Allocator(Protocol):
     """One node: pods are admitted one after the other."""
 
+    facts: "Planned"
     gates: Gates
     kubelet: Kubelet
 

@@ -65,9 +65,9 @@ class DynamicAllocator:
         policy = self.policy
         base.count_admission(self.kubelet, pod)
         try:
-            self.facts.runtime.admit(pod)
-            check_fit(pod, policy.active, self.kubelet.allocatable, self.gates)
-            admitted = policy.admit(pod)
+            stored = self.facts.runtime.admit(pod)
+            check_fit(stored, policy.active, self.kubelet.allocatable, self.gates)
+            admitted = policy.admit(stored)
         except TooManySetsError as error:
             return Admission(Refusal(TOO_MANY_NODES, f"the dynamic policy {error.words}"))
         except KubeletError as error:
@@ -103,7 +103,8 @@ class DynamicAllocator:
         if container.is_plain_init and guaranteed_cpus(pod, container, self.gates):
             own = self._given[pod.uid][container.name]
         pool = self.policy.state.default
-        return Placed(container.name, pool if own is None else own, own is not None, (), started)
+        cpus = started.cpus_given or (pool if own is None else own)
+        return Placed(container.name, cpus, own is not None, (), started)
 
     def qos(self, pod: Pod) -> str:
         return pod_qos(pod, self.gates)

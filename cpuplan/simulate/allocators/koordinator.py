@@ -45,12 +45,13 @@ from cpuplan.upstream.koordinator.nodenumaresource.topology_options import (
     read_topology_options,
 )
 from cpuplan.upstream.koordinator.nodenumaresource.util import ERROR, StatusError, node_numa_policy
-from cpuplan.upstream.koordinator.util import dump, parse_cpus
+from cpuplan.upstream.koordinator.util import parse_cpus
 from cpuplan.upstream.koordinator.webhook import cluster_colocation_profile as webhook
 from cpuplan.upstream.koordinator.webhook import resource_amplification
 from cpuplan.upstream.kubelet.kubelet import Kubelet, Node, StartError
 from cpuplan.upstream.kubernetes.bits import members, to_text
 from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError, TooManySetsError
+from cpuplan.upstream.kubernetes.json import dump
 from cpuplan.upstream.kubernetes.pod import Pod, Resources
 
 _NODE_NAME = "node"

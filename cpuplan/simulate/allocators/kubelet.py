@@ -49,6 +49,7 @@ from cpuplan.upstream.kubernetes.pod import (
 )
 from cpuplan.upstream.kubernetes.qos import GUARANTEED, pod_qos
 from cpuplan.upstream.kubernetes.quantity import ZERO
+from cpuplan.upstream.openshift.managed import CAPACITY_SUFFIX
 
 
 class Snapshot(NamedTuple):
@@ -128,13 +129,16 @@ class Load(NamedTuple):
         return True
 
 
-def lacks_pages(pod: Pod, allocatable: Resources, gates: Gates) -> str:
-    """Why the scheduler binds no pod with these huge pages to the node; empty if it may.
+def lacks(pod: Pod, allocatable: Resources, gates: Gates) -> str:
+    """Why the scheduler binds no pod with these resources to the node; empty if it may.
 
-    A kubelet with the memory manager would crash, but the scheduler never binds such a pod.
+    Huge pages, with which a kubelet with the memory manager would crash, and the cores of managed
+    pods: nothing but the kubelet offers these.
     """
     for name, amount in sorted(pod_requests(pod, gates).items()):
-        if name.startswith(HUGEPAGES) and amount.nano and not allocatable.get(name, ZERO).nano:
+        is_offered = allocatable.get(name, ZERO).nano
+        is_known = name.startswith(HUGEPAGES) or name.endswith(CAPACITY_SUFFIX)
+        if is_known and amount.nano and not is_offered:
             return f"the node has no {name}, so the scheduler never binds the pod to it"
     return ""
 
@@ -155,14 +159,14 @@ class KubeletAllocator:
 
     def bind(self, pod: Pod) -> Admission:
         """The same where the work of the pod is counted already."""
-        unbound = lacks_pages(pod, self.kubelet.allocatable, self.gates)
-        if unbound:
-            return Admission(Refusal(UNSCHEDULABLE, unbound))
         try:
-            self.facts.runtime.admit(pod)
+            stored = self.facts.runtime.admit(pod)
         except KubeletError as error:
             return Admission(Refusal(*refusal(error)))
-        return Admission(_refused(self.kubelet, pod))
+        unbound = lacks(stored, self.kubelet.allocatable, self.gates)
+        if unbound:
+            return Admission(Refusal(UNSCHEDULABLE, unbound))
+        return Admission(_refused(self.kubelet, stored))
 
     def remove(self, uid: str) -> tuple[Move, ...]:
         """Remove a pod that has ended. The kubelet moves no other."""
@@ -177,7 +181,9 @@ class KubeletAllocator:
         return tuple(
             Placed(
                 container.name,
-                cpus.cpus_of(pod.uid, container.name) or self.kubelet.machine.cpus,
+                started[container.name].cpus_given
+                or cpus.cpus_of(pod.uid, container.name)
+                or self.kubelet.machine.cpus,
                 cpus.state.cpus_of(pod.uid, container.name) is not None,
                 tuple(sorted(memory.nodes_of(pod.uid, container.name))),
                 started[container.name],

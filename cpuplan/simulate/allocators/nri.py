@@ -37,6 +37,16 @@ class _Policy(Protocol):
     def remove(self, container: Container) -> None: ...
 
 
+class _Port(Protocol):
+    """The module of a policy: it takes moments of one, and tells them apart."""
+
+    def take_snapshot(self, policy: Any) -> Any: ...
+
+    def restore_snapshot(self, policy: Any, moment: Any) -> None: ...
+
+    def snapshot_key(self, policy: Any) -> Hashable: ...
+
+
 class _Moment(NamedTuple):
     kubelet: Any
     policy: Any
@@ -49,6 +59,7 @@ class NriAllocator(ABC):
 
     #: The stage of a start that failed: the mechanism's name.
     mechanism: str
+    port: _Port
 
     def __init__(self, facts: Planned, state: Node = Node()) -> None:  # noqa: B008 - a constant
         """Start both; StartError where the policy does not start."""
@@ -74,18 +85,6 @@ class NriAllocator(ABC):
     @abstractmethod
     def remainder(self, *, ended: bool = False) -> Remainder:
         """What all pods leave."""
-
-    @abstractmethod
-    def take_policy(self) -> Any:
-        """This moment of the policy."""
-
-    @abstractmethod
-    def restore_policy(self, moment: Any) -> None:
-        """Go back to it."""
-
-    @abstractmethod
-    def policy_key(self) -> Hashable:
-        """What its next decision depends on."""
 
     @property
     @abstractmethod
@@ -183,15 +182,15 @@ class NriAllocator(ABC):
 
     def take(self) -> _Moment:
         given, running = dict(self._given), dict(self._running)
-        return _Moment(self._below.take(), self.take_policy(), given, running)
+        return _Moment(self._below.take(), self.port.take_snapshot(self.started), given, running)
 
     def restore(self, moment: _Moment) -> None:
         self._below.restore(moment.kubelet)
-        self.restore_policy(moment.policy)
+        self.port.restore_snapshot(self.started, moment.policy)
         self._given, self._running = dict(moment.given), dict(moment.running)
 
     def key(self) -> Hashable:
-        return self._below.key(), self.policy_key()
+        return self._below.key(), self.port.snapshot_key(self.started)
 
 
 def _started(below: runtimes.Started, cpus: int) -> runtimes.Started:

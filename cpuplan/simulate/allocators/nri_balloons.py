@@ -1,8 +1,5 @@
 """The NRI balloons policy."""
 
-from collections.abc import Hashable
-from typing import Any
-
 from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import Left, Remainder, UnfitError
 from cpuplan.simulate.allocators.nri import NriAllocator
@@ -17,6 +14,7 @@ class BalloonsAllocator(NriAllocator):
     """Containers come to balloons, which grow and shrink."""
 
     mechanism = "balloons"
+    port = balloons_policy
 
     def _start(self) -> Policy:
         if self.facts.balloons is None:
@@ -48,12 +46,3 @@ class BalloonsAllocator(NriAllocator):
             return Remainder(shared)
         size = base.largest_admitted(self, state.free.bit_count(), state.free)
         return Remainder(shared, Left(state.free, size, {}))
-
-    def take_policy(self) -> balloons_policy.Snapshot:
-        return balloons_policy.take_snapshot(self.policy)
-
-    def restore_policy(self, moment: Any) -> None:
-        balloons_policy.restore_snapshot(self.policy, moment)
-
-    def policy_key(self) -> Hashable:
-        return balloons_policy.snapshot_key(self.policy)

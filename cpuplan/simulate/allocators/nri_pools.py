@@ -1,8 +1,5 @@
 """The NRI topology-aware policy: pools after the machine."""
 
-from collections.abc import Hashable
-from typing import Any
-
 from cpuplan.simulate.allocators import base
 from cpuplan.simulate.allocators.base import Left, Remainder, UnfitError
 from cpuplan.simulate.allocators.nri import NriAllocator
@@ -15,6 +12,7 @@ class PoolsAllocator(NriAllocator):
     """Guaranteed containers that ask for whole CPUs have them alone; others share a pool's."""
 
     mechanism = "topology-aware"
+    port = topology_aware_policy
 
     def _start(self) -> Policy:
         if self.facts.pools is None:
@@ -42,12 +40,3 @@ class PoolsAllocator(NriAllocator):
         return Remainder(
             root.free_sharable, Left(free, base.largest_admitted(self, most, free), {})
         )
-
-    def take_policy(self) -> topology_aware_policy.Snapshot:
-        return topology_aware_policy.take_snapshot(self.policy)
-
-    def restore_policy(self, moment: Any) -> None:
-        topology_aware_policy.restore_snapshot(self.policy, moment)
-
-    def policy_key(self) -> Hashable:
-        return topology_aware_policy.snapshot_key(self.policy)

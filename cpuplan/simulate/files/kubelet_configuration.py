@@ -3,6 +3,7 @@
 That is reading KubeletConfiguration files, and making its managers (container_manager_linux.go).
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
@@ -14,6 +15,7 @@ from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.facts.settings.kubelet import (
     CPU_MANAGER_OPTIONS,
     CPU_MANAGER_POLICY,
+    EVICTION_HARD,
     FEATURE_GATES,
     KUBE_RESERVED,
     MEMORY_MANAGER_POLICY,
@@ -24,7 +26,7 @@ from cpuplan.facts.settings.kubelet import (
     TOPOLOGY_MANAGER_POLICY,
 )
 from cpuplan.facts.versions import Version
-from cpuplan.upstream.kubelet import server
+from cpuplan.upstream.kubelet import node_container_manager, server
 from cpuplan.upstream.kubelet.allowlist import check_allowlist
 from cpuplan.upstream.kubelet.config.codec import (
     DUPLICATES,
@@ -35,11 +37,14 @@ from cpuplan.upstream.kubelet.config.codec import (
 )
 from cpuplan.upstream.kubelet.config.options import override
 from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND
+from cpuplan.upstream.kubelet.eviction import MEMORY_AVAILABLE
+from cpuplan.upstream.kubelet.memorymanager import memory_manager
 from cpuplan.upstream.kubelet.policy_options import static_policy_options, topology_options
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
 from cpuplan.upstream.kubernetes.kube_features import Gates
-from cpuplan.upstream.kubernetes.pod import HUGEPAGES
+from cpuplan.upstream.kubernetes.pod import HUGEPAGES, MEMORY
+from cpuplan.upstream.kubernetes.quantity import ZERO, Quantity
 from cpuplan.upstream.kubernetes.strconv import quote
 
 _WORD = re.compile("[A-Za-z][A-Za-z0-9-]*")
@@ -73,8 +78,13 @@ class Finding(NamedTuple):
     file: int | None = None
 
 
-def check_managers(config: dict[str, Any], version: Version) -> Iterator[Finding]:
-    """Policies and options of an effective configuration that no kubelet of the version takes."""
+def check_managers(
+    config: dict[str, Any], version: Version, *, is_partial: bool = False
+) -> Iterator[Finding]:
+    """Policies and options of an effective configuration that no kubelet of the version takes.
+
+    `is_partial`: reservations are not missed.
+    """
     gates = Gates(config.get(FEATURE_GATES.head) or {}, version)
     policy, options = config[CPU_MANAGER_POLICY.key], config.get(CPU_MANAGER_OPTIONS.head) or {}
     if policy not in ("none", "static"):
@@ -91,7 +101,8 @@ def check_managers(config: dict[str, Any], version: Version) -> Iterator[Finding
             (config.get(field) or {}).get("cpu", "0")
             for field in (SYSTEM_RESERVED.head, KUBE_RESERVED.head)
         ]
-        if not config.get(RESERVED_CPUS.key) and not any(map(_is_more_than_nothing, amounts)):
+        is_reserved = config.get(RESERVED_CPUS.key) or any(map(_is_more_than_nothing, amounts))
+        if not is_reserved and not is_partial:
             text = "[cpumanager] unable to determine reserved CPU resources for static policy"
             yield Finding("CP703", text, (CPU_MANAGER_POLICY.key,))
     if config[TOPOLOGY_MANAGER_POLICY.key] != "none":
@@ -106,14 +117,64 @@ def check_managers(config: dict[str, Any], version: Version) -> Iterator[Finding
     memory = config[MEMORY_MANAGER_POLICY.key]
     if memory not in ("None", "Static"):
         yield Finding("CP703", f"unknown policy: {quote(memory)}", (MEMORY_MANAGER_POLICY.key,))
-    for index, entry in enumerate(
-        config.get(RESERVED_MEMORY.key) or () if memory == "Static" else ()
-    ):
+    yield from _reservations(config)
+    if memory == "Static":
+        yield from _huge_pages(config)
+        if not is_partial:
+            yield from _reserved_memory(config)
+
+
+def _reservations(config: Mapping[str, Any]) -> Iterator[Finding]:
+    """Amounts of systemReserved and kubeReserved that no machine can keep."""
+    for field in (SYSTEM_RESERVED.head, KUBE_RESERVED.head):
+        for name, text in sorted((config.get(field) or {}).items()):
+            try:
+                node_container_manager.parse_reservation(name, text)
+            except KubeletError as error:
+                yield Finding("CP703", str(error), (field, name))
+
+
+def _huge_pages(config: Mapping[str, Any]) -> Iterator[Finding]:
+    """CP711: huge pages in reservedMemory."""
+    for index, entry in enumerate(config.get(RESERVED_MEMORY.key) or ()):
         for kind in entry.get("limits") or {}:
             if kind.startswith(HUGEPAGES):
-                yield Finding(
-                    "CP711", kind, (RESERVED_MEMORY.key, index, "limits", kind), is_key=True
-                )
+                field = (RESERVED_MEMORY.key, index, "limits", kind)
+                yield Finding("CP711", kind, field, is_key=True)
+
+
+def _reserved_memory(config: Mapping[str, Any]) -> Iterator[Finding]:
+    """Memory that is not the sum of the reservations."""
+    given = memory_manager.by_node(config)
+    reservation = _reserved_anywhere(config)
+    if reservation is None:
+        return
+    amounts = {node: {MEMORY: limits.get(MEMORY, ZERO)} for node, limits in given.items()}
+    try:
+        memory_manager.check_total(amounts, reservation)
+    except KubeletError as error:
+        is_given = bool(config.get(RESERVED_MEMORY.key))
+        field = RESERVED_MEMORY.key if is_given else MEMORY_MANAGER_POLICY.key
+        yield Finding("CP703", str(error), (field,), is_key=is_given)
+
+
+def _reserved_anywhere(config: Mapping[str, Any]) -> dict[str, Quantity] | None:
+    """Memory that pods cannot have on any machine; None where a share of the machine is kept free.
+
+    Amounts that cannot be read have findings of their own, and nothing can be said of their sum.
+    """
+    threshold = (config.get(EVICTION_HARD.head) or {}).get(MEMORY_AVAILABLE, "0%")
+    if threshold.endswith("%") and threshold not in ("0%", "100%"):
+        return None
+    try:
+        parts = node_container_manager.Reservations(
+            node_container_manager.parse_reserved(config.get(SYSTEM_RESERVED.head) or {}),
+            node_container_manager.parse_reserved(config.get(KUBE_RESERVED.head) or {}),
+            node_container_manager.parse_eviction({MEMORY_AVAILABLE: threshold}, {}),
+        )
+    except KubeletError:
+        return None
+    return parts.total({MEMORY: ZERO})
 
 
 def _is_more_than_nothing(amount: str) -> bool:
@@ -150,6 +211,45 @@ def field_of(text: str, config: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
+#: What to do about a text of the kubelet, by a part of it; the first that fits.
+_HINTS = (
+    (
+        re.compile('total amount "[^"]*" of type "memory" is not equal to the value "([^"]*)"'),
+        f"make {RESERVED_MEMORY.key} of all NUMA nodes \\1 in total, as the reservations have it",
+    ),
+    (re.compile("unknown policy"), "write one of the policies that the kubelet has"),
+    (
+        re.compile("received unsupported options"),
+        f"set {CPU_MANAGER_POLICY.key} to static, or remove the options",
+    ),
+    (
+        re.compile("unable to determine reserved CPU"),
+        f"add {RESERVED_CPUS.key}, or CPU to systemReserved",
+    ),
+    (re.compile("can't use reservedSystemCPUs"), "remove the cgroups, or the list of CPUs"),
+    (re.compile(r"(\w+ReservedCgroup) \(.*must be specified"), "add \\1, or enforce pods only"),
+    (re.compile(r"requires feature gate (\w+)"), "switch the feature gate \\1 on, or remove it"),
+    (re.compile(r"(?:must be one of|Valid options are):? (.*)"), "write one of \\1"),
+    (re.compile("reserved memory may not be zero"), "remove the entry"),
+    (
+        re.compile('Resource "(\\w+)" has a reservation of \\S+ but capacity of (\\S+)\\.'),
+        "reserve less than \\2 of \\1",
+    ),
+    (re.compile("has a duplicate value"), "leave one of the entries"),
+    (re.compile(r"cannot reserve (\S+) resource"), "remove \\1 from the reservation"),
+    (re.compile(r"failed to parse quantity"), "write an amount such as 500m or 1Gi"),
+)
+
+
+def hint_for(problem: str) -> str:
+    """What to do about a text of a kubelet that does not take its configuration."""
+    for pattern, hint in _HINTS:
+        match = pattern.search(problem)
+        if match:
+            return match.expand(hint)
+    return "correct the value"
+
+
 _KIND = re.compile(rf"""^\s*["']?kind["']?\s*:\s*["']?{KIND}\b""", re.MULTILINE)
 #: A KubeletConfig of OpenShift holds one: the file itself is none.
 _MACHINE_CONFIG_API = re.compile(
@@ -162,20 +262,25 @@ _PART = re.compile(r"[^.\[\]]+")
 
 
 class Command(NamedTuple):
-    """The fields of a kubelet's flags, and where its command line stands."""
+    """The fields of a kubelet's flags, where its command line stands, and why it is refused."""
 
     fields: Mapping[str, Any] = MappingProxyType({})
     place: Position | None = None
+    problem: str = ""
 
 
 NO_COMMAND = Command()
 
 
 class File(NamedTuple):
-    """A file that a kubelet reads: its path as messages show it, and its text."""
+    """A file that a kubelet reads: its path as messages show it, and its text.
+
+    `source` has the places, where the text is a part of the file.
+    """
 
     path: str
     text: str
+    source: Source | None = None
 
 
 #: The configuration file of a kubelet that has drop-ins only.
@@ -195,15 +300,31 @@ def check(
     *,
     openshift: bool = False,
     cgroup_v1: bool = False,
+    command: Command = NO_COMMAND,
+    is_partial: bool = False,
 ) -> list[Diagnostic]:
     """Everything that a kubelet of the version refuses, or drops with only a line in its log.
 
     `drop_ins` are those of its folder, in the order in which it merges them.
     """
     where = "these files" if drop_ins else "this file"
-    placed = located(main, version, drop_ins, openshift=openshift, cgroup_v1=cgroup_v1)
+    placed = located(
+        main,
+        version,
+        drop_ins,
+        openshift=openshift,
+        cgroup_v1=cgroup_v1,
+        command=command,
+        is_partial=is_partial,
+    )
     return [
-        diagnose(finding.code, position, where=where, problem=finding.text)
+        diagnose(
+            finding.code,
+            position,
+            where=where,
+            problem=finding.text,
+            hint=hint_for(finding.text),
+        )
         for finding, position in placed
     ]
 
@@ -216,23 +337,35 @@ def located(
     openshift: bool = False,
     cgroup_v1: bool = False,
     command: Command = NO_COMMAND,
+    is_partial: bool = False,
 ) -> Iterator[tuple[Finding, Position | None]]:
     """The same with a command line, as findings and their places."""
-    from cpuplan.language.read import yaml
-
     read = [main, *drop_ins]
     # Problems of this reader are not the kubelet's: it takes octal numbers, anchors and keys that
     # are there twice.
-    sources = [next(iter(yaml.parse(*file)[0]), None) for file in read]
+    sources = [file.source or _first_document(file) for file in read]
     texts = [file.text for file in read]
+    if command.problem:
+        yield Finding("CP703", command.problem), command.place
     for finding in findings(
-        texts, version, openshift=openshift, cgroup_v1=cgroup_v1, flags=command.fields
+        texts,
+        version,
+        openshift=openshift,
+        cgroup_v1=cgroup_v1,
+        flags=command.fields,
+        is_partial=is_partial,
     ):
         if finding.field and finding.field[0] in command.fields:
             yield finding, command.place
             continue
         number, field = _place(finding, texts)
         yield finding, _position(read[number], sources[number], finding._replace(field=field))
+
+
+def _first_document(file: File) -> Source | None:
+    from cpuplan.language.read import yaml
+
+    return next(iter(yaml.parse(file.path, file.text)[0]), None)
 
 
 def findings(
@@ -242,8 +375,12 @@ def findings(
     openshift: bool = False,
     cgroup_v1: bool = False,
     flags: Mapping[str, Any] = NO_COMMAND.fields,
+    is_partial: bool = False,
 ) -> Iterator[Finding]:
-    """The same without places, of the configuration file, its drop-ins and fields of flags."""
+    """The same without places, of the configuration file, its drop-ins and fields of flags.
+
+    `is_partial`: reservations may be in what lies under these, and are not missed.
+    """
     main, *drop_ins = texts
     raw = override(reduce(merge, map(raw_fields, texts)), flags)
     try:
@@ -256,13 +393,18 @@ def findings(
     except PanicError as error:
         field = field_of(str(error), {FEATURE_GATES.head: raw.get(FEATURE_GATES.head)})
         yield Finding("CP702", str(error), field, is_key=True)
+        # What else is wrong does not depend on the gates that crash it.
+        others = json.dumps({name: raw[name] for name in raw if name != FEATURE_GATES.head})
+        yield from findings(
+            [others], version, openshift=openshift, cgroup_v1=cgroup_v1, is_partial=is_partial
+        )
         return
     yield from _dropped(loaded.strict_errors, 0)
     for number, text in enumerate(drop_ins, 1):
         yield from _dropped(unread_fields(text, version), number)
     for problem in loaded.errors:
         yield Finding("CP703", problem, field_of(problem, raw))
-    yield from check_managers(loaded.config, version)
+    yield from check_managers(loaded.config, version, is_partial=is_partial)
 
 
 def _unreadable(error: server.StageError) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ Upstream: containerd/containerd cmd/containerd/server/config/config.go plugins/c
 """
 
 from collections.abc import Callable, Iterator
+from enum import Enum, auto
 
 from cpuplan.facts.platforms import Version
 from cpuplan.upstream.containerd.config import Loaded
@@ -33,40 +34,55 @@ _RUNC = "io.containerd.runc."
 _FIRST_NRI = (1, 7)
 
 
+class Kind(Enum):
+    """What a trap is about."""
+
+    REPLACED_TABLE = auto()
+    KEY_OF_A_TABLE = auto()
+    RELATIVE_PATTERN = auto()
+    NOT_IMPORTED = auto()
+    HIGHER_VERSION = auto()
+    OTHER_VERSION = auto()
+    WITHOUT_SHIM = auto()
+    CGROUP_DRIVER = auto()
+    WRONG_TYPE = auto()
+    REQUIRED_PLUGINS = auto()
+
+
 def find_in_handlers(loaded: Loaded, release: Version, driver: str) -> Iterator[Trap]:
     """Traps of handlers, for a kubelet with a `cgroupDriver`, and of NRI's validator."""
     for name, handler in handlers(loaded, release).items():
         of_type = list(_of_type(name, handler, loaded, release))
         yield from of_type or _of_cgroups(name, handler, driver, loaded, release)
     for path, tables in loaded.files.items():
-        for way, problem in wrong_types(tables):
-            remedy = "give it a value of that type"
+        for way, mistake in wrong_types(tables):
             if "options" in way[:-1]:
-                yield Trap(path, way[-1], f"pods of handler {way[-3]} fail: {problem}", remedy)
+                problem = f"pods of handler {way[-3]} fail: {mistake}"
+                yield Trap(path, way[-1], problem, kind=Kind.WRONG_TYPE)
             elif NRI in way:
-                yield Trap(path, way[-1], f"NRI does not start: {problem}", remedy)
+                problem = f"NRI does not start: {mistake}"
+                yield Trap(path, way[-1], problem, kind=Kind.WRONG_TYPE)
     validator = of_table(nri(loaded), "default_validator")
     listed = validator.get("required_plugins")
     required = ", ".join(map(str, listed if isinstance(listed, list) else ()))
-    if validator.get("enable") and required:
-        key = "tolerate_missing_plugins_annotation"
-        if not validator.get(key):
-            problem = f"no container starts while {required} is away, and none can be excepted: "
-            problem += "not even the plugin's own"
-            remedy = f"give {key} the name of an annotation, and the plugin's pods that annotation"
-            yield Trap(naming(loaded, "required_plugins"), "required_plugins", problem, remedy)
+    tolerates = validator.get("tolerate_missing_plugins_annotation")
+    if validator.get("enable") and required and not tolerates:
+        problem = f"no container starts while {required} is away, and none can be excepted: "
+        problem += "not even the plugin's own"
+        key = "required_plugins"
+        yield Trap(naming(loaded, key), key, problem, kind=Kind.REQUIRED_PLUGINS)
 
 
 def _of_type(name: str, handler: Table, loaded: Loaded, release: Version) -> Iterator[Trap]:
     """core/runtime/v2 looks for the shim by the type."""
     kind = handler.get("runtime_type", "")
     path = naming(loaded, name)
-    remedy = 'write runtime_type = "io.containerd.runc.v2" in its table'
     if not kind:
-        yield Trap(path, name, f"pods of handler {name} fail: it has no runtime_type", remedy)
+        problem = f"pods of handler {name} fail: it has no runtime_type"
+        yield Trap(path, name, problem, kind=Kind.WITHOUT_SHIM)
     elif release >= V2 and kind in _GONE:
         problem = f"pods of handler {name} fail: containerd has no {kind} since 2.0"
-        yield Trap(path, "runtime_type", problem, remedy)
+        yield Trap(path, "runtime_type", problem, kind=Kind.WITHOUT_SHIM)
 
 
 def _of_cgroups(
@@ -89,7 +105,7 @@ def _of_cgroups(
     remedy = f"write SystemdCgroup = {str(not is_systemd).lower()} in {table}"
     own = of_table(of_table(cri(loaded, release), "containerd"), "runtimes")
     key = "SystemdCgroup" if "options" in of_table(own, name) else name
-    yield Trap(naming(loaded, key), key, problem, remedy)
+    yield Trap(naming(loaded, key), key, problem, remedy, Kind.CGROUP_DRIVER)
 
 
 def switched_off(loaded: Loaded, release: Version) -> Iterator[Trap]:
@@ -161,7 +177,7 @@ def _passed_over(path: str, loaded: Loaded, release: Version) -> Iterator[Trap]:
             problem += f"the version of this file is {own}, and "
             problem += f"that of all files together {loaded.tables.get('version')}"
             remedy = f"move them to [plugins.'{CRI}'], as `containerd config migrate` does"
-        yield Trap(path, plugin, problem, remedy)
+        yield Trap(path, plugin, problem, remedy, Kind.OTHER_VERSION)
 
 
 def _imports(loaded: Loaded, release: Version) -> Iterator[Trap]:
@@ -171,14 +187,13 @@ def _imports(loaded: Loaded, release: Version) -> Iterator[Trap]:
             for key in ("imports", "disabled_plugins", "version"):
                 if name != "plugins" and isinstance(table, dict) and key in table:
                     problem = f"{key} is a key of the table [{name}] here, and has no effect"
-                    yield Trap(
-                        path, key, problem, f"write {key} before the first table of the file"
-                    )
+                    remedy = f"write {key} before the first table of the file"
+                    yield Trap(path, key, problem, remedy, Kind.KEY_OF_A_TABLE)
         for pattern in map(str, tables.get("imports", ())):
             if "*" in pattern and not pattern.startswith("/") and release < V2:
                 problem = f"the relative pattern {pattern} is taken from the working directory of "
                 problem += "containerd, not from the folder of this file"
-                yield Trap(path, "imports", problem, "write the whole path, from / on")
+                yield Trap(path, "imports", problem, kind=Kind.RELATIVE_PATTERN)
 
 
 def _not_imported(loaded: Loaded, names: Callable[[str], list[str]]) -> Iterator[Trap]:
@@ -191,8 +206,7 @@ def _not_imported(loaded: Loaded, names: Callable[[str], list[str]]) -> Iterator
     for folder in sorted(folder for folder in folders if folder.startswith("/")):
         for path in (f"{folder}/{name}" for name in names(folder)):
             if path not in loaded.files:
-                remedy = "let `imports` of config.toml name it, before the first table there"
-                yield Trap(main, "imports", f"nothing imports {path}", remedy)
+                yield Trap(main, "imports", f"nothing imports {path}", kind=Kind.NOT_IMPORTED)
 
 
 def _newer(loaded: Loaded, release: Version) -> Iterator[Trap]:
@@ -204,7 +218,7 @@ def _newer(loaded: Loaded, release: Version) -> Iterator[Trap]:
         if release == MIGRATES_EACH_FILE and version > of_main > 0:
             problem = f"containerd 2.3.0 to 2.3.4 do not start: version {version} of this file is "
             problem += f"higher than {of_main}, that of {main}"
-            yield Trap(path, "version", problem, "leave out version, or migrate the main file")
+            yield Trap(path, "version", problem, kind=Kind.HIGHER_VERSION)
 
 
 def _replaced(loaded: Loaded) -> Iterator[Trap]:
@@ -217,7 +231,7 @@ def _replaced(loaded: Loaded) -> Iterator[Trap]:
             if lost := [key for key in own if key not in kept]:
                 problem = f"[plugins.'{plugin}'] replaces that of {earlier} whole: "
                 problem += f"{', '.join(lost)} {'is' if len(lost) == 1 else 'are'} lost"
-                yield Trap(path, plugin, problem, "repeat all keys of the table in this file")
+                yield Trap(path, plugin, problem, kind=Kind.REPLACED_TABLE)
             before[plugin] = (path, kept)
 
 

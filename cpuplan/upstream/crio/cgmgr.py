@@ -105,6 +105,11 @@ class Cgroups:
             self.files[f"{parent}/cgroup-child/cpu.max"] = f"max {DEFAULT_PERIOD}"
         self.files[f"{parent}/cgroup-child/cpuset.cpus"] = to_text(exclusive)
 
+    def write_cpus(self, name: str, cpus: int) -> None:
+        """Writes the cpuset of a container's innermost cgroup."""
+        controller = "" if self.is_v2 else "cpuset/"
+        self.files[f"{controller}{self.containers(name)[-1]}/cpuset.cpus"] = to_text(cpus)
+
     def make_exec(self, name: str, cpu: int) -> None:
         """Makes the cgroup of later exec processes on version 2; version 1 has an affinity only."""
         if self.is_v2:

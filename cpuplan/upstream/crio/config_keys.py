@@ -1,7 +1,7 @@
 """The keys of crio.conf that CRI-O reads, the types that it takes, and since when.
 
 From cri-o/cri-o, pkg/config/config.go and workloads.go, internal/config/nri, of August 2026 and of
-the last release of each minor version from 1.25 on: a key that came with a patch release counts.
+the head of each release branch from 1.25 on: a key that came with a patch release counts.
 
 Upstream: cri-o/cri-o pkg/config/config.go pkg/config/workloads.go internal/config/nri/nri.go
   @ f954a17e505f8931e91004403b5f5eac71ab6085
@@ -155,13 +155,13 @@ _SINCE: Mapping[Version, str] = {
         "pinned_images metrics_host internal_repair disable_hostport_mapping shared_cpuset "
         "runtime_pull_image"
     ),
-    (1, 29): "imagestore blockio_reload container_min_memory",
-    (1, 30): (
-        "auto_reload_registries pull_progress_timeout timezone collection_period "
-        "included_pod_metrics cpuquota cpuperiod cpulimit"
+    (1, 29): (
+        "imagestore blockio_reload container_min_memory pull_progress_timeout "
+        "cpuquota cpuperiod cpulimit"
     ),
-    (1, 31): "no_sync_log default_annotations inherit_default_runtime",
-    (1, 33): "oci_artifact_mount_support privileged_seccomp_profile min_injected_gomaxprocs",
+    (1, 30): "auto_reload_registries timezone collection_period included_pod_metrics",
+    (1, 31): "no_sync_log default_annotations inherit_default_runtime min_injected_gomaxprocs",
+    (1, 33): "oci_artifact_mount_support privileged_seccomp_profile",
     (1, 34): (
         f"{_VALIDATOR} short_name_mode namespaced_auth_dir exec_cpu_affinity stream_websockets"
     ),

@@ -15,7 +15,32 @@ Upstream: cri-o/cri-o internal/runtimehandlerhooks/high_performance_hooks_linux.
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from cpuplan.facts.platforms import Version
 from cpuplan.upstream.crio.cgmgr import DEFAULT_PERIOD, UNLIMITED, Cgroups
+from cpuplan.upstream.crio.releases import (
+    BALANCING_AFTER_STOP,
+    BY_CONTAINER,
+    C_STATES,
+    CHILD_IS_EXCLUSIVE,
+    ENABLE,
+    EXEC_CGROUP,
+    GOVERNOR,
+    HOOKS,
+    HOUSEKEEPING,
+    IRQ,
+    IRQS_AFTER_STOP,
+    LATEST,
+    LOAD_BALANCING,
+    OFF,
+    QUOTA,
+    SHARED,
+    SHARED_IN_SPEC,
+    SHARING,
+    Change,
+    Kind,
+    outcome,
+    resume_latency,
+)
 from cpuplan.upstream.kubernetes.bits import members, parse_cpus, to_text
 from cpuplan.upstream.kubernetes.errors import (
     NIL_DEREFERENCE,
@@ -24,43 +49,15 @@ from cpuplan.upstream.kubernetes.errors import (
     out_of_range,
 )
 from cpuplan.upstream.kubernetes.qos import GUARANTEED
-from cpuplan.upstream.kubernetes.strconv import atoi, quote
-
-SHARED = "cpu-shared.crio.io"
-LOAD_BALANCING = "cpu-load-balancing.crio.io"
-QUOTA = "cpu-quota.crio.io"
-IRQ = "irq-load-balancing.crio.io"
-C_STATES = "cpu-c-states.crio.io"
-GOVERNOR = "cpu-freq-governor.crio.io"
-ENABLE = "enable"
-#: What switches a thing off; `true` is the old way to write it.
-OFF = ("disable", "true")
-#: Interrupts stay on the container's first core.
-HOUSEKEEPING = "housekeeping"
-_MAX_LATENCY = "max_latency:"
-
-
-def value_of(annotations: Mapping[str, str], name: str, container: str) -> str:
-    """The value for a container: its own annotation, or else the pod's."""
-    return annotations.get(f"{name}/{container}", annotations.get(name, ""))
-
-
-def resume_latency(value: str) -> str:
-    """The pm_qos_resume_latency_us for a C-states annotation; KubeletError refuses the start."""
-    if value in (ENABLE, "disable"):
-        return "0" if value == ENABLE else "n/a"
-    if value.startswith(_MAX_LATENCY):
-        latency = atoi(value.removeprefix(_MAX_LATENCY))
-        if latency > 0:
-            return str(latency)
-    raise KubeletError(f"invalid annotation value {value}")
+from cpuplan.upstream.kubernetes.strconv import quote
 
 
 class Settings(NamedTuple):
-    """What CRI-O is configured with (crio.conf, [crio.runtime] and the handler)."""
+    """What CRI-O is configured with (crio.conf, [crio.runtime] and the handler), and its branch."""
 
     shared_cpuset: str = ""
     exec_cpu_affinity: str = ""
+    release: Version = LATEST
 
 
 class Spec:
@@ -101,10 +98,8 @@ class Effects(NamedTuple):
     exec_cpu: int | None = None  # where exec probes start
 
 
-#: The annotations of the hooks for high performance.
-HOOKS = (LOAD_BALANCING, QUOTA, IRQ, C_STATES, GOVERNOR, SHARED)
 _HIGH_PERFORMANCE = "high-performance"
-_SKIP_GOMAXPROCS = "skip-gomaxprocs.crio.io"
+SKIP_GOMAXPROCS = "skip-gomaxprocs.crio.io"
 GOMAXPROCS = "GOMAXPROCS"
 _SHARES_OF_CPU = 1024
 
@@ -137,7 +132,7 @@ def gomaxprocs(
 ) -> int | None:
     """The GOMAXPROCS that `min_injected_gomaxprocs` (`floor`) gives a container, or None."""
     is_set = any(variable.startswith(f"{GOMAXPROCS}=") for variable in env)
-    is_skipped = annotations.get(_SKIP_GOMAXPROCS) == "true"
+    is_skipped = annotations.get(SKIP_GOMAXPROCS) == "true"
     if not floor or qos == GUARANTEED or quota > 0 or is_set or is_skipped:
         return None
     return max(-(-shares * 2 // _SHARES_OF_CPU), 1, floor)
@@ -182,16 +177,33 @@ class Sandbox:
 
     def shares_cpus(self, spec: Spec) -> bool:
         """Whether the container asked for shared CPUs."""
-        return self.annotations.get(f"{SHARED}/{spec.name}") == ENABLE
+        return self._is_in(SHARING) and self.annotations.get(f"{SHARED}/{spec.name}") == ENABLE
 
     def shared_of(self, spec: Spec) -> int:
         """The shared CPUs that a created container was given."""
         has_shared = self.runs_hooks(spec) and self.shares_cpus(spec)
         return parse_cpus(self.settings.shared_cpuset) if has_shared else 0
 
-    def _is_off(self, annotation: str, spec: Spec) -> bool:
-        """Whether an annotation switches something off; the container's own wins."""
-        return value_of(self.annotations, annotation, spec.name) in OFF
+    def _is_in(self, change: Change) -> bool:
+        return change.is_in(self.settings.release)
+
+    def _value(self, name: str, spec: Spec) -> str:
+        """The value that counts: the container's own wins. KubeletError where it refuses a start.
+
+        Empty for one that the release does not know.
+        """
+        own = f"{name}/{spec.name}"
+        key = own if own in self.annotations and self._is_in(BY_CONTAINER) else name
+        value = self.annotations.get(key, "")
+        version = self.cgroups.layout.version
+        result = outcome(self.settings.release, key, value, cgroups=version)
+        if result.kind is Kind.REFUSED:
+            raise KubeletError(result.problem)
+        return value if result.kind is Kind.DONE else ""
+
+    def _is_off(self, name: str, spec: Spec) -> bool:
+        """Whether an annotation switches something off."""
+        return self._value(name, spec) in OFF
 
     def create(self, spec: Spec) -> None:
         """PreCreate, then the runtime makes the cgroup; after KubeletError there is none."""
@@ -205,7 +217,8 @@ class Sandbox:
             if not exclusive:
                 raise KubeletError(f"no cpus found for container {quote(spec.name)}")
             shared = self._parse_shared(spec)
-            spec.cpus = to_text(exclusive | shared)
+            if self._is_in(SHARED_IN_SPEC):
+                spec.cpus = to_text(exclusive | shared)
             spec.env += [f"{ISOLATED_ENV}={to_text(exclusive)}", f"{SHARED_ENV}={to_text(shared)}"]
         housekeeping = self._housekeeping(spec)
         if housekeeping:
@@ -241,7 +254,7 @@ class Sandbox:
 
         At creation its first CPU is often a shared one (CRI-O bug).
         """
-        if value_of(self.annotations, IRQ, spec.name) != HOUSEKEEPING:
+        if self._value(IRQ, spec) != HOUSEKEEPING:
             return 0
         cpus = parse_cpus(spec.cpus)
         if not cpus:
@@ -265,7 +278,7 @@ class Sandbox:
         if self.shares_cpus(spec):
             self._start_shared(spec)
         if self._is_off(LOAD_BALANCING, spec):
-            self.cgroups.disable_load_balancing(spec.name, self._exclusive(spec))
+            self._stop_balancing(spec)
         self._move_interrupts(spec, back=False)
         if self._is_off(QUOTA, spec):
             self.cgroups.write_quota(self.cgroups.pod, UNLIMITED)
@@ -275,22 +288,29 @@ class Sandbox:
         if self.settings.exec_cpu_affinity and not self.shares_cpus(spec):
             self._make_exec(spec)
 
+    def _stop_balancing(self, spec: Spec) -> None:
+        """Before 1.30 the child for exclusive CPUs lists the shared ones too (CRI-O bug)."""
+        self.cgroups.disable_load_balancing(spec.name, self._exclusive(spec))
+        if self.cgroups.is_v2 and self.shares_cpus(spec) and not self._is_in(CHILD_IS_EXCLUSIVE):
+            self.cgroups.write_cpus(spec.name, parse_cpus(spec.cpus) | self.shared_of(spec))
+
     def _exclusive(self, spec: Spec) -> int:
-        """The CPUs of the spec that are not shared."""
+        """The CPUs of the spec, without those that CRI-O has added."""
         cpus = parse_cpus(spec.cpus)
-        return cpus & ~parse_cpus(self.settings.shared_cpuset) if self.shares_cpus(spec) else cpus
+        has_shared = self.shares_cpus(spec) and self._is_in(SHARED_IN_SPEC)
+        return cpus & ~parse_cpus(self.settings.shared_cpuset) if has_shared else cpus
 
     def _set_power(self, spec: Spec) -> None:
         """What is written is in `effects`; KubeletError where it cannot be."""
         if C_STATES in self.annotations:
-            resume_latency(self.annotations[C_STATES])
+            resume_latency(self.annotations[C_STATES], self.settings.release)
             _require_cpus(spec, "set CPU PM QOS resume latency")
         if GOVERNOR in self.annotations:
             _require_cpus(spec, "set CPU scaling governor")
 
     def _make_exec(self, spec: Spec) -> None:
         """On version 2 a cgroup for exec, unless in shared CPUs: then it can run in any."""
-        if not self.cgroups.is_v2:
+        if not self.cgroups.is_v2 or not self._is_in(EXEC_CGROUP):
             return
         if spec.exec_cpu is None:
             problem = "ExecCPUAffinity not set in container spec"
@@ -305,7 +325,7 @@ class Sandbox:
         cpus = parse_cpus(spec.cpus)
         states = self.annotations.get(C_STATES)
         return Effects(
-            cpus & ~self.shared_of(spec) if self._is_off(LOAD_BALANCING, spec) else 0,
+            self._exclusive(spec) if self._is_off(LOAD_BALANCING, spec) else 0,
             self._without_interrupts(spec, cpus),
             self._is_off(QUOTA, spec),
             "" if states is None else resume_latency(states),
@@ -314,7 +334,7 @@ class Sandbox:
         )
 
     def _without_interrupts(self, spec: Spec, cpus: int) -> int:
-        if value_of(self.annotations, IRQ, spec.name) == HOUSEKEEPING:
+        if self._value(IRQ, spec) == HOUSEKEEPING:
             return cpus & ~self._housekeeping(spec)
         return cpus if self._is_off(IRQ, spec) else 0
 
@@ -323,8 +343,7 @@ class Sandbox:
 
         A CPU beyond the digits of the mask crashes CRI-O.
         """
-        value = value_of(self.annotations, IRQ, spec.name)
-        if value not in (*OFF, HOUSEKEEPING):
+        if self._value(IRQ, spec) not in (*OFF, HOUSEKEEPING):
             return
         kept = 0 if back else self._housekeeping(spec)
         _require_cpus(spec, "set IRQ load balancing")
@@ -332,7 +351,7 @@ class Sandbox:
         cgroup = self.cgroups.scope(spec.name)
         if not back:
             self._moved.add(cgroup)
-        elif cgroup not in self._moved:
+        elif self._is_in(IRQS_AFTER_STOP) and cgroup not in self._moved:
             return
         else:
             self._moved.discard(cgroup)
@@ -349,14 +368,15 @@ class Sandbox:
     def _start_shared(self, spec: Spec) -> None:
         """Makes the child cgroup of a container with shared CPUs, and raises quotas.
 
-        Exclusive CPUs are those of the spec that are not shared: one that is both is lost (CRI-O
-        bug). The pod's quota grows at every start and never shrinks (CRI-O bug).
+        The pod's quota grows at every start and never shrinks (CRI-O bug).
         """
         try:
             exclusive, shared = self._split(spec)
         except KubeletError as error:
             what = f"setSharedCPUs: failed to set shared CPUs for container {quote(spec.name)}"
             raise KubeletError(f"{what}; {error}") from None
+        if not self._is_in(SHARED_IN_SPEC):
+            self.cgroups.write_cpus(spec.name, exclusive | shared)
         self.cgroups.make_child(spec.name, exclusive)
         if spec.period is None:
             raise PanicError(NIL_DEREFERENCE)
@@ -365,15 +385,30 @@ class Sandbox:
         self.cgroups.write_quota(self.cgroups.containers(spec.name)[-1], quota)
 
     def _split(self, spec: Spec) -> tuple[int, int]:
-        """The exclusive and the shared CPUs."""
+        """The exclusive and the shared CPUs.
+
+        Exclusive CPUs are those of the spec that are not shared: one that is both is lost (CRI-O
+        bug). Before 1.34 the spec has exclusive ones only.
+        """
         if not spec.cpus:
             raise KubeletError(f"no cpus found for container {quote(spec.name)}")
         cpus, shared = self._parse_cpus(spec), self._parse_shared(spec)
+        if not self._is_in(SHARED_IN_SPEC):
+            return cpus, shared
         if not cpus & ~shared:
             shown = quote(self.settings.shared_cpuset)
             listed = f"all CPUs: {quote(spec.cpus)}, shared CPUs: {shown}"
             raise KubeletError(f"no exclusive CPUs found, {listed}")
         return cpus & ~shared, shared
+
+    def pre_stop(self, spec: Spec) -> None:
+        """PreStop: what releases give back here, and not after the stop. KubeletError keeps it."""
+        if not self.runs_hooks(spec):
+            return
+        if not self._is_in(IRQS_AFTER_STOP):
+            self._move_interrupts(spec, back=True)
+        if not self._is_in(BALANCING_AFTER_STOP):
+            self._balance_again(spec)
 
     def stop(self, spec: Spec) -> None:
         """PostStop: interrupts first, then load balancing; an error ends it. `remove` follows.
@@ -381,10 +416,15 @@ class Sandbox:
         A second stop finds interrupts and exclusive CPUs given back already.
         """
         if self.runs_hooks(spec):
-            self._move_interrupts(spec, back=True)
-            if self._is_off(LOAD_BALANCING, spec) and self.cgroups.is_v2:
-                self.cgroups.give_back(self._exclusive(spec))
+            if self._is_in(IRQS_AFTER_STOP):
+                self._move_interrupts(spec, back=True)
+            if self._is_in(BALANCING_AFTER_STOP):
+                self._balance_again(spec)
         self.cgroups.stop_load_balancing(spec.name)
+
+    def _balance_again(self, spec: Spec) -> None:
+        if self._is_off(LOAD_BALANCING, spec) and self.cgroups.is_v2:
+            self.cgroups.give_back(self._exclusive(spec))
 
     def remove(self, spec: Spec) -> None:
         """The runtime removes the container's cgroup."""
@@ -396,12 +436,14 @@ def _require_cpus(spec: Spec, step: str) -> None:
         raise KubeletError(f"{step}: find container {spec.name} CPUs")
 
 
-def update_cpus(cpus: str, env: list[str]) -> str:
+def update_cpus(cpus: str, env: list[str], release: Version = LATEST) -> str:
     """The cpuset of a container after an update by the kubelet.
 
-    The shared CPUs in its environment are added, even those set by others (CRI-O bug). KubeletError
-    refuses the update; PanicError kills the request.
+    The shared CPUs in its environment are added, even those set by others (CRI-O bug), by releases
+    that share CPUs. KubeletError refuses the update; PanicError kills the request.
     """
+    if not SHARING.is_in(release):
+        return cpus
     text = ""
     for variable in env:
         if variable.startswith(SHARED_ENV):

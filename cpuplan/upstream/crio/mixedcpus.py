@@ -12,39 +12,33 @@ Upstream: cri-o/cri-o internal/runtimehandlerhooks/high_performance_hooks_linux.
   @ f954a17e505f8931e91004403b5f5eac71ab6085
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from cpuplan.upstream.crio.cgmgr import DEFAULT_PERIOD, UNLIMITED, Cgroups, Layout
-from cpuplan.upstream.crio.high_performance_hooks import (
-    ENABLE,
-    SHARED,
-    Effects,
-    Sandbox,
-    Settings,
-    Spec,
-)
-from cpuplan.upstream.kubernetes.bits import to_text
+from cpuplan.upstream.crio.high_performance_hooks import Effects, Sandbox, Settings, Spec
+from cpuplan.upstream.crio.releases import ENABLE, SHARED
+from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
 from cpuplan.upstream.kubernetes.errors import AdmissionError, KubeletError, PanicError
-from cpuplan.upstream.kubernetes.json import Shape, loads
+from cpuplan.upstream.kubernetes.json import Type, loads
 from cpuplan.upstream.kubernetes.kube_features import Gates
-from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Container, Pod, aggregate
+from cpuplan.upstream.kubernetes.pod import CPU, Container, Pod, aggregate
 from cpuplan.upstream.kubernetes.qos import GUARANTEED, pod_qos
 from cpuplan.upstream.kubernetes.quantity import ZERO
 from cpuplan.upstream.kubernetes.strconv import quote
+from cpuplan.upstream.openshift.managed import MOST_SHARES, is_guaranteed, milli_cpu_to_shares
 
 RESOURCE = "workload.openshift.io/enable-shared-cpus"
 #: The annotation that lets a namespace's pods ask; its value means nothing.
 ALLOWED = "workload.mixedcpus.openshift.io/allowed"
 PLUGIN = "autoscaling.openshift.io/MixedCPUs"
 
-_INT64 = Shape("int64", "number")
-_SHARED_CPUS = Shape("sharedcpus.sharedCpus", "object", {"containers_limit": _INT64})
-_CONFIG = Shape("sharedcpus.Config", "object", {"shared_cpus": _SHARED_CPUS})
+_INT64 = Type("int64", "number")
+_SHARED_CPUS = Type("sharedcpus.sharedCpus", "object", {"containers_limit": _INT64})
+_CONFIG = Type("sharedcpus.Config", "object", {"shared_cpus": _SHARED_CPUS})
 #: Microseconds: the least quota that the kubelet sets (cm/helpers_linux.go, MinQuotaPeriod).
 _LEAST_QUOTA = 1000
-_LEAST_SHARES, _MOST_SHARES = 2, 262144
 
 
 class MixedContainer(NamedTuple):
@@ -76,8 +70,12 @@ class MixedPod(NamedTuple):
     files: Mapping[str, str]
 
 
+def _as_asked(spec: Spec) -> None:
+    """Leaves what the kubelet asks for."""
+
+
 class Node(NamedTuple):
-    """The node that starts a pod.
+    """The node that starts a pod; `mutate` changes what the kubelet asks for a container.
 
     `period` is the kubelet's cpuCFSQuotaPeriod in microseconds, None with cpuCFSQuota off.
 
@@ -89,6 +87,7 @@ class Node(NamedTuple):
     period: int | None = DEFAULT_PERIOD
     pool: int = 0
     siblings: Mapping[int, str] = MappingProxyType({})
+    mutate: Callable[[Spec], None] = _as_asked
 
 
 def asking(pod: Pod) -> tuple[Container, ...]:
@@ -113,7 +112,7 @@ def admit(pod: Pod, namespace_annotations: Mapping[str, str]) -> Pod:
             )
             raise _forbidden(pod, what)
         asking = f"{pod.name}/{container.name}"
-        if not all(map(_is_guaranteed, pod.containers)):
+        if not is_guaranteed(pod.containers):
             what = f"requests for {quote(RESOURCE)} resource but pod is not Guaranteed QoS class"
             raise _forbidden(pod, f"{asking} {what}")
         if container.requests[RESOURCE].value > 1:
@@ -128,20 +127,6 @@ def admit(pod: Pod, namespace_annotations: Mapping[str, str]) -> Pod:
 
 def _forbidden(pod: Pod, what: str) -> AdmissionError:
     return AdmissionError("Forbidden", f"pods {quote(pod.name)} is forbidden: {PLUGIN} {what}")
-
-
-def _is_guaranteed(container: Container) -> bool:
-    """The plugin's own rule: an absent request, or one of 0 CPUs, is not refused."""
-    for name in (CPU, MEMORY):
-        limit = container.limits.get(name, ZERO).nano
-        if not limit:
-            return False
-        request = container.requests.get(name)
-        if request is None or (name == CPU and not request.nano):
-            continue
-        if request.nano != limit:
-            return False
-    return True
 
 
 def containers_limit(text: str) -> int | None:
@@ -184,6 +169,8 @@ def _start(
     cpus = own or node.pool
     spec = _spec(container, cpus, own, node, gates)
     try:
+        node.mutate(spec)
+        cpus = parse_cpus(spec.cpus)
         sandbox.create(spec)
         sandbox.start(spec)
     except (KubeletError, PanicError) as error:
@@ -237,15 +224,10 @@ def milli_cpu_to_quota(milli: int, period: int) -> int:
     return max(milli * period // 1000, _LEAST_QUOTA) if milli else 0
 
 
-def milli_cpu_to_shares(milli: int) -> int:
-    """cpu.shares of version 1 (cm/helpers_linux.go, MilliCPUToShares)."""
-    return min(max(milli * 1024 // 1000, _LEAST_SHARES), _MOST_SHARES)
-
-
 def shares_to_weight(shares: int) -> int:
     """cpu.weight of version 2 that the kubelet sets for a pod (getCPUWeight).
 
     Container runtimes since autumn 2025 convert by another curve for the container, which only
     compares containers of one pod.
     """
-    return 10000 if shares >= _MOST_SHARES else 1 + (shares - 2) * 9999 // 262142
+    return 10000 if shares >= MOST_SHARES else 1 + (shares - 2) * 9999 // 262142

@@ -10,6 +10,7 @@ Upstream: cri-o/cri-o pkg/config/config.go pkg/config/workloads.go
 """
 
 from collections.abc import Iterator, Mapping
+from enum import Enum, auto
 from typing import Any
 
 from cpuplan.upstream.crio.config import DROP_INS, File, Loaded, Table
@@ -31,6 +32,19 @@ _LEFT_OVER = (
     ".save",
     ".swp",
 )
+
+
+class Kind(Enum):
+    """What a trap is about."""
+
+    LEFT_OVER = auto()
+    REPLACED_TABLE = auto()
+    UNREADABLE_SHARED_CPUS = auto()
+    COMMON_CPUS = auto()
+    WITHOUT_RESOURCES = auto()
+    WITHOUT_PREFIX = auto()
+    COMMON_ANNOTATION = auto()
+    NAME_OF_HANDLER = auto()
 
 
 def find(files: Mapping[str, File], loaded: Loaded) -> Iterator[Trap]:
@@ -56,7 +70,7 @@ def _stray(files: Mapping[str, File]) -> Iterator[Trap]:
         name = path.rpartition("/")[2]
         if path.startswith(f"{DROP_INS}/") and is_left_over(name):
             problem = f"CRI-O reads {path} too, whatever its name ends in"
-            yield Trap(path, "", problem, "move it out of the folder, or give it a name with .conf")
+            yield Trap(path, "", problem, kind=Kind.LEFT_OVER)
 
 
 def _entries(file: File, kind: str) -> Mapping[str, Table]:
@@ -73,7 +87,7 @@ def _replaced(files: Mapping[str, File], kind: str) -> Iterator[Trap]:
             if lost := [key for key in keys if key not in entry]:
                 problem = f"the table {kind}.{name} replaces that of {earlier} whole: "
                 problem += f"{', '.join(lost)} is lost"
-                yield Trap(path, name, problem, "repeat all keys of the table in one file")
+                yield Trap(path, name, problem, kind=Kind.REPLACED_TABLE)
             before[name] = (path, entry)
 
 
@@ -85,12 +99,12 @@ def _shared(files: Mapping[str, File], loaded: Loaded) -> Iterator[Trap]:
     except (KubeletError, PanicError) as error:
         problem = f"shared_cpuset {text} is no list of CPUs ({error}): CRI-O starts, and each "
         problem += "container that asks for shared CPUs fails"
-        yield Trap(path, key, problem, "write it like 0-3,8")
+        yield Trap(path, key, problem, kind=Kind.UNREADABLE_SHARED_CPUS)
         return
     common = shared & parse_cpus(loaded.runtime["infra_ctr_cpuset"])
     if common:
         problem = f"shared_cpuset and infra_ctr_cpuset have CPUs {to_text(common)} in common"
-        yield Trap(path, key, problem, "take them out of one: CRI-O compares them with nothing")
+        yield Trap(path, key, problem, kind=Kind.COMMON_CPUS)
 
 
 def _workloads(files: Mapping[str, File], loaded: Loaded) -> Iterator[Trap]:
@@ -99,16 +113,16 @@ def _workloads(files: Mapping[str, File], loaded: Loaded) -> Iterator[Trap]:
         path = _last(files, "workloads", name)
         if "resources" not in workload:
             problem = f"workload {name} has no resources: a pod that brings its own crashes CRI-O"
-            yield Trap(path, name, problem, "add its table resources, which may be empty")
+            yield Trap(path, name, problem, kind=Kind.WITHOUT_RESOURCES)
         if not workload.get("annotation_prefix"):
             problem = (
                 f"workload {name} has no annotation_prefix: any annotation /<container> counts"
             )
-            yield Trap(path, name, problem, "give it a prefix")
+            yield Trap(path, name, problem, kind=Kind.WITHOUT_PREFIX)
         annotation = workload["activation_annotation"]
         if other := by_annotation.get(annotation):
             problem = f"workloads {other} and {name} have one activation_annotation: either may act"
-            yield Trap(path, name, problem, "give each its own")
+            yield Trap(path, name, problem, kind=Kind.COMMON_ANNOTATION)
         by_annotation[annotation] = name
 
 
@@ -119,7 +133,7 @@ def _handlers(files: Mapping[str, File], loaded: Loaded) -> Iterator[Trap]:
             problem = f"the name of handler {name} contains {_HIGH_PERFORMANCE}: "
             problem += "CRI-O runs its CPU hooks for all pods of it"
             path = _last(files, "runtimes", name)
-            yield Trap(path, name, problem, "name it otherwise, or allow the hooks that it is for")
+            yield Trap(path, name, problem, kind=Kind.NAME_OF_HANDLER)
 
 
 def _last(files: Mapping[str, File], key: str, entry: str = "") -> str:

@@ -4,16 +4,15 @@ Upstream: koordinator-sh/koordinator pkg/util/cpuset/cpuset.go pkg/util/json.go
   @ 989ca85c62abcca92b303aa12fd2ccff2ed30fed
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.json import Type, map_of
 from cpuplan.upstream.kubernetes.pod import Resources
 from cpuplan.upstream.kubernetes.quantity import ZERO, Quantity
 from cpuplan.upstream.kubernetes.strconv import parse_int32
-from cpuplan.upstream.kubernetes.unmarshal import Type, map_of
 
 Annotations = Mapping[str, str]
 Json = dict[str, Any]
@@ -49,14 +48,6 @@ def texts_of(resources: Resources) -> dict[str, str]:
 def kept(**fields: Any) -> Json:
     """The fields that are not empty (omitempty)."""
     return {name: value for name, value in fields.items() if value}
-
-
-def dump(value: Any) -> str:
-    """json.Marshal of a value whose keys are in order."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    for char in "<>&\u2028\u2029":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return text
 
 
 #: The last CPU that a range may name. A number alone may be larger: it is left out here, since no

@@ -5,6 +5,7 @@ Upstream: kubernetes/kubernetes staging/src/k8s.io/apimachinery/pkg/util/errors/
 """
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import NamedTuple
 
 
@@ -78,9 +79,13 @@ def refusal(error: KubeletError) -> tuple[str, str]:
 
 
 class Trap(NamedTuple):
-    """What will go wrong, and what to do; `path` is the file, `key` a word of the line."""
+    """What will go wrong; `path` is the file, `key` a word of the line.
+
+    What to do is said with the problem, or follows from its kind.
+    """
 
     path: str
     key: str
     problem: str
-    remedy: str
+    remedy: str = ""
+    kind: Enum | None = None

@@ -1,39 +1,41 @@
-"""Reading JSON into declared shapes with the errors of Go's encoding/json.
+"""Reading JSON into declared types with the errors of Go's encoding/json.
 
 Upstream: golang/go src/encoding/json/decode.go @ 5755c011de9c75a05825b0c08ce61c77c5207f1d
 Upstream: golang/go src/encoding/json/scanner.go @ eadba7c73bd0c3914f741e31e551d0d3edd78519
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.strconv import quote_rune
 
 
-class Shape(NamedTuple):
-    """A Go type: its name in errors, the kind of JSON it takes, and the shapes inside.
+class Type(NamedTuple):
+    """A Go type: its name in errors and the kind of JSON it takes.
 
     A struct has `fields`, whose keys are found whatever their case; a map or a slice has `items`.
+    `read` is UnmarshalJSON of a type that has one.
     """
 
     go_type: str
     kind: str
-    fields: Mapping[str, "Shape"] = {}
-    items: "Shape | None" = None
+    fields: Mapping[str, "Type"] = {}
+    items: "Type | None" = None
+    read: Callable[[Any], Any] | None = None
 
 
-STRING = Shape("string", "string")
-INT, UINT64 = Shape("int", "number"), Shape("uint64", "number")
+STRING = Type("string", "string")
+INT, UINT64 = Type("int", "number"), Type("uint64", "number")
 
 
-def map_of(items: Shape) -> Shape:
-    return Shape(f"map[string]{items.go_type}", "object", items=items)
+def map_of(items: Type, key: str = "string") -> Type:
+    return Type(f"map[{key}]{items.go_type}", "object", items=items)
 
 
-def slice_of(items: Shape) -> Shape:
-    return Shape(f"[]{items.go_type}", "array", items=items)
+def slice_of(items: Type) -> Type:
+    return Type(f"[]{items.go_type}", "array", items=items)
 
 
 _SIGNED = (-(1 << 63), (1 << 63) - 1)
@@ -43,7 +45,7 @@ _UNSIGNED_TYPES = ("uint64", "checksum.Checksum")
 _MOST_DIGITS = 1000
 
 
-def loads(text: str, shape: Shape) -> dict[str, Any]:
+def loads(text: str, shape: Type) -> dict[str, Any]:
     """json.Unmarshal into a new struct; KubeletError with Go's text for the first error."""
     try:
         value = json.loads(text, parse_int=_number, parse_constant=refuse_constant)
@@ -60,6 +62,14 @@ def loads(text: str, shape: Shape) -> dict[str, Any]:
         )
     decoded: dict[str, Any] = _decode(value, shape, name, ())
     return decoded
+
+
+def dump(value: Any) -> str:
+    """json.Marshal of a value whose keys are in order."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
 
 
 def _number(text: str) -> int:
@@ -81,12 +91,13 @@ def kind_of(value: object) -> str:
     return kinds.get(type(value), "number")
 
 
-def _decode(value: Any, shape: Shape, struct: str, path: tuple[str, ...]) -> Any:
+def _decode(value: Any, shape: Type, struct: str, path: tuple[str, ...]) -> Any:
     kind = kind_of(value)
     is_held = kind != "number" or _is_held(value, shape.go_type)
     if kind != shape.kind or not is_held:
         given = kind if is_held else f"number {json.dumps(value)}"
-        where = f"Go struct field {struct}.{'.'.join(path)} of type {shape.go_type}"
+        field = f"struct field {struct}.{'.'.join(path)}"
+        where = f"Go {'value' if struct.startswith('map[') else field} of type {shape.go_type}"
         raise KubeletError(f"json: cannot unmarshal {given} into {where}")
     if shape.fields:
         decoded = {}

@@ -44,6 +44,9 @@ BEHAVIOUR_SINCE: dict[str, Version] = {
     # The managers leave pods with resources of their own alone (#133279); before, they looked at
     # the containers.
     "pods.no_pod_level_alignment": (1, 34),
+    # OpenShift: managed pods may have CPU limits, and containers without any requests.
+    "managed.limits": (1, 29),
+    "managed.bare_containers": (1, 33),
 }
 #: What OpenShift's kubelet had earlier than the first release of the upstream version.
 OPENSHIFT_BEHAVIOUR_SINCE: dict[str, Version] = {"cpu.odd_uncore_remainders": (1, 33)}

@@ -9,11 +9,11 @@ Upstream: golang/go src/encoding/json/v2/arshal_default.go
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cpuplan.upstream.kubernetes.errors import KubeletError
-from cpuplan.upstream.kubernetes.json import kind_of, refuse_constant, syntax_error
+from cpuplan.upstream.kubernetes.json import Type, kind_of, refuse_constant, syntax_error
 from cpuplan.upstream.kubernetes.strconv import parse_float
 
 _RANGES = {
@@ -24,41 +24,19 @@ _RANGES = {
 _ZEROS: dict[str, Any] = {"string": "", "number": 0, "bool": False}
 
 
-class Type(NamedTuple):
-    """A Go type: its name in errors and the kind of JSON it takes.
-
-    A struct has `fields`, whose keys are found whatever their case; a map or a slice has `items`.
-    `read` is UnmarshalJSON of a type that has one: it gets what was written, numbers as RawNumber.
-    """
-
-    go_type: str
-    kind: str
-    fields: Mapping[str, "Type"] | None = None
-    items: "Type | None" = None
-    read: Callable[[Any], Any] | None = None
-
-
 class RawNumber(str):
     """A number as it was written."""
 
     __slots__ = ()
 
 
-STRING, BOOL = Type("string", "string"), Type("bool", "bool")
+BOOL = Type("bool", "bool")
 INT32, INT64 = Type("int32", "number"), Type("int64", "number")
 FLOAT64 = Type("float64", "number")
 
 
 def struct(go_type: str, **fields: Type) -> Type:
     return Type(go_type, "object", fields)
-
-
-def map_of(items: Type, key: str = "string") -> Type:
-    return Type(f"map[{key}]{items.go_type}", "object", items=items)
-
-
-def slice_of(items: Type) -> Type:
-    return Type(f"[]{items.go_type}", "array", items=items)
 
 
 class _Failure(NamedTuple):
@@ -102,12 +80,12 @@ def _decode(value: Any, shape: Type, path: tuple[str, ...], failures: list[_Fail
     if shape.read:
         return shape.read(value)
     if value is None:
-        return {} if shape.fields is not None else _ZEROS.get(shape.kind)
+        return {} if shape.fields else _ZEROS.get(shape.kind)
     kind = _kind(value)
     if kind != shape.kind:
         failures.append(_Failure(kind, shape.go_type, path))
         return _ZEROS.get(shape.kind)
-    if shape.fields is not None:
+    if shape.fields:
         return _struct(value, shape.fields, path, failures)
     if shape.items is None:
         return _number(value, shape.go_type, path, failures) if kind == "number" else value

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.upstream.kubernetes.bits import to_text
 from cpuplan.upstream.linux import bitmap_str
-
-_DECIMAL = re.compile(r"[0-9]{1,6}")
+from cpuplan.upstream.linux.cmdline import Argument
+from cpuplan.upstream.linux.kernel_parameters import WITHOUT_BUGS, CpuLimit, limiting
 
 
 class Word(NamedTuple):
@@ -50,10 +50,12 @@ class Line:
         """Whether the option is given."""
         return self.last(key) is not None
 
-    def number(self, key: str, otherwise: int) -> int:
-        """The last value as a number."""
-        value = self.last(key) or ""
-        return int(value) if _DECIMAL.fullmatch(value) else otherwise
+    def arguments(self) -> list[Argument]:
+        """The options as arguments."""
+        return [
+            Argument(word.key, word.value if word.has_value else None, word.key)
+            for word in self.words
+        ]
 
 
 class Work(Flag):
@@ -235,15 +237,15 @@ class Booted(NamedTuple):
 
 def boot(line: Line, machine: Hardware) -> Booted:
     """The machine after a boot with this command line."""
-    possible = _possible(line, machine.possible)
+    limits = [limit for _, limit in limiting(line.arguments(), WITHOUT_BUGS)]
+    possible = _possible(limits, machine.possible)
     size = possible.bit_length()
-    max_cpus = 1 if line.has("nosmp") else line.number("maxcpus", size)
-    max_cpus = max(max_cpus, 1)
+    max_cpus = min((limit.most for limit in limits if limit.most), default=size)
     housekeeping = Housekeeping(possible, possible, size, max_cpus, machine.boot)
     callbacks, dropped = _read(line, housekeeping, size)
     brought_up = _lowest(possible, max_cpus)
     online = brought_up
-    if line.last("nosmt") in ("", "force"):
+    if any(limit.is_one_thread for limit in limits):
         online &= machine.first_threads
     log = [*housekeeping.log, *_unknown(dropped), *_of_tick(housekeeping)]
     nohz_full = housekeeping.nohz_full
@@ -278,11 +280,10 @@ def boot(line: Line, machine: Hardware) -> Booted:
     )
 
 
-def _possible(line: Line, cpus: int) -> int:
+def _possible(limits: Iterable[CpuLimit], cpus: int) -> int:
     """The CPUs within `possible_cpus=` and `nr_cpus=`."""
-    size = cpus.bit_length()
-    limit = min(line.number("possible_cpus", size), line.number("nr_cpus", size))
-    return _lowest(cpus, max(limit, 1))
+    size = min((limit.size for limit in limits if limit.size), default=cpus.bit_length())
+    return cpus & ((1 << size) - 1)
 
 
 def _lowest(bits: int, count: int) -> int:

@@ -102,6 +102,8 @@ FEATURES: dict[str, Release] = {
     "cost.internal_registry": (4, 22),
     "cost.storage_overrides": (4, 23),
     "kubelet.defaults_for_every_pool": (4, 16),  # before: only with feature gates
+    "kubelet.drop_ins": (4, 21),  # templates/worker/01-worker-kubelet
+    "kubelet.drop_ins_of_every_role": (4, 23),  # master and arbiter too (36c7cead4)
     "kubelet.swap_refused": (4, 21),
     "kubelet.system_reserved_enforced": (4, 22),
     "kubelet.static_pods_by_pool": (4, 23),  # before: no pool takes a staticPodPath

@@ -105,6 +105,8 @@ def tls_fields(profile: Mapping[str, Any]) -> dict[str, Any]:
 
 KUBELET_CONF = "/etc/kubernetes/kubelet.conf"
 NODE_SIZING = "/etc/node-sizing-enabled.env"
+#: The folder of --config-dir in the kubelet's unit (templates/*/01-*-kubelet).
+DROP_INS = "/etc/openshift/kubelet.conf.d"
 LOGGING = "/etc/systemd/system/kubelet.service.d/20-logging.conf"
 
 _KIND = "kubelet"

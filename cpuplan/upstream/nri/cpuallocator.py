@@ -8,7 +8,7 @@ Upstream: containers/nri-plugins pkg/cpuallocator/allocator.go
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import NamedTuple
@@ -318,15 +318,18 @@ def take_idle_packages(request: Request) -> None:
             cpus &= request.topology.priorities[request.wish]
         if not cpus & ~request.free:
             idle[package.package] = cpus
+    _take_whole(request, idle, {number: system.packages[number].cpus for number in idle})
 
-    def compare(package_id: int, rival: int) -> int:
-        packages = system.packages
-        better = request.prefers(packages[package_id].cpus, packages[rival].cpus, _ANY)
-        return -better or package_id - rival
 
-    for package_id in sorted(idle, key=cmp_to_key(compare)):
-        if request.count >= idle[package_id].bit_count():
-            request.take(idle[package_id])
+def _take_whole(request: Request, idle: Mapping[int, int], cpus: Mapping[int, int]) -> None:
+    """Take what is idle of parts while all of it is asked for, the preferred ones first."""
+
+    def compare(number: int, rival: int) -> int:
+        return -request.prefers(cpus[number], cpus[rival], _ANY) or number - rival
+
+    for number in sorted(idle, key=cmp_to_key(compare)):
+        if request.count >= idle[number].bit_count():
+            request.take(idle[number])
         if not request.count:
             break
 
@@ -339,17 +342,7 @@ def take_idle_cores(request: Request) -> None:
         threads = cpu.threads & ~system.offline
         if threads and not threads & ~request.free and members(threads)[0] == cpu.cpu:
             idle[cpu.cpu] = threads
-
-    def compare(cpu_id: int, rival: int) -> int:
-        cpus = system.cpus
-        better = request.prefers(cpus[cpu_id].threads, cpus[rival].threads, _ANY)
-        return -better or cpu_id - rival
-
-    for cpu_id in sorted(idle, key=cmp_to_key(compare)):
-        if request.count >= idle[cpu_id].bit_count():
-            request.take(idle[cpu_id])
-        if not request.count:
-            break
+    _take_whole(request, idle, {number: system.cpus[number].threads for number in idle})
 
 
 def take_idle_threads(request: Request) -> None:

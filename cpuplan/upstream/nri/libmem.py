@@ -1,6 +1,6 @@
 """Memory nodes of containers: offers, overcommitment, and zones that grow.
 
-`Memory` serves the balloons policy, which asks for nodes only; `Allocator` counts amounts too.
+The balloons policy asks for nodes only (`assign`), the topology-aware one for amounts too.
 
 Upstream: containers/nri-plugins pkg/resmgr/lib/memory/allocator.go pkg/resmgr/lib/memory/nodes.go
   pkg/resmgr/lib/memory/request.go pkg/resmgr/lib/memory/types.go pkg/resmgr/lib/memory/zones.go
@@ -113,70 +113,6 @@ class Nodes:
 
 def _at(node: Node, distance: int) -> Mask:
     return bits_of(other for other, far in enumerate(node.distances) if far == distance)
-
-
-@dataclass(slots=True)
-class _Assignment:
-    affinity: Mask
-    types: Mask
-    zone: Mask
-
-
-class Memory:
-    """The nodes of a machine, and which of them containers have."""
-
-    def __init__(self, system: System) -> None:
-        self._nodes = Nodes(system)
-        self._requests: dict[str, _Assignment] = {}
-
-    def near(self, cpus: int) -> Mask:
-        """The nodes that have some of these CPUs."""
-        return self._nodes.near(cpus)
-
-    def requests(self) -> dict[str, tuple[int, int, int]]:
-        """What containers have now, for `restore`."""
-        requests = self._requests.items()
-        return {
-            owner: (request.affinity, request.types, request.zone) for owner, request in requests
-        }
-
-    def restore(self, requests: dict[str, tuple[int, int, int]]) -> None:
-        self._requests = {owner: _Assignment(*given) for owner, given in requests.items()}
-
-    def release(self, owner: str) -> None:
-        self._requests.pop(owner, None)
-
-    def assign(self, owner: str, nodes: Mask, types: Mask) -> Mask:
-        """The nodes that a container gets for the wish; what it has already only widens."""
-        request = self._requests.get(owner)
-        if request is not None:
-            return self._widened(request, nodes, types)
-        if not nodes:
-            return 0
-        types = types & self._nodes.types or self._nodes.types_of(nodes)
-        zone = self._nodes.zone(nodes, types)
-        if not zone:
-            return nodes
-        self._requests[owner] = _Assignment(nodes, types, zone)
-        return zone
-
-    def _widened(self, request: _Assignment, nodes: Mask, types: Mask) -> Mask:
-        """A new node brings its closest neighbours with it."""
-        if (not nodes and not types) or (request.affinity, request.types) == (nodes, types):
-            return request.zone
-        if not nodes & ~request.zone and not types & ~self._nodes.types_of(request.zone):
-            return request.zone
-        wish = nodes
-        if types:
-            nodes &= self._nodes.of_types(types)
-        else:
-            types = self._nodes.types_of(nodes)
-        nearest = self._nodes.closest(request.zone | nodes, types)
-        if not nearest:
-            return wish
-        request.zone |= nodes | nearest
-        request.types |= self._nodes.types_of(nearest)
-        return request.zone
 
 
 BEST_EFFORT, BURSTABLE, GUARANTEED, PRESERVED = 0, 1 << 10, 1 << 14, (1 << 15) - 2
@@ -357,12 +293,6 @@ class Allocator:
         """The memory that nothing has asked for."""
         return self._zones.free(nodes & self.nodes.with_memory)
 
-    def capacity(self, nodes: Mask) -> int:
-        return self.nodes.capacity(nodes)
-
-    def types_of(self, nodes: Mask) -> Mask:
-        return self.nodes.types_of(nodes)
-
     def offer(self, owner: str, amount: int, affinity: Mask, types: Mask, priority: int) -> Offer:
         """What a request would get; NriError if nothing. Nothing has changed afterwards."""
         self._born += 1
@@ -380,6 +310,40 @@ class Allocator:
             del self._requests[owner]
         now = {other: after for other, (_, after) in moves.items()}
         return Offer(request, now.pop(owner), now)
+
+    def assign(self, owner: str, nodes: Mask, types: Mask) -> Mask:
+        """The nodes for a wish without an amount; what an owner has already only widens."""
+        request = self._requests.get(owner)
+        if request is not None:
+            return self._widen(request, nodes, types)
+        request = Request(owner, 0, nodes, types, PRESERVED)
+        try:
+            self._find_zone(request)
+        except NriError:
+            return nodes
+        zone, request.zone = request.zone, 0
+        self._requests[owner] = request
+        self._zones.assign(zone, request)
+        return zone
+
+    def _widen(self, request: Request, nodes: Mask, types: Mask) -> Mask:
+        """A new node brings its closest neighbours with it."""
+        known = self.nodes
+        if (not nodes and not types) or (request.affinity, request.types) == (nodes, types):
+            return request.zone
+        if not nodes & ~request.zone and not types & ~known.types_of(request.zone):
+            return request.zone
+        wish = nodes
+        if types:
+            nodes &= known.of_types(types)
+        else:
+            types = known.types_of(nodes)
+        nearest = known.closest(request.zone | nodes, types)
+        if not nearest:
+            return wish
+        request.types |= known.types_of(nearest)
+        self._zones.assign(request.zone | nodes | nearest, request)
+        return request.zone
 
     def _undo(self, moves: dict[str, tuple[Mask, Mask]]) -> None:
         for owner, (before, _) in moves.items():

@@ -29,7 +29,6 @@ _PREFIX = "node-"
 #: Attributes of an object, as the kubelet spells their values.
 POLICY, SCOPE = "topologyManagerPolicy", "topologyManagerScope"
 MAX_NUMA_NODES = "topologyManagerMaxNUMANodes"
-FINGERPRINT = "nodeTopologyPodsFingerprint"
 
 
 def zone_name(numa_node: int) -> str:

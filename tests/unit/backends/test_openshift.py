@@ -7,6 +7,7 @@ import pytest
 from cpuplan.backends.openshift import objects
 from cpuplan.components.openshift import machineconfig, pinning, pool
 from cpuplan.components.openshift.machineconfig import ROLE
+from cpuplan.components.units import BIN, UNIT_FOLDER
 from tests.machines.plans import plan
 
 
@@ -77,3 +78,15 @@ def test_pools_that_get_the_defaults_of_workload_partitioning() -> None:
 def test_the_nodes_of_a_runtime_class(target: dict[str, Any], label: str) -> None:
     """Nodes of the control plane by today's label; the operator copies the profile's selector."""
     assert list(objects.runtime_class(plan(target=target))["scheduling"]["nodeSelector"]) == [label]
+
+
+def test_scripts_of_the_operator_are_no_files_of_a_profile() -> None:
+    """What it writes itself is not compiled twice; the files beside the scripts are."""
+    spec = {"workloadHints": {"realTime": True}}
+    own, of_profile = (
+        objects.on_node(plan(spec=spec, target=target))
+        for target in ({}, {"mode": "performanceProfile"})
+    )
+    assert any(path.startswith(f"{BIN}/") for path in own)
+    assert not any(path.startswith(f"{BIN}/") for path in of_profile)
+    assert {path for path in of_profile if not path.startswith(f"{UNIT_FOLDER}/")}

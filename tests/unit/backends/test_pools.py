@@ -115,7 +115,10 @@ def test_only_nodes_of_the_pool_worker_come_second_to_tuned() -> None:
         ({"kernelArguments": ["hugepagesz=1G", "hugepages=5"]}, ["hugepagesz=1G hugepages=5"]),
         ({"kernelArguments": ["hugepagesz=2M", "hugepages=5"]}, []),
         ({"kernelArguments": ["hugepages=5"]}, ["hugepages=5"]),
-        ({"kernelArguments": ["nosmt"]}, ["nosmt"]),
+        ({"kernelArguments": ["nosmt"]}, []),  # the machine has one thread to a core
+        ({"kernelArguments": ["maxcpus=4"]}, ["maxcpus=4"]),
+        ({"kernelArguments": ["cgroup_disable=cpuset"]}, ["cgroup_disable=cpuset"]),
+        ({"kernelArguments": ["isolcpus=2-7"]}, []),  # a warning: the flags differ
         ({"kernelArguments": ["--"]}, ["--"]),
         ({"kernelArguments": ['console="ttyS0']}, ['console="ttyS0']),
         ({"kernelType": "realtime"}, ["kernelType realtime"]),

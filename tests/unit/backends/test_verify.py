@@ -12,7 +12,7 @@ from cpuplan import backends
 from cpuplan.backends.base import VERIFY_CLUSTER_KINDS, VERIFY_KINDS
 from cpuplan.backends.verify import access, cluster_manifests, job
 from cpuplan.check.cluster.live_objects import KINDS as KINDS_OF_A_CLUSTER
-from cpuplan.fleet.class_names import VERIFICATION_KINDS, agent_name
+from cpuplan.fleet.class_names import agent_name
 from cpuplan.language.model.operations import DeliverySpec
 from cpuplan.node import view
 from cpuplan.node.view import Checked, State
@@ -37,6 +37,20 @@ ALL: dict[str, Any] = {
     "labels": {"team": "ran"},
 }
 DELIVERY = DeliverySpec(repository="https://git.example.com/a.git")
+
+#: The kinds of a class's own objects, as their files call them.
+OWN_KINDS = (
+    "clusterrole",
+    "clusterrolebinding",
+    "configmap",
+    "daemonset",
+    "networkpolicy",
+    "podmonitor",
+    "prometheusrule",
+    "role",
+    "rolebinding",
+    "serviceaccount",
+)
 
 
 def asking(platform: str = "kubernetes", **verify: Any) -> ConfiguredPlan:
@@ -100,7 +114,7 @@ def test_the_project_may_sync_it_and_each_file_is_known(platform: str) -> None:
     }
     assert kinds <= allowed
     assert {*VERIFY_KINDS, *VERIFY_CLUSTER_KINDS} <= allowed
-    own = {f"40-{kind}-{agent_name('ran-server')}.yaml" for kind in VERIFICATION_KINDS}
+    own = {f"40-{kind}-{agent_name('ran-server')}.yaml" for kind in OWN_KINDS}
     others = {path.rpartition("/")[2] for path in written} - own
     policies = {
         f"40-validatingadmissionpolicy{end}-cpuplan-agent-{what}.yaml"
@@ -110,6 +124,12 @@ def test_the_project_may_sync_it_and_each_file_is_known(platform: str) -> None:
     shared = {"40-namespace-cpuplan.yaml", "40-securitycontextconstraints-cpuplan-agent.yaml"}
     shared |= policies
     assert {name for name in others if "cpuplan-arrival" not in name} <= shared
+
+
+def test_a_pod_is_asked_each_minute_whether_it_lives_and_sooner_whether_it_is_ready() -> None:
+    (container,) = pod(objects(asking()))["containers"]
+    periods = [container[f"{name}Probe"]["periodSeconds"] for name in ("liveness", "readiness")]
+    assert periods == [60, 10]
 
 
 def test_projects_without_it_may_not_sync_it() -> None:

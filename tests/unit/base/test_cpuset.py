@@ -30,7 +30,7 @@ def test_parse(text: str, cpus: list[int]) -> None:
         ("0,", "", "comma too many"),
         ("0, 1", " 1", "space"),
         ("3-1", "3-1", "backwards"),
-        ("0-3,2", "2", "a second time"),
+        ("0-3,2-5", "2-5", "names CPU 2-3 a second time"),
         ("^2", "^2", "excludes"),
         ("0-7:1/2", "0-7:1/2", "stride"),
         ("all", "all", "not a CPU number"),

@@ -131,6 +131,12 @@ MUTATIONS = [
 ]
 
 
+def causes(reported: list[Diagnostic]) -> list[str]:
+    """The codes, without the consequence that the kubelet does not start with what differs."""
+    codes = [finding.code for finding in reported]
+    return [code for code in codes if code != "CP829"] or codes
+
+
 @pytest.mark.parametrize(
     ("code", "node", "mutate", "place"), MUTATIONS, ids=lambda value: str(value)[:12]
 )
@@ -146,7 +152,7 @@ def test_one_changed_fact(
     (root / "etc/kubernetes/kubelet.conf.d").mkdir(parents=True, exist_ok=True)
     mutate(root)
     reported = findings(sample, node, root)
-    assert [finding.code for finding in reported] == [code]
+    assert causes(reported) == [code]
     if place:
         assert str(reported[0].position) == f"{root}/{place}"
 
@@ -276,7 +282,7 @@ def test_drop_ins_below_the_folder_count(sample: Sample, tmp_path: Path) -> None
         root = make_root(sample[1]["worker1.internal"], tmp_path / code)
         (root / folder).mkdir(parents=True)
         write(f"{folder}/1.conf", text)(root)
-        assert [finding.code for finding in findings(sample, "worker1.internal", root)] == [code]
+        assert causes(findings(sample, "worker1.internal", root)) == [code]
 
 
 @pytest.mark.parametrize(

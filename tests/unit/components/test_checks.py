@@ -42,11 +42,39 @@ def by_profile(version: str, **spec: Any) -> dict[str, Any]:
     return {"version": version, "target": {"mode": "performanceProfile"}, "spec": spec}
 
 
+def manifest(annotation: str, value: str) -> dict[str, Any]:
+    """A workload of one pod with an annotation, whose containers have exclusive CPUs."""
+    resources = {"limits": {"cpu": "2", "memory": "1Gi"}}
+    pod = {
+        "kind": "Pod",
+        "metadata": {"annotations": {annotation: value}},
+        "spec": {
+            "runtimeClassName": "performance-ran",
+            "containers": [{"name": "app", "resources": resources}],
+        },
+    }
+    return {"spec": {"workloads": [{"name": "upf", "manifest": pod}]}}
+
+
 PERIOD = {"evictionSoftGracePeriod": {"pid.available": "1m30s"}}
 FREQUENCIES = {"isolatedCpuFreq": 2500000, "reservedCpuFreq": 2800000}
 
+
+def annotated(name: str, **spec: Any) -> dict[str, Any]:
+    """A workload whose pod has an annotation."""
+    resources = {"limits": {"cpu": "2", "memory": "1Gi"}}
+    manifest = {
+        "kind": "Pod",
+        "metadata": {"name": "upf", "annotations": {name: "disable"}},
+        "spec": {"containers": [{"name": "c", "resources": resources}], **spec},
+    }
+    return {"spec": {"workloads": [{"name": "upf", "pods": 1, "manifest": manifest}]}}
+
+
 ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     *mechanism_rows.ROWS,
+    ("CP5340", annotated("cpu-quota.crio.io"), ["cpu-quota.crio.io of upf", "performance-ran"]),
+    ("CP5341", annotated("cpu-quotas.crio.io"), ["of upf", "write cpu-quota.crio.io"]),
     ("CP527", {**PLAIN, "target": ON_CONTAINERD, "shared": "6-7"}, ["pools.shared"]),
     (
         "CP527",
@@ -254,7 +282,8 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     ("CP519", kubelet(reservedMemory=[{"numaNode": 0, "memory": "1100Mi"}]), ["no effect"]),
     ("CP520", kernel("nohz_full=1-7"), ["nohz_full=1-7", "nohz_full=2-7"]),
-    ("CP520", kernel("isolcpus=2-7"), ["isolcpus=managed_irq,2-7"]),
+    ("CP520", kernel("isolcpus=2-6"), ["isolcpus=managed_irq,2-7"]),
+    ("CP5303", kernel("isolcpus=2-7"), ["isolcpus=managed_irq,2-7"]),
     ("CP520", kernel("irqaffinity=0"), ["no irqaffinity="]),
     ("CP520", kernel("rcu-nocbs=0"), ["rcu_nocbs=2-7"]),
     ("CP521", kernel("rcupdate.rcu_normal_after_boot=0"), ["rcupdate.rcu_normal_after_boot=1"]),
@@ -266,11 +295,18 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         kernel("default_hugepagesz=2M", hugePages={"pages": [{"size": "1G", "count": 1}]}),
         ["default_hugepagesz=2M"],
     ),
+    (
+        "CP5302",
+        kernel("default_hugepagesz=2M", hugePages={"defaultSize": "1G"}),
+        ["the default size there is 1G"],
+    ),
     ("CP523", {"topology": SMT, **kernel("nosmt")}, ["nosmt", "4-7"]),
     ("CP523", kernel("maxcpus=6"), ["6-7"]),
     ("CP523", kernel("nr_cpus=4"), ["4-7"]),
     ("CP523", kernel("nr_cpus=1"), ["1-7"]),
     ("CP523", kernel("maxcpus=0"), ["1-7"]),
+    ("CP5300", kernel("cgroup_disable=cpuset"), ["no control groups for cpuset"]),
+    ("CP5301", kernel("notsc"), ["does not trust its clock"]),
     (
         "CP524",
         {"spec": {"workloadHints": {"highPowerConsumption": True, "perPodPowerManagement": True}}},
@@ -299,6 +335,17 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("CP526", {**PLAIN, "isolcpus": "7", **kubelet(cpuManagerPolicy="none")}, ["CPU 7 is"]),
     ("CP530", {"spec": {"runtime": {"mixedCpus": True}}}, ["no shared CPUs"]),
     ("CP531", {"version": "4.15", "shared": "2-3"}, ["CRI-O 1.29", "openshift 4.15"]),
+    ("CP5360", manifest("cpu-quota.crio.io", "off"), ["cpu-quota.crio.io: off of upf"]),
+    ("CP5361", manifest("cpu-c-states.crio.io", "low"), ["invalid annotation value low"]),
+    (
+        "CP5362",
+        {
+            "platform": "kubernetes",
+            "version": "1.33",
+            "spec": {"runtime": {"execCpuAffinity": "first"}},
+        },
+        ["CRI-O 1.34", "Kubernetes 1.33"],
+    ),
     ("CP532", {"topology": renumbered(0, 2, 3)}, ["0, 2, 3"]),
     ("CP533", {"shared": "2-3", **kubelet(dynamicResourceAllocation=True)}, ["DRA"]),
     ("CP540", huge({"size": "32M", "count": 1}), ["32M on x86_64", "2M, 1G"]),
@@ -498,6 +545,10 @@ def test_every_code_has_a_row() -> None:
         "CP595",
         "CP596",
         "CP588",
+        "CP5400",
+        "CP5401",
+        "CP5402",
+        "CP5403",
         "CP597",
         "CP598",
         "CP599",

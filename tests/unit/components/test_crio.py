@@ -2,10 +2,12 @@ from typing import Any
 
 import pytest
 
-from cpuplan.backends import kubernetes, openshift
+from cpuplan.backends import kubernetes
+from cpuplan.backends.openshift import objects
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import crio
 from cpuplan.plan.setting import Value
+from cpuplan.upstream.crio import releases
 from cpuplan.upstream.crio.config import decode, merge
 from tests.machines.plans import plan
 
@@ -53,7 +55,7 @@ def test_gomaxprocs_since_1_36(version: str, known: bool) -> None:
 def test_shared_cpus_and_their_hook_come_together() -> None:
     config = plan(shared="2-3").settings.values(crio.NAME)
     assert config["shared_cpuset"] == CpuSet.parse("2-3")
-    assert crio.SHARED_HOOK in config[HANDLER + "allowed_annotations"]  # type: ignore[operator]
+    assert releases.SHARED in config[HANDLER + "allowed_annotations"]  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
@@ -66,12 +68,12 @@ def test_shared_cpus_and_their_hook_come_together() -> None:
 def test_no_hook_for_shared_cpus_that_nobody_may_use(node: Any) -> None:
     config = node.settings.values(crio.NAME)
     assert "shared_cpuset" not in config
-    assert crio.SHARED_HOOK not in config[HANDLER + "allowed_annotations"]
+    assert releases.SHARED not in config[HANDLER + "allowed_annotations"]
 
 
 def test_our_drop_in_comes_after_the_vendors() -> None:
-    assert openshift.PATHS[crio.NAME] == "/etc/crio/crio.conf.d/99-runtimes.conf"
-    assert kubernetes.PATHS[crio.NAME] > "/etc/crio/crio.conf.d/99-runtimes.conf"
+    assert objects.CRIO_DROP_IN == "/etc/crio/crio.conf.d/99-runtimes.conf"
+    assert kubernetes.CRIO_DROP_IN > "/etc/crio/crio.conf.d/99-runtimes.conf"
 
 
 FIRST = """

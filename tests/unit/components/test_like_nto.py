@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cpuplan.backends.openshift import PATHS
+from cpuplan.backends.openshift.objects import CRIO_DROP_IN
 from cpuplan.base.cpuset import CpuSet, union
 from cpuplan.components import crio, kernel, kubelet, runtimeclass
 from cpuplan.components.openshift import mixedcpus, operator_units
@@ -199,7 +199,7 @@ def test_crio_and_mixed_cpus(case: str) -> None:
     wanted, _ = machine_config(case)
     settings = node.settings
     assert tomllib.loads(crio.render(settings.of(crio.NAME))) == tomllib.loads(
-        wanted[PATHS[crio.NAME]][1]
+        wanted[CRIO_DROP_IN][1]
     )
     mixed = settings.of(mixedcpus.NAME)
     assert bool(mixed) == (mixedcpus.PATH in wanted)
@@ -211,7 +211,7 @@ def test_crio_and_mixed_cpus(case: str) -> None:
 def test_files_and_modes(case: str) -> None:
     node = planned(case)
     wanted, _ = machine_config(case)
-    others = {PATHS[crio.NAME], mixedcpus.PATH}
+    others = {CRIO_DROP_IN, mixedcpus.PATH}
     modes = {
         path: mode
         for path, (mode, _) in operator_units.files(node.settings.of(operator_units.NAME)).items()

@@ -175,3 +175,18 @@ def test_units_of_dpdk_are_read_back() -> None:
     assert operator_units.parse(
         operator_units.render(list(operator_units.settings(plan(**OPENSHIFT))))
     ) == plan(**OPENSHIFT).settings.values(operator_units.NAME)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "mask"),
+    [
+        ((0, 3), CpuSet((0, 3))),
+        ((0, 255), CpuSet((0, 255))),
+        # The digits are cut from the left, and the last ones are lost.
+        ((256,), ",".join(["10000000", *["00000000"] * 7])),
+        ((260,), ",".join(["10000000", *["00000000"] * 7])),
+        ((287,), CpuSet((287,))),
+    ],
+)
+def test_masks_of_machines_with_more_than_256_cpus(cpus: tuple[int, ...], mask: object) -> None:
+    assert rps._short_mask(CpuSet(cpus)) == mask

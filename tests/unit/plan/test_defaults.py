@@ -15,6 +15,7 @@ from cpuplan.language.model.intent import DefaultName
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Setting, Value
 from cpuplan.render.explain.reasons import explain_default, explain_setting, rows_of
+from cpuplan.upstream.crio import releases
 from tests import named_cases
 from tests.machines.plans import no_position, plan, regular
 from tests.pages import defaults as defaults_page
@@ -68,7 +69,7 @@ def test_plain_kubernetes_has_what_was_asked_for(
 def test_a_shared_pool_needs_a_handler_and_nothing_else() -> None:
     values = of(plan(shared="2", **KUBERNETES))
     hooks = values["crio"]["runtimes.high-performance.allowed_annotations"]
-    assert hooks == (crio.QUOTA_HOOK, crio.SHARED_HOOK)
+    assert hooks == (releases.QUOTA, releases.SHARED)
     assert values.keys() == {*NEEDED, "runtimeclass"}
     assert values["kubelet"].keys() == NEEDED["kubelet"]
     assert values["kernel"].keys() == NEEDED["kernel"]
@@ -80,7 +81,7 @@ def test_a_node_without_wishes_has_no_objects_and_no_empty_files() -> None:
     )
     assert list(kubernetes.manifests(node)) == []
     assert all(kubernetes.node_files(node).values())
-    assert kubernetes.PATHS[crio.NAME].lstrip("/") not in kubernetes.node_files(node)
+    assert kubernetes.CRIO_DROP_IN.lstrip("/") not in kubernetes.node_files(node)
 
 
 def test_real_time_workloads_get_all_they_need() -> None:

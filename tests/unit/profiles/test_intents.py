@@ -474,10 +474,10 @@ def test_topologies_of_which_the_operator_asks_nothing(topology: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("selector", "objects"),
+    ("selector", "objects", "codes"),
     [
-        (SELECTOR, [POOL | {"metadata": {"name": "worker-cnf"}}]),
-        ({"node-role.kubernetes.io/worker": "true"}, []),
+        (SELECTOR, [POOL | {"metadata": {"name": "worker-cnf"}}], ["CP271"]),
+        ({"node-role.kubernetes.io/worker": "true"}, [], ["CP271"]),
         (
             SELECTOR,
             [
@@ -488,9 +488,10 @@ def test_topologies_of_which_the_operator_asks_nothing(topology: str) -> None:
                     }
                 }
             ],
+            ["CP203", "CP271"],
         ),
     ],
 )
-def test_no_pool(selector: dict[str, str], objects: list[dict[str, Any]]) -> None:
+def test_no_pool(selector: dict[str, str], objects: list[dict[str, Any]], codes: list[str]) -> None:
     profiles = read_all(profile({"nodeSelector": selector}), *objects)
-    assert [diagnostic.code for diagnostic in profiles.diagnostics] == ["CP271"]
+    assert [diagnostic.code for diagnostic in profiles.diagnostics] == codes

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cpuplan.base.cpuset import CpuSet
@@ -66,6 +66,7 @@ def test_nothing_raw_is_left(text: str) -> None:
 
 
 @given(texts, texts, texts, texts)
+@example("00000000\x1f", NASTY, NASTY, "0000, 0")
 def test_machines_are_drawn_as_text_and_xml(
     name: str, model: str, vendor: str, driver: str
 ) -> None:

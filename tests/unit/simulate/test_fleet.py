@@ -33,7 +33,8 @@ FLEET: list[tuple[ConfiguredPlan, tuple[str, ...]]] = [(SMALL, ("a", "b")), (LAR
 def test_a_pod_goes_to_the_first_node_that_admits_it() -> None:
     result = fleet.spread(FLEET, pods(4, 4, 9, 3, 3), START)
     assert placed(result) == {"a": ["0-of-4", "3-of-3"], "b": ["1-of-4", "4-of-3"], "c": ["2-of-9"]}
-    assert result.is_fine
+    assert result.is_complete
+    assert not result.refuses
     assert [
         node.outcome.remainder.left and node.outcome.remainder.left.largest for node in result.nodes
     ] == [0, 0, 6]
@@ -44,7 +45,7 @@ def test_a_pod_that_nobody_admits_is_refused_once() -> None:
     assert placed(result) == {"a": [], "b": [], "c": ["0-of-8"]}
     assert [waiting.outcome.pod.uid for waiting in result.nowhere] == ["1-of-16", "2-of-8"]
     assert {waiting.node for waiting in result.nowhere} == {"c"}
-    assert not result.is_fine
+    assert result.refuses
 
 
 def test_the_last_node_of_each_class_says_why() -> None:
@@ -60,7 +61,7 @@ def test_daemon_sets_come_to_every_node() -> None:
     result = fleet.spread(FLEET, [Item(guaranteed("agent", 8), on_each_node=True)], START)
     refused = {node.nodes[0]: bool(node.outcome.outcomes[0].refused) for node in result.nodes}
     assert refused == {"a": True, "b": True, "c": False}
-    assert not result.is_fine
+    assert result.refuses
 
 
 def test_all_pods_on_each_are_run_once_a_class() -> None:

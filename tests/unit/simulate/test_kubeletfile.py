@@ -50,12 +50,22 @@ ROWS: list[tuple[str, str, int, int, str]] = [
     ("userNamespaces: {idsPerPod: 65537}", "CP703", 3, 29, "must be a multiple of 65536"),
     ("registerWithTaints: [{key: a b}]", "CP703", 3, 1, "invalid taint: {a b"),
     ("memoryReservationPolicy: Some", "CP703", 3, 26, 'Valid options are "None" or'),
+    ("memoryManagerPolicy: Static", "CP703", 3, 22, 'amount "0" of type "memory" is not equal'),
+    (
+        "reservedMemory: [{numaNode: 1, limits: {memory: 1Gi}}]\nmemoryManagerPolicy: Static",
+        "CP703",
+        3,
+        1,
+        'is not equal to the value "100Mi"',
+    ),
+    ("systemReserved: {gpu: '1'}", "CP703", 3, 23, 'cannot reserve "gpu" resource'),
+    ("kubeReserved: {memory: much}", "CP703", 3, 24, 'failed to parse quantity "much"'),
     ("memoryManagerPolicy: static", "CP703", 3, 22, 'unknown policy: "static"'),
     ("reservedMemory:\n- numaNode: 0\n  limits: {cpu: 1}", "CP703", 3, 1, 'the limit type "cpu"'),
     (
         (
             "memoryManagerPolicy: Static\nreservedMemory:\n- numaNode: 0\n"
-            "  limits: {hugepages-1Gi: 1Gi}"
+            "  limits: {hugepages-1Gi: 1Gi, memory: 100Mi}"
         ),
         "CP711",
         6,
@@ -97,6 +107,11 @@ def test_findings(text: str, code: str, line: int, column: int, words: str) -> N
         'cpuManagerPolicy: static\nkubeReserved: {cpu: 500m}',
         f"{ALPHA}featureGates: {{CPUManagerPolicyAlphaOptions: true}}",
         "maxPods: 0250",
+        (
+            "memoryManagerPolicy: Static\nsystemReserved: {memory: 1024Mi}\n"
+            "reservedMemory: [{numaNode: 1, limits: {memory: 1Gi}}, {limits: {memory: 100Mi}}]"
+        ),
+        "memoryManagerPolicy: Static\nevictionHard: {memory.available: 5%}",
         "---\nkind: anything else",
     ],
 )  # fmt: skip

@@ -151,7 +151,7 @@ def test_pods_come_to_the_same_nodes(
 def test_a_worker_is_killed_while_nodes_start(cluster: Any, started: Path) -> None:
     plan, _ = pipeline.solve(pipeline.load(started))
     chosen = [(node, node.node_class.nodes) for node in plan.nodes]
-    items, _ = simulation.read_pods([started / "pods.yaml"])
+    items = simulation.read_pods([started / "pods.yaml"]).items
     starter = fleet.Starter(start_planned)
     expected = fleet.on_each(chosen, items, starter)
     killed: list[int] = []

@@ -20,10 +20,11 @@ from cpuplan.upstream.koordinator.util import RESOURCE_LIST, Annotations, Json, 
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.fit import EPHEMERAL_STORAGE
+from cpuplan.upstream.kubernetes.json import STRING, Type, map_of
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Resources
 from cpuplan.upstream.kubernetes.quantity import ZERO, Quantity
 from cpuplan.upstream.kubernetes.strconv import float_text, parse_float
-from cpuplan.upstream.kubernetes.unmarshal import BOOL, STRING, Type, map_of, struct, unmarshal
+from cpuplan.upstream.kubernetes.unmarshal import BOOL, struct, unmarshal
 
 #: How the reservation is applied: with RESERVED_CPUS_ONLY nothing is subtracted from what the node
 #: offers, since the kubelet does that already.

@@ -28,17 +28,9 @@ from cpuplan.upstream.koordinator.util import (
     texts_of,
 )
 from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.json import STRING, Type, map_of, slice_of
 from cpuplan.upstream.kubernetes.pod import Resources
-from cpuplan.upstream.kubernetes.unmarshal import (
-    BOOL,
-    INT32,
-    STRING,
-    Type,
-    map_of,
-    slice_of,
-    struct,
-    unmarshal,
-)
+from cpuplan.upstream.kubernetes.unmarshal import BOOL, INT32, struct, unmarshal
 
 #: Bind policies. Nothing checks the values: others are read too, and bind nothing.
 DEFAULT, FULL_PCPUS, SPREAD_BY_PCPUS = "Default", "FullPCPUs", "SpreadByPCPUs"

@@ -29,7 +29,7 @@ from cpuplan.upstream.koordinator.extension.numa_aware import (
     SharedPool,
     read_resource_status,
 )
-from cpuplan.upstream.koordinator.util import Annotations, dump, parse_cpus, texts_of
+from cpuplan.upstream.koordinator.util import Annotations, parse_cpus, texts_of
 from cpuplan.upstream.kubelet.cpumanager.cpu_assignment import take_by_topology_numa_packed
 from cpuplan.upstream.kubelet.cpumanager.topology import CPUTopology
 from cpuplan.upstream.kubelet.machine import NodeMemory, hugepage_name
@@ -37,9 +37,10 @@ from cpuplan.upstream.kubelet.node_container_manager import parse_reserved, rese
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.bits import bits_of, to_text
 from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.json import STRING, dump, map_of
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Pod, Resources
 from cpuplan.upstream.kubernetes.quantity import BINARY, ZERO
-from cpuplan.upstream.kubernetes.unmarshal import STRING, map_of, struct, unmarshal
+from cpuplan.upstream.kubernetes.unmarshal import struct, unmarshal
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 

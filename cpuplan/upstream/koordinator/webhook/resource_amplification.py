@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from cpuplan.upstream.koordinator.extension.constants import AMPLIFICATION_RATIO, RAW_ALLOCATABLE
 from cpuplan.upstream.koordinator.extension.node import of_milli, read_ratios, read_raw_allocatable
-from cpuplan.upstream.koordinator.util import Annotations, dump, texts_of
+from cpuplan.upstream.koordinator.util import Annotations, texts_of
+from cpuplan.upstream.kubernetes.json import dump
 from cpuplan.upstream.kubernetes.pod import CPU, MEMORY, Resources
 from cpuplan.upstream.kubernetes.quantity import Quantity
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.upstream.koordinator.util import dump
 from cpuplan.upstream.koordinator.webhook import slo_controller_config
 from cpuplan.upstream.koordinator.webhook.slo_controller_config import (
     CLASSES,
@@ -26,6 +25,7 @@ from cpuplan.upstream.kubernetes.errors import (
     KubeletError,
     PanicError,
 )
+from cpuplan.upstream.kubernetes.json import dump
 from cpuplan.upstream.kubernetes.labels import Labels, Requirement
 from cpuplan.upstream.kubernetes.quantity import ZERO, Quantity
 from cpuplan.upstream.kubernetes.strconv import quote
@@ -296,8 +296,6 @@ _KINDS = {
     _SYSTEM: _Kind(slo_controller_config.SYSTEM, "nodeStrategies", "System"),
     "cpu-burst-config": _Kind(slo_controller_config.CPU_BURST, "nodeStrategies", "CpuBurst"),
 }
-#: The keys that are checked.
-CHECKED = tuple(_KINDS)
 
 
 class SloConfigError(KubeletError):

@@ -12,18 +12,14 @@ from typing import Any, NamedTuple
 from cpuplan.upstream.koordinator.util import QUANTITY
 from cpuplan.upstream.kubernetes.durations import parse_duration
 from cpuplan.upstream.kubernetes.errors import KubeletError
-from cpuplan.upstream.kubernetes.json import kind_of
+from cpuplan.upstream.kubernetes.json import STRING, Type, kind_of, map_of, slice_of
 from cpuplan.upstream.kubernetes.strconv import float_text
 from cpuplan.upstream.kubernetes.unmarshal import (
     BOOL,
     FLOAT64,
     INT32,
     INT64,
-    STRING,
     RawNumber,
-    Type,
-    map_of,
-    slice_of,
     struct,
     unmarshal,
 )

@@ -18,7 +18,7 @@ from cpuplan.upstream.kubelet.manager import (
 )
 from cpuplan.upstream.kubernetes.bits import members, parse_cpus, to_text
 from cpuplan.upstream.kubernetes.errors import KubeletError
-from cpuplan.upstream.kubernetes.json import STRING, UINT64, Shape, loads, map_of
+from cpuplan.upstream.kubernetes.json import STRING, UINT64, Type, loads, map_of
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.kubernetes.strconv import quote
 
@@ -32,12 +32,10 @@ _HEAD = {
     "defaultCpuSet": STRING,
     "checksum": UINT64._replace(go_type="checksum.Checksum"),
 }
-_V1 = Shape("state.CPUManagerCheckpointV1", "object", {**_HEAD, "entries": map_of(STRING)})
-_V2 = Shape("state.CPUManagerCheckpointV2", "object", {**_HEAD, "entries": map_of(map_of(STRING))})
-_POD_ENTRY = Shape("state.PodEntry", "object", {"cpuSet": STRING})
-_V3 = Shape(
-    "state.CPUManagerCheckpoint", "object", {**_V2.fields, "podEntries": map_of(_POD_ENTRY)}
-)
+_V1 = Type("state.CPUManagerCheckpointV1", "object", {**_HEAD, "entries": map_of(STRING)})
+_V2 = Type("state.CPUManagerCheckpointV2", "object", {**_HEAD, "entries": map_of(map_of(STRING))})
+_POD_ENTRY = Type("state.PodEntry", "object", {"cpuSet": STRING})
+_V3 = Type("state.CPUManagerCheckpoint", "object", {**_V2.fields, "podEntries": map_of(_POD_ENTRY)})
 
 
 class CPUState(Entries[int]):

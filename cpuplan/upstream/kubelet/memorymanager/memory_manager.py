@@ -20,6 +20,28 @@ from cpuplan.upstream.kubernetes.quantity import ZERO, Quantity
 from cpuplan.upstream.kubernetes.strconv import quote
 
 
+def check_total(
+    given: Mapping[int, Mapping[str, Quantity]], reservation: Mapping[str, Quantity]
+) -> None:
+    """KubeletError unless memory and huge pages of all NUMA nodes add up to the reservations."""
+    total = sum_of(given.values())
+    wanted = {kind: amount for kind, amount in reservation.items() if is_memory(kind)}
+    for kind in sorted({**total, **wanted}):
+        amount, expected = total.get(kind, ZERO), wanted.get(kind, ZERO)
+        if amount.nano != expected.nano:
+            what = f"the total amount {quote(str(amount))} of type {quote(kind)}"
+            value = f"value {quote(str(expected))} determined by Node Allocatable feature"
+            raise KubeletError(f"{what} is not equal to the {value}")
+
+
+def by_node(config: Mapping[str, Any]) -> dict[int, dict[str, Quantity]]:
+    """What reservedMemory of a configuration gives each NUMA node; a later entry replaces."""
+    given: dict[int, dict[str, Quantity]] = {}
+    for entry in config.get("reservedMemory") or ():
+        given.setdefault(entry.get("numaNode", 0), {}).update(entry.get("limits") or {})
+    return given
+
+
 def system_reserved_memory(
     nodes: Iterable[NodeMemory],
     given: Mapping[int, Mapping[str, Quantity]],
@@ -35,14 +57,7 @@ def system_reserved_memory(
         if node not in known:
             where = f"a NUMA node {node} that does not exist on this machine"
             raise KubeletError(f"the reserved memory configuration references {where}")
-    total = sum_of(given.values())
-    wanted = {kind: amount for kind, amount in reservation.items() if is_memory(kind)}
-    for kind in sorted({**total, **wanted}):
-        amount, expected = total.get(kind, ZERO), wanted.get(kind, ZERO)
-        if amount.nano != expected.nano:
-            what = f"the total amount {quote(str(amount))} of type {quote(kind)}"
-            value = f"value {quote(str(expected))} determined by Node Allocatable feature"
-            raise KubeletError(f"{what} is not equal to the {value}")
+    check_total(given, reservation)
     reserved = {}
     for node, limits in given.items():
         reserved[node] = {kind: amount.value for kind, amount in limits.items()}
@@ -92,8 +107,5 @@ def new_policy(
         return None
     if name != "Static":
         raise KubeletError(f'unknown policy: "{name}"')
-    given: dict[int, dict[str, Quantity]] = {}
-    for entry in config.get("reservedMemory") or ():
-        given.setdefault(entry.get("numaNode", 0), {}).update(entry.get("limits") or {})
-    reserved = system_reserved_memory(machine.memory, given, reservation)
+    reserved = system_reserved_memory(machine.memory, by_node(config), reservation)
     return StaticPolicy(machine.memory, reserved, gates)

@@ -17,7 +17,7 @@ from cpuplan.upstream.kubelet.manager import (
     write_checkpoint,
 )
 from cpuplan.upstream.kubernetes.errors import KubeletError
-from cpuplan.upstream.kubernetes.json import INT, STRING, UINT64, Shape, loads, map_of, slice_of
+from cpuplan.upstream.kubernetes.json import INT, STRING, UINT64, Type, loads, map_of, slice_of
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.kubernetes.strconv import quote
 
@@ -87,7 +87,7 @@ class MemoryState(Entries[Blocks]):
 
 _TABLE = ("total", "systemReserved", "allocatable", "reserved", "free")
 _GO_TABLE = ("TotalMemSize", "SystemReserved", "Allocatable", "Reserved", "Free")
-_BLOCK = Shape(
+_BLOCK = Type(
     "state.Block",
     "object",
     {
@@ -96,16 +96,16 @@ _BLOCK = Shape(
         "size": UINT64,
     },
 )
-_NODE = Shape(
+_NODE = Type(
     "state.NUMANodeState",
     "object",
     {
         "numberOfAssignments": INT,
-        "memoryMap": map_of(Shape("state.MemoryTable", "object", dict.fromkeys(_TABLE, UINT64))),
+        "memoryMap": map_of(Type("state.MemoryTable", "object", dict.fromkeys(_TABLE, UINT64))),
         "cells": slice_of(INT),
     },
 )
-_V1 = Shape(
+_V1 = Type(
     "state.MemoryManagerCheckpointV1",
     "object",
     {
@@ -115,8 +115,8 @@ _V1 = Shape(
         "checksum": UINT64._replace(go_type="checksum.Checksum"),
     },
 )
-_POD_ENTRY = Shape("state.PodEntry", "object", {"memoryBlocks": slice_of(_BLOCK)})
-_V2 = Shape(
+_POD_ENTRY = Type("state.PodEntry", "object", {"memoryBlocks": slice_of(_BLOCK)})
+_V2 = Type(
     "state.MemoryManagerCheckpoint", "object", {**_V1.fields, "podEntries": map_of(_POD_ENTRY)}
 )
 

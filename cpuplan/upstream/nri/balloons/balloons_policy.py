@@ -16,7 +16,7 @@ from cpuplan.upstream.nri.balloons.cputree import build, split
 from cpuplan.upstream.nri.balloons.instances import Balloon, State, balloons_error, update_pinning
 from cpuplan.upstream.nri.cpuallocator import topology_of
 from cpuplan.upstream.nri.expressions import expand, holds
-from cpuplan.upstream.nri.libmem import Memory
+from cpuplan.upstream.nri.libmem import Allocator, Moment
 from cpuplan.upstream.nri.pods import PRESERVE_CPU, Container, RuntimeUpdate
 from cpuplan.upstream.nri.system import Files, discover
 
@@ -35,7 +35,7 @@ class Policy:
         system = discover(self._files)
         tree = build(system)
         topology = topology_of(system)
-        memory = Memory(system)
+        memory = Allocator(system)
         paths = instances.paths_of(self._files)
         state = State(topology, paths, tree, split(tree), self._config, memory)
         try:
@@ -157,7 +157,7 @@ class Snapshot(NamedTuple):
 
     balloons: tuple[_Kept, ...]
     free: int
-    memory: dict[str, tuple[int, int, int]]
+    memory: Moment
     containers: tuple[RuntimeUpdate, ...]
 
 
@@ -165,7 +165,7 @@ def take_snapshot(policy: Policy) -> Snapshot:
     """This moment between two events."""
     updates = (container.runtime_update for container in policy.containers)
     state = policy.state
-    return Snapshot(_keep(state.balloons), state.free, state.memory.requests(), tuple(updates))
+    return Snapshot(_keep(state.balloons), state.free, state.memory.take(), tuple(updates))
 
 
 def restore_snapshot(policy: Policy, moment: Snapshot) -> None:

@@ -15,7 +15,7 @@ from cpuplan.upstream.nri.balloons.cputree import TreeAllocator, TreeNode
 from cpuplan.upstream.nri.config import whole_cpus
 from cpuplan.upstream.nri.cpuallocator import Topology, allocate, release
 from cpuplan.upstream.nri.expressions import expand, holds, matches
-from cpuplan.upstream.nri.libmem import Memory, type_mask
+from cpuplan.upstream.nri.libmem import Allocator, type_mask
 from cpuplan.upstream.nri.pods import (
     HIDE_HYPERTHREADS,
     MEMORY_TYPE,
@@ -84,7 +84,7 @@ class State:
     tree: TreeNode
     spread_tree: TreeNode
     config: Config
-    memory: Memory
+    memory: Allocator
     allowed: int = 0
     reserved: int = 0
     free: int = 0
@@ -190,7 +190,7 @@ def update_pinning(state: State, balloons: Iterable[Balloon]) -> None:
     """Tell the containers of balloons their CPUs and memory nodes."""
     for balloon in balloons:
         cpus = balloon.cpus | balloon.shared_idle
-        balloon.mems = state.memory.near(cpus)
+        balloon.mems = state.memory.nodes.near(cpus)
         single = state.topology.system.single_threads(cpus)
         for container in balloon.containers:
             _pin(state, container, balloon, single if _hides(container, balloon) else cpus)
@@ -277,7 +277,7 @@ def create(state: State, wanted: BalloonType) -> Balloon:
     balloon.loads = update_loads(state, allocator, wanted)
     allocator.update = _follower(state, allocator, wanted)
     resize(state, balloon, wanted.min_cpus * 1000)
-    balloon.mems = state.memory.near(balloon.cpus)
+    balloon.mems = state.memory.nodes.near(balloon.cpus)
     return balloon
 
 

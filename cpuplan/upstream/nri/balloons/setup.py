@@ -208,7 +208,7 @@ def apply(state: State, written: Config) -> None:
         libmem.check(state.topology.system)
     except NriError as error:
         raise balloons_error(f"failed to create memory allocator: {error}") from None
-    state.memory = libmem.Memory(state.topology.system)
+    state.memory = libmem.Allocator(state.topology.system)
     _create_balloons(state, config)
     update_pinning(state, share_idle(state, state.free, 0))
 

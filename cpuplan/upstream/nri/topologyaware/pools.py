@@ -260,7 +260,7 @@ def score(state: State, request: Request, pool: Pool, affinities: Mapping[int, i
         sum(1 for grant in state.on(pool) if grant.cpu_type == request.cpu_type),
         _affinity(affinities, pool),
         offer(state, request, pool if request.memory_types is not None else state.root),
-        state.memory.capacity(pool.nodes(types)),
+        state.memory.nodes.capacity(pool.nodes(types)),
     )
 
 
@@ -276,7 +276,7 @@ def offered(state: State, request: Request, pool: Pool) -> Offer:
     """The memory of a pool for a request; NriError if there is not enough."""
     if request.memory_types is None:
         nodes = pool.nodes(_ALL_TYPES)
-        types = state.memory.types_of(nodes)
+        types = state.memory.nodes.types_of(nodes)
     else:
         types = request.memory_types
         nodes = pool.nodes(types)
@@ -341,7 +341,8 @@ class Comparison(NamedTuple):
             return _only(left.memory is not None, right.memory is not None)
         types = self.request.memory_types
         kinds = (
-            self.state.memory.types_of(mem.zone) == types for mem in (left.memory, right.memory)
+            self.state.memory.nodes.types_of(mem.zone) == types
+            for mem in (left.memory, right.memory)
         )
         decided = _only(*kinds)
         if decided is not None:

@@ -202,7 +202,7 @@ def _moved(grant: Grant, built: list[Pool]) -> Grant:
 def _reinstate(state: State, grant: Grant) -> None:
     """Give a grant what it had before; NriError if it is not there any more."""
     pool, container = grant.pool, grant.container
-    types = state.memory.types_of(grant.zone)
+    types = state.memory.nodes.types_of(grant.zone)
     priority = PRIORITIES.get(container.pod.qos, 0)
     offer = state.memory.offer(container.full_name, grant.memory, grant.zone, types, priority)
     if grant.cpu_type == "normal":

@@ -14,8 +14,8 @@ from cpuplan.base.files import TooLarge, Unreadable, archives
 from cpuplan.base.roots import archive
 from cpuplan.base.roots.archive import ArchiveReader, Index, Keeping, pieces_of
 from cpuplan.check.roots.limits import KEEPING, LIMITS, MAX_FILE
-from cpuplan.check.roots.openings import roots_at
 from cpuplan.check.roots.root import Root
+from tests.hosts import roots_at
 from tests.projects import SHARED
 
 Made = tuple[tarfile.TarInfo, bytes]

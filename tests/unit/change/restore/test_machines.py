@@ -110,7 +110,7 @@ def test_numbering_that_proves_nothing() -> None:
         ("crashkernel=1G-4G:192M,4G-64G:256M,64G-:512M", 512 << 20, None),
         ("crashkernel=256M,high crashkernel=72M,low", 328 << 20, None),
         ("memmap=16G!4G memmap=64K$0x9f000,1M$2M", (16 << 30) + (64 << 10) + (1 << 20), None),
-        ("mem=8G mem=4g mem=nopentium", 0, 4 << 30),
+        ("mem=4G mem=8g mem=nopentium", 0, 4 << 30),
     ],
 )
 def test_memory_of_boot_arguments(line: str, taken: int, limit: int | None) -> None:

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from cpuplan.check.cluster import live
 from cpuplan.check.cluster.live import Clock, Compilation, Seen, look, wait
 from cpuplan.check.cluster.live_objects import Absent
 from cpuplan.check.cluster.reading import (
@@ -245,3 +247,21 @@ def test_waiting_outlasts_an_api_server_that_restarts() -> None:
     time.at = 0.0
     with pytest.raises(UnreachableError):
         wait(round_, 0, clock, said.append)
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_for_host", "is_asked_for"),
+    [("RuntimeClass", False, True), ("RuntimeClass", True, False), ("Widget", False, False)],
+)
+def test_compiled_objects_are_asked_for_where_the_cluster_has_them(
+    kind: str, is_for_host: bool, is_asked_for: bool
+) -> None:
+    """Not objects of the hosting cluster, nor kinds that nothing is known of."""
+    data = {"apiVersion": "node.k8s.io/v1", "kind": kind}
+    planned = SimpleNamespace(
+        is_for_host=is_for_host, kind=kind, data=data, name="a", namespace="b"
+    )
+    compilation: Any = SimpleNamespace(states=(), objects=(planned,))
+    wanted = [Wanted("Node", "v1", nodes=frozenset())]
+    further = [Wanted(kind, "v1", "a", "b")]
+    assert list(live._first(compilation)) == wanted + further * is_asked_for

@@ -46,7 +46,7 @@ def test_an_equal_value_written_otherwise(tmp_path: Path, text: str) -> None:
     ("path", "text", "expected"),
     [
         (LATER, f"{HEAD}reservedSystemCPUs: 0-2\n", ["CP823"]),
-        (LATER, f"{HEAD}cpuManagerPolicy: none\n", ["CP823"]),
+        (LATER, f"{HEAD}cpuManagerPolicy: none\n", ["CP823", "CP829"]),
         (LATER, f'{HEAD}cpuManagerPolicyOptions: {{align-by-socket: "true"}}\n', ["CP703"]),
         (
             LATER,
@@ -82,7 +82,7 @@ def test_a_kubeconfig_of_kubeadm_is_no_configuration(tmp_path: Path) -> None:
     [
         ("--reserved-cpus=0-1", []),
         ("--reserved-cpus=0-2", ["CP824"]),
-        ("--cpu-manager-policy=none", ["CP824"]),
+        ("--cpu-manager-policy=none", ["CP824", "CP829"]),
         ("--cpu-manager-policy-options=distribute-cpus-across-numa=true", ["CP824", "CP823"]),
         ("--max-pods=20", []),
         ("--max-pods=many", ["CP829"]),

@@ -82,7 +82,7 @@ def test_state_that_fits_the_plan_and_not_a_later_drop_in(tmp_path: Path) -> Non
 def test_a_foreign_key_with_which_no_kubelet_starts(tmp_path: Path) -> None:
     changes = {f"{DROP_INS}/99-site.conf": f"{HEAD}kubeReserved: {{gpu: '1'}}\n"}
     checks = answers(tmp_path, planned(), changes)
-    assert codes(checks) == ["CP829"]
+    assert codes(checks) == ["CP703"]
     assert of(checks, FACT).verdict is Verdict.UNVERIFIABLE
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.pods.slices import limits
-from tests import checked
+from cpuplan.check.pods.slices import limits, unplanned
+from cpuplan.plan.expected.evidence import Answer, Verdict
+from tests import checked, kubepods
 from tests.hosts import make_root
 from tests.machines.plans import plan
 
@@ -51,3 +52,49 @@ def test_one_change(tmp_path: Path, path: str, text: str | None, code: str, word
     findings = [answer.finding for answer in answers if answer.finding]
     assert [finding.code for finding in findings] == [code] * bool(code)
     assert words in "".join(finding.message for finding in findings)
+
+
+def narrowing(root: Path, *changes: tuple[str, str, str]) -> list[Answer]:
+    """Answers on limits that no plan has, after files of control groups have other texts."""
+    node = plan(platform="kubernetes", version="1.33", sets={"bestEffort": "4-5"})
+    make_root(node, root)
+    kubepods.write_root(root, "0-7")
+    for group, file, text in changes:
+        (root / kubepods.MOUNT / group / file).write_text(f"{text}\n")
+    return list(unplanned(checked.subject(root, node)))
+
+
+@pytest.mark.parametrize(
+    ("change", "observed"),
+    [
+        ((kubepods.PODS, "cpuset.cpus", "0-6"), "0-6"),
+        ((kubepods.PODS, "cpuset.cpus", "0-7"), None),
+        ((kubepods.PODS, "cpuset.mems", "1"), "NUMA nodes 1"),
+        ((kubepods.PODS, "cpuset.mems", "0"), None),
+        ((f"{kubepods.PODS}/kubepods-burstable.slice", "cpuset.cpus", "1"), "1"),
+        # That of the plan has its own check.
+        ((f"{kubepods.PODS}/kubepods-besteffort.slice", "cpuset.cpus", "1"), None),
+    ],
+)
+def test_limits_that_no_plan_has(
+    tmp_path: Path, change: tuple[str, str, str], observed: str | None
+) -> None:
+    [answer] = narrowing(tmp_path, change)
+    if observed is None:
+        assert answer.verdict is Verdict.HELD
+    else:
+        assert answer.observed == observed
+        assert answer.finding is not None
+        assert answer.finding.code == "CP862"
+
+
+def test_why_nothing_is_known_of_pods(tmp_path: Path) -> None:
+    """No control groups at all, or none of pods among them."""
+    node = plan(platform="kubernetes", version="1.33")
+    make_root(node, tmp_path)
+    reasons = [answer.reason for answer in unplanned(checked.subject(tmp_path, node))]
+    assert reasons == ["there are no control groups to read"]
+    kubepods.write_group(tmp_path, "system.slice", "", "0-7")
+    (tmp_path / kubepods.MOUNT / "cgroup.controllers").write_text("cpuset\n")
+    reasons = [answer.reason for answer in unplanned(checked.subject(tmp_path, node))]
+    assert reasons == ["there is no control group of pods"]

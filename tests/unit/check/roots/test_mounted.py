@@ -38,6 +38,8 @@ def test_parts_are_the_mounts_below(tmp_path: Path) -> None:
 def test_a_path_is_covered_by_whole_names() -> None:
     assert mounted.covers({"etc"}, "etc/hostname")
     assert mounted.covers({"etc"}, "etc")
+    assert mounted.covers({"proc", "etc", "sys"}, "etc/hostname")
+    assert not mounted.covers((), "etc")
     assert not mounted.covers({"etc"}, "etcetera")
     assert not mounted.covers({"var/lib/kubelet/config.yaml"}, "var/lib/kubelet")
 

@@ -15,8 +15,8 @@ import pytest
 
 from cpuplan.base.program import resource
 from cpuplan.check import collected
-from cpuplan.check.roots.openings import roots_at
 from cpuplan.check.roots.root import Kind, Root
+from tests.hosts import roots_at
 from tests.projects import run_in
 
 SCRIPT = resource("templates", "snapshot", "cpuplan-snapshot.sh")
@@ -152,7 +152,7 @@ def test_a_node_is_read_back(words: list[str], node: Path, tmp_path: Path) -> No
     snapshot, live = collect(words, node, out), Root(node)
     assert sorted(node.rglob("*")) == before
     assert snapshot.kind is Kind.SNAPSHOT
-    assert snapshot.host_name() == "worker-0"
+    assert snapshot.host_names()[0] == "worker-0"
     for path, text in PLAIN.items():
         assert (path, snapshot.read(path)) == (path, text)
     for path in ("usr/local/bin/isolate-cpus.sh", "etc/tuned/active_profile"):

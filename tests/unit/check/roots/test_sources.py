@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.check.roots.openings import node_of, root_of, roots_at
+from cpuplan.check.roots.openings import node_of, root_of
 from cpuplan.check.roots.root import Kind, Root
 from cpuplan.diagnostics import CpuplanError
+from tests.hosts import roots_at
 
 Put = Callable[[Path, Mapping[str, str | bytes]], Path]
 
@@ -83,7 +84,7 @@ def test_a_sosreport(put: Put, tmp_path: Path) -> None:
     assert root.link("cpuplan/dmesg") is None
     assert root.shown("cpuplan/dmesg") == str(path / "sosreport-worker/sos_commands/kernel/dmesg")
     assert root.read("cpuplan/tuned-adm-verify") is None
-    assert root.host_name() == "worker-0.example.com"
+    assert root.host_names()[0] == "worker-0.example.com"
     assert not root.refused
 
 
@@ -112,7 +113,7 @@ GATHER: dict[str, str | bytes] = {
 def test_a_must_gather(put: Put, tmp_path: Path) -> None:
     path = put(tmp_path / "gather", GATHER)
     roots = roots_at(path)
-    assert [root.host_name() for root in roots] == ["worker-0", "worker-1"]
+    assert [root.host_names()[0] for root in roots] == ["worker-0", "worker-1"]
     root = root_of(path, "worker-0.example.com")
     assert root.kind is Kind.MUST_GATHER
     assert root.read("proc/irq/7/node") == "0\n"
@@ -142,7 +143,7 @@ def test_a_snapshot(put: Put, tmp_path: Path) -> None:
     files = {"cpuplan/snapshot": "version: 1\nhost: Worker-0\n", "proc/cmdline": "quiet\n"}
     (root,) = roots_at(put(tmp_path / "snapshot", files))
     assert root.kind is Kind.SNAPSHOT
-    assert root.host_name() == "worker-0"
+    assert root.host_names()[0] == "worker-0"
 
 
 @both

@@ -3,12 +3,14 @@
 import pytest
 
 from cpuplan.check.runtimes.containerd_files import Files, findings
+from cpuplan.diagnostics.codes import successors
 from cpuplan.diagnostics.source import Position
 from cpuplan.upstream.containerd.cri_config import CRI, IMAGES, NRI, OLD_CRI
 
 FOLDER = "/etc/containerd"
 MAIN = f"{FOLDER}/config.toml"
 IMPORTS = f'imports = ["{FOLDER}/conf.d/*.toml"]\n'
+TRAPS = successors("CP852")
 #: A default handler without traps, and NRI and CDI switched on where they are not.
 OLD_RUNC = (
     f"[plugins.'{OLD_CRI}'.containerd.runtimes.runc]\nruntime_type = 'io.containerd.runc.v2'\n"
@@ -112,7 +114,13 @@ def test_what_stops_containerd_has_its_line() -> None:
         ((2, 2), f"version = 2\n{IMPORTS}{OLD_RUNC}", "version = 2\n", ""),
         # Relative patterns.
         ((1, 7), OLD_ON.replace(f'"{FOLDER}/', '"'), "", "config.toml:2"),
-        # Handlers.
+        # Handlers. Before 2.0 a table of the default handler replaces it.
+        (
+            (1, 7),
+            OLD_ON.replace("runtime_type = 'io.containerd.runc.v2'\n", ""),
+            "",
+            "config.toml:5",
+        ),
         ((2, 2), NEW, f"[plugins.'{CRI}'.containerd.runtimes.rt]\n", "conf.d/a.toml:1"),
         (
             (2, 2),
@@ -136,15 +144,15 @@ def test_what_stops_containerd_has_its_line() -> None:
     ],
 )
 def test_traps(release: tuple[int, int], main: str, drop_in: str, expected: str) -> None:
-    places = {place for code, place in findings_of(release, main, drop_in) if code == "CP852"}
+    places = {place for code, place in findings_of(release, main, drop_in) if code in TRAPS}
     assert places == ({expected} if expected else set())
 
 
 def test_files_that_nothing_imports() -> None:
     others = {"conf.d/b.conf": ""}
-    assert findings_of((2, 2), NEW, "", **others) == [("CP852", "config.toml:2")]
+    assert findings_of((2, 2), NEW, "", **others) == [("CP8332", "config.toml:2")]
     assert findings_of((2, 2), f"version = 3\n{RUNC}", "oom_score = 1\n") == [
-        ("CP852", "config.toml:1")
+        ("CP8332", "config.toml:1")
     ]
 
 
@@ -154,12 +162,10 @@ def test_files_that_nothing_imports() -> None:
         ((2, 2), "version = 3\n", "systemd"),
         ((1, 7), OLD_ON.replace("SystemdCgroup = true", "SystemdCgroup = false"), "systemd"),
         ((2, 2), NEW, "cgroupfs"),
-        # Before 2.0 a table of the default handler replaces it.
-        ((1, 7), OLD_ON.replace("runtime_type = 'io.containerd.runc.v2'\n", ""), "systemd"),
     ],
 )
 def test_pods_whose_cgroups_are_elsewhere(release: tuple[int, int], main: str, driver: str) -> None:
-    assert [code for code, _ in findings_of(release, main, driver=driver)] == ["CP852"]
+    assert [code for code, _ in findings_of(release, main, driver=driver)] == ["CP8336"]
 
 
 @pytest.mark.parametrize(
@@ -207,8 +213,8 @@ def test_keys_that_a_release_knows(release: tuple[int, int], text: str, is_known
         (f"plugins.'{CRI}'.containerd = 3\n", ["CP851"]),
         (f"plugins.'{CRI}'.containerd.runtimes.rt = 3\n", ["CP851"]),
         (f"plugins.'{CRI}'.containerd.runtimes.runc.options = 3\n", ["CP851"]),
-        (f"{RUNC}[plugins.'{NRI}']\ndisable = 'no'\n", ["CP852", "CP853"]),
-        (f"{RUNC}[plugins.'{NRI}'.default_validator]\nrequired_plugins = 3\n", ["CP852"]),
+        (f"{RUNC}[plugins.'{NRI}']\ndisable = 'no'\n", ["CP8337", "CP853"]),
+        (f"{RUNC}[plugins.'{NRI}'.default_validator]\nrequired_plugins = 3\n", ["CP8337"]),
     ],
 )
 def test_values_of_another_type_are_findings(text: str, codes: list[str]) -> None:

@@ -43,7 +43,7 @@ def test_each_finding_has_its_line(
 @pytest.mark.parametrize(
     ("allowed", "file", "expected"),
     [
-        ("irq-load-balancing.crio.io", "", [("CP850", 1)]),
+        ("irq-load-balancing.crio.io", "", [("CP8328", 1)]),
         ("irq-load-balancing.crio.io", "/etc/default/irqbalance", []),
         ("cpu-quota.crio.io", "", []),
     ],
@@ -61,7 +61,7 @@ def test_irqbalance_of_debian_reads_another_file(
     assert findings_of(tmp_path) == expected
 
 
-@pytest.mark.parametrize(("placed", "expected"), [(True, []), (False, ["CP850"])])
+@pytest.mark.parametrize(("placed", "expected"), [(True, []), (False, ["CP8328"])])
 def test_irqbalance_that_has_its_list_from_the_plan(
     tmp_path: Path, placed: bool, expected: list[str]
 ) -> None:

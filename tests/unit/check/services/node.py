@@ -81,8 +81,8 @@ def rendered(node: Expected) -> dict[str, Any]:
 
 def _interrupts(node: Expected, root: Path) -> None:
     reserved, isolated = node.pool("reserved").cpus, node.cpus(derived.ISOLATED)
-    first = reserved.lowest(1)
-    allowed = {CLOCK: reserved, DISK: first | isolated.lowest(2), CARD: reserved}
+    first = CpuSet(list(reserved)[:1])
+    allowed = {CLOCK: reserved, DISK: first | CpuSet(list(isolated)[:2]), CARD: reserved}
     for number, cpus in allowed.items():
         write(root, f"proc/irq/{number}/smp_affinity_list", f"{cpus}\n")
         write(root, f"proc/irq/{number}/effective_affinity_list", f"{first}\n")

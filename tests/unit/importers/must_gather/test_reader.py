@@ -192,7 +192,7 @@ kind: MachineConfig
 metadata:
   name: {name}
   labels: {{machineconfiguration.openshift.io/role: worker}}
-  annotations: {{{annotation}: "1"}}
+  annotations: {{{annotation}}}
 spec:
   kernelArguments: [console=ttyS0]
   kernelType: {kernel}
@@ -243,11 +243,15 @@ def test_node_disruption_policies(tmp_path: Path, stated: bool) -> None:
 def test_objects_that_cpuplan_does_not_write(tmp_path: Path) -> None:
     folder = gather(tmp_path, ".", "worker-0")
     configs = {
-        "99-logs": ("example.com/a", "realtime"),
-        "00-worker": (GENERATED, "default"),
-        "50-performance-du": ("example.com/a", "default"),
-        "50-nto-worker": ("example.com/a", "default"),
-        "40-cpuplan": ("argocd.argoproj.io/sync-wave", "default"),
+        # Whoever syncs with Argo CD writes such a wave.
+        "99-logs": ('argocd.argoproj.io/sync-wave: "1"', "realtime"),
+        "00-worker": (f'{GENERATED}: "1"', "default"),
+        "50-performance-du": ("example.com/a: b", "default"),
+        "50-nto-worker": ("example.com/a: b", "default"),
+        "40-cpuplan": (
+            "argocd.argoproj.io/sync-options: 'Prune=confirm,Delete=confirm'",
+            "default",
+        ),
     }
     trees.put(
         {

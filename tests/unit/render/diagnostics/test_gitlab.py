@@ -16,3 +16,10 @@ def test_gitlab() -> None:
         finding["location"]["path"] and finding["description"] and finding["check_name"]
         for finding in findings
     )
+
+
+def test_what_is_said_comes_before_where_it_is() -> None:
+    """Who reads the file reads it from the top; its keys are not sorted."""
+    first = json.loads(diagnostics.render("gitlab", report(ERROR)))[0]
+    keys = ["description", "check_name", "fingerprint", "severity", "location"]
+    assert list(first) == keys

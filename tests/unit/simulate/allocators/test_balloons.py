@@ -129,3 +129,12 @@ def test_workloads_that_do_not_fit_beside_partitions() -> None:
     (problem,) = startup.check(configured(workloads=[{"name": "upf", "cpus": 8}]), no_position)
     assert problem.code == "CP712"
     assert "no suitable balloon instance" in problem.message
+
+
+def test_pods_are_in_their_namespace_or_the_default_one() -> None:
+    allocator = node_of()
+    small = container("100m")
+    for uid, namespace in (("a", "monitoring"), ("b", "")):
+        allocator.admit(named(uid, pod(small))._replace(namespace=namespace))
+    spaces = {uid: made.pod.namespace for (uid, _), made in allocator._running.items()}
+    assert spaces == {"a": "monitoring", "b": "default"}

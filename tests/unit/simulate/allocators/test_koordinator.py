@@ -6,6 +6,8 @@ import pytest
 
 from cpuplan.simulate import admission, fleet, startup
 from cpuplan.simulate.admission import NodeOutcome
+from cpuplan.simulate.allocators import koordinator
+from cpuplan.simulate.allocators.base import Refusal
 from cpuplan.simulate.allocators.koordinator import KoordinatorAllocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.allocators.registry import start_koordinator, start_kubelet
@@ -16,9 +18,11 @@ from cpuplan.upstream.kubernetes.bits import to_text
 from cpuplan.upstream.kubernetes.pod import Pod
 from tests.machines.plans import plan, regular
 from tests.machines.pods import container, guaranteed, named, pod
+from tests.unit.simulate.allocators.test_base import Admitting
 
 _TARGET = {"platform": "kubernetes", "version": "1.35", "mechanism": "koordinator"}
 QOS = "koordinator.sh/qosClass"
+PART = "the requested CPUs are not multiple cpus per core"
 
 
 def _plan(koordinator: dict[str, Any] | None = None, **given: Any) -> Any:
@@ -240,3 +244,21 @@ def test_the_largest_request_is_explained() -> None:
     assert left is not None
     assert (left.cpus.bit_count(), left.largest) == (12, 6)
     assert left.because == "no NUMA node has 7 free CPUs, which SingleNUMANode requires"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "reasons", "tried", "reason"),
+    [
+        ((), "no room", [3], "no room"),
+        ((), PART, [3, 4, 5, 6], PART),
+        ((3, 4, 5, 6), "", [3, 4, 5, 6], ""),
+        ((4,), PART, [3, 4, 5, 6], PART),
+    ],
+)
+def test_parts_of_cores_count_where_nothing_else_is_in_the_way(
+    sizes: tuple[int, ...], reasons: str, tried: list[int], reason: str
+) -> None:
+    """Of requests above two, up to the most that are free."""
+    asked: Any = Admitting(*sizes, other=Refusal("Unschedulable", reasons))
+    assert koordinator._because(asked, 2, 6) == reason
+    assert asked.tried == tried

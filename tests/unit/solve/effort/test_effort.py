@@ -65,7 +65,7 @@ def test_the_best_layout_so_far_is_valid_and_says_what_is_not_proven() -> None:
             continue
         assert solver.verify(node, plan.layout)
         for goal in plan.limited.goals if plan.limited else ():
-            assert goal.bound is None or goal.bound != goal.found
+            assert goal.bound is None or goal.bound != goal.reached
             goals.add(goal.goal)
     assert goals
     assert goals <= {*node.spec.objective, "canonical"}

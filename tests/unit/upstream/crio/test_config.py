@@ -52,7 +52,9 @@ def test_keys_have_no_case_and_unknown_ones_are_passed_over() -> None:
         ((1, 27), "[crio.runtime]\nshared_cpuset = '2'\n", "crio.runtime.shared_cpuset"),
         ((1, 33), f"{HANDLER}exec_cpu_affinity = 'first'\n", "exec_cpu_affinity"),
         ((1, 33), "[crio.nri.default_validator]\nnri_enable_default_validator = true\n", "nri_ena"),
-        ((1, 29), f"{WORKLOAD}resources = {{cpuquota = 1}}\n", "resources.cpuquota"),
+        ((1, 28), f"{WORKLOAD}resources = {{cpuquota = 1}}\n", "resources.cpuquota"),
+        ((1, 28), "[crio.image]\npull_progress_timeout = '5s'\n", "pull_progress_timeout"),
+        ((1, 30), "[crio.runtime]\nmin_injected_gomaxprocs = 4\n", "min_injected_gomaxprocs"),
     ],
 )
 def test_keys_of_later_releases_are_passed_over(

@@ -3,17 +3,8 @@
 import pytest
 
 from cpuplan.upstream.crio.cgmgr import Cgroups, Layout
-from cpuplan.upstream.crio.high_performance_hooks import (
-    C_STATES,
-    GOVERNOR,
-    IRQ,
-    LOAD_BALANCING,
-    QUOTA,
-    SHARED,
-    Sandbox,
-    Settings,
-    Spec,
-)
+from cpuplan.upstream.crio.high_performance_hooks import Sandbox, Settings, Spec
+from cpuplan.upstream.crio.releases import C_STATES, GOVERNOR, IRQ, LOAD_BALANCING, QUOTA, SHARED
 from cpuplan.upstream.kubernetes.bits import bits_of
 from cpuplan.upstream.kubernetes.errors import KubeletError, PanicError
 

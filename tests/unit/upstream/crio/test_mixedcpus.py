@@ -177,6 +177,7 @@ def test_containers_limit(text: str, limit: int | None) -> None:
 def test_update_takes_the_shared_cpus_from_the_environment() -> None:
     assert update_cpus("4-5", ["A=b", "OPENSHIFT_SHARED_CPUS=2-3"]) == "2-5"
     assert update_cpus("4-5", []) == "4-5"
+    assert update_cpus("4-5", ["OPENSHIFT_SHARED_CPUS=2-3"], (1, 27)) == "4-5"
     with pytest.raises(PanicError):
         update_cpus("4-5", ["OPENSHIFT_SHARED_CPUS"])
 

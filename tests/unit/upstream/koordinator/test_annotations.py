@@ -3,8 +3,9 @@
 import pytest
 
 from cpuplan.upstream.koordinator.extension import constants, node, numa_aware
-from cpuplan.upstream.koordinator.util import dump, parse_cpus
+from cpuplan.upstream.koordinator.util import parse_cpus
 from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.json import dump
 
 
 def test_a_pod_says_how_its_cpus_are_bound() -> None:

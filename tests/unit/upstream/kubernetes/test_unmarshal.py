@@ -3,16 +3,8 @@
 import pytest
 
 from cpuplan.upstream.kubernetes.errors import KubeletError
-from cpuplan.upstream.kubernetes.unmarshal import (
-    BOOL,
-    FLOAT64,
-    INT32,
-    STRING,
-    map_of,
-    slice_of,
-    struct,
-    unmarshal,
-)
+from cpuplan.upstream.kubernetes.json import STRING, map_of, slice_of
+from cpuplan.upstream.kubernetes.unmarshal import BOOL, FLOAT64, INT32, struct, unmarshal
 
 _INNER = struct("pkg.Inner", node=INT32, on=BOOL)
 _OUTER = struct("pkg.Outer", name=STRING, rows=slice_of(_INNER), more=map_of(FLOAT64))

@@ -3,13 +3,13 @@
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.components.cmdline import pairs
+from cpuplan.components.cmdline import arguments
 from cpuplan.upstream.linux.kernel_parameters import Needs, undoing
 
 NEEDS = Needs(
-    cpus=16,
-    size=16,
-    has_siblings=True,
+    cpus=CpuSet.parse("0-15"),
+    present=CpuSet.parse("0-15"),
+    first_threads=CpuSet.parse("0-7"),
     numa_nodes=2,
     arguments=frozenset(("nohz_full", "intel_pstate")),
     has_huge_pages=True,
@@ -18,7 +18,7 @@ NEEDS = Needs(
 
 
 def found(line: str, needs: Needs = NEEDS) -> list[str]:
-    return [argument.text for argument in undoing(pairs(line), needs)]
+    return [argument.text for argument in undoing(arguments(line), needs)]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_takes_nothing_from_the_plan(argument: str) -> None:
 
 
 def test_needs_decide() -> None:
-    assert found("nosmt nr_cpus=8", NEEDS._replace(has_siblings=False, size=8)) == []
+    assert found("nosmt nr_cpus=8", NEEDS._replace(cpus=CpuSet.parse("0-7"))) == []
     assert found("nohz=off", NEEDS._replace(has_isolated=False)) == []
     assert found("threadirqs", NEEDS._replace(is_real_time_kernel=True)) == []
     assert found("numa=off", NEEDS._replace(numa_nodes=1)) == []

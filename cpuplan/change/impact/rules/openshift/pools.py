@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from cpuplan.change.impact.rule_table import RULES
+from cpuplan.change.impact.rule_table import RULES, SECOND_REBOOT
 from cpuplan.change.impact.rules import nodes
 from cpuplan.change.impact.rules.inputs import (
     Cluster,
@@ -214,6 +214,7 @@ def _of_operator(role: str) -> Object:
 
 #: How many nodes change at a time.
 _LIMIT = "maxUnavailable"
+_ARGUMENTS = RULES["mco-kernel-arguments"]
 
 
 class Pools(NamedTuple):
@@ -228,6 +229,8 @@ class Pools(NamedTuple):
     state: Expected | None
     #: The nodes are in a class on both sides.
     is_planned: bool
+    #: Kernel arguments come from another controller than files, and later.
+    is_in_two_parts: bool
 
     def changed(
         self, old: Sequence[Object], new: Sequence[Object], pool_after: Object | None = None
@@ -242,7 +245,17 @@ class Pools(NamedTuple):
         origin = ""
         if result.impact:
             origin = causes.origin_of_files(result.impact, self.changes, self.state)
-        return result, list(action_steps(result, why, origin))
+        made = list(action_steps(result, why, origin))
+        if made and self.is_in_two_parts and _is_of_both(why):
+            others = "; ".join(cause.because for cause in why if cause.rule is not _ARGUMENTS)
+            made.append(RULES[SECOND_REBOOT].step(others, pool=self.new))
+        return result, made
+
+
+def _is_of_both(why: Sequence[Cause]) -> bool:
+    """Whether kernel arguments and something else each reboot the nodes."""
+    rules = {cause.rule for cause in why}
+    return _ARGUMENTS in rules and len(rules) > 1
 
 
 def pool_steps(
@@ -256,7 +269,7 @@ def pool_steps(
     names = _pools(before, after, old, new)
     node = Node(release, context.configuration)
     is_planned = bool(before.key and after.key)
-    both = Pools(old, new, *names, node, changes, state, is_planned)
+    both = Pools(old, new, *names, node, changes, state, is_planned, _is_in_two_parts(after))
     for problem in new.problems:
         yield RULES["mco-not-rendered"].step("KubeletConfig", problem=problem)
     yield from _cgroup_mode(before, after, cluster)
@@ -264,6 +277,13 @@ def pool_steps(
         yield from _of_pools(both)
     except (RenderError, McoError) as error:
         yield RULES["mco-not-rendered"].step(f"pool {both.new}", problem=str(error))
+
+
+def _is_in_two_parts(half: Half) -> bool:
+    """Whether the node tuning operator writes two MachineConfigs of a profile at two moments."""
+    if half.state is None or not _has_profile(half):
+        return False
+    return not versions.operator_has(half.state.release.version, "profile.one_reboot")
 
 
 def _release(state: Expected | None) -> Release:
@@ -322,6 +342,9 @@ def _moved(both: Pools, pool: Object) -> Iterator[Step]:
     if not made:
         yield rule.step_of(Impact.LIVE, "MachineConfigPool", does="no reboot", **names)
     for step in made:
+        if step.rule == SECOND_REBOOT:
+            yield step
+            continue
         yield step._replace(does=rule.does.format(does=step.does, **names), rule=rule.id)
 
 
@@ -438,13 +461,16 @@ def _of_profile(
 ) -> Iterator[Step]:
     """What a PerformanceProfile costs beyond the objects that are made from it."""
     own = [change for change in changes if change.component == performanceprofile.NAME]
-    is_profile = any(
-        entry["component"] == performanceprofile.NAME for entry in after.plan.get("settings", ())
-    )
-    if is_profile and _is_renamed(before, after):
+    if _has_profile(after) and _is_renamed(before, after):
         yield RULES["nto-renamed"].step(f"Intent {before.plan['intent']}")
     elif own and not made:
         yield RULES["nto-same"].step(told(own), origin_of(own))
+
+
+def _has_profile(half: Half) -> bool:
+    """Whether the nodes get a PerformanceProfile, of which the operator makes objects."""
+    settings = half.plan.get("settings", ())
+    return any(entry["component"] == performanceprofile.NAME for entry in settings)
 
 
 def _is_renamed(before: Half, after: Half) -> bool:

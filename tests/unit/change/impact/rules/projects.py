@@ -119,7 +119,7 @@ def explained(row: Row) -> list[Rule]:
     if plan is None:
         return []
     settings = (setting for setting in plan.settings if (setting.component, setting.key) in both)
-    rules = (rule_on(plan, setting) for setting in settings)
+    rules = (rule_on(plan.node_class.platform, plan.settings, setting) for setting in settings)
     return [rule for rule in rules if rule]
 
 

@@ -33,7 +33,10 @@ def test_each_setting_of_each_platform_has_a_rule(name: str) -> None:
     text = page.page()
     for node in named_cases.compiled(name).plan.nodes:
         for setting in node.settings:
-            row, rule = row_of(setting.component, setting.key), rule_on(node, setting)
+            row, rule = (
+                row_of(setting.component, setting.key),
+                rule_on(node.node_class.platform, node.settings, setting),
+            )
             assert row is not None, setting
             if rule is None:
                 assert row.cost in (None, UNREAD) or node.node_class.platform.name in _LEAVE_OUT

@@ -7,10 +7,10 @@ import pytest
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import Cpu, NumaNodeFacts, Topology
 from cpuplan.plan import ConfiguredPlan, NodePlan, Pool
-from cpuplan.render.map.boxes import memory_text
+from cpuplan.render.map.boxes import Box, memory_text
 from cpuplan.render.map.plan import plan_map
 from cpuplan.render.map.svg import draw_svg
-from cpuplan.render.map.terminal import draw_text
+from cpuplan.render.map.terminal import draw_text, listed
 from tests.unit.render.plans import GIB, bare, guest, hybrid, make_plan, regular
 
 PLANS = {
@@ -351,3 +351,10 @@ QoS sets, over the pools
     bestEffort     4 CPUs  0-3
 """
     )
+
+
+@pytest.mark.parametrize(("width", "lines"), [(10, 3), (22, 3), (23, 2), (35, 2), (36, 1)])
+def test_cells_of_a_list_are_beside_each_other_where_they_fit(width: int, lines: int) -> None:
+    """Each has ten columns, and three are between two."""
+    boxes = [Box(f"socket {number}") for number in range(3)]
+    assert len(list(listed(boxes, width))) == lines

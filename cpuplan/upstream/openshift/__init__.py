@@ -1,0 +1,1 @@
+"""OpenShift's API server and kubelet: what their own admission does with pods of the platform."""
