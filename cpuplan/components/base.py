@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from cpuplan.base.program import resource
@@ -52,37 +52,9 @@ def once(
 _INERT = re.compile(r"[A-Za-z0-9_.,:/=@+ -]*")
 
 
-#: What is filled in: `{{ cpus }}`, or of a mapping one value, `{{ environment.NUMA_NODE }}`.
-_GAP = re.compile(r"\{\{ ([a-z]+)(?:\.([A-Z_]+))? \}\}")
-
-
 def template(name: str, **values: object) -> str:
-    """The text of `templates/<name>`; of those that end in .j2 with its gaps filled.
-
-    A line with a gap for a whole mapping stands once for each of its values, as NAME=VALUE. Raises
-    KeyError for a gap without a value, and ValueError for a value that does not belong there.
-    """
-    text = _text(name)
-    if not name.endswith(".j2"):
-        return text
-    filled = "".join(_filled(line, values) for line in text.splitlines(keepends=True))
-    if "{" in filled:
-        raise ValueError(f"templates/{name} has a gap that is not written as {{{{ name }}}}")
-    return filled
-
-
-def _filled(line: str, values: Mapping[str, Any]) -> str:
-    gap = _GAP.search(line)
-    given = values[gap[1]] if gap and not gap[2] else None
-    if gap and isinstance(given, Mapping):
-        pairs = [f"{_inert(key)}={_inert(value)}" for key, value in given.items()]
-        return "".join(line.replace(gap[0], pair) for pair in pairs)
-    return _GAP.sub(lambda gap: _inert(_value(gap, values)), line)
-
-
-def _value(gap: re.Match[str], values: Mapping[str, Any]) -> object:
-    value: object = values[gap[1]][gap[2]] if gap[2] else values[gap[1]]
-    return value
+    """The text of `templates/<name>` with its gaps filled."""
+    return _compiled(name)(values)
 
 
 def _inert(value: object) -> str:
@@ -97,5 +69,14 @@ def _inert(value: object) -> str:
 
 
 @cache
-def _text(name: str) -> str:
-    return resource("templates", name).read_text(encoding="utf-8")
+def _compiled(name: str) -> Callable[[dict[str, object]], str]:
+    """A shipped text as a function of its values; only names that end in .j2 need Jinja."""
+    text = resource("templates", name).read_text(encoding="utf-8")
+    if not name.endswith(".j2"):
+        return lambda _values: text
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(  # noqa: S701 - no HTML
+        undefined=StrictUndefined, finalize=_inert, keep_trailing_newline=True, trim_blocks=True
+    )
+    return environment.from_string(text).render
