@@ -3,8 +3,6 @@
 import gc
 import os
 import sys
-from importlib import import_module
-from types import ModuleType
 
 
 def main() -> None:
@@ -13,31 +11,12 @@ def main() -> None:
     # the loading of modules slower, and the reading of 10,000 nodes by half.
     gc.set_threshold(1_000_000, 50, 100)
     # pydantic would look for plugins in every package that is installed, for a tenth of a start.
-    if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__") == "__all__":
-        sys.modules.setdefault(_NoPlugins.of, _NoPlugins(_NoPlugins.of))
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if sys.stdout:
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a text stream, as Python makes it
     from cpuplan.cli.main import run
 
     leave(run(sys.argv[1:]))
-
-
-class _NoPlugins(ModuleType):
-    """pydantic's finder of plugins: even to find none, it loads what reads packages' metadata."""
-
-    of = "pydantic.plugin._loader"
-
-    @staticmethod
-    def get_plugins() -> tuple[()]:
-        """None."""
-        return ()
-
-    def __getattr__(self, name: str) -> object:
-        """Whatever another release of pydantic wants of it, the true one has."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        sys.modules.pop(self.of, None)
-        return getattr(import_module(self.of), name)
 
 
 def leave(code: int) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from cpuplan.__main__ import _NoPlugins
 from tests.projects import REPOSITORY
 
 PROGRAM = [sys.executable, "-m", "cpuplan", "-C", str(REPOSITORY)]
@@ -67,15 +66,3 @@ def test_shells_are_told_how_to_complete() -> None:
             cwd=REPOSITORY,
         )
         assert offered in done.stdout
-
-
-def test_the_finder_of_plugins_has_all_else_that_the_true_one_has(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delitem(sys.modules, _NoPlugins.of, raising=False)
-    finder = _NoPlugins(_NoPlugins.of)
-    monkeypatch.setitem(sys.modules, _NoPlugins.of, finder)
-    assert finder.get_plugins() == ()
-    assert finder.PYDANTIC_ENTRY_POINT_GROUP == "pydantic"
-    with pytest.raises(AttributeError):
-        _ = finder.nothing
