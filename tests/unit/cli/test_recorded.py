@@ -148,6 +148,65 @@ def test_what_changed_is_looked_at(
     assert not _is_repeated(project, SIMULATE, capsys, loads)[0]
 
 
+PLATFORM_POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: agent
+  namespace: site
+  annotations: {target.workload.openshift.io/management: '{"effect": "PreferredDuringScheduling"}'}
+spec:
+  runtimeClassName: quick
+  containers:
+  - name: main
+    resources: {requests: {cpu: 10m, memory: 1Mi}}
+"""
+NAMESPACE = """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: site, annotations: {workload.openshift.io/allowed: management}}
+"""
+HANDLER = """\
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: quick}
+handler: runc
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "code", "said"),
+    [
+        ("ns.yaml", "allowed: management", "allowed: others", 1, "CP7344"),
+        ("class.yaml", "name: quick", "name: slow", 1, "CP7341"),
+    ],
+)
+def test_objects_beside_the_pods_are_part_of_the_question(
+    project: Path,
+    capsys: Capture,
+    loads: list[Path],
+    name: str,
+    old: str,
+    new: str,
+    code: int,
+    said: str,
+) -> None:
+    target = "platform: openshift\n    pool: worker\n    cpuPartitioning: true"
+    edit(project, "intents/main.yaml", "platform: kubernetes", target)
+    edit(project, "intents/main.yaml", '"1.33"', '"4.20"')
+    for of, text in (("pod", PLATFORM_POD), ("ns", NAMESPACE), ("class", HANDLER)):
+        _touch(f"beside/{of}.yaml", text)(project)
+    words = ["simulate", "worker-0", "beside"]
+    first = run_in(project, words, capsys)
+    assert _is_repeated(project, words, capsys, loads) == (True, first)
+    assert first[0] == 0
+    assert said not in first[2]
+    edit(project, f"beside/{name}", old, new)
+    is_repeated, second = _is_repeated(project, words, capsys, loads)
+    assert (is_repeated, second[0]) == (False, code)
+    assert said in second[2]
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("COLUMNS", "64"), ("CI", "true"), ("CPUPLAN_NO_CACHE", "1")]
 )
