@@ -41,16 +41,25 @@ class Row(NamedTuple):
     is_new: bool = False  # on the project of `init`
 
 
+#: What a record can answer (`cpuplan/cli/recorded.py`).
+ANSWERED = (
+    ("show", ("show", "worker-0")),
+    ("explain", ("explain", "worker-0", "2", "--no-alternatives")),
+    ("simulate", ("simulate", "worker-0", "pod.yaml")),
+)
 ROWS = (
     Row("--help", ("--help",), CLICK, 1.5),
     Row("validate", ("validate",), READERS, 2),
     Row("compile, nothing changed", ("compile",), READERS, 2.5),
     Row("validate, no record", ("validate",), READERS, float("inf"), fresh=True),
     Row("compile --check", ("compile", "--check"), READERS, float("inf")),
-    Row("NEW show", ("show", "worker-0"), READERS, 2, is_new=True),
-    Row("NEW explain", ("explain", "worker-0", "2", "--no-alternatives"), READERS, 2, is_new=True),
-    Row("NEW simulate", ("simulate", "worker-0", "pod.yaml"), READERS, 2, is_new=True),
-    Row("NEW compile --check", ("compile", "--check"), READERS, 2, is_new=True),
+    *(Row(f"NEW {name}", words, READERS, 2, is_new=True) for name, words in ANSWERED),
+    *(
+        Row(f"NEW {name}, no record", words, READERS, limit, fresh=True, is_new=True)
+        for (name, words), limit in zip(ANSWERED, (3.5, 3.5, 4), strict=True)
+    ),
+    # A gate asks no record: this is always a first run.
+    Row("NEW compile --check", ("compile", "--check"), READERS, 4.5, is_new=True),
 )
 
 

@@ -93,6 +93,22 @@ def _digest(python: str, releases: list[str]) -> str:
     return digest.hexdigest()
 
 
+def is_covered(path: str) -> bool:
+    """Whether `program_digest` tells a change of a file: the program's, or one installed with it.
+
+    The catalogue of machines is shipped too, and not in the digest.
+    """
+    own = (str(_PACKAGE), *(os.path.realpath(resource(name)) for name in ("templates", "schemas")))
+    if _is_below(path, own):
+        return not _is_below(path, (str(_PACKAGE / "data"),)) or _is_below(path, own[1:])
+    is_installed = _is_below(path, (sys.prefix, sys.base_prefix)) or path.endswith((".py", ".pyc"))
+    return is_installed or path in map(os.path.abspath, sys.path)  # a folder of modules is listed
+
+
+def _is_below(path: str, folders: tuple[str, ...]) -> bool:
+    return path.startswith(tuple(f"{folder.rstrip(os.sep)}{os.sep}" for folder in folders))
+
+
 def _releases() -> list[str]:
     """The packages that are installed beside the program, as `name-version.dist-info`."""
     releases = []

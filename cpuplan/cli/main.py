@@ -125,6 +125,7 @@ def run(arguments: list[str]) -> int:
     """Run one command and return its exit code: every end is one, never a traceback."""
     output = sys.stdout
     settings = Settings(_say)
+    settings.words = tuple(arguments)
     try:
         with watched(_line(settings)):
             result = cli.main(

@@ -9,8 +9,9 @@ from cpuplan.base.text import did_you_mean, listed
 from cpuplan.cli import simulation
 from cpuplan.cli.output import echo_result, print_remarks, settings, use_colour
 from cpuplan.cli.simulation import UNPROVEN, Run, remarks
-from cpuplan.simulate.allocators.registry import KUBELET as PLANNED_POLICY
-from cpuplan.simulate.allocators.registry import PLANNED, start_planned
+from cpuplan.simulate.allocators import KUBELET as PLANNED_POLICY
+from cpuplan.simulate.allocators import PLANNED
+from cpuplan.simulate.allocators.registry import start_planned
 from cpuplan.simulate.comparison import Under, compare
 from cpuplan.simulate.fleet import is_single
 from cpuplan.simulate.mechanisms import DRA, MECHANISMS

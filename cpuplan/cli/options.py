@@ -4,9 +4,12 @@ import os
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from cpuplan.write.record import Said
 
 
 class Settings:
@@ -40,6 +43,10 @@ class Settings:
         self.kept = ""
         #: Whether the report has been written: what goes wrong afterwards is told as text.
         self.reported = False
+        #: The whole command line.
+        self.words: tuple[str, ...] = ()
+        #: Where all that is printed is noted, if anybody wants to know; see `recorded`.
+        self.said: list[Said] | None = None
 
     @property
     def is_narrowed(self) -> bool:

@@ -92,6 +92,11 @@ def echo(
     """The door for all that commands print: no text that others wrote steers a terminal or CI."""
     from cpuplan.render.text import on_terminal
 
+    noted = settings().said
+    if noted is not None:
+        from cpuplan.write.record import Said
+
+        noted.append(Said(text, colour, err, nl))
     shown = on_terminal(text, colour=colour, has_own_commands=has_own_commands)
     click.echo(shown, err=err, nl=nl, color=colour)
 

@@ -16,16 +16,9 @@ from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import admission, findings, fleet, manifests, unheeded
 from cpuplan.simulate.admission import Answer, UnknownPodError
+from cpuplan.simulate.allocators import BOTH, KOORDINATOR, KUBELET, PLANNED
 from cpuplan.simulate.allocators.base import UnfitError
-from cpuplan.simulate.allocators.registry import (
-    ALLOCATORS,
-    BOTH,
-    KOORDINATOR,
-    KUBELET,
-    PLANNED,
-    SCHEDULERS,
-    start_kubelet,
-)
+from cpuplan.simulate.allocators.registry import ALLOCATORS, SCHEDULERS, start_kubelet
 from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.simulate.fleet import Result, Simulated, Starter, groups_of_nodes
 from cpuplan.simulate.manifests import Item

@@ -12,6 +12,7 @@ from cpuplan.diagnostics.source import Position
 from cpuplan.fleet import class_names, cluster_facts, groups, hardware, targets
 from cpuplan.fleet.groups import Claim, Group
 from cpuplan.language.model import vocabulary
+from cpuplan.language.model.base import to_json
 from cpuplan.language.model.intent import IntentSpec, Target
 from cpuplan.language.model.inventory import Device, HardwareSpec
 from cpuplan.language.model.pools import Pool, partitions_of
@@ -121,7 +122,7 @@ def _pools(spec: IntentSpec) -> list[Pool]:
 
 
 def _digest(devices: tuple[Device, ...]) -> str:
-    text = "".join(device.model_dump_json(exclude_none=True) for device in devices)
+    text = "".join(map(to_json, devices))
     return sha256(text.encode()).hexdigest()[:8]
 
 

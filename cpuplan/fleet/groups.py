@@ -177,7 +177,7 @@ def build_claims(
                 diagnostics.append(_claimed_twice(intent, first, group.cluster, clash))
             if mine:
                 claims.append(Claim(intent, group, tuple(mine)))
-        if is_used and spec.selector == Selector():
+        if is_used and spec.selector == Selector.model_construct():
             diagnostics.append(_everything(intent, groups))
         # Names that could not be read (CP228) may be the ones that are selected.
         if (

@@ -83,7 +83,7 @@ def kubelet_facts(
     x86 kernels have an id for every cache since Linux 4.11, from CPUID; other architectures rarely
     have one (drivers/base/cacheinfo.c). On s390x cAdvisor does not read it and uses 0.
     """
-    files = files or KubeletFiles()
+    files = files or KubeletFiles.model_construct()
     shared = []
     unread = files.unread_caches or EMPTY
     for level, domains, ids in caches:
@@ -258,7 +258,7 @@ def _numa_nodes(regular: Regular) -> Iterator[NumaNodeFacts]:
 
 def _distances(regular: Regular, node: int, socket: int, sockets: Sequence[int]) -> tuple[int, ...]:
     """The row of `node`, given the socket of each node; empty unless all of it is known."""
-    known = regular.distances or Distances()
+    known = regular.distances or Distances.model_construct()
     row = [known.within_socket if there == socket else known.between_sockets for there in sockets]
     row[node] = 10
     distances = tuple(distance for distance in row if distance is not None)

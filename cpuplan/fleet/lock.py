@@ -24,6 +24,7 @@ from cpuplan.diagnostics import Diagnostic, Label, diagnose
 from cpuplan.diagnostics.source import Data, Position, Source
 from cpuplan.fleet import previous
 from cpuplan.fleet.previous import Before, Key
+from cpuplan.language.model.base import to_json
 from cpuplan.language.model.pools import DIVIDED, POOLS, QOS_SETS
 from cpuplan.language.read import yaml
 from cpuplan.plan import Limited, NodeClass, NodePlan, Unproven
@@ -70,10 +71,10 @@ def digest(node_class: NodeClass) -> str:
     """A digest of what a layout depends on: the intent and the machine. 16 hexadecimal digits."""
     spec = node_class.spec
     models = (spec.pools, spec.qos, *spec.workloads, *spec.rules)
-    pools = " ".join(model.model_dump_json(exclude_none=True) for model in models)
+    pools = " ".join(map(to_json, models))
     policy = node_class.cpu_manager_policy
     near = [
-        device.model_dump_json(exclude_none=True)
+        to_json(device)
         for device in node_class.devices
         if '"near"' in pools or '"per_device"' in pools
     ]

@@ -342,11 +342,11 @@ class Batch:
         return (sorted(self.documents_of(unit)), self.checked, self.seconds)
 
     def _made(self, unit: Unit) -> Made:
-        from cpuplan.solve import budget, model
+        from cpuplan.solve import budget
 
         kin = self.kin.get(unit.members[0].intent, ())
         locate = locate_in(self.documents_of(unit))
-        with budget.limited(self.seconds), model.shared_answers():
+        with budget.limited(self.seconds), budget.shared_answers():
             return make(unit, kin, locate, checked=self.checked)
 
 

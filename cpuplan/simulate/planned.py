@@ -30,7 +30,6 @@ from cpuplan.facts.settings.kubelet import (
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate.apiserver import Surroundings
-from cpuplan.simulate.koordinator import Inputs, inputs
 from cpuplan.simulate.runtimes import Runtime, runtime_of, runtime_of_expected
 from cpuplan.upstream.koordinator.extension.constants import (
     CPU_BIND_POLICY,
@@ -60,6 +59,7 @@ from cpuplan.upstream.kubernetes.pod import Resources
 
 if TYPE_CHECKING:
     from cpuplan.simulate.dra import Inputs as DraInputs
+    from cpuplan.simulate.koordinator import Inputs
     from cpuplan.upstream.nri.balloons.config import Config as BalloonsConfig
     from cpuplan.upstream.nri.topologyaware.config import Config as PoolsConfig
 
@@ -86,7 +86,7 @@ class Planned(NamedTuple):
     resources: Resources = MappingProxyType({})
     balloons: "PolicyInputs[BalloonsConfig] | None" = None
     pools: "PolicyInputs[PoolsConfig] | None" = None
-    koordinator: Inputs | None = None
+    koordinator: "Inputs | None" = None
     dra: "DraInputs | None" = None
     #: What publishes the node's NodeResourceTopology.
     exporter: str = ""
@@ -126,7 +126,7 @@ def planned(plan: ConfiguredPlan, around: Surroundings | None = None) -> Planned
     host = machine_of(topology, _pages(plan))
     machine = host._replace(cgroup_v1=chosen.has_cgroups_v1(plan))
     own = balloons.policy_inputs(plan) if target.has_balloons else None
-    theirs = inputs(plan) if target.has_koordinator else None
+    theirs = _koordinator(plan) if target.has_koordinator else None
     return Planned(
         config,
         machine,
@@ -145,6 +145,12 @@ def _dra(plan: ConfiguredPlan) -> "DraInputs":
     from cpuplan.simulate.dra import inputs as of_plan  # for few plans
 
     return of_plan(plan)
+
+
+def _koordinator(plan: ConfiguredPlan) -> "Inputs":
+    from cpuplan.simulate.koordinator import inputs  # for few plans
+
+    return inputs(plan)
 
 
 def _pages(plan: ConfiguredPlan) -> dict[int, _Pages]:
@@ -172,6 +178,8 @@ def under_koordinator(facts: Planned) -> Planned:
     """The node with Koordinator, and the kubelet's CPU manager off, as koordlet wants it."""
     if facts.koordinator:
         return facts
+    from cpuplan.simulate.koordinator import Inputs  # for few plans
+
     config, labels = facts.config, {}
     if (config.get(CPU_MANAGER_OPTIONS.head) or {}).get(FULL_PCPUS_OPTION) == "true":
         labels[CPU_BIND_POLICY] = FULL_PCPUS_ONLY

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cpuplan.base.cpuset import CpuSet, cpus_text, union
 from cpuplan.base.text import joined
-from cpuplan.components.koordinator import colocation
 from cpuplan.components.nri import balloons
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
@@ -169,6 +168,8 @@ def check_profiled(plan: NodePlan, locate: Locate, allocator: Allocator) -> Iter
     for index, workload in enumerate(plan.spec.koordinator.workloads):
         if workload.qos_class not in BOUND or not workload.cpus:
             continue
+        from cpuplan.components.koordinator import colocation  # for few plans
+
         pod = probe(workload.cpus, uid=workload.name)._replace(
             labels={**workload.match_labels, QOS: workload.qos_class},
             annotations=colocation.annotations(plan, workload),

@@ -138,3 +138,17 @@ def part(seconds: float) -> Iterator[Effort]:
 def current() -> Effort:
     """The limit that holds here; a search that nobody limits has one for itself."""
     return _current.get() or Effort()
+
+
+#: Whether answers of the solver are remembered, and taken from others; see `model.answer`.
+are_answers_shared: ContextVar[bool] = ContextVar("are_answers_shared", default=False)
+
+
+@contextmanager
+def shared_answers() -> Iterator[None]:
+    """Work inside is done once for equal questions, whoever asks them inside of others."""
+    token = are_answers_shared.set(True)
+    try:
+        yield
+    finally:
+        are_answers_shared.reset(token)

@@ -6,7 +6,7 @@ Classes of unlike machines that share an intent have the same CPU numbers, corre
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuplan.base.cpuset import cpus_text, union
 from cpuplan.base.text import joined
@@ -15,14 +15,16 @@ from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, diagnose, error
 from cpuplan.diagnostics.source import Locate
 from cpuplan.fleet.lock import Locked, Start, digest, in_order
 from cpuplan.plan import NodeClass, NodePlan
-from cpuplan.solve import budget, conflict, feasibility, goals, model, solver
+from cpuplan.solve import budget, goals, solver
 from cpuplan.solve.budget import UndecidedError
-from cpuplan.solve.conflict import Conflict, Memory, Oracle
 from cpuplan.solve.constraints import Cores, on_cores
 from cpuplan.solve.layout import Layout, View
 from cpuplan.solve.rules import problem_of
 from cpuplan.solve.rules.rule import Problem, Rule
 from cpuplan.solve.violations import Violation, violations
+
+if TYPE_CHECKING:  # one class has no need of it
+    from cpuplan.solve.conflict import Conflict, Oracle
 
 
 class HardwareRule(NamedTuple):
@@ -40,6 +42,8 @@ def solve_common(
     Raises CpuplanError when there is none: CP403 names the machines and the statements that
     contradict each other.
     """
+    from cpuplan.solve import model
+
     problems: dict[Diagnostic, None] = {}
     for node_class in classes:
         problems.update(dict.fromkeys(errors(solver.check_statements(node_class, locate))))
@@ -68,12 +72,14 @@ def solve_common(
 
 def _conflict(
     classes: Sequence[NodeClass], problem: Problem, rules: Sequence[HardwareRule]
-) -> Conflict[HardwareRule]:
+) -> "Conflict[HardwareRule]":
     """A smallest conflict of unlike machines, of two of them if these contradict each other.
 
     The cores of many unlike machines have so many threads in common that each question takes long.
     Each machine has a layout, so that no conflict has fewer than two statements.
     """
+    from cpuplan.solve import conflict, model
+
     for pair in combinations(classes, 2) if len(classes) > 2 else ():
         names = {node_class.hardware for node_class in pair}
         some = [statement for statement in rules if not names.isdisjoint(statement.hardware)]
@@ -86,8 +92,10 @@ def _conflict(
 
 def _oracle(
     classes: Sequence[NodeClass], problem: Problem, rules: Sequence[HardwareRule]
-) -> Oracle[HardwareRule]:
+) -> "Oracle[HardwareRule]":
     """Answers which rules of unlike machines hold together; all of them do not."""
+    from cpuplan.solve import feasibility, model
+    from cpuplan.solve.conflict import Memory, Oracle
 
     def example(some: Sequence[HardwareRule]) -> Layout | None:
         return model.example(problem.having(rule for rule, _ in some))
@@ -144,7 +152,7 @@ def _rules(classes: Sequence[NodeClass], divisions: Sequence[Cores]) -> list[Har
 
 
 def _no_layout(
-    classes: Sequence[NodeClass], smallest: Conflict[HardwareRule], locate: Locate
+    classes: Sequence[NodeClass], smallest: "Conflict[HardwareRule]", locate: Locate
 ) -> Diagnostic:
     machines = {node_class.hardware for node_class in classes}
     labels, facts = [], ""

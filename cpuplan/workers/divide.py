@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cpuplan.base.codec import CodecError
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.workers.work import Work
+
+if TYPE_CHECKING:  # few commands divide anything
+    from concurrent.futures import Executor
 
 Result = TypeVar("Result")
 
@@ -26,7 +28,7 @@ class Workers(NamedTuple):
     """Who does the work: `jobs` processes of this machine, or the workers of an executor."""
 
     jobs: int = 1
-    executor: Executor | None = None
+    executor: "Executor | None" = None
 
 
 #: This process does it all.

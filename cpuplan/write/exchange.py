@@ -4,7 +4,6 @@ A run that is killed leaves its stage; `recover` finishes or undoes its work. Al
 under the lock.
 """
 
-import ctypes
 import errno
 import os
 from collections.abc import Mapping
@@ -177,6 +176,8 @@ def _exchange(stage: Stage) -> None:
 
     Without renameat2(2) this takes three renames, which `recover` can complete.
     """
+    import ctypes  # what only compares needs none
+
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     code = errno.ENOSYS
     if renameat2 is not None:

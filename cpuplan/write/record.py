@@ -5,6 +5,9 @@ digest over all inputs as they were read, the lock, and the program; or over the
 documents instead, with the places of findings as fields of these. It is believed only if its digest
 says that this user's cpuplan wrote it (`files.cached`), and of `out/` only after every file there
 was looked at. What must prove something to others asks no record.
+
+Beside the record of a project there are answers: what a command that only reads has printed, by the
+words of its command line and all that it could read.
 """
 
 import json
@@ -14,7 +17,7 @@ from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from cpuplan.base.codec import Codec, CodecError
 from cpuplan.base.files import cache as cached
@@ -107,10 +110,10 @@ def _position(place: Place, sources: Sequence[Source]) -> Position:
     return source.key_at(place.field) if place.is_key else source.value_at(place.field)
 
 
-#: Records that are kept; the oldest go first.
+#: Records that are kept, and answers; the oldest go first.
 MOST = 400
 _MAX_BYTES = 4 * 1024 * 1024
-_ENDING = ".json"
+_ENDING, _OF_ANSWERS = ".json", ".answer"
 
 
 class Record(NamedTuple):
@@ -198,15 +201,7 @@ def _digest_of_values(inputs: Inputs, sources: Iterable[Source]) -> str:
 
 
 def _read(inputs: Inputs, digest: str) -> _Kept | None:
-    """What is kept of these inputs under a digest; None where there is none to believe."""
-    place = _place(digest)
-    if place is None or not cached.cache_folder(inputs.root):
-        return None
-    data = cached.Sealed(place.parent).read(place.name, _MAX_BYTES)
-    try:
-        return _codec().decode(data) if data else None
-    except CodecError:
-        return None
+    return _load(inputs.root, _place(digest), _codec())
 
 
 @stage("recording the result")
@@ -225,20 +220,37 @@ def save(inputs: Inputs, record: Record, sources: Sequence[Source]) -> None:
 
 
 def _write(inputs: Inputs, digest: str, record: Record, named: Sequence[Named]) -> None:
-    place = _place(digest)
-    if place is None or not cached.cache_folder(inputs.root):
-        return
-    with suppress(CodecError, OSError):
-        data = _codec().encode(_Kept(record, tuple(named)))
-        if len(data) < _MAX_BYTES and cached.Sealed(place.parent).write([place.name], data):
-            _prune(place.parent)
+    _keep(inputs.root, _place(digest), _codec(), _Kept(record, tuple(named)))
 
 
-def _place(digest: str) -> Path | None:
+def _place(digest: str, ending: str = _ENDING) -> Path | None:
     """The file of the record of inputs with this digest; None without a home folder."""
     folder = cached.place_of_user()
     name = sha256(f"{program_digest()} {digest}".encode()).hexdigest()
-    return folder / f"{name}{_ENDING}" if folder else None
+    return folder / f"{name}{ending}" if folder else None
+
+
+Value = TypeVar("Value")
+
+
+def _load(root: Path, place: Path | None, codec: Codec[Value]) -> Value | None:
+    """What is kept at a place for a project; None where there is none to believe."""
+    if place is None or not cached.cache_folder(root):
+        return None
+    data = cached.Sealed(place.parent).read(place.name, _MAX_BYTES)
+    try:
+        return codec.decode(data) if data else None
+    except CodecError:
+        return None
+
+
+def _keep(root: Path, place: Path | None, codec: Codec[Value], value: Value) -> None:
+    if place is None or not cached.cache_folder(root):
+        return
+    with suppress(CodecError, OSError):
+        data = codec.encode(value)
+        if len(data) < _MAX_BYTES and cached.Sealed(place.parent).write([place.name], data):
+            _prune(place)
 
 
 @cache
@@ -254,7 +266,47 @@ def _has_line(position: Position) -> bool:
     return position.line >= 0
 
 
-def _prune(folder: Path) -> None:
-    records = [entry for entry in os.scandir(folder) if entry.name.endswith(_ENDING)]
-    for entry in sorted(records, key=lambda entry: entry.stat().st_mtime_ns)[:-MOST]:
+def _prune(place: Path) -> None:
+    """Remove the oldest beside a new record, or beside a new answer."""
+    kept = [entry for entry in os.scandir(place.parent) if entry.name.endswith(place.suffix)]
+    for entry in sorted(kept, key=lambda entry: entry.stat().st_mtime_ns)[:-MOST]:
         os.unlink(entry.path)
+
+
+class Said(NamedTuple):
+    """What a command printed at once, as it was before it was made fit for a terminal."""
+
+    text: str
+    colour: bool
+    is_error: bool
+    has_line_end: bool
+
+
+class Answer(NamedTuple):
+    """All that a command printed, in order, and its exit code."""
+
+    said: tuple[Said, ...]
+    code: int
+
+
+def find_answer(root: Path, question: str) -> Answer | None:
+    """What was answered for a project before; None where nothing is to be believed."""
+    return _load(root, _place(question, _OF_ANSWERS), _codec_of_answers())
+
+
+def save_answer(root: Path, question: str, answer: Answer) -> None:
+    """Keep an answer to a question, which has all that it depends on but the program."""
+    _keep(root, _place(question, _OF_ANSWERS), _codec_of_answers(), answer)
+
+
+#: Exit codes of commands that did what they were asked for; see `cli.main`.
+_ANSWERED = (0, 1, 6)
+
+
+@cache
+def _codec_of_answers() -> Codec[Answer]:
+    return Codec(Answer, {Answer: _is_answer})
+
+
+def _is_answer(answer: Any) -> bool:
+    return answer.code in _ANSWERED

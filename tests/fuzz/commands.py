@@ -103,9 +103,7 @@ def _loaded() -> Iterator[None]:
     tenth of the time.
     """
     _, project, plan, _ = project_once()
-    with (
-        patch("cpuplan.cli.commands.simulate.load_plan", lambda _: (project, plan)),
-    ):
+    with patch("cpuplan.cli.nodes.load_plan", lambda _: (project, plan)):
         yield
 
 

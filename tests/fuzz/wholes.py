@@ -71,10 +71,6 @@ def compiled_once() -> Iterator[None]:
     with (
         patch("cpuplan.pipeline.load", lambda *_, **__: known.project),
         patch("cpuplan.pipeline.compile_project", lambda *_, **__: known.compiled),
-        patch(
-            "cpuplan.cli.commands.simulate.load_plan",
-            lambda _: (known.project, known.compiled.plan),
-        ),
         patch("cpuplan.cli.nodes.load_plan", lambda _: (known.project, known.compiled.plan)),
     ):
         yield

@@ -15,7 +15,6 @@ import fcntl
 import hmac
 import os
 import re
-import secrets
 import shutil
 import stat
 import tempfile
@@ -53,6 +52,12 @@ def cache_folder(project: Path | None = None) -> Path | None:
 def place_of_user() -> Path | None:
     """Where that folder is, whether it is used or not; None without a home folder."""
     return _own_folder("XDG_CACHE_HOME", ".cache")
+
+
+def is_of_cache(path: str) -> bool:
+    """Whether an absolute path is that of what is kept here, or of what its key is made of."""
+    folder, key = place_of_user(), _key_place()
+    return path in (_MACHINE_ID, str(key)) or path.startswith(f"{folder}/") or path == str(folder)
 
 
 def refusal(project: Path | None = None) -> str:
@@ -197,6 +202,8 @@ def _read_key(place: Path) -> bytes | None:
 
 def _make_key(place: Path) -> bytes | None:
     """Make a key, unless another run was first; its file is there with all of it, or not at all."""
+    import secrets  # once for each user
+
     draft = f"{place}.{os.getpid()}-{threading.get_ident()}"
     try:
         os.makedirs(place.parent, mode=0o700, exist_ok=True)

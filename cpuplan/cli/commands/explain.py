@@ -8,6 +8,7 @@ import click
 
 from cpuplan.base.text import nearest
 from cpuplan.cli.output import echo, settings, time_limit_option
+from cpuplan.cli.recorded import answered
 from cpuplan.diagnostics import CpuplanError, diagnose
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def command(subject: str, what: str | None, only_why: bool) -> int:
     cpuplan explain cpu0-reserved
     """
     if what is not None:
-        return _explain_node(subject, what, only_why=only_why)
+        return answered(lambda: _explain_node(subject, what, only_why=only_why))
     if re.fullmatch(r"(?i)CP\d{3,4}", subject):
         return _explain_code(subject.upper())
     return _explain_rule(subject)

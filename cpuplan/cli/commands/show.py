@@ -1,11 +1,10 @@
 """`cpuplan show`: a machine or the pools of a node, drawn on sockets, NUMA nodes and cores."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from cpuplan import pipeline
-from cpuplan.cli.nodes import find_node, solve_plan
 from cpuplan.cli.output import (
     echo,
     filter_options,
@@ -17,19 +16,22 @@ from cpuplan.cli.output import (
     time_limit_option,
     use_colour,
 )
+from cpuplan.cli.recorded import answered
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
-from cpuplan.fleet import hardware
-from cpuplan.language.read.documents import Document, Documents
-from cpuplan.pipeline import Project
-from cpuplan.render.map.boxes import Map
-from cpuplan.render.map.drawing import hardware_map
+
+if TYPE_CHECKING:
+    from cpuplan.language.read.documents import Document, Documents
+    from cpuplan.pipeline import Project
+    from cpuplan.render.map.boxes import Map
 
 #: Before a name that is a node's too; as in the origins of reasons.
 PREFIX = "Hardware/"
 
 
-def named(project: Project, name: str) -> Map | None:
+def named(project: "Project", name: str) -> "Map | None":
     """The map of hardware `name`, None if there is none. Raises CpuplanError if it is wrong."""
+    from cpuplan.fleet import hardware
+
     wanted = name.removeprefix(PREFIX)
     document = project.documents.by_name.get(("Hardware", wanted))
     if document is None and not project.documents.may_define("Hardware", wanted):
@@ -37,7 +39,7 @@ def named(project: Project, name: str) -> Map | None:
     return _map(document) if document else None
 
 
-def imported(source: Path, name: str | None) -> list[Map]:
+def imported(source: Path, name: str | None) -> "list[Map]":
     """The machines at `source`, or only the one with the hardware or node `name`.
 
     Raises CpuplanError and UsageError if there is none.
@@ -69,7 +71,7 @@ def imported(source: Path, name: str | None) -> list[Map]:
     return [_map(document) for document in chosen]
 
 
-def _nodes_of(documents: Documents) -> dict[str, list[str]]:
+def _nodes_of(documents: "Documents") -> dict[str, list[str]]:
     """Node names by hardware."""
     from cpuplan.base.naming import expand_names
 
@@ -80,7 +82,10 @@ def _nodes_of(documents: Documents) -> dict[str, list[str]]:
     return names
 
 
-def _map(document: Document) -> Map:
+def _map(document: "Document") -> "Map":
+    from cpuplan.fleet import hardware
+    from cpuplan.render.map.drawing import hardware_map
+
     topology, problems = hardware.build(document.spec)
     if topology is None:
         diagnostics = [
@@ -117,6 +122,14 @@ def command(name: str | None, svg: Path | None, source: Path | None) -> int:
     """
     if source:
         return _print(imported(source, name), svg)
+    return answered(lambda: _show(name, svg)) if svg is None else _show(name, svg)
+
+
+def _show(name: str | None, svg: Path | None) -> int:
+    """Draw or list what the project says of `name`."""
+    from cpuplan import pipeline
+    from cpuplan.cli.nodes import find_node, solve_plan
+
     project = pipeline.load(settings().root, seconds=settings().time_limit)
     narrow_to(project)
     is_planned = any(name in node_class.nodes for node_class in project.classes)

@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cpuplan.base.progress import stage
 from cpuplan.base.text import counted
-from cpuplan.cli import simulation
-from cpuplan.cli.nodes import find_nodes, load_plan
 from cpuplan.cli.output import (
     echo_result,
     filter_options,
@@ -23,14 +21,14 @@ from cpuplan.cli.output import (
     use_colour,
     work_options,
 )
-from cpuplan.cli.simulation import Chosen, Given, Outcome, Run, Wanted, outcome_of, remarks, starter
-from cpuplan.cli.workers import workers
+from cpuplan.cli.recorded import answered
 from cpuplan.diagnostics import errors
-from cpuplan.pipeline import Project
-from cpuplan.simulate import apiserver, findings
-from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET, PLANNED, SCHEDULERS
-from cpuplan.simulate.fleet import Result, number_of_nodes
-from cpuplan.solve import budget
+from cpuplan.simulate.allocators import KUBELET, PLANNED, POLICIES, SCHEDULING
+
+if TYPE_CHECKING:
+    from cpuplan.cli.simulation import Chosen, Given, Outcome, Run, Wanted
+    from cpuplan.pipeline import Project
+    from cpuplan.simulate.fleet import Result
 
 
 @click.command()
@@ -74,7 +72,7 @@ from cpuplan.solve import budget
 )
 @click.option(
     "--policy",
-    type=click.Choice(list(ALLOCATORS)),
+    type=click.Choice(POLICIES),
     default=KUBELET,
     show_default=True,
     help="Who gives out CPUs: the kubelet as planned (with mechanism balloons or topology-aware "
@@ -83,7 +81,7 @@ from cpuplan.solve import budget
 )
 @click.option(
     "--scheduler",
-    type=click.Choice(list(SCHEDULERS)),
+    type=click.Choice(SCHEDULING),
     default=PLANNED,
     show_default=True,
     help="Who binds pods to nodes: what is planned, or koord-scheduler, which gives CPUs to LSE "
@@ -143,13 +141,36 @@ def command(
     mechanism); 1: a pod is refused, in some order; 6: no pod is refused, but --time-limit was
     reached before all was simulated.
     """
+
+    def work() -> int:
+        from cpuplan.cli.simulation import Wanted
+
+        return _simulate(names, states, amounts, svg, output_format, Wanted(ending=ending, **flags))
+
+    return answered(work, (*names, *states)) if svg is None else work()
+
+
+def _simulate(
+    names: tuple[str, ...],
+    states: tuple[Path, ...],
+    amounts: tuple[str, ...],
+    svg: Path | None,
+    output_format: str,
+    wanted: "Wanted",
+) -> int:
+    """Simulate what the command line says, and print what became of it."""
+    from cpuplan.cli import simulation
+    from cpuplan.cli.nodes import find_nodes, load_plan
+    from cpuplan.cli.workers import workers
+    from cpuplan.simulate import apiserver, findings
+    from cpuplan.solve import budget
+
     loaded = load_plan(settings().root)
     if loaded is None:
         return 1
     project, plan = loaded
     first, files = (names[0], names[1:]) if not Path(names[0]).exists() else (None, names)
     chosen = find_nodes(plan, first, project)
-    wanted = Wanted(ending=ending, **flags)
     items, diagnostics, around = _items(chosen, [Path(name) for name in files], wanted)
     around = around._replace(planned=apiserver.classes_of(plan.nodes))
     with budget.limited(settings().time_limit):
@@ -158,19 +179,23 @@ def command(
     if errors(diagnostics):
         print_diagnostics(diagnostics)
         return 1
-    run = Run(project, chosen, items, wanted, starter(chosen, wanted, states, amounts, around))
+    start = simulation.starter(chosen, wanted, states, amounts, around)
+    run = simulation.Run(project, chosen, items, wanted, start)
     if wanted.beside is not None or wanted.adapt:
         from cpuplan.cli import mechanisms
 
         return mechanisms.run(run, svg, output_format, of_workloads=not files)
     with workers() as who:
-        outcome = outcome_of(run._replace(workers=who), diagnostics, traps)
+        outcome = simulation.outcome_of(run._replace(workers=who), diagnostics, traps)
     _report(run, outcome, svg, output_format)
     return outcome.exit_code
 
 
-def _report(run: Run, outcome: Outcome, svg: Path | None, output_format: str) -> None:
+def _report(run: "Run", outcome: "Outcome", svg: Path | None, output_format: str) -> None:
     """Print what became of the pods on the nodes that --cluster and --node leave."""
+    from cpuplan.cli.simulation import remarks
+    from cpuplan.simulate.fleet import number_of_nodes
+
     shown = outcome.shown()
     if output_format == "json":
         _print_json(shown, run.wanted.policy)
@@ -182,18 +207,21 @@ def _report(run: Run, outcome: Outcome, svg: Path | None, output_format: str) ->
     print_remarks(remarks(run))
 
 
-def _items(chosen: Chosen, files: Sequence[Path], wanted: Wanted) -> Given:
+def _items(chosen: "Chosen", files: Sequence[Path], wanted: "Wanted") -> "Given":
     """The pods of the files; without any, those of the workloads."""
+    from cpuplan.cli import simulation
+
     if files:
-        from cpuplan.cli import mechanisms
-
         has_claims = any(plan.node_class.target.has_dra for plan, _ in chosen)
-        has_claims = has_claims or mechanisms.has_claims(wanted.beside)
+        if wanted.beside is not None:
+            from cpuplan.cli import mechanisms
+
+            has_claims = has_claims or mechanisms.has_claims(wanted.beside)
         return simulation.read_pods(files, with_claims=has_claims)
-    return Given(simulation.pods_of_workloads([plan for plan, _ in chosen]), [])
+    return simulation.Given(simulation.pods_of_workloads([plan for plan, _ in chosen]), [])
 
 
-def _print(project: Project, shown: Outcome, *, svg: Path | None) -> None:
+def _print(project: "Project", shown: "Outcome", *, svg: Path | None) -> None:
     from cpuplan.render.simulation import text
 
     result, answers = shown.result, shown.orders
@@ -215,7 +243,7 @@ def _print(project: Project, shown: Outcome, *, svg: Path | None) -> None:
     echo_result("".join(texts), colour=colour)
 
 
-def _picture(project: Project, result: Result, svg: Path | None, *, colour: bool) -> str:
+def _picture(project: "Project", result: "Result", svg: Path | None, *, colour: bool) -> str:
     """The node with its pods, for the terminal; with `svg` it is written there."""
     from cpuplan.render.map.terminal import draw_text
     from cpuplan.render.simulation.text import owners_map
@@ -234,7 +262,7 @@ def _picture(project: Project, result: Result, svg: Path | None, *, colour: bool
     return ""
 
 
-def _print_json(shown: Outcome, policy: str) -> None:
+def _print_json(shown: "Outcome", policy: str) -> None:
     from cpuplan.base.emit import to_json
     from cpuplan.base.text import printable_values
     from cpuplan.cli.report import Reporter

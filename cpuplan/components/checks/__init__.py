@@ -31,7 +31,9 @@ CHECKS: tuple[tuple[str, str], ...] = (
     ("cpuplan.components.checks.kernel", "check_effects"),
     ("cpuplan.components.checks.nrt", "check"),
     ("cpuplan.components.checks.nri", "check"),
+    ("cpuplan.components.checks.base", "check_unread_dra"),
     ("cpuplan.components.checks.dra", "check"),
+    ("cpuplan.components.checks.base", "check_unread_koordinator"),
     ("cpuplan.components.checks.koordinator", "check"),
     ("cpuplan.components.checks.runtimes", "check_containerd"),
     ("cpuplan.components.checks.runtimes", "check_drop_ins"),
@@ -42,6 +44,13 @@ CHECKS: tuple[tuple[str, str], ...] = (
 )
 
 
+#: Modules that are asked about targets with this mechanism only, and not loaded for others.
+_OF_MECHANISMS = {
+    "cpuplan.components.checks.dra": "dra",
+    "cpuplan.components.checks.koordinator": "koordinator",
+}
+
+
 def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     """What a target's release lacks, and settings that contradict the machine or each other."""
     from cpuplan.components.checks import releases
@@ -49,7 +58,10 @@ def check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     if unknown := releases.check(plan, locate):
         return unknown
     problems: list[Diagnostic] = []
+    mechanism = plan.node_class.target.mechanism
     for module, name in CHECKS:
+        if _OF_MECHANISMS.get(module, mechanism) != mechanism:
+            continue
         ask: Check = getattr(import_module(module), name)
         problems += ask(plan, locate)
     return problems

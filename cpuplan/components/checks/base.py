@@ -89,3 +89,25 @@ def waiting_runtime(plan: NodePlan, locate: Locate, plugin: str) -> Iterator[Dia
         position = locate(node_class.place(node_class.target_field(field)))
         version = versions.to_text(since)
         yield diagnose("CP579", position, runtime=runtime, plugin=plugin, version=version)
+
+
+def check_unread_dra(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP508 for words for the DRA CPU driver where something else gives out CPUs."""
+    target, field = plan.node_class.target, plan.node_class.target_field("dra")
+    if not target.has_dra and is_written(plan, field):
+        yield diagnose(
+            "CP508",
+            locate(plan.node_class.place(field, of_key=True)),
+            field=field,
+            mechanism=target.mechanism,
+            problem="only the DRA CPU driver reads it",
+            hint="let the target have mechanism: dra, or leave it out",
+        )
+
+
+def check_unread_koordinator(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP639 for words for Koordinator where something else gives out CPUs."""
+    target = plan.node_class.target
+    if not target.has_koordinator and is_written(plan, "koordinator"):
+        position = locate(plan.node_class.place("koordinator", of_key=True))
+        yield diagnose("CP639", position, field="koordinator", mechanism=target.mechanism)

@@ -7,7 +7,7 @@ from cpuplan.base.topology import UNKNOWN
 from cpuplan.components import isolation
 from cpuplan.components.checks import base
 from cpuplan.components.checks.base import Problem
-from cpuplan.components.chosen import is_written, stated
+from cpuplan.components.chosen import stated
 from cpuplan.components.dra import claims, classes, driver, resource_slices
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
@@ -30,20 +30,6 @@ def check_layout(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
             yield diagnose(
                 "CP508", position, field=field, mechanism="dra", problem=problem, hint=hint
             )
-
-
-def check_unread(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP508 for words for the driver where something else gives out CPUs."""
-    target, field = plan.node_class.target, plan.node_class.target_field("dra")
-    if is_written(plan, field):
-        yield diagnose(
-            "CP508",
-            locate(plan.node_class.place(field, of_key=True)),
-            field=field,
-            mechanism=target.mechanism,
-            problem="only the DRA CPU driver reads it",
-            hint="let the target have mechanism: dra, or leave it out",
-        )
 
 
 def _of_target(plan: NodePlan) -> Iterator[Problem]:
@@ -284,9 +270,6 @@ def _is_spread(plan: NodePlan, pool: str) -> bool:
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Statements that cannot hold, else machines without devices, else what may go wrong."""
-    if not plan.node_class.target.has_dra:
-        return list(check_unread(plan, locate))
-
     refused = list(check_layout(plan, locate))
     blind = refused or list(_check_machine(plan, locate))
     return blind or [*_check_runtime(plan, locate), *_check_faults(plan, locate)]

@@ -527,14 +527,6 @@ def _unlike(
 
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Statements that do not fit at all, else everything else."""
-    node_class = plan.node_class
-    if not node_class.target.has_koordinator:
-        if not is_written(plan, "koordinator"):
-            return []
-        position = locate(node_class.place("koordinator", of_key=True))
-        mechanism = node_class.target.mechanism
-        return [diagnose("CP639", position, field="koordinator", mechanism=mechanism)]
-
     if wrong := list(check_layout(plan, locate)):
         return wrong
     return [

@@ -1,5 +1,6 @@
 """What all input documents share: the class of their mappings, their envelope, types of fields."""
 
+import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -15,7 +16,8 @@ from pydantic import (
     WithJsonSchema,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core.core_schema import no_info_plain_validator_function
 
 from cpuplan.base import naming
 from cpuplan.base.cpuset import CpuSet, CpuSetError, as_written
@@ -36,6 +38,61 @@ class Model(BaseModel):
         validate_by_alias=True,
         defer_build=True,
     )
+
+
+def to_json(model: Model) -> str:
+    """The JSON of a mapping without what is None, as `model_dump_json(exclude_none=True)` gives it.
+
+    pydantic would first make what writes such models, which takes longer than all else that a run
+    with a lock does. It is asked where a value is of a type that texts of digests rarely have.
+    """
+    try:
+        return json.dumps(_plain(model), ensure_ascii=False, separators=(",", ":"))
+    except _RareError:
+        return model.model_dump_json(exclude_none=True)
+
+
+class _RareError(TypeError):
+    """A value that pydantic writes in a way of its own."""
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, str | bool) or type(value) is int:
+        return value
+    if isinstance(value, CpuSet):
+        return str(value)
+    if isinstance(value, Model):
+        fields = ((name, getattr(value, name)) for name in type(value).model_fields)
+        return {name: _plain(given) for name, given in fields if given is not None}
+    if isinstance(value, tuple | list):
+        return [*map(_plain, value)]
+    if isinstance(value, dict) and all(type(key) is str for key in value):
+        return {key: _plain(given) for key, given in value.items()}
+    raise _RareError
+
+
+class Later:
+    """Of a field with a model: what reads its values is made when a document has the field.
+
+    To make what reads a model takes longer than to read most documents, and few of these have more
+    than some of the many fields that an intent may have.
+    """
+
+    def __init__(self, model: type[Model]) -> None:
+        self._model = model
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> CoreSchema:
+        return no_info_plain_validator_function(self._model.model_validate)
+
+    def __get_pydantic_json_schema__(self, _schema: CoreSchema, _handler: Any) -> dict[str, Any]:
+        LATER[self._model.__name__] = self._model
+        return {_LATER: self._model.__name__}
+
+
+#: In JSON Schema, until `schema_of_model` writes a reference: pydantic follows these.
+_LATER = "x-later"
+#: The models of which that is said, by their names.
+LATER: dict[str, type[Model]] = {}
 
 
 #: The patterns of all models' texts, in words.
@@ -445,4 +502,25 @@ Revision = Annotated[
 @cache
 def schema_of_model(model: type[Model]) -> dict[str, Any]:
     """The schema as pydantic makes it: draft 2020-12, definitions in `$defs`. Do not change it."""
-    return model.model_json_schema()
+    names: set[str] = set()
+    form: dict[str, Any] = _with_references(model.model_json_schema(), names)
+    forms = form.get("$defs", {})
+    for name in names:
+        own = dict(schema_of_model(LATER[name]))
+        forms |= own.pop("$defs", {})
+        forms[name] = own
+    return {**form, "$defs": dict(sorted(forms.items()))} if forms else form
+
+
+def _with_references(form: Any, names: set[str]) -> Any:
+    """A schema with references to models that are made later, whose names are added."""
+    if isinstance(form, list):
+        return [_with_references(item, names) for item in form]
+    if not isinstance(form, dict):
+        return form
+    if _LATER in form:
+        names.add(form[_LATER])
+        # as beside references of pydantic's own, without the title that it makes of the field
+        beside = {key: value for key, value in form.items() if key not in (_LATER, "title")}
+        return {"$ref": f"#/$defs/{form[_LATER]}"} | beside
+    return {key: _with_references(value, names) for key, value in form.items()}

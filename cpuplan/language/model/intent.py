@@ -10,6 +10,7 @@ from cpuplan.language.model.base import (
     FeatureSet,
     LabelKey,
     Labels,
+    Later,
     Listed,
     Model,
     Name,
@@ -114,8 +115,8 @@ class DefaultSwitch(_Switch):
     )
 
 
-Rules = Annotated[tuple[RuleSwitch, ...], Listed]
-Defaults = Annotated[tuple[DefaultSwitch, ...], Listed]
+Rules = Annotated[tuple[Annotated[RuleSwitch, Later(RuleSwitch)], ...], Listed]
+Defaults = Annotated[tuple[Annotated[DefaultSwitch, Later(DefaultSwitch)], ...], Listed]
 
 
 NamespacePattern = Annotated[
@@ -223,7 +224,7 @@ class Target(Model):
         "reserved CPUs, beside kube-system; * stands for any text",
         examples=[["infra-*"]],
     )
-    dra: Dra = Field(default_factory=Dra.model_construct)
+    dra: Annotated[Dra, Later(Dra)] = Field(default_factory=Dra.model_construct)
     runtime: Literal["crio", "containerd"] = Field(
         default="crio", description="container runtime; containerd: kubernetes"
     )
@@ -336,7 +337,7 @@ class IntentSpec(Model):
         "cluster"
     )
     pools: Pools
-    qos: QosSets = Field(default_factory=QosSets.model_construct)
+    qos: Annotated[QosSets, Later(QosSets)] = Field(default_factory=QosSets.model_construct)
     workloads: Workloads = Field(
         default=(), description="pods with exclusive CPUs for which each node must have room"
     )
@@ -348,28 +349,38 @@ class IntentSpec(Model):
     )
     # Made when they are needed: an instance made here would build its model's validators at every
     # start.
-    isolation: Isolation = Field(default_factory=Isolation.model_construct)
+    isolation: Annotated[Isolation, Later(Isolation)] = Field(
+        default_factory=Isolation.model_construct
+    )
     kubelet: Kubelet = Field(default_factory=Kubelet.model_construct)
-    koordinator: Koordinator = Field(default_factory=Koordinator.model_construct)
-    huge_pages: HugePagesSpec = Field(default_factory=HugePagesSpec.model_construct)
-    kernel: Kernel = Field(default_factory=Kernel.model_construct)
-    workload_hints: WorkloadHints = Field(default_factory=WorkloadHints.model_construct)
-    runtime: Runtime = Field(default_factory=Runtime.model_construct)
-    net: Net = Field(default_factory=Net.model_construct)
-    open_v_switch: OpenVSwitch = Field(default_factory=OpenVSwitch.model_construct)
-    hardware_tuning: HardwareTuning | None = Field(
+    koordinator: Annotated[Koordinator, Later(Koordinator)] = Field(
+        default_factory=Koordinator.model_construct
+    )
+    huge_pages: Annotated[HugePagesSpec, Later(HugePagesSpec)] = Field(
+        default_factory=HugePagesSpec.model_construct
+    )
+    kernel: Annotated[Kernel, Later(Kernel)] = Field(default_factory=Kernel.model_construct)
+    workload_hints: Annotated[WorkloadHints, Later(WorkloadHints)] = Field(
+        default_factory=WorkloadHints.model_construct
+    )
+    runtime: Annotated[Runtime, Later(Runtime)] = Field(default_factory=Runtime.model_construct)
+    net: Annotated[Net, Later(Net)] = Field(default_factory=Net.model_construct)
+    open_v_switch: Annotated[OpenVSwitch, Later(OpenVSwitch)] = Field(
+        default_factory=OpenVSwitch.model_construct
+    )
+    hardware_tuning: Annotated[HardwareTuning, Later(HardwareTuning)] | None = Field(
         default=None, description="highest CPU frequencies, set by TuneD"
     )
     defaults: Defaults = Field(
         default=(),
         description="settings that cpuplan adds, disabled or enabled by name; see docs/defaults.md",
     )
-    verify: Verify | None = Field(
+    verify: Annotated[Verify, Later(Verify)] | None = Field(
         default=None,
         description="objects with which a cluster verifies its nodes; default: none. See "
         "docs/checking.md",
     )
-    rollout: Rollout = Field(
+    rollout: Annotated[Rollout, Later(Rollout)] = Field(
         default_factory=Rollout.model_construct,
         description="how a change reaches the nodes; see docs/rollout.md",
     )

@@ -29,6 +29,8 @@ CONTROLLERS: dict[str, tuple[Field, Field]] = {
     ),
 }
 KINDS = ("Pod", "List", *CONTROLLERS)
+#: Of objects that name none.
+DEFAULT_NAMESPACE = "default"
 _TEXTS_OF_SPEC = (
     "nodeName",
     "priorityClassName",

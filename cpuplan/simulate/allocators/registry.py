@@ -1,8 +1,16 @@
-"""Allocators by their names. One more is a module and a line here."""
+"""Allocators by their names. One more is a module, a name and a line here."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
+from cpuplan.simulate.allocators import (
+    BOTH,
+    DYNAMIC,
+    KOORDINATOR,
+    KUBELET,
+    PLANNED,
+    TOPOLOGY_AWARE,
+)
 from cpuplan.simulate.allocators.base import Allocator
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.planned import Planned, under_koordinator, under_kubelet
@@ -58,9 +66,6 @@ def start_dynamic(facts: Planned, state: Node = Node()) -> Allocator:  # noqa: B
     return DynamicAllocator(facts, state)
 
 
-#: Who binds pods to nodes.
-PLANNED, KOORDINATOR, BOTH = "planned", "koordinator", "both"
-TOPOLOGY_AWARE = "topology-aware"
 SCHEDULERS: dict[str, Start] = {
     PLANNED: start_planned,
     KOORDINATOR: start_koordinator,
@@ -76,11 +81,9 @@ class Entry(NamedTuple):
     note: str = ""
 
 
-#: The one that the nodes have.
-KUBELET = "kubelet"
 ALLOCATORS = {
     KUBELET: Entry(start_planned),
-    "dynamic": Entry(
+    DYNAMIC: Entry(
         start_dynamic,
         "no kubelet has the dynamic policy; it counts memory, but does not align it",
     ),

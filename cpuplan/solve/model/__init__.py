@@ -6,9 +6,7 @@ before that, the result depends on the release of the solver, and on nothing els
 the solver when it is first called.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Hashable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -134,17 +132,6 @@ class _Answer(NamedTuple):
 
 
 _answers: dict[Hashable, _Answer] = {}
-_are_shared: ContextVar[bool] = ContextVar("are_shared", default=False)
-
-
-@contextmanager
-def shared_answers() -> Iterator[None]:
-    """Answers inside are remembered, and taken from those inside of others."""
-    token = _are_shared.set(True)
-    try:
-        yield
-    finally:
-        _are_shared.reset(token)
 
 
 def answer(
@@ -153,7 +140,7 @@ def answer(
     find: Callable[[Problem, Sequence[Aim]], Best | None],
 ) -> Best | None:
     """What `find` says; or said, where answers are shared and the limit has as much left."""
-    if not _are_shared.get():
+    if not budget.are_answers_shared.get():
         return find(problem, aims)
     limit = budget.current()
     left = limit.left

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field, ValidationError
 
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.language.model import base
 from cpuplan.language.model.base import (
     PATTERNS,
@@ -101,3 +102,68 @@ def test_a_pattern_is_said_in_words() -> None:
 def test_a_problem_is_known_by_its_kind() -> None:
     error = problem("odd", "{value} is odd", {"value": 3})
     assert (error.type, error.context, str(error)) == ("odd", {"value": 3}, "3 is odd")  # type: ignore[attr-defined]
+
+
+class _Anything(base.Model):
+    """A mapping that may hold whatever YAML has."""
+
+    value_of_it: Any = None
+    cpus: base.CpuList | None = None
+    below: "tuple[_Anything, ...]" = ()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        0,
+        1 << 70,
+        "",
+        'é\u2028\x01\x7f"\\\t😀',
+        [None, [1, "a"], {}],
+        {"a": None, "b": {"c": None, "d": [None]}},
+        {"zwölf": 12, "": ()},
+        1.5,
+        1e300,
+        {1: "a"},
+        {"a": {None: 2.0}},
+    ],
+    ids=repr,
+)
+def test_json_is_as_pydantic_writes_it(value: object) -> None:
+    inner = _Anything(value_of_it=value, cpus=CpuSet((0, 1, 2, 5)))
+    for model in (inner, _Anything(value_of_it=[value]), _Anything(below=(inner, inner))):
+        assert base.to_json(model) == model.model_dump_json(exclude_none=True)
+
+
+class _Inner(Model):
+    """A mapping that few documents have."""
+
+    number: int
+
+
+class _Outer(Model):
+    """One that may have some."""
+
+    inner: Annotated[_Inner, base.Later(_Inner)] | None = None
+    others: Annotated[tuple[Annotated[_Inner, base.Later(_Inner)], ...], Listed] = ()
+
+
+def test_a_model_is_made_when_a_document_has_it() -> None:
+    assert _Outer.model_validate({}).inner is None
+    assert not _Inner.__pydantic_complete__
+    made = _Outer.model_validate({"inner": {"number": 1}, "others": [{"number": 2}]})
+    assert _Inner.__pydantic_complete__
+    assert made == _Outer(inner=_Inner(number=1), others=(_Inner(number=2),))
+    with pytest.raises(ValidationError) as caught:
+        _Outer.model_validate({"inner": {"number": "1", "more": 2}, "others": [{}, 3]})
+    assert [(error["loc"], error["type"]) for error in caught.value.errors()] == [
+        (("inner", "number"), "int_type"),
+        (("inner", "more"), "extra_forbidden"),
+        (("others", 0, "number"), "missing"),
+        (("others", 1), "model_type"),
+    ]
+    form = base.schema_of_model(_Outer)
+    assert form["properties"]["others"]["items"] == {"$ref": "#/$defs/_Inner"}
+    assert form["$defs"] == {"_Inner": _Inner.model_json_schema()}

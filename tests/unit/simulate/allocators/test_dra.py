@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from cpuplan.simulate import admission, startup
+from cpuplan.simulate.allocators import KUBELET
 from cpuplan.simulate.allocators.base import UNSCHEDULABLE, Refusal
 from cpuplan.simulate.allocators.dra import NOT_CREATED, NOT_PREPARED, DraAllocator
-from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
+from cpuplan.simulate.allocators.registry import ALLOCATORS
 from cpuplan.simulate.planned import planned
 from cpuplan.upstream.dra.allocator_incubating import Constraint, Request, Spec
 from cpuplan.upstream.dra.api import CAPACITY, NUMA_NODE_ID

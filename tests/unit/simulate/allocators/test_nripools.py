@@ -3,9 +3,10 @@
 from typing import Any
 
 from cpuplan.simulate import admission, startup
+from cpuplan.simulate.allocators import KUBELET
 from cpuplan.simulate.allocators.nri import NOT_CREATED
 from cpuplan.simulate.allocators.nri_pools import PoolsAllocator
-from cpuplan.simulate.allocators.registry import ALLOCATORS, KUBELET
+from cpuplan.simulate.allocators.registry import ALLOCATORS
 from cpuplan.simulate.planned import planned
 from cpuplan.upstream.kubelet.kubelet import Node
 from cpuplan.upstream.kubernetes.bits import to_text

@@ -41,7 +41,7 @@ def _layout(node_class: NodeClass, seconds: float = 60) -> tuple[dict[str, CpuSe
 
 
 def test_an_equal_problem_is_solved_once(node_class: NodeClass, solved: list[str]) -> None:
-    with model.shared_answers():
+    with budget.shared_answers():
         first, left = _layout(node_class)
         first_again = dict(first)
         first.clear()  # what one class does with its layout is its own affair
@@ -54,7 +54,7 @@ def test_an_equal_problem_is_solved_once(node_class: NodeClass, solved: list[str
 def test_another_problem_is_solved(node_class: NodeClass, solved: list[str]) -> None:
     isolated = node_class.spec.model_copy(update={"objective": ["most-isolated"]})
     assert isolated.objective != node_class.spec.objective
-    with model.shared_answers():
+    with budget.shared_answers():
         _layout(node_class)
         _layout(node_class.saying(isolated))
         _layout(node_class, seconds=30)
@@ -73,7 +73,7 @@ def test_few_answers_are_remembered(
     node_class: NodeClass, solved: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model, "_MOST", 1)
-    with model.shared_answers():
+    with budget.shared_answers():
         for seconds in (60, 30, 60):
             _layout(node_class, seconds)
     assert len(solved) == 3
