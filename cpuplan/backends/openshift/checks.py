@@ -125,16 +125,11 @@ def _contradicting_arguments(
 ) -> Iterator[Inherited]:
     """Of other classes all that is not the same, of the Cluster document what undoes the plan."""
     is_planned = source.plan is not None
+    start = node_class.cluster_place(source.place)
     for index, text in _phrases(source.config.kernel_arguments):
         # A size of huge pages and its count are two.
         numbers = range(index, index + 1 + text.startswith(_SIZED_PAGES))
-        places = (
-            ()
-            if is_planned
-            else [
-                node_class.cluster_place(f"{source.place}.kernelArguments.{at}") for at in numbers
-            ]
-        )
+        places = () if is_planned else [f"{start}.kernelArguments.{at}" for at in numbers]
         effects = [undone[place] for place in places if place in undone]
         if effects or _contradicts(text, own, is_planned=is_planned):
             item = _inherited(source, text, f"kernelArguments.{index}")

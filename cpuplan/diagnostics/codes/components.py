@@ -721,7 +721,7 @@ CODES = {
     "CP5400": Code(
         "drop-in of the kubelet in a MachineConfig of others",
         "MachineConfig {name} gives nodes of pool {pool} the file {path}, whose keys win over those of intent {intent}",
-        "move its keys to `kubelet` of the intent, and remove the file; or see what remains of both with "
+        "move its keys to `kubelet` of the intent, and leave the file out; or see what remains of both with "
         "`cpuplan validate kubelet.conf --config-dir DIR`",
         "Kubelets of OpenShift 4.21 and later read the *.conf files of /etc/openshift/kubelet.conf.d after kubelet.conf, "
         "on control plane nodes since 4.23. The Cluster document has the names of files only, so that this is a warning; "
@@ -731,7 +731,7 @@ CODES = {
     "CP5402": Code(
         "list of an adopted profile without its pool",
         "profile.lists.{name} is {text}, and pool {pool} has {cpus}: the list is not used",
-        "remove it, or write the CPUs of the pool",
+        "take the text out, or write the CPUs of the pool",
         "The text of a list is kept as long as it means the CPUs of the pool. A list in normal form says the same "
         "without a field.",
         "warning",
@@ -739,7 +739,7 @@ CODES = {
     "CP5403": Code(
         "annotation that is a field of the intent",
         "the annotation {name} is made from fields of the intent: the text in profile.annotations does not count",
-        "remove it, and write the field of the intent that says the same",
+        "take it out, and write the field of the intent that says the same",
         "The node tuning operator reads some annotations of a profile as settings. cpuplan plans these settings, and "
         "writes the annotations itself.",
     ),
@@ -748,7 +748,7 @@ CODES = {
         "MachineConfig {name} gives nodes of pool {pool} the file {path}, with which the kubelet keeps reserved CPUs for "
         "pods of the platform, and intent {intent} does not have `cpuPartitioning`",
         "in a cluster with workload partitioning, write `cpuPartitioning: true` in the target, or give the Infrastructure "
-        "object beside a PerformanceProfile; otherwise remove the file",
+        "object beside a PerformanceProfile; otherwise leave the file out",
         "The kubelet looks for the file alone, whoever wrote it. Installations before 4.14 with one node have such a "
         "MachineConfig; the pool of all other pods is smaller there than without it.",
         "warning",

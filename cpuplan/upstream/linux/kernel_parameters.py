@@ -102,7 +102,7 @@ def undoing(arguments: Sequence[Argument], needs: Needs) -> Iterator[Undoing]:
     Arguments come in the order of the command line: of some, only the last one holds.
     """
     holding = _holding(arguments)
-    without_size = _counts_without_size(arguments) - needs.arguments
+    without_size = _counts_without_size(arguments, needs.arguments)
     seen = set()
     for argument in arguments:
         if argument.name in needs.arguments or (argument.text, argument.place) in seen:
@@ -123,14 +123,14 @@ def _holding(arguments: Sequence[Argument]) -> Callable[[Argument], bool]:
     return lambda argument: last.get(argument.name, argument) is argument
 
 
-def _counts_without_size(arguments: Sequence[Argument]) -> frozenset[str]:
-    """The counts of huge pages that no size stands before."""
+def _counts_without_size(arguments: Sequence[Argument], planned: frozenset[str]) -> frozenset[str]:
+    """The counts of huge pages that no size stands before, or the planned default size."""
     before = (None, *arguments)
+    sizes = {hugetlb.SIZE} | ({hugetlb.DEFAULT_SIZE} - planned)
     return frozenset(
         argument.text
         for previous, argument in zip(before, arguments, strict=False)
-        if argument.name == hugetlb.COUNT
-        and not (previous and previous.name in (hugetlb.SIZE, hugetlb.DEFAULT_SIZE))
+        if argument.name == hugetlb.COUNT and not (previous and previous.name in sizes)
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.components import cmdline, kernel
 from cpuplan.plan.setting import Setting
+from cpuplan.upstream.linux import hugetlb
 from tests.mutation.mutation import Case, Mutation, named
 from tests.mutation.values import other_cpus, other_word
 
@@ -77,6 +78,8 @@ def _of_setting(case: Case, line: str, setting: Setting) -> Iterator[Mutation]:
         return
     movable = case.expected.topology.online - CpuSet([0])
     other = " ".join(_other(word, movable) for word in words)
+    # The kernel takes the first size and count of huge pages, and drops what comes again.
+    counts_once = setting.key.partition("=")[0] in hugetlb.NAMES
     if "=" not in text:
         yield Mutation(
             "arguments", f"{setting.key} dropped", _line(line.replace(f" {text}", "")), text
@@ -85,8 +88,10 @@ def _of_setting(case: Case, line: str, setting: Setting) -> Iterator[Mutation]:
     for what, changed in (
         ("dropped", line.replace(f" {text}", "")),
         ("changed", line.replace(text, other)),
-        ("doubled", f"{line} {other}"),
+        ("doubled", line if counts_once else f"{line} {other}"),
     ):
+        if changed == line:
+            continue
         name, about = f"{setting.key} {what}", named(setting.key.partition("=")[0])
         yield Mutation("arguments", name, _line(changed), about, CMDLINE)
 
@@ -94,8 +99,10 @@ def _of_setting(case: Case, line: str, setting: Setting) -> Iterator[Mutation]:
 def _other(word: str, movable: CpuSet) -> str:
     """The argument with another value."""
     name, _, value = word.partition("=")
-    if name == "hugepagesz":
+    if name == hugetlb.SIZE:
         return word
+    if name == hugetlb.DEFAULT_SIZE:
+        return f"{name}={'1G' if value == '2M' else '2M'}"
     if name == "tuned.non_isolcpus":
         return f"{name}={other_cpus(CpuSet.parse_mask(value), movable).mask()}"
     if cmdline.canonical(name) not in cmdline.CPU_LISTS:

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 
 from cpuplan.backends import kubernetes, openshift
-from cpuplan.components import checks, crio, kernel, kubelet, memory
+from cpuplan.components import checks, kernel, kubelet, memory
 from cpuplan.components.checks import kubelet as kubelet_checks
 from cpuplan.facts import platforms
 from cpuplan.facts.settings import table as defaults

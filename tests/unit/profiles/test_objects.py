@@ -68,7 +68,10 @@ KUBELET = {
 }
 #: Objects, and the code of each finding about them.
 OBJECTS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "arguments": (machine_config("10-a", kernelArguments=["isolcpus=4-7", "maxcpus=2"]), ["CP238"] * 2),
+    "arguments": (
+        machine_config("10-a", kernelArguments=["isolcpus=4-7", "maxcpus=2"]),
+        ["CP238"] * 2,
+    ),
     "real time": (machine_config("10-a", kernelType="realtime"), ["CP238"]),
     "a later file": (with_files("99-a", "/etc/crio/crio.conf.d/99-runtimes.conf"), ["CP238"]),
     "an earlier file": (with_files("10-a", "/etc/crio/crio.conf.d/99-runtimes.conf"), []),
@@ -172,8 +175,8 @@ kind: Cluster
 metadata: {name: lab}
 spec:
   machineConfigs:
-  - {name: 10-a, labels: {machineconfiguration.openshift.io/role: cnf}, kernelArguments: [maxcpus=2]}
-  - {name: 11-a, labels: {machineconfiguration.openshift.io/role: cnf}, kernelArguments: [maxcpus=2]}
+  - {name: 10-a, labels: {machineconfiguration.openshift.io/role: cnf}, kernelArguments: [nosmp]}
+  - {name: 11-a, labels: {machineconfiguration.openshift.io/role: cnf}, kernelArguments: [nosmp]}
 """
     write(folder / "inventories/cluster.yaml", document)
     ((code, message, place),) = findings(folder, *GIVEN)

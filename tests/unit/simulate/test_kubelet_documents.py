@@ -56,27 +56,35 @@ FILES = {
         [("CP709", 1)],
     ),
     "kubeadm": (
-        f"{KUBEADM}kind: InitConfiguration\n---\n{KUBEADM}kind: ClusterConfiguration\n---\n"
-        f"{HEAD}cpuManagerPolicy: static\n",
+        (
+            f"{KUBEADM}kind: InitConfiguration\n---\n{KUBEADM}kind: ClusterConfiguration\n---\n"
+            f"{HEAD}cpuManagerPolicy: static\n"
+        ),
         "kubeadm",
         [("CP703", 9)],
     ),
     "kubeadm with the reservation in a flag": (
-        f"{KUBEADM}kind: InitConfiguration\nnodeRegistration:\n  kubeletExtraArgs:\n"
-        "  - {name: reserved-cpus, value: 0-1}\n---\n"
-        f"{HEAD}cpuManagerPolicy: static\n",
+        (
+            f"{KUBEADM}kind: InitConfiguration\nnodeRegistration:\n  kubeletExtraArgs:\n"
+            "  - {name: reserved-cpus, value: 0-1}\n---\n"
+            f"{HEAD}cpuManagerPolicy: static\n"
+        ),
         "kubeadm",
         [],
     ),
     "kubeadm with a flag of old": (
-        f"{KUBEADM}kind: JoinConfiguration\nnodeRegistration:\n  kubeletExtraArgs:\n"
-        "    cpu-manager-policy: dynamic\n",
+        (
+            f"{KUBEADM}kind: JoinConfiguration\nnodeRegistration:\n  kubeletExtraArgs:\n"
+            "    cpu-manager-policy: dynamic\n"
+        ),
         "kubeadm",
         [("CP703", 4)],
     ),
     "a flag that nobody knows": (
-        f"{KUBEADM}kind: JoinConfiguration\nnodeRegistration:\n  kubeletExtraArgs:\n"
-        "    system-reserved: memory\n",
+        (
+            f"{KUBEADM}kind: JoinConfiguration\nnodeRegistration:\n  kubeletExtraArgs:\n"
+            "    system-reserved: memory\n"
+        ),
         "kubeadm",
         [("CP703", 4)],
     ),
@@ -91,8 +99,10 @@ FILES = {
         [("CP703", 5)],
     ),
     "a list": (
-        f"apiVersion: v1\nkind: List\nitems:\n- apiVersion: kubelet.config.k8s.io/v1beta1\n"
-        "  kind: KubeletConfiguration\n  memoryManagerPolicy: Static\n",
+        (
+            "apiVersion: v1\nkind: List\nitems:\n- apiVersion: kubelet.config.k8s.io/v1beta1\n"
+            "  kind: KubeletConfiguration\n  memoryManagerPolicy: Static\n"
+        ),
         "the kubelet (List)",
         [("CP703", 6)],
     ),
@@ -102,34 +112,44 @@ FILES = {
         [("CP703", 3)],
     ),
     "kind, whose base may reserve": (
-        "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\nkubeadmConfigPatches:\n- |\n"
-        "  kind: KubeletConfiguration\n  cpuManagerPolicy: static\n  maxPod: 1\n",
+        (
+            "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\nkubeadmConfigPatches:\n- |\n"
+            "  kind: KubeletConfiguration\n  cpuManagerPolicy: static\n  maxPod: 1\n"
+        ),
         "kind",
         [("CP709", 7)],
     ),
     "Cluster API": (
-        "apiVersion: bootstrap.cluster.x-k8s.io/v1beta1\nkind: KubeadmConfigTemplate\n"
-        "spec:\n  template:\n    spec:\n      joinConfiguration:\n        nodeRegistration:\n"
-        "          kubeletExtraArgs:\n            topology-manager-policy: single\n",
+        (
+            "apiVersion: bootstrap.cluster.x-k8s.io/v1beta1\nkind: KubeadmConfigTemplate\n"
+            "spec:\n  template:\n    spec:\n      joinConfiguration:\n        nodeRegistration:\n"
+            "          kubeletExtraArgs:\n            topology-manager-policy: single\n"
+        ),
         "Cluster API",
         [("CP703", 8)],
     ),
     "K3s": (
-        "write-kubeconfig-mode: '0644'\nkubelet-arg:\n- cpu-manager-policy=static\n"
-        "- topology-manager-scope=node\n",
+        (
+            "write-kubeconfig-mode: '0644'\nkubelet-arg:\n- cpu-manager-policy=static\n"
+            "- topology-manager-scope=node\n"
+        ),
         "K3s or RKE2",
         [("CP703", 2)],
     ),
     "RKE2 without flags": ("write-kubeconfig-mode: '0644'\ntoken: a\n", "K3s or RKE2", []),
     "Talos": (
-        "version: v1alpha1\nmachine:\n  kubelet:\n    extraConfig:\n"
-        "      cpuManagerPolicy: static\n      maxPods: many\n",
+        (
+            "version: v1alpha1\nmachine:\n  kubelet:\n    extraConfig:\n"
+            "      cpuManagerPolicy: static\n      maxPods: many\n"
+        ),
         "Talos",
         [("CP710", 6)],
     ),
     "EKS, which has cgroups of its own": (
-        "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config:\n"
-        "      reservedSystemCPUs: 0-1\n",
+        (
+            "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config:\n"
+            "      reservedSystemCPUs: 0-1\n"
+        ),
         "EKS",
         [("CP703", 6)],
     ),
@@ -150,8 +170,10 @@ def test_files(name: str) -> None:
         "",
         "a: [",
         "apiVersion: v1\nkind: ConfigMap\ndata: {a: KubeletConfig}\n",
-        "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\n"
-        "spec: {kubeletConfig: {kind: KubeletConfiguration}}\n",
+        (
+            "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\n"
+            "spec: {kubeletConfig: {kind: KubeletConfiguration}}\n"
+        ),
         f"apiVersion: cpuplan.io/v1alpha1\nkind: Intent\n---\n{HEAD}",
         "- KubeletConfiguration\n",
         "comment: see KubeletConfiguration\n",

@@ -54,5 +54,4 @@ def test_units_are_files_of_their_folder() -> None:
     assert [unit.name for unit in made] == ["a@.service", "b.service", "c.timer"]
     assert [unit.is_template for unit in made] == [True, False, False]
     assert [unit.is_installed for unit in made] == [True, False, False]
-    assert [unit.stays for unit in made] == [False, True, False]
     assert made[1].path == f"{UNIT_FOLDER}/b.service".lstrip("/")

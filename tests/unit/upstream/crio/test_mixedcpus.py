@@ -11,7 +11,6 @@ from cpuplan.upstream.crio.mixedcpus import (
     Node,
     admit,
     containers_limit,
-    milli_cpu_to_shares,
     pod_cgroup,
     shares_to_weight,
     start_pod,
@@ -20,6 +19,7 @@ from cpuplan.upstream.kubernetes.bits import bits_of
 from cpuplan.upstream.kubernetes.errors import AdmissionError, PanicError
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.kubernetes.pod import Pod, apply_defaults, read_pod
+from cpuplan.upstream.openshift.managed import milli_cpu_to_shares
 
 POD = "kubepods.slice/kubepods-pod1_2.slice"
 V1, V2 = Layout(version=1), Layout(version=2)
