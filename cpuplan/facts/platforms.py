@@ -145,17 +145,22 @@ class Platform(NamedTuple):
     takes_files: bool = True
     #: The unit that runs the kubelet.
     kubelet_unit: str = "kubelet.service"
+    #: The container runtime that it brings; None where a target names it.
+    runtime: Literal["crio", "containerd"] | None = None
     #: The container runtime has a unit, apart from the kubelet's.
     has_runtime_unit: bool = True
-    #: Where the kubelet's drop-ins are.
+    #: Where the kubelet's file is, below the root, in the order in which it is looked for where no
+    #: command line names it; none where there are drop-ins only.
+    kubelet_files: tuple[str, ...] = ()
+    #: Where the kubelet's drop-ins are; "" where it reads none.
     kubelet_folder: str = "/etc/kubernetes/kubelet.conf.d"
-    #: The kubelet reads that folder without being told.
+    #: The kubelet takes what is compiled without being told of a folder.
     reads_kubelet_folder: bool = False
 
     @property
     def has_runtime_choice(self) -> bool:
         """A target names the container runtime, whose configuration is cpuplan's to write."""
-        return self.has_runtime_unit and not self.has_pools
+        return self.runtime is None
 
 
 _OPENSHIFT_RELEASES: Mapping[str, Version] = {
@@ -177,6 +182,17 @@ KUBERNETES = Platform(
     "Kubernetes",
     releases={f"{major}.{minor}": (major, minor) for major, minor in _OPENSHIFT_RELEASES.values()},
     features={},
+    # kubeadm (and a kubeconfig in the second), Kubespray, EKS (twice), AKS, GKE.
+    kubelet_files=(
+        "var/lib/kubelet/config.yaml",
+        "etc/kubernetes/kubelet.conf",
+        "etc/kubernetes/kubelet.yaml",
+        "etc/kubernetes/kubelet-config.yaml",
+        "etc/kubernetes/kubelet/config.json",
+        "etc/kubernetes/kubelet/kubelet-config.json",
+        "etc/default/kubeletconfig.json",
+        "home/kubernetes/kubelet-config.yaml",
+    ),
 )
 OPENSHIFT = Platform(
     "openshift",
@@ -192,6 +208,8 @@ OPENSHIFT = Platform(
     forks_kubelet=True,
     removes_state_files=True,
     owns_kubelet_configuration=True,
+    runtime="crio",
+    kubelet_files=("etc/kubernetes/kubelet.conf",),
     # The machine config operator's templates of kubelet.conf.
     max_pods=250,
 )
@@ -207,6 +225,7 @@ RKE2 = Platform(
     releases=_WITH_FOLDER,
     features={},
     kubelet_unit="rke2-agent.service",
+    runtime="containerd",
     has_runtime_unit=False,
     kubelet_folder="/var/lib/rancher/rke2/agent/etc/kubelet.conf.d",
     reads_kubelet_folder=True,
@@ -217,6 +236,7 @@ K3S = Platform(
     releases=_WITH_FOLDER,
     features={},
     kubelet_unit="k3s-agent.service",
+    runtime="containerd",
     has_runtime_unit=False,
     kubelet_folder="/var/lib/rancher/k3s/agent/etc/kubelet.conf.d",
     reads_kubelet_folder=True,
@@ -235,7 +255,11 @@ TALOS = Platform(
     },
     features={},
     takes_files=False,
+    runtime="containerd",
     has_runtime_unit=False,
+    # internal/app/machined/pkg/controllers/k8s/kubelet_spec.go
+    kubelet_files=("etc/kubernetes/kubelet.yaml",),
+    kubelet_folder="",
     reads_kubelet_folder=True,
 )
 #: Its variants are called by the Kubernetes that they run.
@@ -245,7 +269,11 @@ BOTTLEROCKET = Platform(
     releases=KUBERNETES.releases,
     features={},
     takes_files=False,
+    runtime="containerd",
     has_runtime_unit=False,
+    # bottlerocket-core-kit, packages/kubernetes-*/kubelet-exec-start-conf
+    kubelet_files=("etc/kubernetes/kubelet/config",),
+    kubelet_folder="",
     reads_kubelet_folder=True,
 )
 PLATFORMS: dict[str, Platform] = {

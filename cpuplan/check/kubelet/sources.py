@@ -14,6 +14,7 @@ from cpuplan.check.subject import Subject
 from cpuplan.components.host import kubelet_unit
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
+from cpuplan.facts.platforms import Platform
 from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.plan.expected.evidence import Answer
 from cpuplan.plan.setting import Setting
@@ -52,19 +53,6 @@ def _texts(value: Any) -> list[str]:
     return [str(text).lstrip("-") for text in values]
 
 
-#: Where installers put the file: kubeadm, the machine config operator (a kubeconfig elsewhere),
-#: Talos, Kubespray, Bottlerocket, EKS (twice), AKS, GKE.
-PLACES = (
-    "var/lib/kubelet/config.yaml",
-    "etc/kubernetes/kubelet.conf",
-    "etc/kubernetes/kubelet.yaml",
-    "etc/kubernetes/kubelet-config.yaml",
-    "etc/kubernetes/kubelet/config",
-    "etc/kubernetes/kubelet/config.json",
-    "etc/kubernetes/kubelet/kubelet-config.json",
-    "etc/default/kubeletconfig.json",
-    "home/kubernetes/kubelet-config.yaml",
-)
 _KUBECONFIG = re.compile(r"""kind["']?\s*:\s*["']?Config\b""")
 _CACHE = "sources of the kubelet"
 
@@ -117,8 +105,8 @@ def _sources(subject: Subject) -> Sources:
     root = subject.root
     start = command(subject, program(subject)) or _embedded(subject)
     if start is None:
-        folder = subject.expected.platform.kubelet_folder
-        return Sources(_usual(root), _drop_ins(root, folder))
+        platform = subject.expected.platform
+        return Sources(_usual(root, platform), _drop_ins(root, platform.kubelet_folder))
     try:
         given = options.parse_flags(start.words)
     except KubeletError as error:
@@ -136,9 +124,9 @@ def _embedded(subject: Subject) -> Command | None:
     return Command(words, given[-1][1], files=tuple(dict.fromkeys(paths)))
 
 
-def _usual(root: Root) -> str:
+def _usual(root: Root, platform: Platform) -> str:
     """The usual file that says of itself what it is, or else the first that is no kubeconfig."""
-    there = {path: root.read(path) for path in PLACES if root.is_file(path)}
+    there = {path: root.read(path) for path in platform.kubelet_files if root.is_file(path)}
     named = (path for path, text in there.items() if is_kubelet_configuration(text or ""))
     others = (path for path, text in there.items() if not _KUBECONFIG.search(text or ""))
     return next(named, "") or next(others, "")
