@@ -114,6 +114,46 @@ Version: TypeAlias = tuple[int, int]
 Name = Literal["openshift", "kubernetes", "rke2", "k3s", "talos", "bottlerocket"]
 
 
+class Host(NamedTuple):
+    """A program that starts the kubelet, or runs it within itself, and gives it its flags.
+
+    Flags are values of `--kubelet-arg`, and of `kubelet-arg` in the configuration of the program
+    and its drop-ins. Variables begin with the program's name (k3s-io/k3s, pkg/configfilearg and
+    pkg/cli/cmds; 28 November 2026).
+    """
+
+    program: str
+    #: Those of an agent and of a server, of which a node runs one.
+    units: tuple[str, ...]
+    config: str
+    data: str
+
+
+class FlagFile(NamedTuple):
+    """A file with flags of the kubelet, and the variables that it may name."""
+
+    path: str
+    variables: Mapping[str, str]
+
+
+#: The snaps of Canonical (canonical/microk8s, microk8s-resources/default-args/kubelet, and
+#: canonical/k8s-snap; 28 November 2026).
+_OF_SNAPS = tuple(
+    FlagFile(
+        path,
+        {
+            "SNAP": f"/snap/{snap}/current",
+            "SNAP_DATA": f"/var/snap/{snap}/current",
+            "SNAP_COMMON": f"/var/snap/{snap}/common",
+        },
+    )
+    for snap, path in (
+        ("microk8s", "var/snap/microk8s/current/args/kubelet"),
+        ("k8s", "var/snap/k8s/common/args/kubelet"),
+    )
+)
+
+
 class Platform(NamedTuple):
     """A platform; each switch is off for upstream Kubernetes on an owner's operating system."""
 
@@ -149,6 +189,10 @@ class Platform(NamedTuple):
     runtime: Literal["crio", "containerd"] | None = None
     #: The container runtime has a unit, apart from the kubelet's.
     has_runtime_unit: bool = True
+    #: What starts the kubelet; None where it has a unit and a command line of its own.
+    kubelet_host: Host | None = None
+    #: Files with all flags of the kubelet, where a program of another name runs it.
+    flag_files: tuple[FlagFile, ...] = ()
     #: Where the kubelet's file is, below the root, in the order in which it is looked for where no
     #: command line names it; none where there are drop-ins only.
     kubelet_files: tuple[str, ...] = ()
@@ -193,6 +237,7 @@ KUBERNETES = Platform(
         "etc/default/kubeletconfig.json",
         "home/kubernetes/kubelet-config.yaml",
     ),
+    flag_files=_OF_SNAPS,
 )
 OPENSHIFT = Platform(
     "openshift",
@@ -227,6 +272,12 @@ RKE2 = Platform(
     kubelet_unit="rke2-agent.service",
     runtime="containerd",
     has_runtime_unit=False,
+    kubelet_host=Host(
+        "rke2",
+        ("rke2-agent.service", "rke2-server.service"),
+        config="/etc/rancher/rke2/config.yaml",
+        data="/var/lib/rancher/rke2",
+    ),
     kubelet_folder="/var/lib/rancher/rke2/agent/etc/kubelet.conf.d",
     reads_kubelet_folder=True,
 )
@@ -238,6 +289,12 @@ K3S = Platform(
     kubelet_unit="k3s-agent.service",
     runtime="containerd",
     has_runtime_unit=False,
+    kubelet_host=Host(
+        "k3s",
+        ("k3s-agent.service", "k3s.service"),
+        config="/etc/rancher/k3s/config.yaml",
+        data="/var/lib/rancher/k3s",
+    ),
     kubelet_folder="/var/lib/rancher/k3s/agent/etc/kubelet.conf.d",
     reads_kubelet_folder=True,
 )

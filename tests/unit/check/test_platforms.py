@@ -152,3 +152,135 @@ def test_a_node_without_the_file(platform: str, tmp_path: Path) -> None:
     node = made(platform, tmp_path)
     (tmp_path / CONFIGS[platform]).unlink()
     assert {"CP820", "CP822"} & set(node.codes())
+
+
+UNIT = "etc/systemd/system/k3s-agent.service"
+AGENT = "[Service]\nEnvironmentFile=-/etc/default/%N\nExecStart=/usr/local/bin/k3s agent"
+SERVER = "[Service]\nExecStart=/usr/local/bin/k3s server --kubelet-arg=reserved-cpus=0\n"
+RESERVED = "kubelet reservedSystemCPUs"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({UNIT: f"{AGENT} --kubelet-arg max-pods=20\n"}, []),
+        ({UNIT: f"{AGENT} --kubelet-arg reserved-cpus=0\n"}, ["CP824"]),
+        ({UNIT: f"{AGENT} '--kubelet-arg' 'cpu-manager-policy=none'\n"}, ["CP824"]),
+        ({UNIT: f"{AGENT} --kubelet-arg=--reserved-cpus=0 \\\n"}, ["CP824"]),
+        # The last one counts, and the unit comes after files.
+        ({UNIT: f"{AGENT} --kubelet-arg=reserved-cpus=0 --kubelet-arg=reserved-cpus=0-1\n"}, []),
+        (
+            {
+                UNIT: f"{AGENT} --kubelet-arg=reserved-cpus=0-1\n",
+                "etc/rancher/k3s/config.yaml": "kubelet-arg: [reserved-cpus=0]\n",
+            },
+            [],
+        ),
+        ({"etc/rancher/k3s/config.yaml.d/1.yml": "kubelet-arg: reserved-cpus=0\n"}, ["CP824"]),
+        (
+            {
+                UNIT: f"{AGENT} $FLAGS\n",
+                "etc/default/k3s-agent": "FLAGS=--kubelet-arg=reserved-cpus=0\n",
+            },
+            ["CP824"],
+        ),
+        (
+            {
+                UNIT: f"{AGENT}\n",
+                "etc/default/k3s-agent": "K3S_CONFIG_FILE=/etc/k3s.yaml\n",
+                "etc/k3s.yaml": "kubelet-arg: [reserved-cpus=0]\n",
+            },
+            ["CP824"],
+        ),
+        (
+            {
+                UNIT: f"{AGENT} -c /etc/k3s.yaml\n",
+                "etc/k3s.yaml": "kubelet-arg: [reserved-cpus=0]\n",
+                "etc/rancher/k3s/config.yaml": "kubelet-arg: [cpu-manager-policy=none]\n",
+            },
+            ["CP824"],
+        ),
+        # Its data, and the folder of drop-ins with it, are somewhere else.
+        ({UNIT: f"{AGENT} --data-dir /data\n"}, ["CP822"]),
+        ({"etc/rancher/k3s/config.yaml": "data-dir: /data\n"}, ["CP822"]),
+        ({UNIT: f"{AGENT} --kubelet-arg=config-dir=/data\n"}, ["CP822"]),
+        ({UNIT: f"{AGENT} --kubelet-arg=reserved-cpu=0\n"}, []),
+    ],
+)
+def test_flags_of_k3s(tmp_path: Path, files: dict[str, str], expected: list[str]) -> None:
+    node = made("k3s", tmp_path)
+    node.write(files)
+    assert node.codes() == expected
+    verdict = node.verdicts()[RESERVED]
+    assert verdict is not Verdict.UNVERIFIABLE
+
+
+def test_a_server_of_k3s_is_the_unit_that_is_enabled(tmp_path: Path) -> None:
+    node = made("k3s", tmp_path)
+    folder = tmp_path / "etc/systemd/system"
+    node.write({"etc/systemd/system/k3s.service": SERVER})
+    assert node.codes() == []
+    (folder / "multi-user.target.wants").mkdir()
+    (folder / "multi-user.target.wants/k3s.service").symlink_to("/etc/systemd/system/k3s.service")
+    assert node.codes() == ["CP824"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {UNIT: "[Service]\nExecStart=/opt/start-k3s.sh\n"},
+        {UNIT: f"{AGENT} --config=https://192.0.2.1/config.yaml\n"},
+    ],
+)
+def test_flags_that_nobody_can_read_are_not_none(tmp_path: Path, files: dict[str, str]) -> None:
+    node = made("k3s", tmp_path)
+    node.write(files)
+    assert node.codes() == []
+    assert node.verdicts()[RESERVED] is Verdict.UNVERIFIABLE
+
+
+ARGS = "var/snap/microk8s/current/args/kubelet"
+
+
+def microk8s(root: Path) -> Node:
+    """kubelite runs the kubelet with a file of flags."""
+    node = Node(plan(platform="kubernetes", version="1.34"), root)
+    make_root(node.plan, root, with_kubelet=False)
+    (root / "etc/systemd/system/kubelet.service.d/50-cpuplan.conf").unlink(missing_ok=True)
+    return node
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("--root-dir=${SNAP_COMMON}/var/lib/kubelet\n", {"CP876"}),
+        ("# a comment\n--config-dir=/etc/kubernetes/kubelet.conf.d\n", set()),
+        (
+            "--config-dir=/etc/kubernetes/kubelet.conf.d\n--cpu-manager-policy='none'\n",
+            {"CP824"},
+        ),
+        ("--config-dir=$SNAP_DATA/kubelet.conf.d\n--v=2\n", {"CP876"}),
+    ],
+)
+def test_flags_of_microk8s(tmp_path: Path, flags: str, expected: set[str]) -> None:
+    node = microk8s(tmp_path)
+    node.write({ARGS: flags})
+    of_flags = {"CP822", "CP824", "CP876"}
+    assert of_flags & set(node.codes()) == expected
+    held = node.verdicts()[RESERVED] is Verdict.HELD
+    assert held == ("CP876" not in expected)
+
+
+def test_the_file_that_kubelite_names(tmp_path: Path) -> None:
+    node = microk8s(tmp_path)
+    words = ("/snap/microk8s/8/kubelite", "--kubelet-args-file=/var/snap/microk8s/8/args/kubelet")
+    node.write(
+        {
+            "proc/901/comm": "kubelite\n",
+            "proc/901/cmdline": "\0".join((*words, "")),
+            "var/snap/microk8s/8/args/kubelet": (
+                "--config-dir=/etc/kubernetes/kubelet.conf.d\n--reserved-cpus=0\n"
+            ),
+        }
+    )
+    assert "CP824" in node.codes()
