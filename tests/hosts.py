@@ -61,10 +61,10 @@ def _apart(plan: ConfiguredPlan, isolated: CpuSet, isolcpus: CpuSet) -> CpuSet:
     return isolated if plan.spec.isolation.domain else isolcpus
 
 
-def make_root(plan: ConfiguredPlan, root: Path, *, with_kubelet: bool = True) -> Path:
+def make_root(plan: ConfiguredPlan, root: Path, *, with_kubelet: bool = False) -> Path:
     """Write /proc/cmdline, sysfs, kubelet and CRI-O files of a node of `plan` below `root`.
 
-    `with_kubelet` is for the kubelet's unit, which a node without its process contradicts.
+    `with_kubelet` is for the kubelet's unit: where processes are there, its own has to be too.
     """
     settings = plan.settings
     offlined = plan.pool("offlined").cpus

@@ -53,8 +53,9 @@ def bottlerocket(node: ConfiguredPlan) -> dict[str, str]:
         "etc/kubernetes/kubelet/config": config,
         unit: "[Service]\nType=notify\n",
         f"{unit}.d/exec-start.conf": (
-            "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet \\\n    --cloud-provider external \\\n"
-            "    --config /etc/kubernetes/kubelet/config \\\n    --root-dir /var/lib/kubelet\n"
+            "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet \\\n"
+            "    --cloud-provider external \\\n    --config /etc/kubernetes/kubelet/config \\\n"
+            "    --root-dir /var/lib/kubelet\n"
         ),
     }
 
@@ -245,7 +246,7 @@ ARGS = "var/snap/microk8s/current/args/kubelet"
 def microk8s(root: Path) -> Node:
     """kubelite runs the kubelet with a file of flags."""
     node = Node(plan(platform="kubernetes", version="1.34"), root)
-    make_root(node.plan, root, with_kubelet=False)
+    make_root(node.plan, root)
     (root / "etc/systemd/system/kubelet.service.d/50-cpuplan.conf").unlink(missing_ok=True)
     return node
 

@@ -28,7 +28,7 @@ def planned(platform: str = "kubernetes", version: str = "1.34", **spec: Any) ->
 
 def answers(root: Path, node: ConfiguredPlan, changes: Mapping[str, str]) -> list[Answer]:
     """Of the kubelet, on a node that holds everything but for some files."""
-    made = make_root(node, root)
+    made = make_root(node, root, with_kubelet=True)
     for path, text in changes.items():
         (made / path).parent.mkdir(parents=True, exist_ok=True)
         (made / path).write_text(text)

@@ -22,7 +22,7 @@ KUBELET = {UNIT: "[Service]\nExecStart=/usr/bin/kubelet\n"}
 
 
 def node(root: Path, changes: dict[str, str]) -> Path:
-    made = make_root(planned(), root)
+    made = make_root(planned(), root, with_kubelet=True)
     for path, text in changes.items():
         (made / path).parent.mkdir(parents=True, exist_ok=True)
         (made / path).write_text(text)

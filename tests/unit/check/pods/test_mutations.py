@@ -44,7 +44,7 @@ def planned() -> ConfiguredPlan:
 
 def make(plan: ConfiguredPlan, root: Path) -> Path:
     """A pod with exclusive CPUs, one with shared CPUs besides, and one of best effort."""
-    make_root(plan, root, with_kubelet=False)
+    make_root(plan, root)
     kubepods.write_root(root, ONLINE)
     best_effort = f"{PODS}/kubepods-besteffort.slice"
     kubepods.write_group(root, best_effort, BEST_EFFORT, BEST_EFFORT)
