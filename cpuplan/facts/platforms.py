@@ -198,6 +198,9 @@ class Platform(NamedTuple):
     kubelet_files: tuple[str, ...] = ()
     #: Where the kubelet's drop-ins are; "" where it reads none.
     kubelet_folder: str = "/etc/kubernetes/kubelet.conf.d"
+    #: What lies under the drop-in may name cgroups for reservations, beside which the kubelet
+    #: refuses reservedSystemCPUs: which distribution made the node is not known.
+    may_reserve_cgroups: bool = False
     #: The kubelet takes what is compiled without being told of a folder.
     reads_kubelet_folder: bool = False
 
@@ -238,6 +241,9 @@ KUBERNETES = Platform(
         "home/kubernetes/kubelet-config.yaml",
     ),
     flag_files=_OF_SNAPS,
+    # EKS (awslabs/amazon-eks-ami, nodeadm/internal/kubelet/config.go) and k0s (k0sproject/k0s,
+    # pkg/component/controller/workerconfig); 28 November 2026.
+    may_reserve_cgroups=True,
 )
 OPENSHIFT = Platform(
     "openshift",
