@@ -205,7 +205,7 @@ def _no_cgroups(plan: NodePlan) -> Iterator[Setting]:
     node_class = plan.node_class
     if not (node_class.platform.may_reserve_cgroups and reserved_cpus(plan)):
         return
-    text = "a base configuration with this cgroup would stop a kubelet with reservedSystemCPUs"
+    text = f"a base with this cgroup would stop a kubelet with {rows.RESERVED_CPUS.key}"
     because = (node_class.reason(text, node_class.target_field("platform")),)
     for reserver in ("kube", "system"):
         key = rows.RESERVED_CGROUP.of(reserver=reserver)

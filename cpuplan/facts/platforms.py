@@ -199,7 +199,7 @@ class Platform(NamedTuple):
     #: Where the kubelet's drop-ins are; "" where it reads none.
     kubelet_folder: str = "/etc/kubernetes/kubelet.conf.d"
     #: What lies under the drop-in may name cgroups for reservations, beside which the kubelet
-    #: refuses reservedSystemCPUs: which distribution made the node is not known.
+    #: refuses reserved CPUs: which distribution made the node is not known.
     may_reserve_cgroups: bool = False
     #: The kubelet takes what is compiled without being told of a folder.
     reads_kubelet_folder: bool = False

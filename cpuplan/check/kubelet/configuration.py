@@ -177,9 +177,9 @@ def is_same(field: str, actual: Any, wanted: Any) -> bool:
     """Whether decoded values of a field are the same to the kubelet.
 
     Amounts and switches of maps are texts there, the CPUs a list, and the order of a list of words
-    says nothing.
+    says nothing. A text that is empty is one that nobody sets.
     """
-    if actual == wanted:
+    if actual == wanted or (wanted == "" and actual is None):
         return True
     if field == _CPUS:
         return _cpus(actual) == _cpus(wanted) is not None
@@ -371,7 +371,7 @@ def _by_flag(
         "CP824",
         place,
         observed=differing.observed,
-        expected=shown(setting.value),
+        expected=shown(setting.value) or '""',
         key=setting.key,
         program="the kubelet",
         flag=flag,
@@ -389,7 +389,7 @@ def _hint(subject: Subject, flag: str) -> str:
 def _by_file(subject: Subject, differing: _Differing) -> Answer:
     setting = differing.setting
     place = line_of(subject, differing.path, setting.key)
-    wanted = shown(setting.value)
+    wanted = shown(setting.value) or '""'
     return subject.differs(
         setting, "CP823", place, observed=differing.observed, expected=wanted, key=setting.key
     )

@@ -93,9 +93,11 @@ def as_seen(subject: Subject, answers: Iterable[Answer]) -> Iterator[Answer]:
     """Answers without a yes where flags that nobody has read would change it."""
     unseen = find_sources(subject).unseen
     for answer in answers:
-        is_yes = unseen and answer.verdict is Verdict.HELD
-        unknown = {"verdict": Verdict.UNVERIFIABLE, "observed": "", "reason": unseen}
-        yield answer._replace(**unknown) if is_yes else answer
+        if unseen and answer.verdict is Verdict.HELD:
+            verdict = Verdict.UNVERIFIABLE
+            yield answer._replace(verdict=verdict, observed="", reason=unseen)
+        else:
+            yield answer
 
 
 def _usual(root: Root, platform: Platform) -> str:

@@ -8,12 +8,12 @@ from cpuplan.check.kubelet.unit import STEPS
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.evidence import Answer
 from tests import checked
-from tests.hosts import KUBELET_UNIT as UNIT
-from tests.hosts import make_root
+from tests.hosts import KUBELET_UNIT, make_root
 from tests.machines.plans import plan
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 DROP_INS = "etc/kubernetes/kubelet.conf.d"
+UNIT = KUBELET_UNIT
 #: A unit that does not say how the kubelet is started.
 NO_UNIT = {UNIT: "[Service]\n", f"{UNIT}.d/10-kubeadm.conf": ""}
 STARTED = (

@@ -82,6 +82,19 @@ def test_files_of_a_kubelet_whose_flags_nobody_has_read(tmp_path: Path) -> None:
     assert codes(answers(tmp_path, planned(kubelet=OPTIONS), {**NO_UNIT, **later})) == ["CP823"]
 
 
+def test_cgroups_of_the_base_are_emptied(tmp_path: Path) -> None:
+    """The base configurations of EKS images, and of k0s."""
+    cgroups = f"{HEAD}kubeReservedCgroup: /runtime\nsystemReservedCgroup: /system\n"
+    base = {"var/lib/kubelet/config.yaml": cgroups}
+    checks = answers(tmp_path, planned(), base)
+    assert codes(checks) == []
+    assert of(checks, "kubelet kubeReservedCgroup").verdict is Verdict.HELD
+    later = {LATER: f"{HEAD}kubeReservedCgroup: /runtime\n"}
+    differing = of(answers(tmp_path, planned(), later), "kubelet kubeReservedCgroup")
+    assert differing.finding is not None
+    assert differing.finding.code == "CP823"
+
+
 def test_a_kubeconfig_of_kubeadm_is_no_configuration(tmp_path: Path) -> None:
     kubeconfig = "apiVersion: v1\nkind: Config\nclusters: []\n"
     checks = answers(tmp_path, planned(), {"etc/kubernetes/kubelet.conf": kubeconfig})
