@@ -11,11 +11,39 @@ from cpuplan.components import containerd, kernel, kubelet
 from cpuplan.components.host import tuned
 from cpuplan.components.openshift import operator_units
 from cpuplan.components.units import UNIT_FOLDER
+from cpuplan.facts.platforms import Platform
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.containerd.cri_config import cri_table, highest
 from cpuplan.upstream.nto.controller import RECOMMEND_FILE
 
 CPU = "sys/devices/system/cpu"
+#: Units of the vendor: that of OpenShift, and what packages and kubeadm have.
+KUBELET_UNIT = "usr/lib/systemd/system/kubelet.service"
+OF_OPENSHIFT = {
+    KUBELET_UNIT: (
+        "[Service]\nExecStart=/usr/local/bin/kubenswrapper \\\n    /usr/bin/kubelet \\\n"
+        "      --config=/etc/kubernetes/kubelet.conf \\\n"
+        "      --config-dir=/etc/kubernetes/kubelet.conf.d \\\n      --node-ip=${KUBELET_NODE_IP}\n"
+    )
+}
+OF_KUBEADM = {
+    KUBELET_UNIT: "[Service]\nExecStart=/usr/bin/kubelet\n",
+    f"{KUBELET_UNIT}.d/10-kubeadm.conf": (
+        '[Service]\nEnvironment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml"\n'
+        "EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env\n"
+        "EnvironmentFile=-/etc/default/kubelet\nExecStart=\n"
+        "ExecStart=/usr/bin/kubelet $KUBELET_CONFIG_ARGS $KUBELET_EXTRA_ARGS\n"
+    ),
+}
+
+
+def _rancher_unit(platform: Platform) -> dict[str, str]:
+    """The unit of the installer of K3s or RKE2."""
+    host = platform.kubelet_host
+    if host is None:
+        return {}
+    path = f"etc/systemd/system/{platform.kubelet_unit}"
+    return {path: f"[Service]\nExecStart=/usr/local/bin/{host.program} \\\n    agent \\\n"}
 
 
 def roots_at(path: Path) -> list[Root]:
@@ -41,8 +69,11 @@ def _apart(plan: ConfiguredPlan, isolated: CpuSet, isolcpus: CpuSet) -> CpuSet:
     return isolated if plan.spec.isolation.domain else isolcpus
 
 
-def make_root(plan: ConfiguredPlan, root: Path) -> Path:
-    """Write /proc/cmdline, sysfs, kubelet and CRI-O files of a node of `plan` below `root`."""
+def make_root(plan: ConfiguredPlan, root: Path, *, with_kubelet: bool = False) -> Path:
+    """Write /proc/cmdline, sysfs, kubelet and CRI-O files of a node of `plan` below `root`.
+
+    `with_kubelet` is for the kubelet's unit: where processes are there, its own has to be too.
+    """
     settings = plan.settings
     offlined = plan.pool("offlined").cpus
     online = plan.topology.online - offlined
@@ -60,6 +91,7 @@ def make_root(plan: ConfiguredPlan, root: Path) -> Path:
         siblings = plan.topology.siblings(cpu) - offlined
         files[f"{CPU}/cpu{cpu}/topology/thread_siblings_list"] = f"{siblings}\n"
     if plan.node_class.target.platform == "openshift":
+        files |= OF_OPENSHIFT
         files["etc/kubernetes/kubelet.conf"] = kubelet.render(settings.of(kubelet.NAME))
         files |= {path.lstrip("/"): text for path, (_mode, text) in objects.files(plan).items()}
         files |= {
@@ -69,6 +101,8 @@ def make_root(plan: ConfiguredPlan, root: Path) -> Path:
         if settings.of(tuned.NAME):
             files[RECOMMEND_FILE] = f"[{tuned.of_operator(plan.node_class.profile)}]\n"
     else:
+        platform = plan.node_class.platform
+        files |= OF_KUBEADM if platform.has_runtime_choice else _rancher_unit(platform)
         files["var/lib/kubelet/config.yaml"] = (
             "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
         )
@@ -78,6 +112,8 @@ def make_root(plan: ConfiguredPlan, root: Path) -> Path:
         if settings.of(tuned.NAME):
             files["etc/tuned/active_profile"] = "cpuplan\n"
     for path, text in files.items():
+        if KUBELET_UNIT in path and not with_kubelet:
+            continue
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
     return root

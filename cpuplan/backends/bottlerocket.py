@@ -2,6 +2,9 @@
 
 What the kubelet may be told is a list of its own (bottlerocket-settings-sdk,
 settings-extensions/kubernetes and modeled-types). Its store keeps no order of boot arguments.
+Options of the CPU manager are those of Bottlerocket 1.51.0 and later (bottlerocket#4690, #4787),
+options of the topology manager those of 1.57.0 and later (bottlerocket#4778,
+bottlerocket-core-kit#901); seen on 28 November 2026.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,11 +26,14 @@ from cpuplan.facts.settings.kubelet import (
     RESERVED_CPUS,
     RESERVED_MEMORY,
     SYSTEM_RESERVED,
+    TOPOLOGY_MANAGER_OPTIONS,
     TOPOLOGY_MANAGER_POLICY,
     TOPOLOGY_MANAGER_SCOPE,
 )
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.setting import Setting, plain
+from cpuplan.upstream.kubelet.policy_options import MAX_NUMA_NODES
+from cpuplan.upstream.kubernetes.strconv import TRUE
 
 #: Settings by fields of the kubelet.
 _NAMES = {
@@ -51,7 +57,24 @@ _TABLES = {
     SYSTEM_RESERVED.head: "system-reserved",
 }
 _RESERVED_MEMORY, _MEMORY_TABLE = RESERVED_MEMORY.key, "memory-manager-reserved-memory"
-_OPTION, _OPTIONS = f"{CPU_MANAGER_OPTIONS.head}.full-pcpus-only", "cpu-manager-policy-options"
+#: A list of the options that are on.
+_CPU_OPTIONS, _CPU_LIST = CPU_MANAGER_OPTIONS.head, "cpu-manager-policy-options"
+#: A table: a switch, and a number.
+_TOPOLOGY_OPTIONS, _TOPOLOGY_TABLE = (
+    TOPOLOGY_MANAGER_OPTIONS.head,
+    "topology-manager-policy-options",
+)
+_KNOWN_OPTIONS = {
+    _CPU_OPTIONS: frozenset(
+        {
+            "full-pcpus-only",
+            "distribute-cpus-across-numa",
+            "strict-cpu-reservation",
+            "prefer-align-cpus-by-uncorecache",
+        }
+    ),
+    _TOPOLOGY_OPTIONS: frozenset({"prefer-closest-numa-nodes", MAX_NUMA_NODES}),
+}
 #: Arguments whose order has a meaning.
 _ORDERED = ("hugepages", "hugepagesz")
 manifests = unsupported.manifests
@@ -91,7 +114,7 @@ def _is_known(setting: Setting) -> bool:
     """Whether its settings can say a value of the kubelet."""
     field, _, key = setting.key.partition(".")
     if key:
-        return field in _TABLES or setting.key == _OPTION
+        return field in _TABLES or key in _KNOWN_OPTIONS.get(field, ())
     return field in _NAMES or field == _RESERVED_MEMORY
 
 
@@ -101,8 +124,11 @@ def _kubernetes(settings: Iterator[Setting] | Any) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     for setting in settings:
         field, _, key = setting.key.partition(".")
-        if setting.key == _OPTION and setting.value == "true":
-            values[_OPTIONS] = ["full-pcpus-only"]
+        if field == _CPU_OPTIONS:
+            if setting.value in TRUE:
+                values.setdefault(_CPU_LIST, []).append(key)
+        elif field == _TOPOLOGY_OPTIONS:
+            tables.setdefault(_TOPOLOGY_TABLE, {})[key] = _typed(key, str(setting.value))
         elif key and field in _TABLES:
             tables.setdefault(_TABLES[field], {})[key] = plain(setting.value)
         elif field == _RESERVED_MEMORY:
@@ -110,6 +136,13 @@ def _kubernetes(settings: Iterator[Setting] | Any) -> dict[str, Any]:
         elif field in _NAMES:
             values[_NAMES[field]] = plain(setting.value)
     return dict(sorted(values.items())) | dict(sorted(tables.items()))
+
+
+def _typed(option: str, text: str) -> int | bool | str:
+    """The value of an option of the topology manager, which the settings have with its type."""
+    if option != MAX_NUMA_NODES:
+        return text in TRUE
+    return int(text) if text.isdecimal() else text
 
 
 def _reserved_memory(entries: list[dict[str, Any]]) -> dict[str, Any]:

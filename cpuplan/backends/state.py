@@ -117,15 +117,17 @@ def text(plan: ConfiguredPlan, backend: Backend, of_cluster: Facts | None = None
 def _release(plan: ConfiguredPlan) -> Release:
     node_class = plan.node_class
     target = node_class.target
-    takes_files = node_class.platform.takes_files
+    platform = node_class.platform
+    runtime = platform.runtime or target.runtime
+    has_files = platform.has_runtime_choice and runtime == containerd.NAME
     return Release(
         platform=target.platform,
         version=target.version,
         kubernetes=versions.kubernetes_version(target),
-        runtime=target.runtime,
-        containerd=containerd.release(target) if target.runtime == containerd.NAME else None,
+        runtime=runtime,
+        containerd=containerd.release(target) if has_files else None,
         pool=node_class.machine_config_pool or "",
-        kubelet_drop_in=kubelet.drop_in(target) if takes_files else "",
+        kubelet_drop_in=kubelet.drop_in(target) if platform.takes_files else "",
     )
 
 

@@ -82,6 +82,7 @@ def boot_time(text: str) -> float | None:
 #: Before the program: no failure, other rights, no environment, another argv[0].
 _PREFIXES = "@-:+!|"
 _WORD = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)\Z")
+_SPECIFIER = re.compile(r"%[nN%]")
 _INSIDE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\$|%%")
 
 
@@ -94,12 +95,14 @@ class Execution(NamedTuple):
     files: tuple[str, ...] = ()
 
 
-def execution(lines: Iterable[Line], read: Callable[[str], str | None]) -> Execution | None:
+def execution(
+    lines: Iterable[Line], read: Callable[[str], str | None], unit: str = ""
+) -> Execution | None:
     """What the lines of a unit run last; None where they run nothing.
 
     `read` gives the text of an environment file; where there is none, its variables are empty.
     """
-    service = [line for line in lines if line.section == "Service"]
+    service = [_specified(line, unit) for line in lines if line.section == "Service"]
     started = added_lines(service, "ExecStart")
     if not started:
         return None
@@ -124,6 +127,14 @@ def _environment(service: Iterable[Line], read: Callable[[str], str | None]) -> 
     for line in _files(lines):
         values |= variables(read(line.value.removeprefix("-")) or "")
     return values
+
+
+def _specified(line: Line, unit: str) -> Line:
+    """The path of an environment file with the name of the unit for %n, and without type for %N."""
+    if line.key != "EnvironmentFile":
+        return line
+    names = {"%n": unit, "%N": unit.rpartition(".")[0], "%%": "%"}
+    return line._replace(value=_SPECIFIER.sub(lambda match: names[match[0]], line.value))
 
 
 def _files(service: Iterable[Line]) -> list[Line]:
@@ -197,9 +208,14 @@ def command(subject: Subject, program: Program) -> Command | None:
     process = find_process(subject, program)
     if process is not None:
         return Command(process.words[1:], f"proc/{process.pid}/cmdline", 1, process)
-    lines = unit_files(subject).lines(program.unit)
-    start = execution(lines, lambda path: subject.root.read(path.lstrip("/")))
-    at = _place_in(start.words, program.name) if start else None
+    return command_of_unit(subject, program.unit, program.name)
+
+
+def command_of_unit(subject: Subject, unit: str, name: str) -> Command | None:
+    """How a unit would run a program; None where its files do not say it."""
+    lines = unit_files(subject).lines(unit)
+    start = execution(lines, lambda path: subject.root.read(path.lstrip("/")), unit)
+    at = _place_in(start.words, name) if start else None
     if start is None or at is None:
         return None
     files = (*dict.fromkeys(line.path for line in lines), *start.files)

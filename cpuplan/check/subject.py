@@ -205,7 +205,7 @@ class Subject(Statements):
         """
         place = self.place(where) if isinstance(where, str) else where
         if isinstance(about, Setting):
-            expected = shown(about.value) if expected is None else expected
+            expected = (shown(about.value) or '""') if expected is None else expected
             labels = self.labels(about.reasons) if labels is None else labels
             values = {"key": about.key, **values}
         expected = expected or ""

@@ -56,6 +56,7 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     yield from _cpu_manager(plan)
     yield from _topology_manager(plan)
     yield from _reservations(plan)
+    yield from _no_cgroups(plan)
     yield from _memory_manager(plan)
 
 
@@ -199,6 +200,19 @@ def _reservations(plan: NodePlan) -> Iterator[Setting]:
         if versions.ships(plan.node_class.target, "profile.reserved_as_written"):
             cpus = chosen.as_listed(plan, "reserved", cpus)
         yield from emit(plan, rows.RESERVED_CPUS, cpus, because)
+
+
+def _no_cgroups(plan: NodePlan) -> Iterator[Setting]:
+    """Empty cgroups of reservations, where those of the base would stop the kubelet."""
+    node_class = plan.node_class
+    if not (node_class.platform.may_reserve_cgroups and reserved_cpus(plan)):
+        return
+    text = f"a base with this cgroup would stop a kubelet with {rows.RESERVED_CPUS.key}"
+    because = (node_class.reason(text, node_class.target_field("platform")),)
+    for reserver in ("kube", "system"):
+        key = rows.RESERVED_CGROUP.of(reserver=reserver)
+        if key not in plan.spec.kubelet.configuration:
+            yield from emit(plan, rows.RESERVED_CGROUP, "", because, reserver=reserver)
 
 
 def _amounts(plan: NodePlan, row: Row, text: str) -> Iterator[Setting]:

@@ -120,6 +120,46 @@ Version: TypeAlias = tuple[int, int]
 Name = Literal["openshift", "kubernetes", "rke2", "k3s", "talos", "bottlerocket"]
 
 
+class Host(NamedTuple):
+    """A program that starts the kubelet, or runs it within itself, and gives it its flags.
+
+    Flags are values of `--kubelet-arg`, and of `kubelet-arg` in the configuration of the program
+    and its drop-ins. Variables begin with the program's name (k3s-io/k3s, pkg/configfilearg and
+    pkg/cli/cmds; 28 November 2026).
+    """
+
+    program: str
+    #: Those of an agent and of a server, of which a node runs one.
+    units: tuple[str, ...]
+    config: str
+    data: str
+
+
+class FlagFile(NamedTuple):
+    """A file with flags of the kubelet, and the variables that it may name."""
+
+    path: str
+    variables: Mapping[str, str]
+
+
+#: The snaps of Canonical (canonical/microk8s, microk8s-resources/default-args/kubelet, and
+#: canonical/k8s-snap; 28 November 2026).
+_OF_SNAPS = tuple(
+    FlagFile(
+        path,
+        {
+            "SNAP": f"/snap/{snap}/current",
+            "SNAP_DATA": f"/var/snap/{snap}/current",
+            "SNAP_COMMON": f"/var/snap/{snap}/common",
+        },
+    )
+    for snap, path in (
+        ("microk8s", "var/snap/microk8s/current/args/kubelet"),
+        ("k8s", "var/snap/k8s/common/args/kubelet"),
+    )
+)
+
+
 class Platform(NamedTuple):
     """A platform; each switch is off for upstream Kubernetes on an owner's operating system."""
 
@@ -151,17 +191,29 @@ class Platform(NamedTuple):
     takes_files: bool = True
     #: The unit that runs the kubelet.
     kubelet_unit: str = "kubelet.service"
+    #: The container runtime that it brings; None where a target names it.
+    runtime: Literal["crio", "containerd"] | None = None
     #: The container runtime has a unit, apart from the kubelet's.
     has_runtime_unit: bool = True
-    #: Where the kubelet's drop-ins are.
+    #: What starts the kubelet; None where it has a unit and a command line of its own.
+    kubelet_host: Host | None = None
+    #: Files with all flags of the kubelet, where a program of another name runs it.
+    flag_files: tuple[FlagFile, ...] = ()
+    #: Where the kubelet's file is, below the root, in the order in which it is looked for where no
+    #: command line names it; none where there are drop-ins only.
+    kubelet_files: tuple[str, ...] = ()
+    #: Where the kubelet's drop-ins are; "" where it reads none.
     kubelet_folder: str = "/etc/kubernetes/kubelet.conf.d"
-    #: The kubelet reads that folder without being told.
+    #: What lies under the drop-in may name cgroups for reservations, beside which the kubelet
+    #: refuses reserved CPUs: which distribution made the node is not known.
+    may_reserve_cgroups: bool = False
+    #: The kubelet takes what is compiled without being told of a folder.
     reads_kubelet_folder: bool = False
 
     @property
     def has_runtime_choice(self) -> bool:
         """A target names the container runtime, whose configuration is cpuplan's to write."""
-        return self.has_runtime_unit and not self.has_pools
+        return self.runtime is None
 
 
 _OPENSHIFT_RELEASES: Mapping[str, Version] = {
@@ -183,6 +235,21 @@ KUBERNETES = Platform(
     "Kubernetes",
     releases={f"{major}.{minor}": (major, minor) for major, minor in _OPENSHIFT_RELEASES.values()},
     features={},
+    # kubeadm (and a kubeconfig in the second), Kubespray, EKS (twice), AKS, GKE.
+    kubelet_files=(
+        "var/lib/kubelet/config.yaml",
+        "etc/kubernetes/kubelet.conf",
+        "etc/kubernetes/kubelet.yaml",
+        "etc/kubernetes/kubelet-config.yaml",
+        "etc/kubernetes/kubelet/config.json",
+        "etc/kubernetes/kubelet/kubelet-config.json",
+        "etc/default/kubeletconfig.json",
+        "home/kubernetes/kubelet-config.yaml",
+    ),
+    flag_files=_OF_SNAPS,
+    # EKS (awslabs/amazon-eks-ami, nodeadm/internal/kubelet/config.go) and k0s (k0sproject/k0s,
+    # pkg/component/controller/workerconfig); 28 November 2026.
+    may_reserve_cgroups=True,
 )
 OPENSHIFT = Platform(
     "openshift",
@@ -198,6 +265,8 @@ OPENSHIFT = Platform(
     forks_kubelet=True,
     removes_state_files=True,
     owns_kubelet_configuration=True,
+    runtime="crio",
+    kubelet_files=("etc/kubernetes/kubelet.conf",),
     # The machine config operator's templates of kubelet.conf.
     max_pods=250,
 )
@@ -213,7 +282,14 @@ RKE2 = Platform(
     releases=_WITH_FOLDER,
     features={},
     kubelet_unit="rke2-agent.service",
+    runtime="containerd",
     has_runtime_unit=False,
+    kubelet_host=Host(
+        "rke2",
+        ("rke2-agent.service", "rke2-server.service"),
+        config="/etc/rancher/rke2/config.yaml",
+        data="/var/lib/rancher/rke2",
+    ),
     kubelet_folder="/var/lib/rancher/rke2/agent/etc/kubelet.conf.d",
     reads_kubelet_folder=True,
 )
@@ -223,7 +299,14 @@ K3S = Platform(
     releases=_WITH_FOLDER,
     features={},
     kubelet_unit="k3s-agent.service",
+    runtime="containerd",
     has_runtime_unit=False,
+    kubelet_host=Host(
+        "k3s",
+        ("k3s-agent.service", "k3s.service"),
+        config="/etc/rancher/k3s/config.yaml",
+        data="/var/lib/rancher/k3s",
+    ),
     kubelet_folder="/var/lib/rancher/k3s/agent/etc/kubelet.conf.d",
     reads_kubelet_folder=True,
 )
@@ -241,7 +324,11 @@ TALOS = Platform(
     },
     features={},
     takes_files=False,
+    runtime="containerd",
     has_runtime_unit=False,
+    # internal/app/machined/pkg/controllers/k8s/kubelet_spec.go
+    kubelet_files=("etc/kubernetes/kubelet.yaml",),
+    kubelet_folder="",
     reads_kubelet_folder=True,
 )
 #: Its variants are called by the Kubernetes that they run.
@@ -251,7 +338,11 @@ BOTTLEROCKET = Platform(
     releases=KUBERNETES.releases,
     features={},
     takes_files=False,
+    runtime="containerd",
     has_runtime_unit=False,
+    # bottlerocket-core-kit, packages/kubernetes-*/kubelet-exec-start-conf
+    kubelet_files=("etc/kubernetes/kubelet/config",),
+    kubelet_folder="",
     reads_kubelet_folder=True,
 )
 PLATFORMS: dict[str, Platform] = {

@@ -66,7 +66,7 @@ def _folders(plan: ConfiguredPlan) -> Iterator[Mount]:
     if platform.takes_files or platform.has_pools:
         yield from map(Mount, _OF_SYSTEMD)
     folder = posixpath.dirname(platform.kubelet_folder)
-    if not folder.startswith("/etc/"):
+    if folder and not folder.startswith("/etc/"):
         # Of K3s and RKE2: beside the kubelet's files are the runtime's, and no keys.
         yield Mount(folder)
     if platform.has_pools:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from cpuplan.check.kubelet.sources import PLACES, Sources, find_sources, unread_folder
+from cpuplan.check.kubelet.sources import Sources, find_sources, unread_folder
 from cpuplan.check.subject import LINK_TO_NOTHING, Subject, line_of, scrubbed, shown
 from cpuplan.components import derived, kubelet, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -177,9 +177,9 @@ def is_same(field: str, actual: Any, wanted: Any) -> bool:
     """Whether decoded values of a field are the same to the kubelet.
 
     Amounts and switches of maps are texts there, the CPUs a list, and the order of a list of words
-    says nothing.
+    says nothing. A text that is empty is one that nobody sets.
     """
-    if actual == wanted:
+    if actual == wanted or (wanted == "" and actual is None):
         return True
     if field == _CPUS:
         return _cpus(actual) == _cpus(wanted) is not None
@@ -279,13 +279,19 @@ def configuration(subject: Subject) -> Iterator[Answer]:
 def _nothing(subject: Subject, settings: Iterable[Setting]) -> Iterator[Answer]:
     """CP820: no file is where a kubelet could have it."""
     own = subject.expected.release.kubelet_drop_in.lstrip("/")
-    if not any(map(subject.root.covers, filter(None, (*PLACES, own)))):
+    files = subject.expected.platform.kubelet_files
+    if not any(map(subject.root.covers, filter(None, (*files, own)))):
         yield from subject.unknown(settings, "the copy has no file of the kubelet")
         return
-    first, second = map(subject.root.shown, PLACES[:2])
-    problem = f"neither {first} nor {second} exists, nor a drop-in"
+    problem = _absent([subject.root.shown(path) for path in (*files[:2], *filter(None, [own]))])
     yield subject.answered(_FACT, diagnose("CP820", problem=problem), observed="none")
     yield from subject.unknown(settings, "no configuration of the kubelet is here")
+
+
+def _absent(paths: list[str]) -> str:
+    """That none of some files exists."""
+    *others, last = paths
+    return f"neither {', '.join(others)} nor {last} exists" if others else f"{last} does not exist"
 
 
 def _evidence(read: Sources) -> str:

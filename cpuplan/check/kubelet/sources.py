@@ -1,70 +1,28 @@
 """Which files the kubelet of a node reads: its command line says so, or else where it runs.
 
-K3s and RKE2 have flags of the kubelet as `kubelet-arg`. The folder of drop-ins is read only where
-the command line says so (CP876).
+The folder of drop-ins is read only where the command line says so (CP876). What platforms have
+instead of a command line is in `flags`.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+from cpuplan.check.kubelet import flags
 from cpuplan.check.processes import Command, Program, command, place_in_command
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
 from cpuplan.components.host import kubelet_unit
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.facts.settings.host import CONFIG_DIR
-from cpuplan.plan.expected.evidence import Answer
+from cpuplan.facts.platforms import Platform
+from cpuplan.plan.expected.evidence import Answer, Verdict
 from cpuplan.plan.setting import Setting
 from cpuplan.simulate.files.kubelet_configuration import is_kubelet_configuration
 from cpuplan.upstream.kubelet.config import options
-from cpuplan.upstream.kubelet.config.codec import raw_fields
 from cpuplan.upstream.kubelet.config.options import Flags
 from cpuplan.upstream.kubernetes.errors import KubeletError
 
-_PLATFORMS = ("k3s", "rke2")
-_KEY = "kubelet-arg"
-
-
-def rancher_arguments(subject: Subject) -> list[tuple[str, str]]:
-    """(flag with its dashes, file) of each argument, in the order in which they count."""
-    name = subject.expected.platform.name
-    if name not in _PLATFORMS:
-        return []
-    folder = f"etc/rancher/{name}"
-    drop_ins = (path for path in subject.root.files(f"{folder}/config.yaml.d"))
-    paths = [f"{folder}/config.yaml", *(path for path in drop_ins if path.endswith(".yaml"))]
-    arguments: list[tuple[str, str]] = []
-    for path in paths:
-        fields = raw_fields(subject.root.read(path) or "")
-        if _KEY in fields:
-            arguments = []
-        for key in (_KEY, f"{_KEY}+"):
-            arguments += [(f"--{argument}", path) for argument in _texts(fields.get(key))]
-    return arguments
-
-
-def _texts(value: Any) -> list[str]:
-    if value is None:
-        return []
-    values = value if isinstance(value, list) else [value]
-    return [str(text).lstrip("-") for text in values]
-
-
-#: Where installers put the file: kubeadm, the machine config operator (a kubeconfig elsewhere),
-#: Talos, Kubespray, Bottlerocket, EKS (twice), AKS, GKE.
-PLACES = (
-    "var/lib/kubelet/config.yaml",
-    "etc/kubernetes/kubelet.conf",
-    "etc/kubernetes/kubelet.yaml",
-    "etc/kubernetes/kubelet-config.yaml",
-    "etc/kubernetes/kubelet/config",
-    "etc/kubernetes/kubelet/config.json",
-    "etc/kubernetes/kubelet/kubelet-config.json",
-    "etc/default/kubeletconfig.json",
-    "home/kubernetes/kubelet-config.yaml",
-)
 _KUBECONFIG = re.compile(r"""kind["']?\s*:\s*["']?Config\b""")
 _CACHE = "sources of the kubelet"
 
@@ -73,7 +31,7 @@ class Sources(NamedTuple):
     """The files that the kubelet reads, as paths below the root, and its flags.
 
     `main` is empty where it has none. `problem` is why it does not take its command line, `unread`
-    are the paths that could not be read on the way.
+    are the paths that could not be read on the way. `unseen` is why it may have further flags.
     """
 
     main: str
@@ -82,6 +40,7 @@ class Sources(NamedTuple):
     command: Command | None = None
     problem: str = ""
     unread: tuple[str, ...] = ()
+    unseen: str = ""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -115,30 +74,35 @@ def find_sources(subject: Subject) -> Sources:
 
 def _sources(subject: Subject) -> Sources:
     root = subject.root
-    start = command(subject, program(subject)) or _embedded(subject)
+    start, unseen = command(subject, program(subject)), ""
     if start is None:
-        folder = subject.expected.platform.kubelet_folder
-        return Sources(_usual(root), _drop_ins(root, folder))
+        start, unseen = flags.of_platform(subject)
+    if start is None:
+        platform = subject.expected.platform
+        drop_ins = _drop_ins(root, platform.kubelet_folder)
+        return Sources(_usual(root, platform), drop_ins, unseen=unseen)
     try:
         given = options.parse_flags(start.words)
     except KubeletError as error:
         return Sources("", (), Flags(), start, str(error))
-    return Sources(given.config.lstrip("/"), _drop_ins(root, given.config_dir), given, start)
+    main, drop_ins = given.config.lstrip("/"), _drop_ins(root, given.config_dir)
+    return Sources(main, drop_ins, given, start, unseen=unseen)
 
 
-def _embedded(subject: Subject) -> Command | None:
-    """The flags that K3s gives its own kubelet, if there are any."""
-    given = rancher_arguments(subject)
-    if not given:
-        return None
-    folder = f"{CONFIG_DIR.key}={subject.expected.platform.kubelet_folder}"
-    words, paths = (folder, *(flag for flag, _ in given)), (path for _, path in given)
-    return Command(words, given[-1][1], files=tuple(dict.fromkeys(paths)))
+def as_seen(subject: Subject, answers: Iterable[Answer]) -> Iterator[Answer]:
+    """Answers without a yes where flags that nobody has read would change it."""
+    unseen = find_sources(subject).unseen
+    for answer in answers:
+        if unseen and answer.verdict is Verdict.HELD:
+            verdict = Verdict.UNVERIFIABLE
+            yield answer._replace(verdict=verdict, observed="", reason=unseen)
+        else:
+            yield answer
 
 
-def _usual(root: Root) -> str:
+def _usual(root: Root, platform: Platform) -> str:
     """The usual file that says of itself what it is, or else the first that is no kubeconfig."""
-    there = {path: root.read(path) for path in PLACES if root.is_file(path)}
+    there = {path: root.read(path) for path in platform.kubelet_files if root.is_file(path)}
     named = (path for path, text in there.items() if is_kubelet_configuration(text or ""))
     others = (path for path, text in there.items() if not _KUBECONFIG.search(text or ""))
     return next(named, "") or next(others, "")

@@ -202,6 +202,8 @@ def _started(subject: Subject, known: Starter, *, is_refused: bool) -> Answer:
     if not read.paths and read.command is None:
         reason = "no file of the kubelet is here, and no command line"
         return subject.unverifiable(_FACT, "", reason)
+    if read.unseen:
+        return subject.unverifiable(_FACT, "", read.unseen)
     return subject.held(_FACT, (*read.paths, "")[0])
 
 

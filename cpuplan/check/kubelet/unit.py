@@ -59,11 +59,16 @@ def _said(lines: Iterable[Line], setting: Setting) -> str:
     return path_by_word[next(iter(wanted))] if wanted <= path_by_word.keys() else ""
 
 
+def in_force(subject: Subject) -> Iterator[Answer]:
+    """What its files and flags come to."""
+    yield from sources.as_seen(subject, configuration.configuration(subject))
+
+
 STEPS = (
     runs,
     sources.drop_in_folder,
     unit,
-    configuration.configuration,
+    in_force,
     restarted,
     statefiles.states,
 )

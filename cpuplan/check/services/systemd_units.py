@@ -111,7 +111,8 @@ class Line(NamedTuple):
 def unit_lines(text: str, path: str) -> Iterator[Line]:
     """The assignments of a file in their order; a backslash at the end continues a line."""
     section, begun, start = "", "", 0
-    for number, raw in enumerate(nodetext.lines(text), start=1):
+    # The end of a file ends a line that a backslash would continue, as an empty line does.
+    for number, raw in enumerate([*nodetext.lines(text), ""], start=1):
         line = raw.strip()
         if line.startswith(("#", ";")) or not (line or begun):
             continue

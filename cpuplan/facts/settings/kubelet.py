@@ -139,6 +139,8 @@ TOPOLOGY_MANAGER_OPTIONS = _row(
     "topologyManagerPolicyOptions.{option}", field="kubelet.topologyManagerPolicyOptions.{option}"
 )
 FEATURE_GATES = _row("featureGates.{gate}", field="targets.mechanism")
+#: Of `kube` and `system`: empty, since the base configuration may have one (EKS, k0s).
+RESERVED_CGROUP = _row("{reserver}ReservedCgroup", field="targets.platform")
 #: All that an intent says in the words of KubeletConfiguration.
 FURTHER = _row("{field}", field="kubelet.configuration.{field}")
 

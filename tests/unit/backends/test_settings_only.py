@@ -88,10 +88,35 @@ def test_user_data_of_bottlerocket() -> None:
     assert read["kernel"]["sysctl"]["vm.dirty_ratio"] == "10"
 
 
+def test_options_of_bottlerocket() -> None:
+    kubelet = {
+        "cpuManagerPolicyOptions": {
+            "full-pcpus-only": "false",
+            "distribute-cpus-across-numa": "1",
+            "strict-cpu-reservation": "true",
+            "prefer-align-cpus-by-uncorecache": "false",
+        },
+        "topologyManagerPolicy": "best-effort",
+        "topologyManagerPolicyOptions": {
+            "prefer-closest-numa-nodes": "true",
+            "max-allowable-numa-nodes": "16",
+        },
+    }
+    made = planned("bottlerocket", kubelet=kubelet)
+    assert "CP598" not in codes(made)
+    read = settings(made)["kubernetes"]
+    on = ["distribute-cpus-across-numa", "strict-cpu-reservation"]
+    assert sorted(read["cpu-manager-policy-options"]) == on
+    assert read["topology-manager-policy-options"] == {
+        "prefer-closest-numa-nodes": True,
+        "max-allowable-numa-nodes": 16,
+    }
+
+
 @pytest.mark.parametrize(
     "spec",
     [
-        {"kubelet": {"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"}}},
+        {"kubelet": {"topologyManagerPolicyOptions": {"prefer-nearest": "true"}}},
         {"kubelet": {"cpuManagerPolicyOptions": {"align-by-socket": "true"}}},
         {"kubelet": {"configuration": {"nodeStatusMaxImages": 10}}},
         {"hugePages": {"pages": [{"size": "1G", "count": 4}]}},

@@ -212,3 +212,33 @@ def test_an_empty_file_says_nothing() -> None:
 def test_values_by_key() -> None:
     settings = plan().settings.values(kubelet.NAME)
     assert settings["evictionHard.memory.available"] == "100Mi"
+
+
+@pytest.mark.parametrize(
+    ("platform", "version", "keys"),
+    [
+        ("kubernetes", "1.34", ["kubeReservedCgroup", "systemReservedCgroup"]),
+        ("k3s", "1.34", []),
+        ("talos", "1.12", []),
+        ("bottlerocket", "1.34", []),
+        ("openshift", "4.20", []),
+    ],
+)
+def test_cgroups_of_a_base_that_is_not_known(platform: str, version: str, keys: list[str]) -> None:
+    made = plan(platform=platform, version=version)
+    emptied = [setting for setting in made.settings.of("kubelet") if "Cgroup" in setting.key]
+    assert [setting.key for setting in emptied] == keys
+    assert {setting.value for setting in emptied} <= {""}
+
+
+def test_cgroups_that_the_intent_itself_says() -> None:
+    spec = {"kubelet": {"configuration": {"kubeReservedCgroup": ""}}}
+    made = plan(platform="kubernetes", version="1.34", spec=spec)
+    keys = [setting.key for setting in made.settings.of("kubelet") if "Cgroup" in setting.key]
+    assert sorted(keys) == ["kubeReservedCgroup", "systemReservedCgroup"]
+
+
+def test_no_cgroups_beside_drivers() -> None:
+    spec = {"kubelet": {"dynamicResourceAllocation": True}}
+    made = plan(platform="kubernetes", version="1.34", spec=spec)
+    assert not [setting for setting in made.settings.of("kubelet") if "Cgroup" in setting.key]

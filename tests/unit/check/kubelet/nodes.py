@@ -8,12 +8,14 @@ from cpuplan.check.kubelet.unit import STEPS
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.evidence import Answer
 from tests import checked
-from tests.hosts import make_root
+from tests.hosts import KUBELET_UNIT, make_root
 from tests.machines.plans import plan
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 DROP_INS = "etc/kubernetes/kubelet.conf.d"
-UNIT = "usr/lib/systemd/system/kubelet.service"
+UNIT = KUBELET_UNIT
+#: A unit that does not say how the kubelet is started.
+NO_UNIT = {UNIT: "[Service]\n", f"{UNIT}.d/10-kubeadm.conf": ""}
 STARTED = (
     "/usr/bin/kubelet\0--config=/var/lib/kubelet/config.yaml\0--config-dir=/" + DROP_INS + "\0"
 )
@@ -26,7 +28,7 @@ def planned(platform: str = "kubernetes", version: str = "1.34", **spec: Any) ->
 
 def answers(root: Path, node: ConfiguredPlan, changes: Mapping[str, str]) -> list[Answer]:
     """Of the kubelet, on a node that holds everything but for some files."""
-    made = make_root(node, root)
+    made = make_root(node, root, with_kubelet=True)
     for path, text in changes.items():
         (made / path).parent.mkdir(parents=True, exist_ok=True)
         (made / path).write_text(text)

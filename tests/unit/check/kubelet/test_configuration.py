@@ -9,6 +9,7 @@ from cpuplan.plan.expected.evidence import Verdict
 from tests.unit.check.kubelet.nodes import (
     DROP_INS,
     HEAD,
+    NO_UNIT,
     UNIT,
     answers,
     codes,
@@ -59,7 +60,7 @@ def test_an_equal_value_written_otherwise(tmp_path: Path, text: str) -> None:
         (LATER, f"{HEAD}maxPods: many\n", ["CP821"]),
         (LATER, "maxPods: 20\n", ["CP821"]),
         (LATER, "", ["CP821"]),
-        ("var/lib/kubelet/config.yaml", "apiVersion: v1\nkind: Config\n", []),
+        ("var/lib/kubelet/config.yaml", "apiVersion: v1\nkind: Config\n", ["CP821"]),
         (f"{DROP_INS}/99-site.yaml", f"{HEAD}reservedSystemCPUs: 0-2\n", []),
         (f"{DROP_INS}/50/1.conf", f"{HEAD}reservedSystemCPUs: 0-2\n", []),
         (f"{DROP_INS}/z/1.conf", f"{HEAD}reservedSystemCPUs: 0-2\n", ["CP823"]),
@@ -69,6 +70,29 @@ def test_files_that_are_read(tmp_path: Path, path: str, text: str, expected: lis
     node = planned(kubelet=OPTIONS)
     checks = answers(tmp_path, node, {path: text})
     assert codes(checks) == expected
+
+
+def test_files_of_a_kubelet_whose_flags_nobody_has_read(tmp_path: Path) -> None:
+    config = {"var/lib/kubelet/config.yaml": "apiVersion: v1\nkind: Config\n"}
+    checks = answers(tmp_path, planned(kubelet=OPTIONS), {**NO_UNIT, **config})
+    assert codes(checks) == []
+    settings = [answer for answer in checks if answer.fact.startswith("kubelet ")]
+    assert {answer.verdict for answer in settings} == {Verdict.UNVERIFIABLE}
+    later = {LATER: f"{HEAD}reservedSystemCPUs: 0-2\n"}
+    assert codes(answers(tmp_path, planned(kubelet=OPTIONS), {**NO_UNIT, **later})) == ["CP823"]
+
+
+def test_cgroups_of_the_base_are_emptied(tmp_path: Path) -> None:
+    """The base configurations of EKS images, and of k0s."""
+    cgroups = f"{HEAD}kubeReservedCgroup: /runtime\nsystemReservedCgroup: /system\n"
+    base = {"var/lib/kubelet/config.yaml": cgroups}
+    checks = answers(tmp_path, planned(), base)
+    assert codes(checks) == []
+    assert of(checks, "kubelet kubeReservedCgroup").verdict is Verdict.HELD
+    later = {LATER: f"{HEAD}kubeReservedCgroup: /runtime\n"}
+    differing = of(answers(tmp_path, planned(), later), "kubelet kubeReservedCgroup")
+    assert differing.finding is not None
+    assert differing.finding.code == "CP823"
 
 
 def test_a_kubeconfig_of_kubeadm_is_no_configuration(tmp_path: Path) -> None:
@@ -111,10 +135,11 @@ def test_flag_of_an_environment_file_of_the_unit(tmp_path: Path) -> None:
 
 
 def test_unit_that_runs_something_else_says_nothing(tmp_path: Path) -> None:
-    changes = {UNIT: "[Service]\nExecStart=/bin/sh -c 'sleep 1'\n"}
+    changes = {**NO_UNIT, UNIT: "[Service]\nExecStart=/bin/sh -c 'sleep 1'\n"}
     checks = answers(tmp_path, planned(), changes)
     assert codes(checks) == []
     assert of(checks, "kubeletunit --config-dir").verdict is Verdict.UNVERIFIABLE
+    assert of(checks, RESERVED).verdict is Verdict.UNVERIFIABLE
 
 
 def test_folder_that_the_kubelet_does_not_read_is_one_finding(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from cpuplan.check.kubelet import unit
 from cpuplan.plan.expected.evidence import Answer, Verdict
 from tests import checked
 from tests.hosts import make_root
-from tests.unit.check.kubelet.nodes import UNIT, planned, running
+from tests.unit.check.kubelet.nodes import NO_UNIT, UNIT, planned, running
 
 BOOTED, STARTED, CAPTURED = 1_000, 2_000, 9_000
 TIMES = {
@@ -22,7 +22,7 @@ KUBELET = {UNIT: "[Service]\nExecStart=/usr/bin/kubelet\n"}
 
 
 def node(root: Path, changes: dict[str, str]) -> Path:
-    made = make_root(planned(), root)
+    made = make_root(planned(), root, with_kubelet=True)
     for path, text in changes.items():
         (made / path).parent.mkdir(parents=True, exist_ok=True)
         (made / path).write_text(text)
@@ -72,7 +72,7 @@ def shown(state: str, detail: str) -> dict[str, str]:
         ({}, Verdict.UNVERIFIABLE),
         (KUBELET, Verdict.UNVERIFIABLE),
         ({**KUBELET, **MANY}, Verdict.DIFFERS),
-        (MANY, Verdict.UNVERIFIABLE),
+        ({**NO_UNIT, **MANY}, Verdict.UNVERIFIABLE),
         (shown("failed", "failed"), Verdict.DIFFERS),
         (shown("activating", "auto-restart"), Verdict.DIFFERS),
         (
