@@ -101,7 +101,13 @@ def read_resources(texts: Iterable[str]) -> dict[str, Quantity]:
     return amounts
 
 
-#: The exit code where the limit of work was reached before it was known that all is fine.
+def has_others(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether the files have objects whose pods were not simulated."""
+    return any(diagnostic.code == manifests.NOT_SIMULATED for diagnostic in diagnostics)
+
+
+#: The exit code where it is not known that all is fine: the limit of work was reached, or objects
+#: were not simulated.
 UNPROVEN = 6
 
 Chosen = Sequence[tuple[ConfiguredPlan, tuple[str, ...]]]
@@ -151,7 +157,8 @@ class Outcome(NamedTuple):
         if refuses or errors(self.diagnostics) or any(answer.refused for _, answer in self.orders):
             return 1
         proven = [answer.is_proven for _, answer in self.orders]
-        return 0 if self.result.is_complete and all(proven) else UNPROVEN
+        is_known = self.result.is_complete and not has_others(self.diagnostics)
+        return 0 if is_known and all(proven) else UNPROVEN
 
     def shown(self) -> "Outcome":
         """Of this what --cluster and --node leave."""

@@ -16,7 +16,13 @@ from cpuplan.diagnostics.source import At, Field, Locate, Position
 from cpuplan.language.model.base import attributes
 from cpuplan.language.model.pools import DIVIDED, IDLE, QOS_SETS, Near, Pool
 from cpuplan.language.model.vocabulary import PARTITION
-from cpuplan.language.read.pods import misplaced, problem_of, problems_of, template_of
+from cpuplan.language.read.pods import (
+    misplaced,
+    problem_of,
+    problems_of,
+    template_of,
+    templates_in,
+)
 from cpuplan.plan import NodeClass
 from cpuplan.solve.layout import SetSpec, SetSpecs, beside, is_like_host, sibling_of
 from cpuplan.solve.rules import sizes
@@ -49,7 +55,9 @@ def wrong_manifests(statements: Statements, at: At) -> Iterator[Diagnostic]:
         field = f"workloads.{index}.manifest"
         places, template = _Places(at, field), template_of(workload.manifest)
         if template is None:
-            yield problem_of(places, (), "is of no pod")
+            several = len(templates_in(workload.manifest))
+            problem = f"has {several} templates of pods, not one" if several else "is of no pod"
+            yield problem_of(places, (), problem)
             continue
         problems = list(problems_of(places, *template))
         yield from problems

@@ -162,7 +162,9 @@ def command(
     if wanted.beside is not None or wanted.adapt:
         from cpuplan.cli import mechanisms
 
-        return mechanisms.run(run, svg, output_format, of_workloads=not files)
+        code = mechanisms.run(run, svg, output_format, of_workloads=not files)
+        print_diagnostics(diagnostics)
+        return code or (simulation.UNPROVEN if simulation.has_others(diagnostics) else 0)
     with workers() as who:
         outcome = outcome_of(run._replace(workers=who), diagnostics, traps)
     _report(run, outcome, svg, output_format)
@@ -197,6 +199,7 @@ def _print(project: Project, shown: Outcome, *, svg: Path | None) -> None:
     from cpuplan.render.simulation import text
 
     result, answers = shown.result, shown.orders
+    is_part = simulation.has_others(shown.diagnostics)
     colour = use_colour() and not settings().output
     drawn = svg or len(result.nodes) == 1
     picture = _picture(project, result, svg, colour=colour) if drawn else ""
@@ -207,7 +210,7 @@ def _print(project: Project, shown: Outcome, *, svg: Path | None) -> None:
             len(node.outcome.outcomes) for node in result.nodes if node.plan.node_class.name == name
         )
         title = f"{name}: " if len(answers) > 1 else ""
-        texts.append(f"\n{title}{text.order_text(answer, pods)}")
+        texts.append(f"\n{title}{text.order_text(answer, pods, is_part=is_part)}")
     if shown.other:
         from cpuplan.render.simulation import mechanisms
 
@@ -244,6 +247,10 @@ def _print_json(shown: Outcome, policy: str) -> None:
     data: dict[str, Any] = to_data(
         shown.result, shown.orders, policy=policy, one_by_one=settings().verbose
     )
+    if simulation.has_others(shown.diagnostics):
+        data["complete"] = False
+        for order in data["orders"]:
+            order["proven"] = False
     if shown.other:
         data["kubelet"] = to_data(shown.other)["nodes"]
     data["diagnostics"] = findings(Reporter(settings(), shown.diagnostics).report)
