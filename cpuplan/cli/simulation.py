@@ -29,8 +29,10 @@ from cpuplan.simulate.allocators.registry import (
 from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.simulate.fleet import Result, Simulated, Starter, groups_of_nodes
 from cpuplan.simulate.manifests import Item
+from cpuplan.simulate.planned import planned, with_recorded_memory
 from cpuplan.simulate.workloads import pods_of
 from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubelet.sysinfo import assumes_memory
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.quantity import Quantity
@@ -216,6 +218,15 @@ def remarks(run: Run) -> Iterator[str]:
     """What a reader of the answers must know."""
     yield from findings.notes(run.plans, [item.pod for item in run.items], run.start.resources)
     yield from unheeded.notes(run.plans, run.items, run.start.around)
+    state = run.start.state.memory_state
+    for plan in run.plans if state else ():
+        is_assumed = assumes_memory(plan.topology)
+        _, changed = with_recorded_memory(planned(plan), state, is_assumed=is_assumed)
+        if changed:
+            yield (
+                f"the memory is that of the state file, {changed}: after a boot with other memory "
+                "the kubelet does not start with this file, so delete it before a reboot"
+            )
     of_scheduler = findings.note_of_scheduler(run.plans) if run.wanted.scheduler != PLANNED else ""
     yield from filter(None, (ALLOCATORS[run.wanted.policy].note, of_scheduler))
 

@@ -163,7 +163,10 @@ def command(
         from cpuplan.cli import mechanisms
 
         code = mechanisms.run(run, svg, output_format, of_workloads=not files)
-        print_diagnostics(diagnostics)
+        if output_format != "json":
+            print_diagnostics(diagnostics)
+        elif simulation.has_others(diagnostics):
+            note("note: the files have objects that are not simulated, so nothing is proven")
         return code or (simulation.UNPROVEN if simulation.has_others(diagnostics) else 0)
     with workers() as who:
         outcome = outcome_of(run._replace(workers=who), diagnostics, traps)

@@ -242,6 +242,14 @@ def load(
     return read(content)
 
 
+def recorded(text: str) -> NodeMap:
+    """The nodes in a file, whatever its policy and checksum; empty where it cannot be read."""
+    try:
+        return read(loads(text, _V1)).machine
+    except KubeletError:
+        return {}
+
+
 def _decode(text: str, gates: Gates) -> dict[str, Any]:
     if gates.enabled("PodLevelResourceManagers"):
         try:
