@@ -59,7 +59,7 @@ from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.fit import EPHEMERAL_STORAGE
 from cpuplan.upstream.kubernetes.json import dump
-from cpuplan.upstream.kubernetes.kube_features import LATEST
+from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
 from cpuplan.upstream.kubernetes.pod import HUGEPAGES, MEMORY, Resources
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def with_recorded_memory(
     of the inventory, and pages that the plan does not have, are left to the kubelet to refuse.
     `is_assumed`: the inventory has no memory.
     """
-    state = memorystate.recorded(text) if text else {}
+    state = memorystate.recorded(text, Gates(version=facts.version)) if text else {}
     machine = facts.machine
     if state.keys() != {node.id for node in machine.memory}:
         return facts, ""
