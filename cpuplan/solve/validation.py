@@ -6,7 +6,7 @@ machine does not have, and manifests that are no pods.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.base.text import joined
@@ -22,6 +22,7 @@ from cpuplan.language.read.pods import (
     problems_of,
     template_of,
     templates_in,
+    unread_of,
 )
 from cpuplan.plan import NodeClass
 from cpuplan.solve.layout import SetSpec, SetSpecs, beside, is_like_host, sibling_of
@@ -55,9 +56,7 @@ def wrong_manifests(statements: Statements, at: At) -> Iterator[Diagnostic]:
         field = f"workloads.{index}.manifest"
         places, template = _Places(at, field), template_of(workload.manifest)
         if template is None:
-            several = len(templates_in(workload.manifest))
-            problem = f"has {several} templates of pods, not one" if several else "is of no pod"
-            yield problem_of(places, (), problem)
+            yield problem_of(places, (), _why_no_pod(workload.manifest))
             continue
         problems = list(problems_of(places, *template))
         yield from problems
@@ -69,6 +68,13 @@ def wrong_manifests(statements: Statements, at: At) -> Iterator[Diagnostic]:
                 place = at(f"workloads.{index}.pods")
                 name, pods = workload.name, workload.pods
                 yield diagnose("CP4150", place, workload=name, pods=pods, most=most)
+
+
+def _why_no_pod(manifest: Mapping[str, Any]) -> str:
+    if several := len(templates_in(manifest)):
+        return f"has {several} templates of pods, not one"
+    why = unread_of(manifest)
+    return f"is of no pod: {why}" if why else "is of no pod"
 
 
 def _most_pods(node_class: NodeClass) -> int:
