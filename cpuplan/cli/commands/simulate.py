@@ -140,8 +140,8 @@ def command(
     than out/ would then be compiled, and none is written here.
 
     Exit code 0: all pods are admitted (with --any-order, in every order; with --with, under every
-    mechanism); 1: a pod is refused, in some order; 6: no pod is refused, but --time-limit was
-    reached before all was simulated.
+    mechanism); 1: a pod is refused, in some order; 6: no pod is refused, but not all was
+    simulated: --time-limit was reached, or FILES have objects whose pods are not known.
     """
     loaded = load_plan(settings().root)
     if loaded is None:
