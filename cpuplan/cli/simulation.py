@@ -22,8 +22,10 @@ from cpuplan.simulate.allocators.registry import ALLOCATORS, SCHEDULERS, start_k
 from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.simulate.fleet import Result, Simulated, Starter, groups_of_nodes
 from cpuplan.simulate.manifests import Item
+from cpuplan.simulate.planned import planned, with_recorded_memory
 from cpuplan.simulate.workloads import pods_of
 from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubelet.sysinfo import assumes_memory
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.quantity import Quantity
@@ -94,7 +96,13 @@ def read_resources(texts: Iterable[str]) -> dict[str, Quantity]:
     return amounts
 
 
-#: The exit code where the limit of work was reached before it was known that all is fine.
+def has_others(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether the files have objects whose pods were not simulated."""
+    return any(diagnostic.code == manifests.NOT_SIMULATED for diagnostic in diagnostics)
+
+
+#: The exit code where it is not known that all is fine: the limit of work was reached, or objects
+#: were not simulated.
 UNPROVEN = 6
 
 Chosen = Sequence[tuple[ConfiguredPlan, tuple[str, ...]]]
@@ -144,7 +152,8 @@ class Outcome(NamedTuple):
         if refuses or errors(self.diagnostics) or any(answer.refused for _, answer in self.orders):
             return 1
         proven = [answer.is_proven for _, answer in self.orders]
-        return 0 if self.result.is_complete and all(proven) else UNPROVEN
+        is_known = self.result.is_complete and not has_others(self.diagnostics)
+        return 0 if is_known and all(proven) else UNPROVEN
 
     def shown(self) -> "Outcome":
         """Of this what --cluster and --node leave."""
@@ -202,6 +211,15 @@ def remarks(run: Run) -> Iterator[str]:
     """What a reader of the answers must know."""
     yield from findings.notes(run.plans, [item.pod for item in run.items], run.start.resources)
     yield from unheeded.notes(run.plans, run.items, run.start.around)
+    state = run.start.state.memory_state
+    for plan in run.plans if state else ():
+        is_assumed = assumes_memory(plan.topology)
+        _, changed = with_recorded_memory(planned(plan), state, is_assumed=is_assumed)
+        if changed:
+            yield (
+                f"the memory is that of the state file, {changed}: after a boot with other memory "
+                "the kubelet does not start with this file, so delete it before a reboot"
+            )
     of_scheduler = findings.note_of_scheduler(run.plans) if run.wanted.scheduler != PLANNED else ""
     yield from filter(None, (ALLOCATORS[run.wanted.policy].note, of_scheduler))
 

@@ -159,7 +159,7 @@ def read_state(texts: Iterable[str]) -> Node:
     """State files, distinguished by their content."""
     node = Node()
     for text in texts:
-        node = node._replace(**{"memory_state" if '"machineState"' in text else "cpu_state": text})
+        node = node._replace(**{"memory_state" if "machineState" in text else "cpu_state": text})
     return node
 
 

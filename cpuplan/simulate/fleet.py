@@ -30,10 +30,11 @@ from cpuplan.simulate.allocators.kubelet import Load
 from cpuplan.simulate.allocators.registry import Start
 from cpuplan.simulate.apiserver import Surroundings
 from cpuplan.simulate.manifests import Item
-from cpuplan.simulate.planned import planned
+from cpuplan.simulate.planned import planned, with_recorded_memory
 from cpuplan.solve import budget
 from cpuplan.solve.budget import Effort
 from cpuplan.upstream.kubelet.kubelet import Node
+from cpuplan.upstream.kubelet.sysinfo import assumes_memory
 from cpuplan.upstream.kubernetes.errors import HangError, KubeletError, PanicError
 from cpuplan.upstream.kubernetes.fit import pod_requests
 from cpuplan.upstream.kubernetes.pod import CPU, Pod, Resources
@@ -122,6 +123,8 @@ class Starter(NamedTuple):
         """A node of a class; CpuplanError where the kubelet does not start."""
         try:
             facts = planned(plan, self.around)._replace(resources=self.resources)
+            text, is_assumed = self.state.memory_state, assumes_memory(plan.topology)
+            facts, _ = with_recorded_memory(facts, text, is_assumed=is_assumed)
             return self.start(facts, self.state)
         except (KubeletError, HangError, PanicError) as error:
             of = plan.node_class

@@ -7,15 +7,20 @@ defaults as the API server stores them.
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpuplan.diagnostics import Diagnostic
+from cpuplan.base.text import counted
+from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.language.read.pods import (
     CONTROLLERS,
     DEFAULT_NAMESPACE,
+    is_controller,
     misplaced,
+    part_of,
     problem_of,
     problems_of,
     shape_problems,
+    templates_in,
+    unread_of,
     value_of,
 )
 from cpuplan.simulate.apiserver import Surroundings
@@ -31,6 +36,8 @@ def with_defaults(pod: Pod, gates: Gates) -> Pod:
     return apply_defaults(pod, gates)
 
 
+#: The code of objects that may have pods and are not simulated: nothing is proven beside them.
+NOT_SIMULATED = "CP7460"
 #: Most pods of all manifests together.
 MOST = 100_000
 
@@ -134,7 +141,7 @@ def _read_object(reader: _Reader, source: Source, at: Field, data: Any) -> None:
     elif kind == "Pod":
         _add(reader, source, at, data, [_full_name(data)])
         reader.diagnostics.extend(misplaced(source, at, data, ()))
-    elif kind in CONTROLLERS:
+    elif is_controller(data):
         _read_workload(reader, source, at, kind, data)
         reader.diagnostics.extend(misplaced(source, at, data, CONTROLLERS[kind][0]))
     elif reader.objects and kind in reader.objects.kinds:
@@ -142,6 +149,7 @@ def _read_object(reader: _Reader, source: Source, at: Field, data: Any) -> None:
     else:
         reader.others.append(kind)
         _read_surroundings(reader, kind, data)
+        _read_templates(reader, source, at, data)
 
 
 def _read_surroundings(reader: _Reader, kind: str, data: Any) -> None:
@@ -190,6 +198,36 @@ def _read_workload(reader: _Reader, source: Source, at: Field, kind: str, data: 
             else [f"{name}-{number}" for number in range(first, first + count)]
         )
         _add(reader, source, (*at, *template_at), template, names, on_each_node=kind == "DaemonSet")
+
+
+def _read_templates(reader: _Reader, source: Source, at: Field, data: Any) -> None:
+    """Pods of an object of a kind that is not Kubernetes' own, and whether it may have others."""
+    templates = templates_in(data)
+    why = unread_of(data)
+    if not templates and not why:
+        return
+    if problems := list(shape_problems(source, at, data)):
+        reader.diagnostics.extend(problems)
+        return
+    name, place = _full_name(data), source.value_at((*at, "kind"))
+    title = f"{data['kind']} {name.removeprefix(f'{DEFAULT_NAMESPACE}/')}"
+    if why:
+        reader.diagnostics.append(diagnose(NOT_SIMULATED, place, object=title, why=why))
+    for template in templates:
+        count, field = template.count, ".".join(map(str, template.count_at))
+        if not isinstance(count, int) or not 0 <= count <= MOST - len(reader.items):
+            problem = f"{field} is {count!r}, not a number from 0 to {MOST:,} (of all pods)"
+            wrong = (*at, *(template.count_at or template.at))
+            reader.diagnostics.append(problem_of(source, wrong, problem))
+            continue
+        prefix = f"{name}-{template.label}" if template.label else name
+        names = [f"{prefix}-{number}" for number in range(1, count + 1)]
+        _add(reader, source, (*at, *template.at), part_of(data, template.at), names)
+        pods, field = counted(count, "pod"), ".".join(map(str, template.at))
+        where = source.key_at((*at, *template.at))
+        reader.diagnostics.append(diagnose("CP7461", where, object=title, pods=pods, field=field))
+    if len(templates) == 1:
+        reader.diagnostics.extend(misplaced(source, at, data, templates[0].at))
 
 
 def _add(

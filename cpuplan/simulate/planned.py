@@ -6,11 +6,13 @@ alone or under Koordinator, each as near to the other as it comes.
 
 import json
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.text import joined
 from cpuplan.base.topology import Topology
 from cpuplan.components import chosen, derived, hugepages, kubelet
 from cpuplan.components.dra import driver
@@ -47,15 +49,17 @@ from cpuplan.upstream.koordinator.extension.numa_aware import (
 )
 from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
 from cpuplan.upstream.kubelet.kubelet import Configuration, Kubelet, Node, configure
-from cpuplan.upstream.kubelet.machine import Machine
+from cpuplan.upstream.kubelet.machine import Machine, NodeMemory, hugepage_name
+from cpuplan.upstream.kubelet.memorymanager import state as memorystate
 from cpuplan.upstream.kubelet.policy_options import with_gates
 from cpuplan.upstream.kubelet.sysinfo import machine_of, without
 from cpuplan.upstream.kubelet.topologymanager import policy
 from cpuplan.upstream.kubernetes import quantity
+from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.fit import EPHEMERAL_STORAGE
 from cpuplan.upstream.kubernetes.json import dump
-from cpuplan.upstream.kubernetes.kube_features import LATEST
-from cpuplan.upstream.kubernetes.pod import Resources
+from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
+from cpuplan.upstream.kubernetes.pod import HUGEPAGES, MEMORY, Resources
 
 if TYPE_CHECKING:
     from cpuplan.simulate.dra import Inputs as DraInputs
@@ -161,6 +165,59 @@ def _pages(plan: ConfiguredPlan) -> dict[int, _Pages]:
     for node, counts in planned_pages.items():
         pages[node] = tuple((size, counts.get(size, 0)) for size in sizes)
     return pages
+
+
+#: The largest part by which memory may differ from the inventory and be that of the same modules:
+#: what the kernel keeps for itself, below a crash kernel, is not in MemTotal, and moves by pages
+#: from boot to boot.
+_SAME_MODULES = Fraction(1, 16)
+
+
+def with_recorded_memory(
+    facts: Planned, text: str | None, *, is_assumed: bool = False
+) -> tuple[Planned, str]:
+    """The node with the memory of its memory_manager_state, and what that changed, in words.
+
+    The kubelet writes a table for every size of huge pages of the kernel, mostly of 0 pages, and
+    compares the bytes of each NUMA node with those that it starts with. Memory that cannot be that
+    of the inventory, and pages that the plan does not have, are left to the kubelet to refuse.
+    `is_assumed`: the inventory has no memory.
+    """
+    state = memorystate.recorded(text, Gates(version=facts.version)) if text else {}
+    machine = facts.machine
+    if state.keys() != {node.id for node in machine.memory}:
+        return facts, ""
+    most = None if is_assumed else _SAME_MODULES
+    memory = tuple(_with_recorded(node, state[node.id], most) for node in machine.memory)
+    changed = [
+        f"{new.memory:,} instead of {old.memory:,} bytes on NUMA node {old.id}"
+        for old, new in zip(machine.memory, memory, strict=True)
+        if old.memory != new.memory
+    ]
+    return facts._replace(machine=machine._replace(memory=memory)), joined(changed)
+
+
+def _with_recorded(
+    node: NodeMemory, state: memorystate.NodeState, most: Fraction | None
+) -> NodeMemory:
+    sizes = dict(node.hugepages)
+    for name, table in state.memory.items():
+        if name.startswith(HUGEPAGES) and not table.total:
+            sizes.setdefault(_size_of(name), 0)
+    sizes.pop(0, None)
+    recorded = state.memory.get(MEMORY)
+    total = recorded.total if recorded else node.memory
+    is_same = most is None or abs(total - node.memory) <= node.memory * most
+    return NodeMemory(node.id, total if is_same else node.memory, tuple(sorted(sizes.items())))
+
+
+def _size_of(name: str) -> int:
+    """The KiB of a page of a resource such as hugepages-2Mi; 0 where it is not one."""
+    try:
+        size = quantity.parse(name.removeprefix(HUGEPAGES)).value // 1024
+    except KubeletError:
+        return 0
+    return size if hugepage_name(size) == name else 0
 
 
 _NUMA_POLICIES = MappingProxyType(

@@ -6,7 +6,7 @@ machine does not have, and manifests that are no pods.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.base.text import joined
@@ -16,7 +16,14 @@ from cpuplan.diagnostics.source import At, Field, Locate, Position
 from cpuplan.language.model.base import attributes
 from cpuplan.language.model.pools import DIVIDED, IDLE, QOS_SETS, Near, Pool
 from cpuplan.language.model.vocabulary import PARTITION
-from cpuplan.language.read.pods import misplaced, problem_of, problems_of, template_of
+from cpuplan.language.read.pods import (
+    misplaced,
+    problem_of,
+    problems_of,
+    template_of,
+    templates_in,
+    unread_of,
+)
 from cpuplan.plan import NodeClass
 from cpuplan.solve.layout import SetSpec, SetSpecs, beside, is_like_host, sibling_of
 from cpuplan.solve.rules import sizes
@@ -49,7 +56,7 @@ def wrong_manifests(statements: Statements, at: At) -> Iterator[Diagnostic]:
         field = f"workloads.{index}.manifest"
         places, template = _Places(at, field), template_of(workload.manifest)
         if template is None:
-            yield problem_of(places, (), "is of no pod")
+            yield problem_of(places, (), _why_no_pod(workload.manifest))
             continue
         problems = list(problems_of(places, *template))
         yield from problems
@@ -61,6 +68,13 @@ def wrong_manifests(statements: Statements, at: At) -> Iterator[Diagnostic]:
                 place = at(f"workloads.{index}.pods")
                 name, pods = workload.name, workload.pods
                 yield diagnose("CP4150", place, workload=name, pods=pods, most=most)
+
+
+def _why_no_pod(manifest: Mapping[str, Any]) -> str:
+    if several := len(templates_in(manifest)):
+        return f"has {several} templates of pods, not one"
+    why = unread_of(manifest)
+    return f"is of no pod: {why}" if why else "is of no pod"
 
 
 def _most_pods(node_class: NodeClass) -> int:

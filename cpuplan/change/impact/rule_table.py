@@ -15,7 +15,7 @@ from cpuplan.facts.settings import (
     openshift,
     tuned,
 )
-from cpuplan.facts.settings.costs import Impact, Rule
+from cpuplan.facts.settings.costs import Cost, Impact, Rule
 from cpuplan.facts.settings.openshift import DRAIN, POLICIES, UPDATE
 from cpuplan.facts.settings.table import rules
 
@@ -297,6 +297,7 @@ _OTHERS = (
         "starts the kubelet whenever a file differs. Pods go on, but exclusive CPUs are given out "
         "anew.",
         "cpuplan docs/delivery.md; templates/ansible/roles/cpuplan/handlers",
+        costs=Cost.RESTARTS,
     ),
     Rule(
         "nodewright-reboot",
@@ -325,6 +326,7 @@ _OTHERS = (
         "restart of the kubelet by Talos",
         "Talos applies changes of the kubelet without a reboot.",
         "siderolabs/docs editing-machine-configuration.mdx",
+        costs=Cost.KUBELET_RESTART,
     ),
     Rule(
         "talos-sysctl",
@@ -348,6 +350,7 @@ _OTHERS = (
         "restart of the kubelet by Bottlerocket",
         "Settings that the configuration of the kubelet is made of restart it when applied.",
         "bottlerocket-os/bottlerocket sources/api (services.kubernetes: restart-commands)",
+        costs=Cost.KUBELET_RESTART,
     ),
     Rule(
         "bottlerocket-sysctl",
@@ -384,6 +387,7 @@ _OTHERS = (
         "another pod of the verification agent",
         "A changed DaemonSet replaces its pods. The agent reads nodes and changes nothing.",
         "kubernetes.io/docs/tasks/manage-daemon/update-daemon-set",
+        costs=Cost.NOTHING,
     ),
     Rule(
         "verification",

@@ -15,7 +15,7 @@ from cpuplan.facts.settings.row import Row
 from cpuplan.upstream.crio.high_performance_hooks import ISOLATED_ENV, SHARED_ENV
 from cpuplan.upstream.kubelet.cpumanager.state import FILE, CPUState, load
 from cpuplan.upstream.kubernetes.errors import KubeletError
-from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.kube_features import BEHAVIOUR_SINCE, LATEST, Gates
 
 LOGS = "var/log/containers"
 #: The program of a sandbox: Kubernetes' own, that of OpenShift, and that of Bottlerocket.
@@ -140,11 +140,14 @@ def assigned(root: Root) -> Assigned:
     if text is None:
         return Assigned(problem="the kubelet's state file is not here")
     try:
-        data = json.loads(text)
+        given = json.loads(text)
+        has_data = bool(given.get("data") or given.get("dataChecksum"))
+        data = json.loads(given["data"]) if has_data else given
         policy = str(data["policyName"])
         gates = {gate: key in data for key, gate in _POD_LEVEL.items()}
-        return _of(policy, load(text, policy, Gates(gates)))
-    except (KubeletError, ValueError, KeyError, TypeError, RecursionError):
+        version = BEHAVIOUR_SINCE["state.data"] if has_data else LATEST
+        return _of(policy, load(text, policy, Gates(gates, version)))
+    except (KubeletError, ValueError, KeyError, TypeError, RecursionError, AttributeError):
         return Assigned(problem="the kubelet cannot read its state file")
 
 

@@ -156,6 +156,8 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the command
     report = _report(project, compiled, before, max_unavailable, items)
     whole = report.comparison
     _print(_narrowed(report._replace(minutes=minutes)), output_format)
+    if problems:
+        print_diagnostics(problems, "text")
     if excess := _excess(project, compiled, whole, max_impact):
         print_diagnostics(excess, "text")
         return 4

@@ -138,8 +138,8 @@ def command(
     than out/ would then be compiled, and none is written here.
 
     Exit code 0: all pods are admitted (with --any-order, in every order; with --with, under every
-    mechanism); 1: a pod is refused, in some order; 6: no pod is refused, but --time-limit was
-    reached before all was simulated.
+    mechanism); 1: a pod is refused, in some order; 6: no pod is refused, but not all was
+    simulated: --time-limit was reached, or FILES have objects whose pods are not known.
     """
 
     def work() -> int:
@@ -184,7 +184,12 @@ def _simulate(
     if wanted.beside is not None or wanted.adapt:
         from cpuplan.cli import mechanisms
 
-        return mechanisms.run(run, svg, output_format, of_workloads=not files)
+        code = mechanisms.run(run, svg, output_format, of_workloads=not files)
+        if output_format != "json":
+            print_diagnostics(diagnostics)
+        elif simulation.has_others(diagnostics):
+            note("note: the files have objects that are not simulated, so nothing is proven")
+        return code or (simulation.UNPROVEN if simulation.has_others(diagnostics) else 0)
     with workers() as who:
         outcome = simulation.outcome_of(run._replace(workers=who), diagnostics, traps)
     _report(run, outcome, svg, output_format)
@@ -222,9 +227,11 @@ def _items(chosen: "Chosen", files: Sequence[Path], wanted: "Wanted") -> "Given"
 
 
 def _print(project: "Project", shown: "Outcome", *, svg: Path | None) -> None:
+    from cpuplan.cli import simulation
     from cpuplan.render.simulation import text
 
     result, answers = shown.result, shown.orders
+    is_part = simulation.has_others(shown.diagnostics)
     colour = use_colour() and not settings().output
     drawn = svg or len(result.nodes) == 1
     picture = _picture(project, result, svg, colour=colour) if drawn else ""
@@ -235,7 +242,7 @@ def _print(project: "Project", shown: "Outcome", *, svg: Path | None) -> None:
             len(node.outcome.outcomes) for node in result.nodes if node.plan.node_class.name == name
         )
         title = f"{name}: " if len(answers) > 1 else ""
-        texts.append(f"\n{title}{text.order_text(answer, pods)}")
+        texts.append(f"\n{title}{text.order_text(answer, pods, is_part=is_part)}")
     if shown.other:
         from cpuplan.render.simulation import mechanisms
 
@@ -265,6 +272,7 @@ def _picture(project: "Project", result: "Result", svg: Path | None, *, colour: 
 def _print_json(shown: "Outcome", policy: str) -> None:
     from cpuplan.base.emit import to_json
     from cpuplan.base.text import printable_values
+    from cpuplan.cli import simulation
     from cpuplan.cli.report import Reporter
     from cpuplan.render.diagnostics.json import findings
     from cpuplan.render.simulation.data import to_data
@@ -272,6 +280,10 @@ def _print_json(shown: "Outcome", policy: str) -> None:
     data: dict[str, Any] = to_data(
         shown.result, shown.orders, policy=policy, one_by_one=settings().verbose
     )
+    if simulation.has_others(shown.diagnostics):
+        data["complete"] = False
+        for order in data["orders"]:
+            order["proven"] = False
     if shown.other:
         data["kubelet"] = to_data(shown.other)["nodes"]
     data["diagnostics"] = findings(Reporter(settings(), shown.diagnostics).report)

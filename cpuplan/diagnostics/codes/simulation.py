@@ -168,13 +168,33 @@ CODES = {
         "manifest that cannot be simulated",
         "the manifest {problem}",
         "correct it; pods are read from {kinds}",
-        "Manifests are read as they are applied, after Helm or Kustomize. Objects of other kinds are ignored.",
+        "Manifests are read as they are applied, after Helm or Kustomize. Templates of pods are found in objects of other "
+        "kinds, too; objects without pods are ignored.",
     ),
     "CP721": Code(
         "nothing to simulate",
         "no pod in {files}",
         "give files with Pods or workloads, such as a Deployment",
-        "Pods come from Pods, Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs and Lists of them.",
+        "Pods come from Pods, Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs and Lists of them, and "
+        "from the templates of pods in objects of other kinds.",
+    ),
+    "CP7460": Code(
+        "object whose pods are not simulated",
+        "{object} is not simulated: {why}",
+        "write the pods that it makes as Pods beside it; their CPUs are missing in every answer",
+        "Nothing is proven of the pods of a file while others of it were not looked at: the exit code is 6 where it would "
+        "be 0. KubeVirt's machines, Argo's workflows and objects whose operator decides what pods there are have no "
+        "template of a pod. As the node sees them, `kubectl get pods -o yaml` shows them.",
+        "warning",
+    ),
+    "CP7461": Code(
+        "pods of another kind of object",
+        "of {object}, {pods} read from {field}",
+        "compare with the pods that its controller makes, by `kubectl get pods -o yaml`, if it changes the template",
+        "Templates of pods are read in objects of every kind, as PyTorchJob, JobSet, LeaderWorkerSet, RayCluster, Volcano's "
+        "Job and Argo's Rollout, as many times as the replicas beside and above them say. What a controller adds to its "
+        "pods, such as sidecars, is not in the file.",
+        "note",
     ),
     "CP730": Code(
         "CPUs that Koordinator and the kubelet both give away",

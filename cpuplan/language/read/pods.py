@@ -1,7 +1,8 @@
 """What is wrong with the manifest of a pod, or of a workload that has the template of one."""
 
+import re
 from collections.abc import Container, Iterator
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from cpuplan.base import naming
 from cpuplan.base.text import clip
@@ -59,13 +60,184 @@ class Places(Protocol):
     def value_at(self, field: Field) -> Position | None: ...
 
 
+class Template(NamedTuple):
+    """Pods of an object of a kind that is not Kubernetes' own, as its template is written.
+
+    `label` tells them from those of its other templates. `count` is of whatever type is written;
+    `count_at` is the field that says it, or () where none does.
+    """
+
+    at: Field
+    label: str
+    count: Any
+    count_at: Field
+
+
+#: Groups of Kubernetes itself beside those that end in .k8s.io; x-k8s.io is of its subprojects.
+_OWN_GROUPS = ("", "apps", "autoscaling", "batch", "extensions", "policy")
+#: Groups whose objects make no pods: what looks like a template there is a pattern of a policy.
+_WITHOUT_PODS = re.compile(r"kyverno|gatekeeper\.sh|cpuplan\.io")
+_TEMPLATE = re.compile(r"([a-z]+T|t)emplate(Spec)?")
+#: The fields beside or above a template whose product is the number of its pods: of most kinds,
+#: of JobSet's jobs, of KubeRay's groups (minReplicas where replicas is left out).
+_COUNTS = ("replicas", "parallelism", "numOfHosts")
+#: Mappings of an object that are looked at. Those of RayCluster have below a hundred.
+_MOST_MAPPINGS = 20_000
+
+
+def is_controller(manifest: Any) -> bool:
+    """Whether an object is a workload of Kubernetes; Volcano's Job, too, is of kind Job."""
+    kind = manifest.get("kind")
+    if kind not in CONTROLLERS:
+        return False
+    is_own = group_of(manifest) in _OWN_GROUPS
+    return is_own or isinstance(value_of(manifest, CONTROLLERS[kind][0]), dict)
+
+
+def group_of(manifest: Any) -> str:
+    """The API group of an object: empty for the core, and where none is written."""
+    group, slash, _ = str(manifest.get("apiVersion") or "").partition("/")
+    return group if slash else ""
+
+
+def templates_in(manifest: Any) -> list[Template]:
+    """The templates of pods in an object of a kind that is not Kubernetes' own, in their order.
+
+    Any mapping called a template that has spec.containers, wherever it stands.
+    """
+    if not _may_have_pods(manifest):
+        return []
+    templates: list[Template] = []
+    labels: set[str] = set()
+    for field, data, counts in _mappings(manifest):
+        if not _is_template(field, data):
+            continue
+        label = _label_of(manifest, field)
+        if label in labels:
+            label = f"{label or 'template'}-{len(labels)}"
+        labels.add(label)
+        count, count_at = _count_of(manifest, field, counts)
+        templates.append(Template(field, label, count, count_at))
+    return templates
+
+
+def _may_have_pods(manifest: Any) -> bool:
+    group = group_of(manifest)
+    is_own = group in _OWN_GROUPS or group.endswith(".k8s.io")
+    return not is_own and not _WITHOUT_PODS.search(group)
+
+
+def _is_template(field: Field, data: Any) -> bool:
+    name = field[-1] if field else ""
+    containers = value_of(data, ("spec", "containers"))
+    is_named = isinstance(name, str) and bool(_TEMPLATE.fullmatch(name))
+    return is_named and isinstance(containers, list) and bool(containers)
+
+
+def _mappings(manifest: Any) -> Iterator[tuple[Field, Any, tuple[Field, ...]]]:
+    """The mappings of an object but those in templates, and the counts that stand above each."""
+    start = {key: value for key, value in manifest.items() if key not in ("metadata", "status")}
+    left: list[tuple[Field, Any, tuple[Field, ...]]] = [((), start, ())]
+    seen = 0
+    while left and seen < _MOST_MAPPINGS:
+        field, data, counts = left.pop()
+        if isinstance(data, dict):
+            seen += 1
+            yield field, data, counts
+            if _is_template(field, data):
+                continue
+            counts += tuple((*field, key) for key in _COUNTS if data.get(key) is not None)
+            if "replicas" not in data and data.get("minReplicas") is not None:
+                counts += ((*field, "minReplicas"),)
+        keyed = dict(enumerate(data)) if isinstance(data, list) else data
+        below = [
+            ((*field, key), value, counts)
+            for key, value in keyed.items()
+            if isinstance(key, str | int) and isinstance(value, dict | list)
+        ]
+        left += reversed(below)
+
+
+def _label_of(manifest: Any, field: Field) -> str:
+    """What the object calls the part whose template stands there, in the letters of a name."""
+    while field and field[-1] in ("template", "spec"):
+        field = field[:-1]
+    part = part_of(manifest, field)
+    named = [part.get(key) for key in ("name", "groupName")] if isinstance(part, dict) else []
+    of_key = str(field[-1]) if field else ""
+    label = next((text for text in named if isinstance(text, str)), of_key)
+    return re.sub(r"[^a-z0-9]+", "-", label.lower())
+
+
+def _count_of(manifest: Any, field: Field, counts: tuple[Field, ...]) -> tuple[Any, Field]:
+    """How many pods a template makes, and the field that says it: the first that is no number."""
+    product = 1
+    for at in counts:
+        count = part_of(manifest, at)
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            return count, at
+        product *= count
+    beside = part_of(manifest, field[:-1])
+    size = beside.get("size") if field[-2:-1] == ("leaderWorkerTemplate",) else None
+    if isinstance(size, int) and not isinstance(size, bool):
+        # The leader is one of the group, by the workers' template where it has none of its own.
+        has_leader = isinstance(beside.get("leaderTemplate"), dict)
+        if field[-1] == "workerTemplate":
+            product *= size - 1 if has_leader else size
+    return product, counts[-1] if counts else ()
+
+
+def part_of(data: Any, field: Field) -> Any:
+    """The value of a field that goes through lists, too; None where there is none."""
+    for key in field:
+        if isinstance(data, list) and isinstance(key, int) and key < len(data):
+            data = data[key]
+        else:
+            data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+#: Objects of KubeVirt that run machines (kubevirt.io/api core/v1, pool).
+_MACHINES = re.compile(r"VirtualMachine(Instance|InstanceReplicaSet|Pool)?")
+
+
+def unread_of(manifest: Any) -> str:
+    """Why the pods of an object are not simulated; empty where nothing says that it has any.
+
+    It runs machines, has containers outside a template, or asks for CPUs.
+    """
+    kind, group = manifest.get("kind"), group_of(manifest)
+    if group.endswith("kubevirt.io"):
+        if not _MACHINES.fullmatch(str(kind)):
+            return ""
+        return "the pod of virt-launcher that runs its machine has CPUs of its own"
+    if not _may_have_pods(manifest):
+        return ""
+    seen = 0
+    for field, data, _ in _mappings(manifest):
+        seen += 1
+        if _is_template(field, data):
+            continue
+        if isinstance(data.get("containers"), list) or isinstance(data.get("container"), dict):
+            return "it has containers, but not as the template of a pod"
+        amounts = [data.get(key) for key in ("requests", "limits")]
+        # Limits of the object itself bound others, such as the nodes of a Karpenter NodePool.
+        if len(field) > 1 and any(isinstance(given, dict) and CPU in given for given in amounts):
+            return "it asks for CPUs, and what pods its controller makes is not known"
+    return "it is too large to be searched for pods" if seen >= _MOST_MAPPINGS else ""
+
+
 def template_of(manifest: Any) -> tuple[Field, Any] | None:
-    """The place and content of a pod, or of the template of a workload's pods."""
-    kind = manifest.get("kind") if isinstance(manifest, dict) else None
+    """The place and content of a pod, or of the only template of a workload's pods."""
+    if not isinstance(manifest, dict):
+        return None
+    kind = str(manifest.get("kind"))
     if kind == "Pod":
         return (), manifest
-    if kind not in CONTROLLERS:
-        return None
+    if not is_controller(manifest):
+        templates = templates_in(manifest)
+        field = templates[0].at if len(templates) == 1 else ()
+        return (field, part_of(manifest, field)) if field else None
     field, _ = CONTROLLERS[kind]
     template = value_of(manifest, field)
     return (field, template) if isinstance(template, dict) else None
@@ -110,7 +282,7 @@ _OF_PODS = (*HOOKS, TARGET, RESOURCES)
 def misplaced(source: Places, at: Field, manifest: Any, template: Field) -> Iterator[Diagnostic]:
     """CP7343: annotations about CPUs beside `annotations`, or on the workload and not its pods."""
     right: Field = (*template, "metadata", "annotations")
-    given = value_of(manifest, right)
+    given = part_of(manifest, right)
     given = given if isinstance(given, dict) else {}
     for field in _keys_of_pods(manifest):
         *place, name = field

@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from cpuplan.upstream.kubelet.topologymanager.policy import ProviderHints, TopologyHint
 from cpuplan.upstream.kubernetes.errors import KubeletError
+from cpuplan.upstream.kubernetes.json import STRING, UINT64, Type, loads
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.kubernetes.pod import Container, Pod
 from cpuplan.upstream.kubernetes.strconv import quote
@@ -18,12 +19,68 @@ from cpuplan.upstream.kubernetes.strconv import quote
 
 def write_checkpoint(content: Mapping[str, Any], check: int) -> str:
     """The file: empty entries left out, keys of maps sorted, those of structs as given."""
-    kept = {
+    return _json({**_kept(content), "checksum": check})
+
+
+def write_data(content: Mapping[str, Any], copy: Mapping[str, Any], check: int) -> str:
+    """The file since 1.37: the `copy` that older kubelets read, and the content as a text."""
+    data = _json(_kept(content))
+    return _json({**_kept(copy), "checksum": check, "data": data, "dataChecksum": _of_text(data)})
+
+
+def _kept(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {
         key: value for key, value in content.items() if value or not key.lower().endswith("entries")
     }
-    return json.dumps(
-        _sorted_maps({**kept, "checksum": check}, is_struct=True), separators=(",", ":")
-    )
+
+
+def _json(content: Mapping[str, Any]) -> str:
+    return json.dumps(_sorted_maps(content, is_struct=True), separators=(",", ":"))
+
+
+def _of_text(data: str) -> int:
+    """The checksum of a text alone, as Go dumps it."""
+    return checksum(f"(string){data}")
+
+
+_DATA = {"data": STRING, "dataChecksum": UINT64._replace(go_type="checksum.Checksum")}
+
+
+def read_data(
+    text: str, copy: Type, shape: Type, manager: str, number: int
+) -> dict[str, Any] | None:
+    """The content of a file since 1.37, in its format `number`; None of one of older kubelets.
+
+    KubeletError where the data is damaged: the copy beside it, of the format `copy`, is then not
+    looked at.
+    """
+    data, written = _field(text, "data") or "", _field(text, "dataChecksum") or 0
+    if not data and not written:
+        return None
+    what = f"{manager} checkpoint"
+    try:
+        _unmarshal(text, Type(copy.go_type, "object", {**copy.fields, **_DATA}), what)
+        content = _unmarshal(data, shape, f"{what} data")
+        if written != _of_text(data):
+            raise KubeletError("checkpoint is corrupted")
+    except KubeletError as error:
+        raise KubeletError(f"could not load v{number} checkpoint: {error}") from None
+    return content
+
+
+def _field(text: str, name: str) -> Any:
+    """A field of a file, as it is known to Go even where others are of a wrong type."""
+    try:
+        return loads(text, Type("state.Checkpoint", "object", {name: _DATA[name]})).get(name)
+    except KubeletError:
+        return None
+
+
+def _unmarshal(text: str, shape: Type, what: str) -> dict[str, Any]:
+    try:
+        return loads(text, shape)
+    except KubeletError as error:
+        raise KubeletError(f"failed to deserialize {what}: {error}") from None
 
 
 def _sorted_maps(value: Any, *, is_struct: bool = False) -> Any:

@@ -44,6 +44,9 @@ BEHAVIOUR_SINCE: dict[str, Version] = {
     # The managers leave pods with resources of their own alone (#133279); before, they looked at
     # the containers.
     "pods.no_pod_level_alignment": (1, 34),
+    # State files have their content as a text with a checksum of its own, beside the copy for older
+    # kubelets (#139102, #139626).
+    "state.data": (1, 37),
     # OpenShift: managed pods may have CPU limits, and containers without any requests.
     "managed.limits": (1, 29),
     "managed.bare_containers": (1, 33),

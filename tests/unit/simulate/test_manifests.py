@@ -172,3 +172,117 @@ def test_fields_of_another_type(text: str, problem: str) -> None:
     assert [problem in diagnostic.message for diagnostic in objects.diagnostics] == [True], (
         objects.diagnostics
     )
+
+
+CONTAINERS = "spec: {containers: [{name: c, resources: {limits: {cpu: 2, memory: 1Gi}}}]}"
+
+
+def custom(version: str, kind: str, spec: str) -> str:
+    return f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n"
+
+
+JOBS = """
+{replicatedJobs: [{name: w, replicas: 2, template: {spec: {parallelism: 3, template: {T}}}}]}
+"""
+RAY = """
+headGroupSpec: {template: {T}}
+workerGroupSpecs: [{groupName: gpu, minReplicas: 2, numOfHosts: 2, template: {T}}]
+"""
+TASKS = "{tasks: [{name: ps, template: {T}}, {name: worker, replicas: 2, template: {T}}]}"
+LEADERS = "{size: 4, leaderTemplate: {T}, workerTemplate: {T}}"
+ROLES = "{Launcher: {template: {T}}, Worker: {replicas: 2, template: {T}}}"
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "spec", "counts"),
+    [
+        ("argoproj.io/v1alpha1", "Rollout", "{replicas: 3, template: {T}}", {"": 3}),
+        ("serving.knative.dev/v1", "Service", "{template: {T}}", {"": 1}),
+        (
+            "kubeflow.org/v2beta1",
+            "MPIJob",
+            f"{{mpiReplicaSpecs: {ROLES}}}",
+            {"launcher-": 1, "worker-": 2},
+        ),
+        ("batch.volcano.sh/v1alpha1", "Job", TASKS, {"ps-": 1, "worker-": 2}),
+        (
+            "leaderworkerset.x-k8s.io/v1",
+            "LeaderWorkerSet",
+            f"{{replicas: 2, leaderWorkerTemplate: {LEADERS}}}",
+            {"leadertemplate-": 2, "workertemplate-": 6},
+        ),
+        (
+            "leaderworkerset.x-k8s.io/v1",
+            "LeaderWorkerSet",
+            "{replicas: 2, leaderWorkerTemplate: {size: 4, workerTemplate: {T}}}",
+            {"workertemplate-": 8},
+        ),
+        (
+            "ray.io/v1",
+            "RayCluster",
+            f"{{{', '.join(RAY.strip().splitlines())}}}",
+            {"headgroupspec-": 1, "gpu-": 4},
+        ),
+        ("jobset.x-k8s.io/v1alpha2", "JobSet", JOBS.strip(), {"w-": 6}),
+    ],
+)
+def test_templates_are_read_wherever_they_stand(
+    version: str, kind: str, spec: str, counts: dict[str, int]
+) -> None:
+    objects = read(custom(version, kind, spec.replace("T}", f"{CONTAINERS}}}")))
+    names = [
+        f"default/a-{label}{number}"
+        for label, count in counts.items()
+        for number in range(1, count + 1)
+    ]
+    assert [item.pod.uid for item in objects.items] == names
+    assert {diagnostic.code for diagnostic in objects.diagnostics} == {"CP7461"}
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "spec"),
+    [
+        ("kubevirt.io/v1", "VirtualMachine", "{template: {spec: {domain: {cpu: {cores: 4}}}}}"),
+        ("kubevirt.io/v1", "VirtualMachineInstance", "{domain: {cpu: {cores: 4}}}"),
+        ("kubevirt.io/v1", "VirtualMachine", "{instancetype: {name: u1.medium}}"),
+        ("argoproj.io/v1alpha1", "Workflow", "{templates: [{container: {image: x}}]}"),
+        ("kafka.strimzi.io/v1", "Kafka", "{kafka: {resources: {limits: {cpu: 4}}}}"),
+        ("example.com/v1", "Thing", "{podSpec: {containers: [{name: c}]}}"),
+    ],
+)
+def test_what_is_not_read_is_named(version: str, kind: str, spec: str) -> None:
+    objects = read(custom(version, kind, spec))
+    assert not objects.items
+    assert [diagnostic.code for diagnostic in objects.diagnostics] == ["CP7460"]
+    assert objects.diagnostics[0].message.startswith(f"{kind} a is not simulated: ")
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "spec"),
+    [
+        ("v1", "PodTemplate", "{template: {T}}"),
+        ("v1", "ResourceQuota", "{hard: {limits: {cpu: 4}}}"),
+        ("kyverno.io/v1", "ClusterPolicy", "{rules: [{template: {T}}]}"),
+        ("karpenter.sh/v1", "NodePool", "{limits: {cpu: 100}}"),
+        ("cert-manager.io/v1", "Certificate", "{secretName: a}"),
+        ("kubevirt.io/v1", "KubeVirt", "{workloads: {}}"),
+    ],
+)
+def test_objects_without_pods_are_ignored(version: str, kind: str, spec: str) -> None:
+    objects = read(custom(version, kind, spec.replace("T}", f"{CONTAINERS}}}")))
+    assert not objects.items
+    assert not objects.diagnostics
+
+
+def test_replicas_that_are_no_number_are_named() -> None:
+    spec = f"{{replicas: many, template: {{{CONTAINERS}}}}}"
+    objects = read(custom("argoproj.io/v1alpha1", "Rollout", spec))
+    assert not objects.items
+    assert [diagnostic.code for diagnostic in objects.diagnostics] == ["CP720"]
+    assert "spec.replicas is 'many'" in objects.diagnostics[0].message
+
+
+def test_an_object_that_is_too_large_is_named() -> None:
+    spec = f"[{', '.join(['{a: 1}'] * 20_001)}]"
+    objects = read(custom("example.com/v1", "Thing", spec))
+    assert [diagnostic.code for diagnostic in objects.diagnostics] == ["CP7460"]

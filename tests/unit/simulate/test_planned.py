@@ -1,12 +1,13 @@
 """Planned nodes as their kubelets find them."""
 
+import json
 from typing import Any
 
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import KubeletFacts, SharedCache, Topology
-from cpuplan.simulate.planned import planned
+from cpuplan.simulate.planned import planned, with_recorded_memory
 from cpuplan.upstream.kubelet.policy_options import with_gates
 from cpuplan.upstream.kubelet.sysinfo import ASSUMED_MEMORY, machine_of, number_of_sockets, without
 from tests.machines.plans import GIB, plan, regular
@@ -111,3 +112,47 @@ def test_an_intent_can_say_how_many_pods_a_node_takes() -> None:
     spec = {"kubelet": {"configuration": {"maxPods": 300}}}
     node = plan(SMT, reserved="0,8", platform="openshift", version="4.20", spec=spec)
     assert planned(node).start().allocatable["pods"].value == 300
+
+
+def memory_state(**totals: int) -> str:
+    """A state file of two NUMA nodes that are alike."""
+    tables = {name.replace("_", "-"): {"total": total} for name, total in totals.items()}
+    nodes = {str(node): {"memoryMap": tables, "cells": [node]} for node in (0, 1)}
+    return json.dumps({"policyName": "Static", "machineState": nodes})
+
+
+@pytest.mark.parametrize(
+    ("totals", "memory", "pages"),
+    [
+        # As every kubelet of x86 writes it, and after a boot that left a page less.
+        ({"memory": 64 * GIB, "hugepages_2Mi": 0, "hugepages_1Gi": 0}, 64 * GIB, (2048, 1 << 20)),
+        ({"memory": 64 * GIB - 4096, "hugepages_64Ki": 0}, 64 * GIB - 4096, (64,)),
+        ({"memory": 61 * GIB}, 61 * GIB, ()),
+        # Other modules, pages that the plan does not have, and a name that is no size.
+        ({"memory": 32 * GIB}, 64 * GIB, ()),
+        ({"memory": 64 * GIB, "hugepages_2Mi": GIB}, 64 * GIB, ()),
+        ({"memory": 64 * GIB, "hugepages_many": 0}, 64 * GIB, ()),
+        ({}, 64 * GIB, ()),
+    ],
+)
+def test_memory_is_that_of_a_state_file_where_it_can_be(
+    totals: dict[str, int], memory: int, pages: tuple[int, ...]
+) -> None:
+    facts = planned(plan(SMT, reserved="0,8"))
+    changed, words = with_recorded_memory(facts, memory_state(**totals))
+    for node in changed.machine.memory:
+        assert (node.memory, node.hugepages) == (memory, tuple((size, 0) for size in pages))
+    assert bool(words) == (memory != 64 * GIB)
+
+
+def test_memory_that_nobody_tells_is_that_of_the_state_file() -> None:
+    facts = planned(plan(regular(sockets=2, cores=4, memory=None), reserved="0"))
+    text = memory_state(memory=16 * GIB)
+    changed, _ = with_recorded_memory(facts, text, is_assumed=True)
+    assert {node.memory for node in changed.machine.memory} == {16 * GIB}
+
+
+@pytest.mark.parametrize("text", [None, "", "{", '{"machineState": {"0": {}}}'])
+def test_without_the_same_numa_nodes_the_kubelet_says_what_is_wrong(text: str | None) -> None:
+    facts = planned(plan(SMT, reserved="0,8"))
+    assert with_recorded_memory(facts, text) == (facts, "")

@@ -13,13 +13,15 @@ from cpuplan.upstream.kubelet.manager import (
     checksum,
     dump_map,
     is_verified,
+    read_data,
     unreadable,
     write_checkpoint,
+    write_data,
 )
 from cpuplan.upstream.kubernetes.bits import members, parse_cpus, to_text
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.json import STRING, UINT64, Type, loads, map_of
-from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.kube_features import Gates, has_behaviour
 from cpuplan.upstream.kubernetes.strconv import quote
 
 #: The name of the file in the kubelet's state folder (/var/lib/kubelet).
@@ -36,6 +38,11 @@ _V1 = Type("state.CPUManagerCheckpointV1", "object", {**_HEAD, "entries": map_of
 _V2 = Type("state.CPUManagerCheckpointV2", "object", {**_HEAD, "entries": map_of(map_of(STRING))})
 _POD_ENTRY = Type("state.PodEntry", "object", {"cpuSet": STRING})
 _V3 = Type("state.CPUManagerCheckpoint", "object", {**_V2.fields, "podEntries": map_of(_POD_ENTRY)})
+_V4 = Type(
+    "state.CPUManagerCheckpointData",
+    "object",
+    {name: kind for name, kind in _V3.fields.items() if name != "checksum"},
+)
 
 
 class CPUState(Entries[int]):
@@ -71,6 +78,9 @@ def dump(state: CPUState, policy: str, gates: Gates) -> str:
         content["podEntries"] = {
             pod: {"cpuSet": to_text(cpus)} for pod, cpus in state.pod_entries.items()
         }
+    if has_behaviour(gates.version, "state.data"):
+        # A checksum of 0 passes in the format that older kubelets read.
+        return write_data(content, content, 0)
     return write_checkpoint(content, checksum(hash_input(content)))
 
 
@@ -169,9 +179,15 @@ def _restore(text: str, policy: str, gates: Gates, containers: ContainerRefs) ->
 def _decode(text: str, gates: Gates) -> dict[str, Any]:
     """The content in the newest format that fits and has the right checksum.
 
-    Only the third format must have a checksum.
+    Only the third format must have a checksum. Since 1.37 the first one is no longer read.
     """
-    formats = [(3, _V3), (2, _V2)] if gates.enabled("PodLevelResourceManagers") else [(2, _V2)]
+    has_pods = gates.enabled("PodLevelResourceManagers")
+    has_data = has_behaviour(gates.version, "state.data")
+    if has_data and (known := read_data(text, _V3, _V4, "cpu manager", 4)) is not None:
+        if not has_pods:
+            known.pop("podEntries", None)
+        return {**known, "format": 4}
+    formats = [(3, _V3), (2, _V2)] if has_pods or has_data else [(2, _V2)]
     for number, shape in formats:
         try:
             content = loads(text, shape)
@@ -181,6 +197,9 @@ def _decode(text: str, gates: Gates) -> dict[str, Any]:
                 return {**content, "format": number}
         except KubeletError:
             continue
+    if has_data:
+        loads(text, _V2)
+        raise KubeletError("checkpoint is corrupted")
     content = loads(text, _V1)
     # Kubelets before 1.18 wrote it when the struct had the name that the second format has now.
     dumped = hash_input_v1(content, "CPUManagerCheckpoint")

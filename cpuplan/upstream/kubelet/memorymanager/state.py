@@ -13,12 +13,14 @@ from cpuplan.upstream.kubelet.manager import (
     checksum,
     dump_map,
     is_verified,
+    read_data,
     unreadable,
     write_checkpoint,
+    write_data,
 )
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.json import INT, STRING, UINT64, Type, loads, map_of, slice_of
-from cpuplan.upstream.kubernetes.kube_features import Gates
+from cpuplan.upstream.kubernetes.kube_features import Gates, has_behaviour
 from cpuplan.upstream.kubernetes.strconv import quote
 
 FILE = "memory_manager_state"
@@ -119,6 +121,11 @@ _POD_ENTRY = Type("state.PodEntry", "object", {"memoryBlocks": slice_of(_BLOCK)}
 _V2 = Type(
     "state.MemoryManagerCheckpoint", "object", {**_V1.fields, "podEntries": map_of(_POD_ENTRY)}
 )
+_V3 = Type(
+    "state.MemoryManagerCheckpointData",
+    "object",
+    {name: kind for name, kind in _V2.fields.items() if name != "checksum"},
+)
 
 
 def dump(state: MemoryState, policy: str, gates: Gates) -> str:
@@ -135,6 +142,9 @@ def dump(state: MemoryState, policy: str, gates: Gates) -> str:
         content["podEntries"] = {
             pod: {"memoryBlocks": blocks_json(blocks)} for pod, blocks in state.pod_entries.items()
         }
+    if has_behaviour(gates.version, "state.data"):
+        copy = {key: value for key, value in content.items() if key != "podEntries"}
+        return write_data(content, copy, checksum(hash_input(copy)))
     return write_checkpoint(content, checksum(hash_input(content)))
 
 
@@ -242,8 +252,22 @@ def load(
     return read(content)
 
 
+def recorded(text: str, gates: Gates) -> NodeMap:
+    """The nodes in a file, whatever its policy; empty where the kubelet cannot read it."""
+    try:
+        return read(_decode(text, gates)).machine
+    except KubeletError:
+        return {}
+
+
 def _decode(text: str, gates: Gates) -> dict[str, Any]:
-    if gates.enabled("PodLevelResourceManagers"):
+    has_pods = gates.enabled("PodLevelResourceManagers")
+    has_data = has_behaviour(gates.version, "state.data")
+    if has_data and (known := read_data(text, _V1, _V3, "memory manager", 3)) is not None:
+        if not has_pods:
+            known.pop("podEntries", None)
+        return known
+    if has_pods or has_data:
         try:
             content = loads(text, _V2)
             content.setdefault("podEntries", {})

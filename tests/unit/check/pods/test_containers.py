@@ -1,5 +1,6 @@
 """Containers against the kubelet's state file: one fact changed, and exactly its finding."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from cpuplan.check.pods.container_cpus import (
 )
 from cpuplan.check.roots.root import Root
 from cpuplan.check.threads.tasks import read_threads
+from cpuplan.upstream.kubelet.cpumanager.state import dump, load
+from cpuplan.upstream.kubernetes.kube_features import Gates
 from tests import kubepods, processes
 from tests.processes import Thread
 
@@ -233,6 +236,18 @@ def test_a_state_file_that_no_kubelet_reads(tmp_path: Path) -> None:
         assert assigned(Root(tmp_path)).problem
     path.unlink()
     assert "not here" in assigned(Root(tmp_path)).problem
+
+
+def test_a_state_file_of_137_is_read_by_its_data(tmp_path: Path) -> None:
+    path = make(tmp_path) / kubepods.STATE
+    before = assigned(Root(tmp_path))
+    given = json.loads(path.read_text())
+    state = load(path.read_text(), given["policyName"], Gates())
+    text = dump(state, given["policyName"], Gates(version=(1, 37)))
+    path.write_text(text)
+    assert assigned(Root(tmp_path)) == before
+    path.write_text(text.replace('"dataChecksum":', '"dataChecksum":1'))
+    assert assigned(Root(tmp_path)).problem
 
 
 def test_a_container_of_control_groups_of_version_1(tmp_path: Path) -> None:

@@ -710,3 +710,35 @@ def test_a_policy_is_the_kubelets(project: Path, capsys: Capture) -> None:
     code, _, err = run_in(project, ["simulate", "worker-0", "pods.yaml", *arguments], capsys)
     assert code == 2
     assert "--policy and --scheduler exclude each other" in err
+
+
+MACHINE = """
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {name: vm}
+spec: {template: {spec: {domain: {cpu: {cores: 4, dedicatedCpuPlacement: true}}}}}
+---
+"""
+
+
+@pytest.mark.parametrize("more", [["--any-order"], [], ["--with", "static"]])
+def test_nothing_is_proven_beside_what_is_not_simulated(
+    project: Path, capsys: Capture, more: list[str]
+) -> None:
+    pod = (
+        "kind: Pod\nmetadata: {name: a}\n"
+        "spec: {containers: [{name: c, resources: {limits: {cpu: 1, memory: 1Gi}}}]}\n"
+    )
+    (project / "one.yaml").write_text(MACHINE + pod)
+    arguments = ["simulate", "worker-0", "one.yaml", *more]
+    code, out, err = run_in(project, arguments, capsys)
+    assert code == 6
+    assert "every order of arrival" not in out or "not proven: some objects are not" in out
+    assert "VirtualMachine vm is not simulated" in err
+    code, out, _ = run_in(project, [*arguments, "--format", "json"], capsys)
+    data = json.loads(out)
+    assert code == 6
+    assert "complete" not in data or not data["complete"]
+    assert not any(order["proven"] for order in data.get("orders", ()))
+    (project / "one.yaml").write_text(pod)
+    assert run_in(project, arguments, capsys)[0] == 0

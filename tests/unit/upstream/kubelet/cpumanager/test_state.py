@@ -1,5 +1,7 @@
 """The state file of the CPU manager: what is written, and what a kubelet makes of it."""
 
+import json
+
 import pytest
 
 from cpuplan.upstream.kubelet.cpumanager import state
@@ -110,3 +112,69 @@ def test_a_missing_checksum_is_accepted_but_not_in_the_newest_format() -> None:
 
 def test_no_file_is_an_empty_state() -> None:
     assert state.load(None, "static", GATES).entries == {}
+
+
+#: Data and its checksum, as recorded when a kubelet first had them (state_checkpoint_test.go).
+DATA, CHECK = '{"policyName":"none","defaultCPUSet":"4-6"}', 657950972
+NEW = Gates(version=(1, 37))
+
+
+def with_data(data: object = DATA, check: object = CHECK, **copy: object) -> str:
+    """A file of 1.37; the copy for older kubelets is of another policy."""
+    return json.dumps({"policyName": "other", **copy, "data": data, "dataChecksum": check})
+
+
+def test_since_137_the_data_is_read_and_not_the_copy() -> None:
+    assert state.load(with_data(), "none", NEW).default == 0b1110000
+    assert state.load(with_data(defaultCpuSet="0", checksum=0), "other", GATES).default == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (with_data(check=1234), "checkpoint is corrupted"),
+        (with_data(check=0), "checkpoint is corrupted"),
+        (with_data(DATA.replace("4-6", "4-7")), "checkpoint is corrupted"),
+        (
+            with_data("{"),
+            "failed to deserialize cpu manager checkpoint data: unexpected end of JSON input",
+        ),
+        (
+            with_data(""),
+            "failed to deserialize cpu manager checkpoint data: unexpected end of JSON input",
+        ),
+        (with_data(7), "failed to deserialize cpu manager checkpoint: json: cannot unmarshal"),
+        (with_data(checksum="x"), "failed to deserialize cpu manager checkpoint: json: cannot"),
+    ],
+)
+def test_damaged_data_is_not_replaced_by_the_copy(content: str, message: str) -> None:
+    with pytest.raises(KubeletError) as caught:
+        state.load(content, "other", NEW)
+    start = "could not restore state from checkpoint: could not load v4 checkpoint: "
+    assert str(caught.value).startswith(start + message)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "checkpoint: unexpected end of JSON input"),
+        (OLD, "CPUManagerCheckpointV2.entries"),
+        (RECORDED.replace("1-3", "1-2"), "checkpoint: checkpoint is corrupted"),
+    ],
+)
+def test_since_137_older_files_are_read_but_those_of_the_first_format(
+    content: str, message: str
+) -> None:
+    assert state.load(RECORDED, "none", NEW).default == 0b1110
+    with pytest.raises(KubeletError, match=message):
+        state.load(content, "none", NEW)
+
+
+def test_what_137_writes_is_read_by_older_kubelets() -> None:
+    gates = Gates({"PodLevelResourceManagers": True}, version=(1, 37))
+    given = CPUState(0b1111, {"b": {"c": 0b110000}}, {"b": 0b110000})
+    text = state.dump(given, "static", gates)
+    assert state.load(text, "static", gates).pod_entries == given.pod_entries
+    for older in (NEW, GATES):
+        read = state.load(text, "static", older)
+        assert (read.entries, read.pod_entries) == (given.entries, {})
