@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from cpuplan.base.cpuset import MAX_CPU, CpuSet, CpuSetError
 from cpuplan.importers.base import CacheFacts, cache_order
+from cpuplan.importers.lscpu import MACHINE
 
 #: A cache as columns name it, with its level and kind; what is not a letter of this is unified.
 _CACHE = re.compile(r"l([1-9])([di]?)")
@@ -18,18 +19,17 @@ _CACHE_TYPES = {"d": "Data", "i": "Instruction", "": "Unified"}
 #: Ids of packages are offsets into a firmware table on Arm: they have up to ten digits.
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _UNKNOWN = frozenset({"", "-", "-1"})
-_ONLINE = {
-    "y": True,
-    "yes": True,
-    "true": True,
-    "1": True,
-    "n": False,
-    "no": False,
-    "false": False,
-    "0": False,
-}
+#: The column ONLINE, also as lscpu writes it in the languages that util-linux is translated to: of
+#: `-p` one letter, else the word.
+_YES = re.compile(
+    r"y|yes|true|1|[josdtдт]|ja|oui|s[iíì]|sim|да|da|так|tak|[aá]no|jah|bai|kyllä|igen|ya|evet|có"
+    r"|jā|taip|はい|예|네|是"
+)
+_NO = re.compile(
+    r"n|no|false|0|н|nein|non|não|нет|ні|не|ne|nie|ne[ij]|nee|e[iz]|nem|tidak|hay\u0131r|nu|không"
+    r"|nē|いいえ|아니[요오]|否"
+)
 _SHOWN = 60
-
 CacheKind = tuple[int, str]
 
 
@@ -201,13 +201,14 @@ def _row(place: str, text: str, cells: dict[str, str]) -> tuple[Row, bool]:
             place, text, f"CPU {cpu} goes beyond {MAX_CPU}, the highest number that systemd accepts"
         )
     online = cells.get("online", "").lower()
-    if online not in _UNKNOWN and online not in _ONLINE:
+    is_online = _YES.fullmatch(online) is not None
+    if online not in _UNKNOWN and not is_online and not _NO.fullmatch(online):
         raise RowError(place, text, f"{online[:20]!r} is neither yes nor no")
     caches, complete = _caches(place, text, cells)
     model = " ".join(cells.get("modelname", "").split())
     row = Row(
         cpu=cpu,
-        online=_ONLINE.get(online),
+        online=None if online in _UNKNOWN else is_online,
         core=number("core"),
         socket=number("socket"),
         book=number("book"),
@@ -294,7 +295,8 @@ def summary_from_json(fields: object) -> Summary:
 
 def summary_from_text(text: str) -> Summary:
     """The output of `lscpu`, nested or not. Raises RowError."""
-    lines = (line.partition(":") for line in text.splitlines())
+    # Chinese has a colon of its own
+    lines = (line.replace("\uff1a", ":", 1).partition(":") for line in text.splitlines())
     return _summary((label.strip(), value.strip()) for label, colon, value in lines if colon)
 
 
@@ -319,6 +321,7 @@ def _summary(fields: Iterable[tuple[str, str]]) -> Summary:
             blocks.append({})
         blocks[-1].setdefault(label, value)
         values.setdefault(label, value)
+    _refuse_translated(values)
     masks = any(label.endswith("CPU(s) mask") for label in values)  # of -x, in all fields
     nodes = {
         int(match[1]): _set(label, value, mask=masks)
@@ -341,6 +344,16 @@ def _summary(fields: Iterable[tuple[str, str]]) -> Summary:
         tells_numa="NUMA node(s)" in values or bool(nodes),
         caches={kind: total for kind, total in caches.items() if total is not None},
     )
+
+
+def _refuse_translated(values: dict[str, str]) -> None:
+    """Raises RowError for labels in another language; some translations leave a few in English."""
+    first = next(iter(values), "")
+    strange = [label for label in values if not label.isascii()]
+    if re.fullmatch(MACHINE, values.get(first, "")) and first != "Architecture":
+        strange.append(first)
+    if strange:
+        raise RowError("lscpu", strange[0], "it is no label that lscpu has in English")
 
 
 def _listed(values: dict[str, str], state: str, *, mask: bool) -> CpuSet:

@@ -8,6 +8,7 @@ import pytest
 
 from cpuplan import importers
 from cpuplan.base.cpuset import CpuSet
+from cpuplan.diagnostics.codes import CODES
 from cpuplan.importers import documents
 from cpuplan.importers.base import Imported, Machine
 from cpuplan.importers.lscpu import reader as lscpu
@@ -275,11 +276,37 @@ def test_cores_that_nothing_shows(
         ("# CPU,Core,Socket,Node,Online\n0,0,0,0,Y\n1,-,-,0,N\n", "0", "1"),
         ("# CPU,Core,Socket,Node\n0,,,\n1,,,\n", "0-1", ""),
         ("# CPU,Node\n0,0\n1,0\n", "0-1", ""),
+        ("CPU CORE ONLINE MAXMHZ\n0 0 oui 4100,0000\n1 - non -\n", "0", "1"),
+        ("CPU CORE ONLINE\n0 0 да\n1 - нет\n", "0", "1"),
+        ("CPU CORE ONLINE\n0 0 はい\n1 - いいえ\n", "0", "1"),
+        ("# CPU,Core,Online\n0,0,J\n1,,N\n", "0", "1"),
     ],
 )
 def test_offline(text: str, online: str, offline: str, tmp_path: Path) -> None:
     facts = machine(tmp_path, table=text)
     assert (str(facts.online), str(facts.offline)) == (online, offline)
+
+
+@pytest.mark.parametrize(
+    ("line", "label"),
+    [
+        ("Architektur:         x86_64", "Architektur"),
+        ("Arquitectura:        aarch64", "Arquitectura"),
+        ("架构\uff1a              x86_64", "架构"),
+        (
+            "Architecture\u00a0:       x86_64\nProcesseur(s) :  4\nMode opératoire : 64",
+            "opératoire",
+        ),
+    ],
+)
+def test_a_summary_in_another_language(line: str, label: str, tmp_path: Path) -> None:
+    """The counts are behind words that nobody listed here: the remedy is to ask in English."""
+    path = tmp_path / "worker-0.txt"
+    path.write_text(FLAT.replace("Architecture:        x86_64", line))
+    (problem,) = importers.run(None, [path]).diagnostics
+    assert problem.code == "CP135"
+    assert label in problem.message
+    assert "LC_ALL=C" in CODES[problem.code].remedy
 
 
 def test_caches_that_cannot_be_told_apart(tmp_path: Path) -> None:
