@@ -13,6 +13,7 @@ from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.importers import join
 from cpuplan.importers.base import Machine, NumaFacts, in_several
 from cpuplan.importers.lscpu import tables
+from cpuplan.importers.lscpu.numactl import NumaList
 from cpuplan.importers.lscpu.tables import Row, Summary, Table
 
 _ADJACENT = "the threads of a core have neighbouring numbers"
@@ -225,6 +226,9 @@ def common_remarks(machine: Machine, summary: Summary | None) -> Iterator[str]:
     has_model = machine.model or machine.architecture not in ("", "x86_64")
     sized = all(cache.size is not None for cache in machine.caches)
     claimed_twice = in_several(summary.numa_nodes.values()) if summary else EMPTY
+    nodes = machine.numa_nodes
+    has_memory = nodes and all(node.memory is not None for node in nodes)
+    rest = "huge pages, dies, PCI devices and boot arguments are missing"
     told = (
         (machine.architecture, join.ARCHITECTURE_MISSING, ""),
         (has_model, "the CPU model is missing", ""),
@@ -237,7 +241,8 @@ def common_remarks(machine: Machine, summary: Summary | None) -> Iterator[str]:
             "CPUs {} are in several NUMA nodes: the lowest is used",
             claimed_twice,
         ),
-        (False, "memory, huge pages, dies, PCI devices and boot arguments are missing", ""),
+        (has_memory, "memory, {}", rest),
+        (not has_memory, "{}", rest),
     )
     return (text.format(value) for known, text, value in told if not known)
 
@@ -282,6 +287,21 @@ def disagreement(table: Table, summary: Summary) -> str | None:
     return None
 
 
+def numa_disagreement(machine: Machine, numa: NumaList) -> str | None:
+    """What `numactl -H` says of CPUs that is not true of the machine; None if they agree."""
+    if numa.online != machine.online:
+        return f"it lists {cpus_text(numa.online)}, but the other one {cpus_text(machine.online)}"
+    known = {node.id: node.cpus & machine.online for node in machine.numa_nodes}
+    for node in numa.nodes:
+        if known and node.cpus != known.get(node.id, EMPTY):
+            other = known.get(node.id, EMPTY)
+            return (
+                f"its NUMA node {node.id} has {cpus_text(node.cpus) or 'no CPUs'}, but that of the "
+                f"other one {cpus_text(other) or 'none'}"
+            )
+    return None
+
+
 def from_table(table: Table, summary: Summary | None) -> Found:
     """The machine of a table; a summary adds model, architecture, empty NUMA nodes, sizes."""
     online = _online(table, summary)
@@ -315,7 +335,7 @@ def from_table(table: Table, summary: Summary | None) -> Found:
         devices=(),
         boot_arguments=None,
     )
-    notes = [*table_remarks(table, machine, rows, summary), *common_remarks(machine, summary)]
+    notes = list(table_remarks(table, machine, rows, summary))
     repeats = _may_repeat(table, rows, siblings)
     return Found(machine, notes, tables.doubtful_cores(rows, siblings, summary, repeats=repeats))
 
@@ -346,8 +366,7 @@ def from_summary(summary: Summary) -> Found:
         devices=(),
         boot_arguments=None,
     )
-    notes = [*summary_remarks(summary, groups.rules), *common_remarks(machine, summary)]
-    return Found(machine, notes, {})
+    return Found(machine, list(summary_remarks(summary, groups.rules)), {})
 
 
 def _numbered(summary: Summary, architecture: str, numa_nodes: Iterable[NumaFacts]) -> Groups:

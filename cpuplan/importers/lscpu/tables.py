@@ -140,17 +140,18 @@ def _cells(place: str, line: str, header: Sequence[str], cells: Sequence[str]) -
 
 def table_from_extended(text: str) -> Table:
     """The output of `lscpu -e`, with blanks between columns and in models. Raises RowError."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    header = lines[0].lower().split() if lines else []
+    numbered = enumerate(text.splitlines(), start=1)
+    lines = [(number, line) for number, line in numbered if line.strip()]
+    header = lines[0][1].lower().split() if lines else []
     if "cpu" not in header:
         raise RowError(
             "line 1",
-            lines[0].strip() if lines else "",
+            lines[0][1].strip() if lines else "",
             "there is no header such as `CPU NODE SOCKET CORE`",
         )
     named = header.index("modelname") if "modelname" in header else len(header)
     rows = []
-    for number, line in enumerate(lines[1:], start=2):
+    for number, line in lines[1:]:
         cells = line.split()
         end = len(cells) - (len(header) - named - 1)
         if named < len(header) and end > named:

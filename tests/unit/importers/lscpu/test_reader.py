@@ -309,6 +309,69 @@ def test_a_summary_in_another_language(line: str, label: str, tmp_path: Path) ->
     assert "LC_ALL=C" in CODES[problem.code].remedy
 
 
+NUMACTL = """\
+available: 3 nodes (0-2)
+node 0 cpus: 0 2
+node 0 size: 1000 MB
+node 0 free: 10 MB
+node 1 cpus: 1 3
+node 1 size: 2000 MB
+node 2 cpus:
+node 2 size: 3000 MB
+node distances:
+node   0   1   2
+  0:  10  21  17
+  1:  21  10  28
+  2:  17  28  10
+"""
+
+
+@pytest.mark.parametrize("table", [PARSABLE, EXTENDED, NUMBERS, FLAT])
+@pytest.mark.parametrize(
+    "between", [None, "", "$ numactl -H\n", "[root@w0 ~]# numactl -H\n", "```\n"]
+)
+def test_numactl_completes(table: str, between: str | None, tmp_path: Path) -> None:
+    files = {"table": table, "numactl": NUMACTL}
+    if between is not None:
+        files = {"table": f"$ lscpu\n{table.rstrip()}\n{between}{NUMACTL}"}
+    nodes = machine(tmp_path, **files).numa_nodes
+    assert [str(node.cpus) for node in nodes] == ["0,2", "1,3", ""]
+    assert [node.memory for node in nodes] == [mib * 1024**2 for mib in (1000, 2000, 3000)]
+    assert [node.distances for node in nodes] == [(10, 21, 17), (21, 10, 28), (17, 28, 10)]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (NUMACTL, "CP136"),
+        (NUMACTL.replace("3 nodes", "4 nodes"), "CP135"),
+        (NUMACTL.replace("0 2", "0 x"), "CP135"),
+        (NUMACTL.replace("0 2", "0 8192"), "CP135"),
+        (NUMACTL.replace("node 1 cpus", "node 0 cpus"), "CP135"),
+        (NUMACTL.replace("  28  10", "  28"), "CP135"),
+        (NUMACTL.replace("node   0   1   2", "node   0   1   3"), "CP135"),
+    ],
+)
+def test_numactl_alone(text: str, code: str, tmp_path: Path) -> None:
+    imported = read(tmp_path, numactl=text)
+    assert imported.nodes == ()
+    assert [diagnostic.code for diagnostic in imported.diagnostics] == [code]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("1 3", "1"), ("cpus: 0 2", "cpus: 0 3"), ("cpus: 1 3", "cpus: 2 1 3")]
+)
+def test_numactl_of_another_machine(old: str, new: str, tmp_path: Path) -> None:
+    text = NUMACTL.replace(old, new)
+    if new == "cpus: 0 3":
+        text = text.replace("1 3", "1 2")
+    if new == "cpus: 2 1 3":
+        text = text.replace("cpus: 0 2", "cpus: 0")
+    imported = read(tmp_path, table=PARSABLE, numactl=text)
+    assert [diagnostic.code for diagnostic in imported.diagnostics] == ["CP137"]
+    assert all(node.memory is None for node in imported.nodes[0].machine.numa_nodes)
+
+
 def test_caches_that_cannot_be_told_apart(tmp_path: Path) -> None:
     """A row may leave out caches that are not the last: Lakefield's little core."""
     imported = read(
