@@ -213,7 +213,7 @@ def table_remarks(
     if incomplete := CpuSet(table.incomplete) & machine.online:
         yield (
             f"{cpus_text(incomplete)}: fewer caches are listed than there are columns, so "
-            "theirs are left open"
+            "caches are left open"
         )
     if not machine.offline and summary is None and "online" not in table.columns:
         yield "offline CPUs are not listed"

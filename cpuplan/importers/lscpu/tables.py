@@ -432,19 +432,23 @@ def caches_of(
     *,
     tells_ids: bool,
 ) -> tuple[CacheFacts, ...]:
-    """The caches of level 2 and up, by level, type and lowest CPU.
+    """The caches of level 2 and up, by level, type and lowest CPU; none where some CPUs' are open.
+
+    A list of CPUs of a cache says that no other CPU shares it.
 
     lscpu prints the kernel's id of a cache, and numbers that count from 0 if there is none. On x86
     there is one since Linux 4.11 (`tells_ids`); elsewhere only numbers that do not count are ids
     for sure.
     """
+    online = CpuSet(row.cpu for row in rows)
+    if CpuSet(table.incomplete) & online:
+        return ()
     shared = _shared(rows)
     counted = all(list(numbers) == list(range(len(numbers))) for numbers in shared.values())
     tells_ids = tells_ids or not counted
     models = {row.model for row in rows}
     widths = {len(core) for core in siblings}
-    alike = not table.incomplete and len(models) == 1 and len(widths) == 1
-    online = CpuSet(row.cpu for row in rows)
+    alike = len(models) == 1 and len(widths) == 1
     facts = []
     for kind in sorted(shared):
         groups = {number: CpuSet(cpus) for number, cpus in shared[kind].items()}
