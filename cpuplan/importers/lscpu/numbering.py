@@ -221,6 +221,16 @@ def table_remarks(
         yield "NUMA nodes without CPUs are not listed"
 
 
+def _sockets_missing(machine: Machine, summary: Summary | None) -> str:
+    """Why no sockets are known; a count that says nothing is not the same as none."""
+    if summary and machine.architecture == "s390x" and summary.kinds[0].sockets:
+        return (
+            "lscpu counts a socket for each CPU, as it does where the kernel tells no sockets: "
+            "one is assumed"
+        )
+    return "sockets are missing: one is assumed"
+
+
 def common_remarks(machine: Machine, summary: Summary | None) -> Iterator[str]:
     """What neither a table nor a summary told, and what was assumed for it."""
     has_model = machine.model or machine.architecture not in ("", "x86_64")
@@ -232,7 +242,7 @@ def common_remarks(machine: Machine, summary: Summary | None) -> Iterator[str]:
     told = (
         (machine.architecture, join.ARCHITECTURE_MISSING, ""),
         (has_model, "the CPU model is missing", ""),
-        (machine.sockets, "sockets are missing: one is assumed", ""),
+        (machine.sockets, _sockets_missing(machine, summary), ""),
         (machine.caches or (summary and summary.caches), "caches are missing", ""),
         (sized, "the sizes of caches are missing or incomplete", ""),
         (machine.numa_nodes, "NUMA nodes are missing: one is assumed", ""),

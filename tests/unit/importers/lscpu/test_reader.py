@@ -162,9 +162,18 @@ Core(s) per socket:  1
 """
 
 
-def test_a_socket_for_each_cpu_of_s390x_is_unknown(tmp_path: Path) -> None:
-    sockets = "Socket(s) per book: 1\nBook(s): 2"
-    assert machine(tmp_path, summary=GUEST.format("s390x", 1, sockets)).sockets == {}
+@pytest.mark.parametrize(
+    "sockets",
+    [
+        "Socket(s) per book: 1\nBook(s): 2",
+        "Socket(s) per book: 1\nBook(s) per drawer: 1\nDrawer(s): 2",
+    ],
+)
+def test_a_socket_for_each_cpu_of_s390x_is_unknown(sockets: str, tmp_path: Path) -> None:
+    imported = read(tmp_path, summary=GUEST.format("s390x", 1, sockets))
+    assert imported.nodes[0].machine.sockets == {}
+    assert any("counts a socket for each CPU" in remark for remark in imported.remarks)
+    assert not any("sockets are missing" in remark for remark in imported.remarks)
     known = machine(tmp_path, summary=GUEST.format("x86_64", 1, "Socket(s): 2"))
     assert known.sockets == {0: 0, 1: 1}
 
