@@ -47,7 +47,7 @@ def _nodes(parts: Iterable[_Read]) -> tuple[dict[str, Node], list[Diagnostic]]:
     origins: dict[str, Path] = {}
     diagnostics: list[Diagnostic] = []
     named = [(path, node) for path, part in parts for node in part.nodes]
-    for path, node in sorted(named, key=lambda pair: pair[1].partial):
+    for path, node in sorted(named, key=lambda pair: _gaps(pair[1])):
         if node.name not in nodes:
             nodes[node.name], origins[node.name] = node, path
         elif node.partial:
@@ -56,7 +56,14 @@ def _nodes(parts: Iterable[_Read]) -> tuple[dict[str, Node], list[Diagnostic]]:
         else:
             first = origins[node.name]
             diagnostics.append(diagnose("CP126", path=path, node=node.name, first=first))
+    for name in [name for name, node in nodes.items() if not node.machine.siblings]:
+        diagnostics.append(diagnose("CP136", path=origins[name], what="siblings"))
+        del nodes[name]
     return nodes, diagnostics
+
+
+def _gaps(node: Node) -> tuple[bool, bool]:
+    return node.partial, not node.machine.siblings
 
 
 def _objects(parts: Iterable[NodeObject]) -> dict[str, NodeObject]:

@@ -159,7 +159,7 @@ _SUFFIX = re.compile(r"\.(tar|tgz|txz|tbz2?|gz|xz|bz2|json|txt|xml|yaml|yml)\Z")
 #: What collectors call their files, or people after a command; the rest of the name, or the folder,
 #: names the machine.
 _GENERIC = re.compile(
-    r"(^|[-_.])(sysroot|sysinfo|(ghw-)?snapshot|sys|root|lscpu(-[a-z0-9.]+)*|hwloc(-[a-z0-9]+)?"
+    r"(^|[-_.])(sysroot|sysinfo|(ghw-)?snapshot|sys|root|lscpu(-[a-z0-9.]+)*|numactl(-[a-z]+)?|hwloc(-[a-z0-9]+)?"
     r"|lstopo|topology|machineinfo|ironic(-numa)?|nrt(-[a-z]+)?)\Z"
 )
 

@@ -65,9 +65,15 @@ def fill(node: Node, other: Node, source: str) -> tuple[Node, list[Diagnostic]]:
 
 
 def filled(nodes: tuple[NumaFacts, ...], others: tuple[NumaFacts, ...]) -> tuple[NumaFacts, ...]:
-    """NUMA nodes with what is known of others with the same CPUs; distances only if all match."""
+    """NUMA nodes with what is known of others with the same CPUs; distances only if all match.
+
+    A source that lists CPUs has no nodes without them: those of the others are added.
+    """
     if not nodes:
         return others
+    ids = {node.id for node in nodes}
+    empty = (other for other in others if not other.cpus and other.id not in ids)
+    nodes = tuple(sorted((*nodes, *empty), key=lambda node: node.id))
     known = {(other.id, other.cpus): other for other in others}
     all_match = known.keys() == {(node.id, node.cpus) for node in nodes}
     return tuple(

@@ -203,10 +203,11 @@ CODES = {
     "CP135": Code(
         "impossible lscpu output",
         "{path} contains {text!r}: {problem}",
-        "run `lscpu -a -J -e` again, and do not edit its output",
+        "run `LC_ALL=C lscpu -a -J -e` on the machine, and import what it prints as it is",
         "A table with an impossible row is not imported: a CPU would be missing or in the wrong core. Each CPU has one "
         "row, each row has a value for every column, and CPU numbers go up to 8191. Only the number of caches may be "
-        "smaller.",
+        "smaller. lscpu translates the labels of its summary, and `yes` and `no`: the words are read, labels in English "
+        "only.",
     ),
     "CP136": Code(
         "siblings or sockets unknown",

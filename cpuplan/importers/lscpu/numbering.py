@@ -13,6 +13,7 @@ from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text
 from cpuplan.importers import join
 from cpuplan.importers.base import Machine, NumaFacts, in_several
 from cpuplan.importers.lscpu import tables
+from cpuplan.importers.lscpu.numactl import NumaList
 from cpuplan.importers.lscpu.tables import Row, Summary, Table
 
 _ADJACENT = "the threads of a core have neighbouring numbers"
@@ -212,7 +213,7 @@ def table_remarks(
     if incomplete := CpuSet(table.incomplete) & machine.online:
         yield (
             f"{cpus_text(incomplete)}: fewer caches are listed than there are columns, so "
-            "theirs are left open"
+            "caches are left open"
         )
     if not machine.offline and summary is None and "online" not in table.columns:
         yield "offline CPUs are not listed"
@@ -220,15 +221,28 @@ def table_remarks(
         yield "NUMA nodes without CPUs are not listed"
 
 
+def _sockets_missing(machine: Machine, summary: Summary | None) -> str:
+    """Why no sockets are known; a count that says nothing is not the same as none."""
+    if summary and machine.architecture == "s390x" and summary.kinds[0].sockets:
+        return (
+            "lscpu counts a socket for each CPU, as it does where the kernel tells no sockets: "
+            "one is assumed"
+        )
+    return "sockets are missing: one is assumed"
+
+
 def common_remarks(machine: Machine, summary: Summary | None) -> Iterator[str]:
     """What neither a table nor a summary told, and what was assumed for it."""
     has_model = machine.model or machine.architecture not in ("", "x86_64")
     sized = all(cache.size is not None for cache in machine.caches)
     claimed_twice = in_several(summary.numa_nodes.values()) if summary else EMPTY
+    nodes = machine.numa_nodes
+    has_memory = nodes and all(node.memory is not None for node in nodes)
+    rest = "huge pages, dies, PCI devices and boot arguments are missing"
     told = (
         (machine.architecture, join.ARCHITECTURE_MISSING, ""),
         (has_model, "the CPU model is missing", ""),
-        (machine.sockets, "sockets are missing: one is assumed", ""),
+        (machine.sockets, _sockets_missing(machine, summary), ""),
         (machine.caches or (summary and summary.caches), "caches are missing", ""),
         (sized, "the sizes of caches are missing or incomplete", ""),
         (machine.numa_nodes, "NUMA nodes are missing: one is assumed", ""),
@@ -237,7 +251,8 @@ def common_remarks(machine: Machine, summary: Summary | None) -> Iterator[str]:
             "CPUs {} are in several NUMA nodes: the lowest is used",
             claimed_twice,
         ),
-        (False, "memory, huge pages, dies, PCI devices and boot arguments are missing", ""),
+        (has_memory, "memory, {}", rest),
+        (not has_memory, "{}", rest),
     )
     return (text.format(value) for known, text, value in told if not known)
 
@@ -282,6 +297,21 @@ def disagreement(table: Table, summary: Summary) -> str | None:
     return None
 
 
+def numa_disagreement(machine: Machine, numa: NumaList) -> str | None:
+    """What `numactl -H` says of CPUs that is not true of the machine; None if they agree."""
+    if numa.online != machine.online:
+        return f"it lists {cpus_text(numa.online)}, but the other one {cpus_text(machine.online)}"
+    known = {node.id: node.cpus & machine.online for node in machine.numa_nodes}
+    for node in numa.nodes:
+        if known and node.cpus != known.get(node.id, EMPTY):
+            other = known.get(node.id, EMPTY)
+            return (
+                f"its NUMA node {node.id} has {cpus_text(node.cpus) or 'no CPUs'}, but that of the "
+                f"other one {cpus_text(other) or 'none'}"
+            )
+    return None
+
+
 def from_table(table: Table, summary: Summary | None) -> Found:
     """The machine of a table; a summary adds model, architecture, empty NUMA nodes, sizes."""
     online = _online(table, summary)
@@ -315,7 +345,7 @@ def from_table(table: Table, summary: Summary | None) -> Found:
         devices=(),
         boot_arguments=None,
     )
-    notes = [*table_remarks(table, machine, rows, summary), *common_remarks(machine, summary)]
+    notes = list(table_remarks(table, machine, rows, summary))
     repeats = _may_repeat(table, rows, siblings)
     return Found(machine, notes, tables.doubtful_cores(rows, siblings, summary, repeats=repeats))
 
@@ -346,8 +376,7 @@ def from_summary(summary: Summary) -> Found:
         devices=(),
         boot_arguments=None,
     )
-    notes = [*summary_remarks(summary, groups.rules), *common_remarks(machine, summary)]
-    return Found(machine, notes, {})
+    return Found(machine, list(summary_remarks(summary, groups.rules)), {})
 
 
 def _numbered(summary: Summary, architecture: str, numa_nodes: Iterable[NumaFacts]) -> Groups:

@@ -1,33 +1,44 @@
 """What lscpu(1) prints: tables of CPUs (`-p`, `-e`, `-J -e`) and summaries (plain, `-J`).
 
-One of each makes one node.
+One of each makes one node, with what `numactl -H` prints of it; a file may have several.
 
 The groups are those that lscpu sees. It numbers sockets, cores and caches by the kernel's masks,
 anew for each kind of CPU; `-y` prints the kernel's ids instead.
 """
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.importers.base import Imported, Node, node_name
+from cpuplan.importers import join
+from cpuplan.importers.base import Imported, Node, bare_machine, node_name
 from cpuplan.importers.data import whole
-from cpuplan.importers.lscpu import numbering, tables
+from cpuplan.importers.lscpu import BETWEEN, FORMAT, numactl, numbering, tables
+from cpuplan.importers.lscpu.numactl import NumaList
 from cpuplan.importers.lscpu.tables import RowError, Summary, Table
 from cpuplan.importers.packed_files import ArchiveError, damaged, read_file, too_large, unpack
 
 #: 8,192 CPUs with all columns as JSON have 5 MiB.
 MAX_TEXT = 8 * 1024 * 1024
 _SHOWN_GROUPS = 3
+_BETWEEN = re.compile(BETWEEN)
+#: First lines of outputs that follow another one without a line between them.
+_BEGIN = re.compile(
+    r"available: [0-9]+ nodes?\b|Architecture:|CPU(?: +[A-Z][A-Za-z0-9:%]*)+\s*\Z"
+    r"|# The following is the parsable format"
+)
 
 
 class _Parts(NamedTuple):
-    """The files of one node that were read: the first of each kind, with its path."""
+    """The outputs of one node that were read: the first of each kind, with its path."""
 
     tables: list[tuple[Path, Table]]
     summaries: list[tuple[Path, Summary]]
+    numa_lists: list[tuple[Path, NumaList]]
     diagnostics: list[Diagnostic]
 
 
@@ -37,7 +48,10 @@ def read(path: Path) -> Imported:
 
 
 def read_parts(paths: Sequence[Path]) -> Imported:
-    """Read a node from its files: a summary (the model), a table (the CPUs), or one of the two."""
+    """Read a node from its files: a summary (the model), a table (the CPUs), or one of the two.
+
+    What numactl prints has no cores: alone, it makes a node without them, to complete another one.
+    """
     name = node_name(paths[0])
     parts = _parts(paths, name)
     diagnostics = [*parts.diagnostics]
@@ -47,9 +61,13 @@ def read_parts(paths: Sequence[Path]) -> Imported:
         diagnostics.append(diagnose("CP136", path=parts.summaries[0][0], what=error.what))
         facts = None
     if facts is None:
-        return Imported((), (), tuple(diagnostics))
+        alone = [] if parts.tables or parts.summaries else parts.numa_lists
+        return Imported(tuple(_coreless(name, alone)), (), tuple(diagnostics))
     diagnostics += _doubts((parts.tables or parts.summaries)[0][0], facts.doubtful)
-    remarks = [*facts.remarks, f"there is no host name: the node is named {name}, after the file"]
+    summary = next((summary for _, summary in parts.summaries), None)
+    facts = _with_numa_list(facts, parts, name, diagnostics)
+    remarks = [*facts.remarks, *numbering.common_remarks(facts.machine, summary)]
+    remarks.append(f"there is no host name: the node is named {name}, after the file")
     node = Node(name, facts.machine, {})
     return Imported(
         (node,), tuple(f"node {name}: {remark}" for remark in remarks), tuple(diagnostics)
@@ -69,6 +87,28 @@ def _machine(parts: _Parts, name: str, diagnostics: list[Diagnostic]) -> numberi
     return numbering.from_table(table, summary)
 
 
+def _coreless(name: str, numa_lists: list[tuple[Path, NumaList]]) -> Iterator[Node]:
+    for _, numa in numa_lists[:1]:
+        machine = bare_machine(())._replace(online=numa.online, numa_nodes=numa.nodes)
+        yield Node(name, machine, {}, partial=True)
+
+
+def _with_numa_list(
+    facts: numbering.Found, parts: _Parts, name: str, diagnostics: list[Diagnostic]
+) -> numbering.Found:
+    """The machine with memory, distances and empty nodes of `numactl -H`, if it is of the same."""
+    if not parts.numa_lists:
+        return facts
+    path, numa = parts.numa_lists[0]
+    machine = facts.machine
+    if problem := numbering.numa_disagreement(machine, numa):
+        first = (parts.tables or parts.summaries)[0][0]
+        diagnostics.append(diagnose("CP137", path=path, first=first, node=name, problem=problem))
+        return facts
+    nodes = join.filled(machine.numa_nodes, numa.nodes)
+    return facts._replace(machine=machine._replace(numa_nodes=nodes))
+
+
 def _doubts(path: Path, doubtful: dict[str, list[CpuSet]]) -> Iterator[Diagnostic]:
     for problem, groups in doubtful.items():
         shown = "; ".join(map(str, groups[:_SHOWN_GROUPS]))
@@ -81,28 +121,60 @@ def _doubts(path: Path, doubtful: dict[str, list[CpuSet]]) -> Iterator[Diagnosti
 
 
 def _parts(paths: Sequence[Path], name: str) -> _Parts:
-    """What is in the files. Of two tables or two summaries of one node, the first counts."""
-    parts = _Parts([], [], [])
+    """What is in the files. Of two outputs of one kind and node, the first counts."""
+    parts = _Parts([], [], [], [])
     for path in paths:
         try:
-            part = _parse(_text(path), str(path))
+            sections = _sections(_text(path))
         except ArchiveError as error:
             parts.diagnostics.append(error.diagnostic)
             continue
-        except RowError as error:
-            place = f"{path}: {error.place}"
-            parts.diagnostics.append(
-                diagnose("CP135", path=place, text=error.text, problem=error.problem)
-            )
-            continue
-        known: list[Any] = parts.tables if isinstance(part, Table) else parts.summaries
-        if not (part.rows if isinstance(part, Table) else part.online):
-            parts.diagnostics.append(diagnose("CP124", path=path))
-        elif known:
-            parts.diagnostics.append(diagnose("CP126", path=path, node=name, first=known[0][0]))
-        else:
-            known.append((path, part))
+        for section in sections:
+            _add(parts, path, section, name)
     return parts
+
+
+def _sections(text: str) -> list[str]:
+    """The outputs of a text, with as many empty lines before each that its lines keep numbers."""
+    starts, lines = [0], text.splitlines()
+    for number, line in enumerate(lines):
+        if _BETWEEN.fullmatch(line):
+            lines[number] = ""
+            starts.append(number)
+        elif _BEGIN.match(line):
+            starts.append(number)
+    if len(starts) == 1:
+        return [text]
+    sections = []
+    for start, end in pairwise([*starts, len(lines)]):
+        part = "\n".join(lines[start:end]) + "\n"
+        if FORMAT.text and FORMAT.text.match(part.lstrip("\n")):
+            sections.append("\n" * start + part)
+    return sections or [text]
+
+
+def _add(parts: _Parts, path: Path, text: str, name: str) -> None:
+    try:
+        part = _parse(text, str(path))
+    except ArchiveError as error:
+        parts.diagnostics.append(error.diagnostic)
+        return
+    except RowError as error:
+        place = f"{path}: {error.place}"
+        problem = diagnose("CP135", path=place, text=error.text, problem=error.problem)
+        parts.diagnostics.append(problem)
+        return
+    known: list[Any] = parts.summaries
+    if isinstance(part, Table):
+        known = parts.tables
+    elif isinstance(part, NumaList):
+        known = parts.numa_lists
+    if not (part.rows if isinstance(part, Table) else part.online):
+        parts.diagnostics.append(diagnose("CP124", path=path))
+    elif known:
+        parts.diagnostics.append(diagnose("CP126", path=path, node=name, first=known[0][0]))
+    else:
+        known.append((path, part))
 
 
 def _text(path: Path) -> str:
@@ -116,9 +188,11 @@ def _text(path: Path) -> str:
         raise damaged(str(path), f"byte {error.start} is not UTF-8") from None
 
 
-def _parse(text: str, name: str) -> Table | Summary:
+def _parse(text: str, name: str) -> Table | Summary | NumaList:
     """Raises RowError for impossible contents, ArchiveError for invalid JSON or JSON of neither."""
     start = text.lstrip()
+    if start.startswith("available:"):
+        return numactl.parse(text)
     if start.startswith("{"):
         return _parse_json(text, name)
     if start.startswith("#"):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from cpuplan.base.cpuset import MAX_CPU, CpuSet, CpuSetError
 from cpuplan.importers.base import CacheFacts, cache_order
+from cpuplan.importers.lscpu import MACHINE
 
 #: A cache as columns name it, with its level and kind; what is not a letter of this is unified.
 _CACHE = re.compile(r"l([1-9])([di]?)")
@@ -18,18 +19,17 @@ _CACHE_TYPES = {"d": "Data", "i": "Instruction", "": "Unified"}
 #: Ids of packages are offsets into a firmware table on Arm: they have up to ten digits.
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _UNKNOWN = frozenset({"", "-", "-1"})
-_ONLINE = {
-    "y": True,
-    "yes": True,
-    "true": True,
-    "1": True,
-    "n": False,
-    "no": False,
-    "false": False,
-    "0": False,
-}
+#: The column ONLINE, also as lscpu writes it in the languages that util-linux is translated to: of
+#: `-p` one letter, else the word.
+_YES = re.compile(
+    r"y|yes|true|1|[josdtдт]|ja|oui|s[iíì]|sim|да|da|так|tak|[aá]no|jah|bai|kyllä|igen|ya|evet|có"
+    r"|jā|taip|はい|예|네|是"
+)
+_NO = re.compile(
+    r"n|no|false|0|н|nein|non|não|нет|ні|не|ne|nie|ne[ij]|nee|e[iz]|nem|tidak|hay\u0131r|nu|không"
+    r"|nē|いいえ|아니[요오]|否"
+)
 _SHOWN = 60
-
 CacheKind = tuple[int, str]
 
 
@@ -140,17 +140,18 @@ def _cells(place: str, line: str, header: Sequence[str], cells: Sequence[str]) -
 
 def table_from_extended(text: str) -> Table:
     """The output of `lscpu -e`, with blanks between columns and in models. Raises RowError."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    header = lines[0].lower().split() if lines else []
+    numbered = enumerate(text.splitlines(), start=1)
+    lines = [(number, line) for number, line in numbered if line.strip()]
+    header = lines[0][1].lower().split() if lines else []
     if "cpu" not in header:
         raise RowError(
             "line 1",
-            lines[0].strip() if lines else "",
+            lines[0][1].strip() if lines else "",
             "there is no header such as `CPU NODE SOCKET CORE`",
         )
     named = header.index("modelname") if "modelname" in header else len(header)
     rows = []
-    for number, line in enumerate(lines[1:], start=2):
+    for number, line in lines[1:]:
         cells = line.split()
         end = len(cells) - (len(header) - named - 1)
         if named < len(header) and end > named:
@@ -201,13 +202,14 @@ def _row(place: str, text: str, cells: dict[str, str]) -> tuple[Row, bool]:
             place, text, f"CPU {cpu} goes beyond {MAX_CPU}, the highest number that systemd accepts"
         )
     online = cells.get("online", "").lower()
-    if online not in _UNKNOWN and online not in _ONLINE:
+    is_online = _YES.fullmatch(online) is not None
+    if online not in _UNKNOWN and not is_online and not _NO.fullmatch(online):
         raise RowError(place, text, f"{online[:20]!r} is neither yes nor no")
     caches, complete = _caches(place, text, cells)
     model = " ".join(cells.get("modelname", "").split())
     row = Row(
         cpu=cpu,
-        online=_ONLINE.get(online),
+        online=None if online in _UNKNOWN else is_online,
         core=number("core"),
         socket=number("socket"),
         book=number("book"),
@@ -294,7 +296,8 @@ def summary_from_json(fields: object) -> Summary:
 
 def summary_from_text(text: str) -> Summary:
     """The output of `lscpu`, nested or not. Raises RowError."""
-    lines = (line.partition(":") for line in text.splitlines())
+    # Chinese has a colon of its own
+    lines = (line.replace("\uff1a", ":", 1).partition(":") for line in text.splitlines())
     return _summary((label.strip(), value.strip()) for label, colon, value in lines if colon)
 
 
@@ -319,6 +322,7 @@ def _summary(fields: Iterable[tuple[str, str]]) -> Summary:
             blocks.append({})
         blocks[-1].setdefault(label, value)
         values.setdefault(label, value)
+    _refuse_translated(values)
     masks = any(label.endswith("CPU(s) mask") for label in values)  # of -x, in all fields
     nodes = {
         int(match[1]): _set(label, value, mask=masks)
@@ -341,6 +345,16 @@ def _summary(fields: Iterable[tuple[str, str]]) -> Summary:
         tells_numa="NUMA node(s)" in values or bool(nodes),
         caches={kind: total for kind, total in caches.items() if total is not None},
     )
+
+
+def _refuse_translated(values: dict[str, str]) -> None:
+    """Raises RowError for labels in another language; some translations leave a few in English."""
+    first = next(iter(values), "")
+    strange = [label for label in values if not label.isascii()]
+    if re.fullmatch(MACHINE, values.get(first, "")) and first != "Architecture":
+        strange.append(first)
+    if strange:
+        raise RowError("lscpu", strange[0], "it is no label that lscpu has in English")
 
 
 def _listed(values: dict[str, str], state: str, *, mask: bool) -> CpuSet:
@@ -418,19 +432,23 @@ def caches_of(
     *,
     tells_ids: bool,
 ) -> tuple[CacheFacts, ...]:
-    """The caches of level 2 and up, by level, type and lowest CPU.
+    """The caches of level 2 and up, by level, type and lowest CPU; none where some CPUs' are open.
+
+    A list of CPUs of a cache says that no other CPU shares it.
 
     lscpu prints the kernel's id of a cache, and numbers that count from 0 if there is none. On x86
     there is one since Linux 4.11 (`tells_ids`); elsewhere only numbers that do not count are ids
     for sure.
     """
+    online = CpuSet(row.cpu for row in rows)
+    if CpuSet(table.incomplete) & online:
+        return ()
     shared = _shared(rows)
     counted = all(list(numbers) == list(range(len(numbers))) for numbers in shared.values())
     tells_ids = tells_ids or not counted
     models = {row.model for row in rows}
     widths = {len(core) for core in siblings}
-    alike = not table.incomplete and len(models) == 1 and len(widths) == 1
-    online = CpuSet(row.cpu for row in rows)
+    alike = len(models) == 1 and len(widths) == 1
     facts = []
     for kind in sorted(shared):
         groups = {number: CpuSet(cpus) for number, cpus in shared[kind].items()}

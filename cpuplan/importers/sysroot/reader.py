@@ -127,8 +127,8 @@ def _read(reader: Reader) -> tuple[Machine | None, list[str]]:
     text = tree.read("proc/cpuinfo") or ""
     info = cpuinfo.parse(text) if text else _UNKNOWN
     if not online and text:
-        machine = _from_cpuinfo(reader, info, text)
-        files = sysfs.unread_kubelet_files(machine) if machine else None
+        # sysfs was not collected, which says nothing of what the kubelet finds there
+        machine, files = _from_cpuinfo(reader, info, text), None
     else:
         machine = _from_sysfs(reader, info, present, online, text) if online else None
         files = sysfs.read_kubelet_files(reader, machine, text) if machine else None

@@ -504,12 +504,6 @@ def read_kubelet_files(reader: Reader, machine: Machine, cpuinfo: str) -> Kubele
     )
 
 
-def unread_kubelet_files(machine: Machine) -> KubeletFiles:
-    """The facts where sysfs was not collected: the kubelet would find no CPU in such files."""
-    sockets = len(set(machine.sockets.values()))
-    return KubeletFiles(None, False, machine.online, EMPTY, sockets, {}, {})
-
-
 def _links(reader: Reader, nodes: Iterable[int], online: CpuSet) -> dict[int, CpuSet] | None:
     """The CPUs linked to each NUMA node; None if no node has a link, as in some dumps."""
     links = {}
