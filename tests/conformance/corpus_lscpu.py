@@ -226,7 +226,10 @@ def _compare(imported: Imported, view: Facts, *, with_caches: bool) -> Iterator[
     sockets = {number: cpus for number, cpus in topology.sockets.items() if number != UNKNOWN}
     yield from differ("sockets", _cpus(view["sockets"]) or [str(online)], _sorted(sockets.values()))
     if with_caches:
-        yield from differ("l3", _cpus(view["l3"]), _sorted(topology.uncore_caches.values()))
+        # a row with fewer caches than columns may share any of them: all are left open
+        is_open = any("fewer caches are listed" in remark for remark in imported.remarks)
+        third = [] if is_open else _cpus(view["l3"])
+        yield from differ("l3", third, _sorted(topology.uncore_caches.values()))
     if view["numa"] is not None:
         nodes = {
             int(number): CpuSet.parse_kernel(cpus) & online for number, cpus in view["numa"].items()
