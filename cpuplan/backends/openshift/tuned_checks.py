@@ -267,7 +267,8 @@ def _of_arguments(case: _Case) -> Iterator[Diagnostic]:
     outcome, plan = case.outcome, case.plan
     planned = {cmdline.canonical(setting.key): setting for setting in plan.written.of(kernel.NAME)}
     given = list(_arguments(case))
-    wrong = {problem.argument: problem for problem in problems(plan, [item[1] for item in given])}
+    arguments_alone = [argument for _, argument in given]
+    wrong = {problem.argument: problem for problem in problems(plan, arguments_alone)}
     judged: set[str] = set()
     for profile, argument in given:
         ((key, value),) = cmdline.keyed(argument.text).items() or ((_END, True),)
