@@ -37,9 +37,16 @@ def mutations(case: Case) -> Iterator[Mutation]:
 
 
 def _changed(text: str) -> Iterator[tuple[str, str]]:
-    """The last line that says something, changed and removed."""
+    """The last line that says something, changed and removed.
+
+    An empty text of the kubelet says no more than a line that is not there.
+    """
     lines = text.splitlines()
-    said = [number for number, line in enumerate(lines) if line.strip() and line[0] not in "#;["]
+    said = [
+        number
+        for number, line in enumerate(lines)
+        if line.strip() and line[0] not in "#;[" and not line.endswith(': ""')
+    ]
     if said:
         last = said[-1]
         before, after = lines[:last], lines[last + 1 :]

@@ -24,7 +24,13 @@ from tests.unit.components.test_components import PLANS
 KUBERNETES: dict[str, Any] = {"platform": "kubernetes", "version": "1.36"}
 #: What the ten lines of the README ask for, or need: each has its reason in docs/defaults.md.
 NEEDED = {
-    "kubelet": {"cpuManagerPolicy", "reservedSystemCPUs"},
+    # The last two are empty: a base configuration of others may have cgroups that stop the kubelet.
+    "kubelet": {
+        "cpuManagerPolicy",
+        "reservedSystemCPUs",
+        "kubeReservedCgroup",
+        "systemReservedCgroup",
+    },
     "kernel": {"rcu_nocbs", "nohz_full", "isolcpus", "irqaffinity"},
     "crio": {"infra_ctr_cpuset"},
     "kubeletunit": {"--config-dir", "Wants"},
