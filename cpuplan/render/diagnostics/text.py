@@ -280,7 +280,11 @@ class _Writer:
             yield f"  {self.word('more')}: {more_here(shown.more)}"
         if self.report.verbose and diagnostic.field:
             yield f"  {self.word('field')}: {printable(diagnostic.field)}"
-        yield f"  {self.word('docs')}: cpuplan explain {diagnostic.code}"
+        from cpuplan.diagnostics.codes import CODES  # there is a finding
+
+        was = CODES[diagnostic.code].was if diagnostic.code in CODES else ""
+        before = f" (before: {was})" * bool(was)
+        yield f"  {self.word('docs')}: cpuplan explain {diagnostic.code}{before}"
 
     def word(self, text: str) -> str:
         return paint(text, "note", self.colour)

@@ -115,6 +115,8 @@ def switched_off(loaded: Loaded, release: Version) -> Iterator[Trap]:
     main = next(iter(loaded.files))
     table = nri(loaded)
     remedy = f"write disable = false in [plugins.'{NRI}'] where plugins are used"
+    if int(loaded.tables.get("version", 1)) < 2 and _is_written(loaded, NRI):
+        remedy = "write version = 2 first in the file: of version 1 only short names are read"
     without = "NRI is off: plugins such as the balloons policy see no container"
     if NRI in loaded.tables.get("disabled_plugins", ()):
         path = naming(loaded, "disabled_plugins")
@@ -131,6 +133,11 @@ def switched_off(loaded: Loaded, release: Version) -> Iterator[Trap]:
         problem = "CDI is off: DRA drivers and device plugins cannot hand out devices by it"
         remedy = f"write enable_cdi = true in [plugins.'{OLD_CRI if release < V2 else CRI}']"
         yield Trap(path, "enable_cdi", problem, remedy)
+
+
+def _is_written(loaded: Loaded, plugin: str) -> bool:
+    """Whether a file has a table for a plugin."""
+    return any(plugin in of_table(tables, "plugins") for tables in loaded.files.values())
 
 
 def find_in_files(
