@@ -8,6 +8,7 @@ import click
 
 from cpuplan.base.files import Unreadable, read_regular
 from cpuplan.base.progress import stage
+from cpuplan.base.text import joined
 from cpuplan.cli.output import settings, shown_path
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose, errors
 from cpuplan.language.read.files import refusal
@@ -144,6 +145,17 @@ class Outcome(NamedTuple):
     orders: Sequence[tuple[str, Answer]]
     diagnostics: Sequence[Diagnostic]
     other: Result | None
+    #: Resources whose NUMA nodes are not known, and that decide about pods.
+    unaligned: Sequence[str] = ()
+
+    @property
+    def unproven(self) -> str:
+        """Why no order of arrival is proven, whatever was tried; empty where it may be."""
+        if has_others(self.diagnostics):
+            return "some objects are not simulated; without their pods"
+        if self.unaligned:
+            return f"the NUMA nodes of {joined(self.unaligned)} are not known; without their hints"
+        return ""
 
     @property
     def exit_code(self) -> int:
@@ -153,7 +165,8 @@ class Outcome(NamedTuple):
             return 1
         proven = [answer.is_proven for _, answer in self.orders]
         is_known = self.result.is_complete and not has_others(self.diagnostics)
-        return 0 if is_known and all(proven) else UNPROVEN
+        is_proven = all(proven) and not (proven and self.unaligned)
+        return 0 if is_known and is_proven else UNPROVEN
 
     def shown(self) -> "Outcome":
         """Of this what --cluster and --node leave."""
@@ -204,7 +217,8 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     problems = _diagnostics(run.project, result, diagnostics, traps if is_planned else [])
     is_other = wanted.scheduler == BOTH
     other = _simulate(run, run.start._replace(start=start_kubelet)) if is_other else None
-    return Outcome(result, answers, problems, other)
+    unaligned = findings.unaligned(run.plans, [item.pod for item in run.items])
+    return Outcome(result, answers, problems, other, unaligned)
 
 
 def remarks(run: Run) -> Iterator[str]:

@@ -13,7 +13,12 @@ from cpuplan.components.checks import hooks
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts import versions
-from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, FEATURE_GATES, MEMORY_MANAGER_POLICY
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_POLICY,
+    FEATURE_GATES,
+    MEMORY_MANAGER_POLICY,
+    TOPOLOGY_MANAGER_POLICY,
+)
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import manifests, startup
 from cpuplan.simulate.apiserver import Surroundings
@@ -121,12 +126,42 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources
             f"requests for {listed_names(unknown)} are not checked, because the inventory does not "
             "contain how much a node has; give it with --resource NAME=AMOUNT"
         )
+    if devices := unaligned(plans, pods):
+        yield (
+            f"the NUMA nodes of {listed_names(devices)} are not known: the topology manager also "
+            "counts the hints of devices, so pods may be refused, or get other CPUs than here"
+        )
     assumed = sorted({plan.node_class.hardware for plan in plans if assumes_memory(plan.topology)})
     if assumed and MEMORY in requested:
         yield (
             "requests for memory are not checked: "
             f"hardware {listed_names(assumed)} contains no memory"
         )
+
+
+#: Resources that no device plugin gives out, by the end of their domain.
+_WITHOUT_DEVICES = ("kubernetes.io", "koordinator.sh", "workload.openshift.io")
+
+
+def unaligned(plans: Iterable[ConfiguredPlan], pods: Iterable[Pod]) -> list[str]:
+    """Resources of device plugins that a topology manager aligns, whose NUMA nodes nobody knows.
+
+    Their hints decide with those of CPUs and memory, and are left out (cm/devicemanager,
+    GetTopologyHints).
+    """
+    devices = [name for name in sorted(_requested(pods)) if _is_of_devices(name)]
+    return devices if devices and any(map(_merges_hints, plans)) else []
+
+
+def _is_of_devices(name: str) -> bool:
+    domain, slash, _ = name.partition("/")
+    return bool(slash) and not domain.endswith(_WITHOUT_DEVICES)
+
+
+def _merges_hints(plan: ConfiguredPlan) -> bool:
+    """Whether the node's kubelet merges hints of several NUMA nodes."""
+    policy = planned(plan).config.get(TOPOLOGY_MANAGER_POLICY.key, "none")
+    return policy != "none" and len(plan.topology.numa_nodes) > 1
 
 
 def _of_pools(pods: Sequence[Pod]) -> Iterator[str]:

@@ -227,11 +227,9 @@ def _items(chosen: "Chosen", files: Sequence[Path], wanted: "Wanted") -> "Given"
 
 
 def _print(project: "Project", shown: "Outcome", *, svg: Path | None) -> None:
-    from cpuplan.cli import simulation
     from cpuplan.render.simulation import text
 
     result, answers = shown.result, shown.orders
-    is_part = simulation.has_others(shown.diagnostics)
     colour = use_colour() and not settings().output
     drawn = svg or len(result.nodes) == 1
     picture = _picture(project, result, svg, colour=colour) if drawn else ""
@@ -242,7 +240,7 @@ def _print(project: "Project", shown: "Outcome", *, svg: Path | None) -> None:
             len(node.outcome.outcomes) for node in result.nodes if node.plan.node_class.name == name
         )
         title = f"{name}: " if len(answers) > 1 else ""
-        texts.append(f"\n{title}{text.order_text(answer, pods, is_part=is_part)}")
+        texts.append(f"\n{title}{text.order_text(answer, pods, shown.unproven)}")
     if shown.other:
         from cpuplan.render.simulation import mechanisms
 
@@ -282,8 +280,8 @@ def _print_json(shown: "Outcome", policy: str) -> None:
     )
     if simulation.has_others(shown.diagnostics):
         data["complete"] = False
-        for order in data["orders"]:
-            order["proven"] = False
+    for order in data["orders"] if shown.unproven else ():
+        order["proven"] = False
     if shown.other:
         data["kubelet"] = to_data(shown.other)["nodes"]
     data["diagnostics"] = findings(Reporter(settings(), shown.diagnostics).report)

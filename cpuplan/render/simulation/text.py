@@ -346,15 +346,14 @@ def _left(left: Left) -> Iterator[str]:
         yield f"  NUMA node {node}: {free}, {text}"
 
 
-def order_text(answer: Answer, count: int, *, is_part: bool = False) -> str:
-    """What is known about the orders of arrival; `is_part`: other pods were not simulated."""
+def order_text(answer: Answer, count: int, unproven: str = "") -> str:
+    """What is known about the orders of arrival; `unproven`: what was not simulated."""
     tried = (
         f"{counted(answer.tried, 'admission')} tried, {counted(answer.moments, 'distinct moment')}"
     )
-    if answer.is_proven and is_part:
+    if answer.is_proven and unproven:
         return (
-            f"not proven: some objects are not simulated; without their pods, the other {count} "
-            f"can come in every order of arrival ({tried})\n"
+            f"not proven: {unproven}, these {count} can come in every order of arrival ({tried})\n"
         )
     if answer.is_proven:
         return f"all {count} pods are admitted in every order of arrival ({tried})\n"

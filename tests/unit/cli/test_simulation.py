@@ -33,6 +33,9 @@ def order(*, refused: bool = False, proven: bool = True) -> Any:
         # Of every order only the orders are asked for.
         (Outcome(result(refuses=True), (order(),), (), None), 0),
         (Outcome(result(), (), (ERROR,), None), 1),
+        # Where nobody asked for all orders, nothing is said to be proven.
+        (Outcome(result(), (), (), None, ("nvidia.com/gpu",)), 0),
+        (Outcome(result(), (order(),), (), None, ("nvidia.com/gpu",)), 6),
     ],
 )
 def test_exit_codes(outcome: Outcome, code: int) -> None:
