@@ -113,9 +113,8 @@ def _without_amounts(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnosti
         yield diagnose(
             "CP651",
             locate(plan.node_class.place(TOPOLOGY_MANAGER_POLICY.field)),
-            name=plan.node_class.name,
-            exporter=exporter_of(plan),
-            settings=" and ".join(lacking.values()),
+            nodes=f"nodes of class {plan.node_class.name}",
+            because=f"with {' and '.join(lacking.values())}, {exporter_of(plan)} publishes none",
             what=" or ".join(lacking),
         )
 

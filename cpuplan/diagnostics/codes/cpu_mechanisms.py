@@ -263,8 +263,7 @@ CODES = {
     ),
     "CP651": Code(
         "zones without CPUs or memory",
-        "NodeResourceTopologyMatch refuses pods that request {what} on nodes of class {name}: with {settings}, {exporter} "
-        "publishes none",
+        "NodeResourceTopologyMatch refuses pods that request {what} on {nodes}: {because}",
         f"use {CPU_MANAGER_POLICY.key} static and memoryManagerPolicy Static, or a topologyManagerPolicy other than single-numa-node",
         "Exporters ask the kubelet's pod-resources API what can be allocated: it names CPUs with the static CPU manager "
         "only, and memory with the Static memory manager only. Of what no zone has, the plugin lets pods request devices "

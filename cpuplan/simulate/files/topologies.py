@@ -15,6 +15,7 @@ from cpuplan.diagnostics.source import Field, Source
 from cpuplan.facts.settings.objects import NRT_POLICIES
 from cpuplan.simulate.files.objects import Object, objects
 from cpuplan.upstream.kubernetes.errors import PanicError
+from cpuplan.upstream.kubernetes.pod import CPU, MEMORY
 from cpuplan.upstream.kubernetes.quantity import parse
 from cpuplan.upstream.nrt.api import KIND, MAX_NUMA_NODES, NODE, POLICY, SCOPE, NrtError, zone_id
 from cpuplan.upstream.nrt.crd import DEFINITIONS, NOWHERE, admit, serves
@@ -22,6 +23,7 @@ from cpuplan.upstream.nrt.pluginhelpers import (
     LEGACY,
     POLICIES,
     SCOPES,
+    SINGLE,
     TABLE,
     TopologyManager,
     read_numa_nodes,
@@ -85,7 +87,7 @@ _COLUMNS = ("capacity", "allocatable", "available")
 
 
 def check_topologies(sources: Iterable[Source]) -> list[Diagnostic]:
-    """CP655 to CP659 for the objects of this kind in files."""
+    """CP651 and CP655 to CP659 for the objects of this kind in files."""
     problems: list[Diagnostic] = []
     for manifest in objects(sources):
         if manifest.kind == KIND:
@@ -113,6 +115,7 @@ def _check(manifest: Object) -> Iterator[Diagnostic]:
         yield from _crash(manifest)
         yield from check_unread(manifest)
         yield from _amounts(manifest)
+        yield from _without_amounts(manifest)
 
 
 def _refused(manifest: Object, error: str) -> Diagnostic:
@@ -163,6 +166,20 @@ def _amounts(manifest: Object) -> Iterator[Diagnostic]:
                         f"but {more} {resource[more]}"
                     )
                     yield manifest.finding("CP659", field, problem=problem)
+
+
+def _without_amounts(manifest: Object) -> Iterator[Diagnostic]:
+    """CP651: the filter refuses requests of CPUs or memory that no zone has."""
+    zones = [zone for zone in manifest.data["zones"] if zone["type"] == NODE]
+    if read_topology_manager(manifest.data).policy != SINGLE or not zones:
+        return
+    offered = {resource["name"] for zone in zones for resource in zone.get("resources") or ()}
+    lacking = [word for name, word in ((CPU, "CPUs"), (MEMORY, "memory")) if name not in offered]
+    if lacking:
+        name = manifest.data["metadata"]["name"]
+        nodes, because = f"node {name}", "no zone has any"
+        what = " or ".join(lacking)
+        yield manifest.finding("CP651", ("zones",), nodes=nodes, because=because, what=what)
 
 
 def _nano(amount: Any) -> int:

@@ -74,9 +74,25 @@ def test_each_mistake(change: Json, code: str, words: str) -> None:
     ],
 )
 def test_attributes(name: str, value: str, is_read: bool) -> None:
-    assert codes(GOOD | {"attributes": [{"name": name, "value": value}]}) == (
-        [] if is_read else ["CP658"]
-    )
+    zones = [zone("node-0", cpu="4", memory="8Gi", costs=(10, 20)), zone("node-1", cpu="4")]
+    given = nrt(*zones, policy="restricted") | {"attributes": [{"name": name, "value": value}]}
+    assert codes(given) == ([] if is_read else ["CP658"])
+
+
+@pytest.mark.parametrize(
+    ("policy", "amounts", "what"),
+    [
+        ("single-numa-node", {"cpu": "4"}, "memory"),
+        ("single-numa-node", {"memory": "8Gi"}, "CPUs"),
+        ("single-numa-node", {"hugepages-2Mi": "2Mi"}, "CPUs or memory"),
+        ("single-numa-node", {"cpu": "0", "memory": "0"}, ""),
+        ("restricted", {"cpu": "4"}, ""),
+    ],
+)
+def test_zones_without_what_pods_request(policy: str, amounts: dict[str, str], what: str) -> None:
+    reported = found(nrt(zone("node-0", **amounts), policy=policy))
+    start = f"CP651: NodeResourceTopologyMatch refuses pods that request {what} on node "
+    assert [text.startswith(start) for text in reported] == [True] * bool(what)
 
 
 @pytest.mark.parametrize(
