@@ -13,6 +13,8 @@ Version: TypeAlias = platforms.Version
 FEATURES: dict[str, Version] = {
     "kubelet.config_dir": (1, 28),  # KEP-3983
     "kubelet.config_dir_by_flag": (1, 30),  # before with KUBELET_CONFIG_DROPIN_DIR_ALPHA
+    # The device manager looks at the NUMA nodes of its devices only (kubernetes#138244).
+    "kubelet.few_device_hints": (1, 36),
     # admissionregistration.k8s.io/v1 (KEP-3488); OpenShift 4.17 is the first with it
     "api.validating_policy": (1, 30),
     # volumeMounts.recursiveReadOnly on by default (KEP-3857); alpha in 1.30

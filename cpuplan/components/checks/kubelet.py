@@ -296,7 +296,13 @@ def _fewer_sets(plan: NodePlan) -> str:
     without_memory = (
         f" and {MEMORY_MANAGER_POLICY.key} to None" if memory.uses_memory_manager(plan) else ""
     )
-    return f"{higher}{without_memory}, or {none}"
+    if versions.has(plan.node_class.target, "kubelet.few_device_hints"):
+        return f"{higher}{without_memory}, or {none}"
+    since = versions.to_text(versions.FEATURES["kubelet.few_device_hints"])
+    return (
+        f"{none}; or use Kubernetes {since} and set {higher}{without_memory}: before, the kubelet "
+        "stalls at the first pod with a device"
+    )
 
 
 def _check_sets(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
