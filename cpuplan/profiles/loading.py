@@ -58,9 +58,9 @@ def from_texts(
             continue
         taken = of_file if is_own else list(filter(_is_object, of_file))
         sources += taken
-        diagnostics += [
-            problem for problem in problems if is_own or taken or problem.code not in _ALIEN
-        ]
+        # A file of another name was given by name: it is meant to be read.
+        is_meant = is_own or taken or not name.endswith((".yaml", ".yml", ".json"))
+        diagnostics += [problem for problem in problems if is_meant or problem.code not in _ALIEN]
     diagnostics += manifests.insert(sources, pods)
     read_documents, problems = _documents(sources, release or openshift.newest, mode)
     read_documents = read_documents._replace(sources=tuple(sources))
