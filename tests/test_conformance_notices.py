@@ -478,7 +478,7 @@ _NOT_OF_CORPUS = (
 _NETWORK = "0x020000"
 
 
-@pytest.mark.parametrize("name", ["intel-lakefield-hybrid-5c", "vm-2c-2s-accel-ghw"])
+@pytest.mark.parametrize("name", ["intel-i7-1370p-hybrid", "vm-2c-2s-accel-ghw"])
 def test_corpus(name: str, tmp_path: Path) -> None:
     folder = tmp_path / name
     shutil.copytree(corpus.CORPUS / name, folder)

@@ -12,9 +12,6 @@ from tests.mutation.mutation import Outcome
 QUICK = ("containerd", "flat-domain", "openshift", "pods")
 #: What is not found, as `family: change` for `re`, and why that is right. It may only shrink.
 ACCEPTED: Mapping[str, str] = {
-    r"missing: etc/kubernetes/kubelet\.conf": "what the kubelet says at its start is judged by "
-    "the plan where nothing else says how it is configured",
-    r"missing: var/lib/kubelet/config\.yaml": "the drop-in alone configures the kubelet",
     r"missing: sys/devices/system/cpu/present": "the folders of CPUs show the same",
 }
 #: The same of the hosts that others captured, which lack folders that a node has.
