@@ -162,7 +162,8 @@ def test_an_agent_checks_its_node(seen: Path) -> None:
     assert "cpuplan_check_current" in metrics
     verdicts = list(answers(seen, "2-check").values())
     assert "differs" not in verdicts
-    assert verdicts.count("held") >= HELD[NAME] - 5
+    # A snapshot also has the log of the kernel, and answers of systemd and of the runtime.
+    assert verdicts.count("held") >= HELD[NAME] - 8
 
 
 def test_what_only_root_reads_is_not_verified_and_nothing_else_is_lost(seen: Path) -> None:
