@@ -89,7 +89,7 @@ def test_attributes(name: str, value: str, is_read: bool) -> None:
         ("restricted", {"cpu": "4"}, ""),
     ],
 )
-def test_zones_without_what_pods_request(policy: str, amounts: dict[str, str], what: str) -> None:
+def test_zones_without_what_pods_request(policy: str, amounts: dict[str, Any], what: str) -> None:
     reported = found(nrt(zone("node-0", **amounts), policy=policy))
     start = f"CP651: NodeResourceTopologyMatch refuses pods that request {what} on node "
     assert [text.startswith(start) for text in reported] == [True] * bool(what)
