@@ -215,14 +215,24 @@ def _unread(subject: Subject, read: Sources) -> Diagnostic | None:
     return diagnose("CP835", place, path=criocli.CONFIG_DIR, problem=problem)
 
 
+NO_FILES = "CRI-O's files are not here"
+
+
+def given_files(subject: Subject) -> crio_files.Files | None:
+    """The texts of the node's files; None where they are not here, or not all of them."""
+    read = find_sources(subject)
+    given = crio_files.read(subject.root, read.paths, read.flags.file)
+    is_whole = read.paths and not read.problem and not subject.root.refused
+    return given if is_whole else None
+
+
 def traps(subject: Subject) -> Iterator[Answer]:
     """What CRI-O refuses, leaves out or passes over in its files, and what will bite."""
     if subject.expected.release.runtime != crio.NAME:
         return
-    read = find_sources(subject)
-    given = crio_files.read(subject.root, read.paths, read.flags.file)
-    if not read.paths or read.problem or subject.root.refused:
-        yield subject.unverifiable(_FILES, "", "CRI-O's files are not here")
+    read, given = find_sources(subject), given_files(subject)
+    if given is None:
+        yield subject.unverifiable(_FILES, "", NO_FILES)
         return
     if not crio_files.are_toml(given.texts.values()):
         yield subject.unverifiable(_FILES, "", "CRI-O's files are no TOML")

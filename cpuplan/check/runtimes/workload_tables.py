@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from cpuplan.base import nodetext
 from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.check.runtimes import crio_files
-from cpuplan.check.runtimes.crio import find_sources
+from cpuplan.check.runtimes.crio import NO_FILES, find_sources, given_files
 from cpuplan.check.runtimes.crio_files import Files
 from cpuplan.check.subject import Subject, shown
 from cpuplan.components import crio, kubelet
@@ -26,10 +26,9 @@ def tables(subject: Subject) -> Iterator[Answer]:
     """CP833 for a planned table that another file replaces, CP8360 for one that takes CPUs."""
     if subject.expected.release.runtime != crio.NAME:
         return
-    read = find_sources(subject)
-    given = crio_files.read(subject.root, read.paths, read.flags.file)
-    if not read.paths or read.problem or subject.root.refused:
-        yield subject.unverifiable(_FACT, "", "CRI-O's files are not here")
+    given = given_files(subject)
+    if given is None:
+        yield subject.unverifiable(_FACT, "", NO_FILES)
         return
     release = crio_files.release(subject)
     try:
@@ -43,7 +42,7 @@ def tables(subject: Subject) -> Iterator[Answer]:
     answers = [*_replaced(subject, node, planned), *_taking(subject, node, planned)]
     yield from answers
     if not answers and (planned or node.tables):
-        yield subject.held(_FACT, (*read.paths.values(), "")[0])
+        yield subject.held(_FACT, (*find_sources(subject).paths.values(), "")[0])
 
 
 class _Node(NamedTuple):
