@@ -12,11 +12,11 @@ from typing import NamedTuple
 from cpuplan.base.text import did_you_mean, listed
 from cpuplan.components import crio, mixedcpus, runtimeclass
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.diagnostics.source import Field, Locate, Position
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts import versions
 from cpuplan.facts.settings.crio import ALLOWED_ANNOTATIONS
 from cpuplan.facts.settings.kubelet import FEATURE_GATES
-from cpuplan.language.read.pods import problems_of, template_of
+from cpuplan.language.read.pods import sound_template
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.upstream.crio.config import allowed_annotations
 from cpuplan.upstream.crio.config_keys import LATEST as LATEST_CRIO
@@ -52,19 +52,12 @@ class Unheeded(NamedTuple):
     code: str = "CP5340"
 
 
-class _Nowhere:
-    """The places of a manifest of which only is asked whether it is right."""
-
-    def value_at(self, _field: Field) -> Position | None:
-        return None
-
-
 def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP5340 and CP5341 for the manifests of the intent's workloads."""
     own = runtimeclass.name(plan)
     for index, workload in enumerate(plan.spec.workloads):
-        template = template_of(workload.manifest)
-        if template is None or any(problems_of(_Nowhere(), *template)):
+        template = sound_template(workload.manifest)
+        if template is None:
             continue  # CP720
         fields = ".".join(map(str, (*template[0], "metadata", "annotations")))
         pod = read_pod(template[1])

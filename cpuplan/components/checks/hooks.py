@@ -5,24 +5,17 @@ from typing import NamedTuple
 
 from cpuplan.components import chosen, crio
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.diagnostics.source import Field, Locate, Position
+from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts import versions
 from cpuplan.facts.settings.crio import EXEC_CPU_AFFINITY
 from cpuplan.facts.settings.kubelet import FEATURE_GATES
-from cpuplan.language.read.pods import problems_of, template_of
+from cpuplan.language.read.pods import sound_template
 from cpuplan.plan import ConfiguredPlan, NodePlan
 from cpuplan.upstream.crio import releases
 from cpuplan.upstream.crio.releases import Defect, Kind, Needs, Outcome
 from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
 from cpuplan.upstream.kubernetes.pod import Pod, apply_defaults, read_pod
 from cpuplan.upstream.kubernetes.qos import GUARANTEED, pod_qos
-
-
-class _Nowhere:
-    """The places of a manifest of which only is asked whether it is right."""
-
-    def value_at(self, _field: Field) -> Position | None:
-        return None
 
 
 class Fault(NamedTuple):
@@ -37,8 +30,8 @@ def check(plan: ConfiguredPlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP5360 and CP5361 for the manifests of the intent's workloads; CP5362."""
     yield from _check_exec(plan, locate)
     for index, workload in enumerate(plan.spec.workloads):
-        template = template_of(workload.manifest)
-        if template is None or any(problems_of(_Nowhere(), *template)):
+        template = sound_template(workload.manifest)
+        if template is None:
             continue  # CP720
         fields = ".".join(map(str, (*template[0], "metadata", "annotations")))
         for fault in faults(plan, read_pod(template[1])):

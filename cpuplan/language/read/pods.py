@@ -243,6 +243,19 @@ def template_of(manifest: Any) -> tuple[Field, Any] | None:
     return (field, template) if isinstance(template, dict) else None
 
 
+class _Nowhere:
+    """The places of a manifest of which only is asked whether it is right."""
+
+    def value_at(self, _field: Field) -> Position | None:
+        return None
+
+
+def sound_template(manifest: Any) -> tuple[Field, Any] | None:
+    """The same where nothing keeps the pod from being read."""
+    template = template_of(manifest)
+    return None if template is None or any(problems_of(_Nowhere(), *template)) else template
+
+
 def problems_of(source: Places, at: Field, manifest: Any) -> Iterator[Diagnostic]:
     """What keeps a pod from being read, at its place."""
     yield from shape_problems(source, at, manifest)
