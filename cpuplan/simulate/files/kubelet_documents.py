@@ -6,7 +6,7 @@ Talos and of EKS nodes (NodeConfig).
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics.source import Field, Position, Source
@@ -23,8 +23,8 @@ from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND
 from cpuplan.upstream.kubernetes.errors import KubeletError
 
 _GROUP = API_VERSION.partition("/")[0]
-#: Where texts with documents, and flags, stand in objects of these groups: anywhere below.
-_NESTING = ("kubeadm.k8s.io/", "kind.x-k8s.io/", "cluster.x-k8s.io/")
+#: In whose objects texts with documents, and flags, stand anywhere below.
+_NESTING = ("kubeadm", "kind", "Cluster API")
 _EXTRA_ARGS = "kubeletExtraArgs"
 _KUBELET_ARG = "kubelet-arg"
 #: Options of a server or agent of K3s and RKE2 (docs.k3s.io, cli/server and cli/agent).
@@ -181,7 +181,7 @@ def _of_document(source: Source, lines: Sequence[str]) -> Iterator[Judged]:
     elif owner == "EKS":
         base = {"apiVersion": API_VERSION, "kind": KIND, **_EKS}
         yield from _laid_over(source, ("spec", "kubelet", "config"), File("", json.dumps(base)))
-    elif owner in ("kubeadm", "kind", "Cluster API"):
+    elif owner in _NESTING:
         for field, value in _walk(data):
             if isinstance(value, str) and KIND in value:
                 yield from _of_text(source, field, lines, is_partial=True)
@@ -233,10 +233,9 @@ def _value(data: Any, field: Field) -> Any:
 
 
 def _walk(data: Any) -> Iterator[tuple[Field, Any]]:
-    """Each value of a document with its field."""
+    """Each value of a document with its field, outer ones first."""
     todo: list[tuple[Field, Any]] = [((), data)]
-    while todo:
-        field, value = todo.pop(0)
+    for field, value in todo:
         yield field, value
         if isinstance(value, dict):
             todo += [((*field, name), child) for name, child in value.items()]
@@ -248,14 +247,16 @@ def _flags(source: Source) -> Iterator[Command]:
     """The flags of kubelets in a document, each group with its place."""
     data: Any = source.data
     owner = _owner(data)
-    rows: dict[str, Callable[[], Iterator[tuple[Field, list[str]]]]] = {
-        "K3s or RKE2": lambda: _of_rancher(data),
-        "Talos": lambda: _at(data, ("machine", "kubelet", "extraArgs")),
-        "EKS": lambda: _at(data, ("spec", "kubelet", "flags")),
-    }
-    for name in ("kubeadm", "kind", "Cluster API"):
-        rows[name] = lambda: _extra_arguments(data)
-    for field, words in rows[owner]() if owner in rows else ():
+    groups: Iterable[tuple[Field, list[str]]] = ()
+    if owner == "K3s or RKE2":
+        groups = _of_rancher(data)
+    elif owner == "Talos":
+        groups = _at(data, ("machine", "kubelet", "extraArgs"))
+    elif owner == "EKS":
+        groups = _at(data, ("spec", "kubelet", "flags"))
+    elif owner in _NESTING:
+        groups = _extra_arguments(data)
+    for field, words in groups:
         yield _command(words, source.key_at(field))
 
 
