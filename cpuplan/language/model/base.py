@@ -298,6 +298,14 @@ Release = Annotated[
     ),
 ]
 
+#: A release of a program beside the platform; `facts.programs` has those that are known.
+ProgramRelease = Annotated[
+    str,
+    matching(
+        r"^[0-9]{1,2}\.[0-9]{1,2}$", "two numbers with a dot, such as 2.3 or 0.14", "2.3", "0.14"
+    ),
+]
+
 #: A unit of systemd that runs a program; systemd allows a backslash too, which scripts do not.
 ServiceName = Annotated[
     str,

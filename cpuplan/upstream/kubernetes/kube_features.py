@@ -8,6 +8,7 @@ Upstream: kubernetes/kubernetes pkg/features/kube_features.go
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from cpuplan.facts import programs
 from cpuplan.facts.versions import Version
 from cpuplan.upstream.kubernetes.errors import AggregateError, KubeletError
 
@@ -129,9 +130,9 @@ OTHER_GATES = frozenset(
 
 
 ALPHA, BETA, GA, DEPRECATED = "alpha", "beta", "ga", "deprecated"
-#: The version that the rules of this package were recorded from. Of 1.37 only the fields were read,
-#: its release notes and the documentation of its gates: see docs/limits.md.
-LATEST: Version = (1, 36)
+#: The version that the rules of this package were recorded from; what was read of later ones is in
+#: docs/limits.md.
+LATEST: Version = programs.latest(programs.KUBERNETES)
 #: Gates for all others of a stage.
 ALL = {"AllAlpha": ALPHA, "AllBeta": BETA}
 
