@@ -124,6 +124,7 @@ KUBERNETES = Program(
         read("1.35", "release-1.35", (1, 35)),
         recorded("1.36", "1.36.2", (1, 36)),
         predicted("1.37", "1.36", (1, 37)),
+        predicted("1.38", "1.36", (1, 38), "alpha"),
     ),
 )
 OPENSHIFT = Program(
@@ -195,6 +196,7 @@ CRIO = Program(
         read("1.35", "41f610b281", (1, 35)),
         read("1.36", "9a9de9c51f", (1, 36)),
         recorded("1.37", "65f5ee4679 and f954a17e505f", (1, 37)),
+        predicted("1.38", "1.37", (1, 38), "development"),
     ),
 )
 CONTAINERD = Program(

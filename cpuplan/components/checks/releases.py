@@ -11,7 +11,7 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts import platforms, programs, versions
 from cpuplan.facts.platforms import Feature
-from cpuplan.facts.programs import Program
+from cpuplan.facts.programs import Known, Program
 from cpuplan.facts.settings.kubelet import (
     EVICTION_HARD,
     KUBE_RESERVED,
@@ -112,22 +112,30 @@ def unknown(program: Program, version: str, position: Position | None = None) ->
 
 def check_provenance(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP5625 for releases whose rules were neither read nor recorded; CP5626 for unknown ones."""
+    for stated, known in _uncertain(plan):
+        yield diagnose(
+            "CP5625",
+            locate(stated.place),
+            title=stated.program.title,
+            version=stated.name,
+            how=known.words,
+            program=stated.program.name,
+        )
+    yield from _check_tuned(plan, locate)
+
+
+def uncertain(plan: NodePlan) -> Iterator[str]:
+    """The same in words: `Kubernetes 1.37 is predicted by the rules of 1.36`."""
+    for stated, known in _uncertain(plan):
+        yield f"{stated.program.title} {stated.name} is {known.words}"
+
+
+def _uncertain(plan: NodePlan) -> Iterator[tuple[_Stated, Known]]:
     platform, *others = _stated(plan)
-    below = _below(plan, platform)
-    for stated in (platform, *below, *(row for row in others if row.is_used)):
+    for stated in (platform, *_below(plan, platform), *(row for row in others if row.is_used)):
         known = stated.program.find(stated.name)
         if known and not known.is_certain:
-            title, name = stated.program.title, stated.name
-            place = locate(stated.place)
-            yield diagnose(
-                "CP5625",
-                place,
-                title=title,
-                version=name,
-                how=known.words,
-                program=stated.program.name,
-            )
-    yield from _check_tuned(plan, locate)
+            yield stated, known
 
 
 def _below(plan: NodePlan, platform: _Stated) -> Iterator[_Stated]:

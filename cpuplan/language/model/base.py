@@ -465,6 +465,16 @@ KeyValue = Annotated[
         "10%",
     ),
 ]
+#: The value of an option of one of the kubelet's policies: a switch, a word, numbers by resource.
+OptionValue = Annotated[
+    str,
+    matching(
+        r"^((-?[0-9.+]|[A-Za-z])[A-Za-z0-9.%+=,/_-]{0,250})?$",
+        "letters, digits, dots and signs, or numbers by resource",
+        "true",
+        "cpu=3,memory=1",
+    ),
+]
 _URL = r"[A-Za-z0-9._~:/?@!&*+,=%\[\]-]"
 #: Never with what templates, shells or Markdown read (braces, quotes, `$`, blanks).
 WebAddress = Annotated[
