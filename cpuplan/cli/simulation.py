@@ -15,7 +15,7 @@ from cpuplan.language.read.files import refusal
 from cpuplan.language.read.manifests import read_files
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import admission, findings, fleet, manifests, unheeded, unread
+from cpuplan.simulate import admission, findings, fleet, lifetimes, manifests, unheeded, unread
 from cpuplan.simulate.admission import Answer, UnknownPodError
 from cpuplan.simulate.allocators import BOTH, KOORDINATOR, KUBELET, PLANNED
 from cpuplan.simulate.allocators.base import UnfitError
@@ -228,6 +228,7 @@ def remarks(run: Run) -> Iterator[str]:
     yield from findings.notes(run.plans, [item.pod for item in run.items], run.start.resources)
     yield from unheeded.notes(run.plans, run.items, run.start.around)
     yield from unread.notes(run.plans)
+    yield from lifetimes.notes(run.plans, [item.pod for item in run.items])
     state = run.start.state.memory_state
     for plan in run.plans if state else ():
         is_assumed = assumes_memory(plan.topology)

@@ -122,7 +122,7 @@ KUBERNETES = Program(
         read("1.33", "release-1.33", (1, 33)),
         read("1.34", "release-1.34", (1, 34)),
         read("1.35", "release-1.35", (1, 35)),
-        recorded("1.36", "1.36.2", (1, 36)),
+        recorded("1.36", "1.36.2 (24e2b02af554; resizes at 008b3652959c)", (1, 36)),
         predicted("1.37", "1.36", (1, 37)),
         predicted("1.38", "1.36", (1, 38), "alpha"),
     ),

@@ -48,6 +48,8 @@ BEHAVIOUR_SINCE: dict[str, Version] = {
     # The managers leave pods with resources of their own alone (#133279); before, they looked at
     # the containers.
     "pods.no_pod_level_alignment": (1, 34),
+    # Guaranteed pods are not resized beside a static manager, without a gate (#128287).
+    "resize.exclusive": (1, 32),
     # State files have their content as a text with a checksum of its own, beside the copy for older
     # kubelets (#139102, #139626).
     "state.data": (1, 37),

@@ -49,8 +49,6 @@ def test_commits_of_ports_are_said() -> None:
     for program in PROGRAMS.values():
         of = " ".join(known.of for known in program.releases)
         said[program.project] = f"{said.get(program.project, '')} {of}"
-    # Kubernetes is named by its release: 1.36.2 is this commit.
-    said["kubernetes/kubernetes"] += " 24e2b02af554"
     missing = {
         (head.project, head.commit)
         for head in read_heads(ROOT)
