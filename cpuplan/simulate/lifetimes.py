@@ -17,7 +17,8 @@ from cpuplan.upstream.openshift.managed import is_static
 def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod]) -> Iterator[str]:
     """Sentences about pods with a resizePolicy, with debug containers, and of files of the node."""
     yield from _of_resizes(plans, pods)
-    if debugged := [full_name(pod) for pod in pods if pod.ephemeral]:
+    debugged = [full_name(pod) for pod in pods if pod.ephemeral]
+    if debugged and any(map(_gives_cpus, plans)):
         yield (
             f"the debug containers of {listed_names(debugged)} run on the CPUs that are shared "
             "when they start, and the kubelet never moves them: they stay on CPUs that others get "
@@ -28,6 +29,11 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod]) -> Iterator[str]
             f"the static pods {listed_names(late)} come here in the order of the files: after a "
             "start of the kubelet they are admitted before all others"
         )
+
+
+def _gives_cpus(plan: ConfiguredPlan) -> bool:
+    """Whether the kubelet gives containers CPUs of their own."""
+    return planned(plan).config.get(CPU_MANAGER_POLICY.key) == "static"
 
 
 def _late(pods: Iterable[Pod]) -> list[str]:
@@ -66,7 +72,7 @@ def _refusals(plan: ConfiguredPlan, pod: Pod) -> Iterator[tuple[str, str]]:
     facts = planned(plan)
     gates = Gates(facts.config.get(FEATURE_GATES.head) or {}, facts.version)
     stored = manifests.with_defaults(pod, gates)
-    is_exclusive = facts.config.get(CPU_MANAGER_POLICY.key) == "static"
+    is_exclusive = _gives_cpus(plan)
     for container in stored.all_containers:
         if container.is_plain_init:  # over before anybody resizes it
             continue

@@ -52,6 +52,11 @@ def test_debug_containers() -> None:
     assert "debug containers of own/a" in note
 
 
+def test_debug_containers_where_nobody_has_cpus_of_its_own() -> None:
+    debugged = pod("a", ephemeralContainers=[{"name": "debugger"}])
+    assert notes(debugged, cpuManagerPolicy="none") == []
+
+
 def test_static_pods_that_come_late() -> None:
     static = {"kubernetes.io/config.source": "file"}
     assert notes(pod("first", annotations=static), pod("a")) == []
