@@ -223,6 +223,10 @@ def _check_options(plan: NodePlan, at: At, field: str) -> Iterator[Diagnostic]:
 def _wanted(option: str) -> str:
     if option == policy_options.MAX_NUMA_NODES:
         return f"a number from {policy_options.DEFAULT_MAX_NUMA_NODES} up"
+    if option == policy_options.NUMA_STRATEGY:
+        return " or ".join(policy_options.NUMA_STRATEGIES)
+    if option == policy_options.NUMA_WEIGHTS:
+        return "resources with weights from 0 to 100, such as cpu=3,memory=1"
     return '"true" or "false"'
 
 

@@ -306,6 +306,14 @@ Release = Annotated[
     ),
 ]
 
+#: A release of a program beside the platform; `facts.programs` has those that are known.
+ProgramRelease = Annotated[
+    str,
+    matching(
+        r"^[0-9]{1,2}\.[0-9]{1,2}$", "two numbers with a dot, such as 2.3 or 0.14", "2.3", "0.14"
+    ),
+]
+
 #: A unit of systemd that runs a program; systemd allows a backslash too, which scripts do not.
 ServiceName = Annotated[
     str,
@@ -463,6 +471,16 @@ KeyValue = Annotated[
         "letters, digits, dots, signs or a percent sign",
         "500Mi",
         "10%",
+    ),
+]
+#: The value of an option of one of the kubelet's policies: a switch, a word, numbers by resource.
+OptionValue = Annotated[
+    str,
+    matching(
+        r"^((-?[0-9.+]|[A-Za-z])[A-Za-z0-9.%+=,/_-]{0,250})?$",
+        "letters, digits, dots and signs, or numbers by resource",
+        "true",
+        "cpu=3,memory=1",
     ),
 ]
 _URL = r"[A-Za-z0-9._~:/?@!&*+,=%\[\]-]"
