@@ -33,8 +33,9 @@ def subjects() -> dict[str, dict[str, Any]]:
     targets = {}
     for platform in platforms.PLATFORMS.values():
         for release in platform.releases:
-            pool = {"pool": "worker-main"} if platform.has_pools else {}
-            target = {"platform": platform.name, "version": release, **pool}
+            own = {"pool": "worker-main"} if platform.has_pools else {}
+            own |= {"runtime": "crio"} if platform.asks_for_runtime else {}
+            target = {"platform": platform.name, "version": release, **own}
             targets[f"{platform.name} {release}"] = {"target": target}
     return {TARGET: targets, **others, "default": dict(_switched())}
 

@@ -323,6 +323,13 @@ CODES = {
         "after `99-worker-cnf-generated-kubelet`. Later, a file that only the workers' KubeletConfig causes is "
         "inherited.",
     ),
+    "CP2505": Code(
+        "container runtime that is not stated",
+        "nodes of {platform} have CRI-O or containerd, and the target does not say which",
+        "add runtime: containerd and the release in containerd, or runtime: crio",
+        "Each runtime has files of its own, and `check` looks for those of the one that is stated. These platforms set up "
+        "either, so nothing is assumed.",
+    ),
     "CP258": Code(
         "contradicting feature sets",
         "the feature set of cluster {cluster} is {feature_set} here, but {other} elsewhere",
