@@ -9,7 +9,7 @@ assets/performanceprofile, `P` pkg/performanceprofile/controller/performanceprof
 pkg/apis/performanceprofile/v2/performanceprofile_validation.go.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -258,6 +258,8 @@ class Platform(NamedTuple):
     root_directory: str = "/var/lib/kubelet"
     #: Further folders with the kubelet's files and flags, which an agent needs.
     kubelet_places: tuple[str, ...] = ()
+    #: Files that only its nodes have, in folders that all may read; kubeadm's may be on others too.
+    marks: tuple[str, ...] = ()
     #: What pods' control groups are made with, where the configuration does not say it.
     cgroup_driver: Literal["systemd", "cgroupfs"] = "systemd"
     #: The container runtime that it brings; None where a target names it.
@@ -363,9 +365,13 @@ KUBEADM = KUBERNETES._replace(
     title="kubeadm",
     sources=(
         Source("kubernetes/release cmd/krel/templates/latest/kubeadm @ f618b2a3", _DAY),
-        Source("kubernetes/kubernetes cmd/kubeadm/app/componentconfigs/kubelet.go, 1.36", _DAY),
+        Source("kubernetes/kubernetes cmd/kubeadm/app/componentconfigs @ 046d201c", _DAY),
     ),
     asks_for_runtime=True,
+    marks=tuple(
+        f"{folder}/systemd/system/kubelet.service.d/10-kubeadm.conf"
+        for folder in ("etc", "usr/lib", "lib")
+    ),
     kubelet_files=("var/lib/kubelet/config.yaml",),
     flag_files=(),
     bases=(Base(_ALL, {"cgroupDriver": "systemd"}),),
@@ -381,6 +387,7 @@ EKS = KUBERNETES._replace(
         Source("awslabs/amazon-eks-ami templates/al2023/runtime/rootfs @ 81fec2e8", _DAY),
     ),
     runtime="containerd",
+    marks=("etc/eks/kubelet",),
     kubelet_files=("etc/kubernetes/kubelet/config.json",),
     flag_files=(),
     kubelet_folder="/etc/kubernetes/kubelet/config.json.d",
@@ -415,6 +422,7 @@ K0S = KUBERNETES._replace(
     kubelet_unit="k0sworker.service",
     root_directory="/var/lib/k0s/kubelet",
     kubelet_places=("/run/k0s/kubelet",),
+    marks=("var/lib/k0s", "run/k0s"),
     cgroup_driver="cgroupfs",
     kubelet_files=("run/k0s/kubelet/config.yaml",),
     flag_files=(),
@@ -442,6 +450,7 @@ MICROK8S = KUBERNETES._replace(
     kubelet_unit="snap.microk8s.daemon-kubelite.service",
     root_directory="/var/snap/microk8s/common/var/lib/kubelet",
     kubelet_places=("/var/snap/microk8s/current/args",),
+    marks=("var/snap/microk8s",),
     cgroup_driver="cgroupfs",
     kubelet_files=(),
     flag_files=(_MICROK8S_SNAP,),
@@ -457,6 +466,7 @@ KUBESPRAY = KUBERNETES._replace(
     title="Kubespray",
     sources=(Source("kubernetes-sigs/kubespray roles/kubernetes/node @ 46dbdd39", _DAY),),
     asks_for_runtime=True,
+    marks=("etc/kubernetes/kubelet.env",),
     kubelet_files=("etc/kubernetes/kubelet-config.yaml",),
     flag_files=(),
     # Handed on by its unit, and set by none of its files.
@@ -482,6 +492,7 @@ KOPS = KUBERNETES._replace(
     releases=_releases((1, 32), (1, 36)),
     sources=(Source("kubernetes/kops nodeup/pkg/model/kubelet.go @ 268927e2", _DAY),),
     runtime="containerd",
+    marks=("opt/kops",),
     kubelet_files=("var/lib/kubelet/kubelet.conf",),
     flag_files=(),
     folder_flag=FolderFlag(command='/usr/local/bin/kubelet "$DAEMON_ARGS"'),
@@ -511,7 +522,7 @@ OPENSHIFT = Platform(
     releases=_OPENSHIFT_RELEASES,
     features=OPENSHIFT_FEATURES,
     sources=(
-        Source("openshift/machine-config-operator templates/*/01-*-kubelet, main", _DAY),
+        Source("openshift/machine-config-operator templates/*/01-*-kubelet @ 0195012b", _DAY),
         Source("openshift/cluster-node-tuning-operator, release branches to 5.1", _DAY),
     ),
     has_pools=True,
@@ -552,6 +563,7 @@ RKE2 = Platform(
         config="/etc/rancher/rke2/config.yaml",
         data="/var/lib/rancher/rke2",
     ),
+    marks=("etc/rancher/rke2", "var/lib/rancher/rke2"),
     kubelet_folder="/var/lib/rancher/rke2/agent/etc/kubelet.conf.d",
     reads_kubelet_folder=True,
 )
@@ -573,6 +585,7 @@ K3S = Platform(
         config="/etc/rancher/k3s/config.yaml",
         data="/var/lib/rancher/k3s",
     ),
+    marks=("etc/rancher/k3s", "var/lib/rancher/k3s"),
     kubelet_folder="/var/lib/rancher/k3s/agent/etc/kubelet.conf.d",
     reads_kubelet_folder=True,
 )
@@ -661,6 +674,13 @@ class Release(Protocol):
 
     @property
     def is_profile(self) -> bool: ...
+
+
+def seen(is_there: Callable[[str], bool]) -> Platform | None:
+    """The platform of a node by the files that it has; None where none tells."""
+    rows = [row for row in PLATFORMS.values() if any(map(is_there, row.marks))]
+    others = [row for row in rows if row != KUBEADM]
+    return next(iter(others or rows), None) if len(others) <= 1 else None
 
 
 def of(target: Release) -> Platform:

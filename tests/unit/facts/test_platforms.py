@@ -111,3 +111,22 @@ def test_a_node_of_which_nothing_is_known_may_have_what_any_has() -> None:
 def test_what_talos_removes_itself(release: str, expected: bool) -> None:
     assert platforms.TALOS.may_remove_state(release) == expected
     assert not KUBERNETES.may_remove_state(release)
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        ({"etc/eks/kubelet"}, "eks"),
+        ({"var/lib/k0s"}, "k0s"),
+        ({"etc/systemd/system/kubelet.service.d/10-kubeadm.conf"}, "kubeadm"),
+        (
+            {"etc/kubernetes/kubelet.env", "lib/systemd/system/kubelet.service.d/10-kubeadm.conf"},
+            "kubespray",
+        ),
+        ({"etc/rancher/k3s", "var/lib/k0s"}, None),
+        (set(), None),
+    ],
+)
+def test_the_platform_of_a_node_by_its_files(paths: set[str], expected: str | None) -> None:
+    row = platforms.seen(paths.__contains__)
+    assert (row.name if row else None) == expected
