@@ -17,6 +17,9 @@ BACKENDS: Modules[Backend] = Modules(
         "k0s": "cpuplan.backends.embedded",
         "microk8s": "cpuplan.backends.embedded",
         "kops": "cpuplan.backends.embedded",
+        # Refused before anything is written (CP2506).
+        "gke": "cpuplan.backends.embedded",
+        "aks": "cpuplan.backends.embedded",
         "rke2": "cpuplan.backends.embedded",
         "k3s": "cpuplan.backends.embedded",
         "talos": "cpuplan.backends.talos",
@@ -90,6 +93,8 @@ COMPONENTS: Mapping[str, Modules[Component]] = {
     "k0s": Modules(_EMBEDDED),
     "microk8s": Modules(_EMBEDDED),
     "kops": Modules(_EMBEDDED),
+    "gke": Modules(_SETTINGS_ONLY),
+    "aks": Modules(_SETTINGS_ONLY),
     "rke2": Modules(_EMBEDDED),
     "k3s": Modules(_EMBEDDED),
     "talos": Modules(_SETTINGS_ONLY),

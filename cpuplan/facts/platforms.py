@@ -128,6 +128,8 @@ Name = Literal[
     "microk8s",
     "kubespray",
     "kops",
+    "gke",
+    "aks",
     "rke2",
     "k3s",
     "talos",
@@ -285,6 +287,8 @@ class Platform(NamedTuple):
     bases: tuple[Base, ...] = ()
     #: The kubelet takes what is compiled without being told of a folder.
     reads_kubelet_folder: bool = False
+    #: Why its nodes can hold no plan; "" where they can.
+    cannot: str = ""
     #: Why it does not take a delivery, by name.
     refused_deliveries: Mapping[str, str] = MappingProxyType({})
 
@@ -516,6 +520,44 @@ KOPS = KUBERNETES._replace(
     ),
     refused_deliveries=_NO_TEMPLATE,
 )
+#: A node system configuration sets policies, options of none, and no CPUs.
+GKE = KUBERNETES._replace(
+    name="gke",
+    title="GKE",
+    releases=_releases((1, 30), (1, 36)),
+    sources=(
+        Source("cloud.google.com/kubernetes-engine reference/rest/v1/NodeKubeletConfig", _DAY),
+    ),
+    takes_files=False,
+    runtime="containerd",
+    kubelet_files=("home/kubernetes/kubelet-config.yaml",),
+    kubelet_folder="",
+    flag_files=(),
+    folder_flag=FolderFlag(),
+    bases=(),
+    cannot="a node system configuration (kubeletConfig) does not say which CPUs are reserved",
+)
+#: A custom node configuration sets two policies. The agent of a node may enforce reservations.
+AKS = GKE._replace(
+    name="aks",
+    title="AKS",
+    sources=(
+        Source("Azure/AgentBaker pkg/agent/utils.go, pkg/agent/datamodel @ 06836ee2", _DAY),
+        Source("learn.microsoft.com/azure/aks/custom-node-configuration-reference", _DAY),
+    ),
+    kubelet_files=("etc/default/kubeletconfig.json",),
+    bases=(
+        Base(
+            _ALL,
+            {
+                "kubeReservedCgroup": "/kubereserved.slice",
+                "systemReservedCgroup": "/system.slice",
+                "enforceNodeAllocatable": ["pods", "kube-reserved", "system-reserved"],
+            },
+        ),
+    ),
+    cannot="a custom node configuration (--kubelet-config) does not say which CPUs are reserved",
+)
 OPENSHIFT = Platform(
     "openshift",
     "OpenShift",
@@ -656,7 +698,7 @@ BOTTLEROCKET = Platform(
     # Without cgroups for reservations where there are reserved CPUs.
     bases=(Base(_ALL, {"cgroupDriver": "systemd", "cgroupRoot": "/"}),),
 )
-_DISTRIBUTIONS = (KUBEADM, EKS, K0S, MICROK8S, KUBESPRAY, KOPS, RKE2, K3S)
+_DISTRIBUTIONS = (KUBEADM, EKS, K0S, MICROK8S, KUBESPRAY, KOPS, GKE, AKS, RKE2, K3S)
 PLATFORMS: dict[str, Platform] = {
     platform.name: platform
     for platform in (OPENSHIFT, KUBERNETES, *_DISTRIBUTIONS, TALOS, BOTTLEROCKET)

@@ -58,7 +58,7 @@ needs (unless `runtime: {annotatePods: false}`).
 def page() -> str:
     """A table for each platform; those that are Kubernetes on other nodes have one."""
     own = list(_tables(KUBERNETES, KUBERNETES.title))
-    others = [row for row in PLATFORMS.values() if row != KUBERNETES]
+    others = [row for row in PLATFORMS.values() if row != KUBERNETES and not row.cannot]
     same = [row for row in others if list(_tables(row, KUBERNETES.title)) == own]
     titles = joined(sorted((row.title for row in same), key=str.lower))
     own.insert(1, f"The same on {titles}.\n")

@@ -55,6 +55,8 @@ def _configurations() -> Iterator[str]:
 
 def _told(row: Platform) -> str:
     flag: FolderFlag = row.folder_flag
+    if row.cannot:
+        return f"nobody: {row.cannot} (CP2506)"
     if not row.takes_files or row.reads_kubelet_folder:
         return "the platform" if row.takes_files or row.has_pools else _OWN
     if flag.by_hand:

@@ -61,7 +61,8 @@ def test_each_platform_tells_its_runtime() -> None:
     own = {name for name, platform in PLATFORMS.items() if platform.has_runtime_choice}
     assert own == {"kubernetes", "kubeadm", "kubespray"}
     assert {PLATFORMS[name].runtime for name in FORMS if name not in own} == {"containerd"}
-    assert {"openshift", "kubernetes", *FORMS} == set(PLATFORMS)
+    refused = {name for name, platform in PLATFORMS.items() if platform.cannot}
+    assert {"openshift", "kubernetes", *FORMS, *refused} == set(PLATFORMS)
 
 
 def _held(node: Node) -> set[Verdict]:
