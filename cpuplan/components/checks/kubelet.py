@@ -138,6 +138,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
 
     return [
         *_check_drop_in(plan, locate),
+        *_check_folder_flag(plan, locate),
         *_check_further(plan, at),
         *check_kubelet_config(plan, at),
         *_check_options(plan, at, CPU_MANAGER_OPTIONS.head),
@@ -159,6 +160,17 @@ def _check_drop_in(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     if not owns_all and not versions.has(target, "kubelet.config_dir"):
         position = locate(plan.node_class.place(plan.node_class.target_field("version")))
         yield diagnose("CP502", position, version=target.version, path=kubelet.drop_in(target))
+
+
+def _check_folder_flag(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP5506: no drop-in of a unit can give the flag with the folder."""
+    node_class = plan.node_class
+    platform = node_class.platform
+    if platform.folder_flag.by_hand:
+        folder = platform.kubelet_folder
+        position = locate(node_class.place(node_class.target_field("platform")))
+        remedy = platform.folder_flag.by_hand.format(folder=folder)
+        yield diagnose("CP5506", position, platform=platform.title, folder=folder, remedy=remedy)
 
 
 #: Fields that follow from something else than the field of the same name in an intent.

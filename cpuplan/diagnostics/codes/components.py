@@ -365,6 +365,22 @@ CODES = {
         "Flatcar is configured by Ignition at the first boot. Its image has no Python, and its cloud-init knows a few "
         "keys only.",
     ),
+    "CP5505": Code(
+        "delivery that the platform cannot take",
+        "{delivery} does not reach nodes of {platform}: {problem}",
+        "choose another form in delivery, such as tree or ansible",
+        "Some deliveries are objects of a tool that sets up nodes in one way only. Which ones a platform takes is in its row "
+        "of facts (docs/kubernetes.md).",
+    ),
+    "CP5506": Code(
+        "flag that somebody must give",
+        "the kubelet of {platform} reads {folder} only if it is told to, and no drop-in of its unit can do that",
+        "{remedy}",
+        "A kubelet reads a folder of drop-ins only with a flag. On these platforms a program starts the kubelet with flags of "
+        "its own, and takes further ones where it was installed or in a file of its own. `check` says so as long as the flag "
+        "is not there (CP876). This is a note.",
+        "note",
+    ),
     "CP596": Code(
         "delivery at the first boot only",
         "nodes that are installed already do not get changes: {deliveries} is read at the first boot only",
