@@ -46,6 +46,7 @@ DefaultName = Literal[
     "latency",
     "tuned",
     "system-services",
+    "workqueues",
     "kubelet-drop-ins",
     "iommu",
     "frequency-driver",

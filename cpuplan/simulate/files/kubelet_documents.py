@@ -6,6 +6,8 @@ Talos and of EKS nodes (NodeConfig).
 """
 
 import json
+import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,8 +20,8 @@ from cpuplan.simulate.files.kubelet_configuration import (
     File,
     is_kubelet_configuration,
 )
-from cpuplan.upstream.kubelet.config.options import parse_flags
-from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND
+from cpuplan.upstream.kubelet.config.options import FLAG_FIELDS, parse_flags
+from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND, fits, is_fraction
 from cpuplan.upstream.kubernetes.errors import KubeletError
 
 _GROUP = API_VERSION.partition("/")[0]
@@ -93,6 +95,45 @@ def documents(path: str, text: str) -> Documents | None:
     parts = [part for source in sources for part in _of_document(source, lines)]
     flags = [command for source in sources for command in _flags(source)]
     return Documents(owners[0], tuple(_with_flags(parts, flags, path)))
+
+
+#: `KUBELET_EXTRA_ARGS=`, which a file of variables has before flags.
+_VARIABLE = re.compile(r"(export\s+)?[A-Za-z_][A-Za-z0-9_]*=(?=[\"']?-)")
+_FLAGS_OF_FILES = frozenset({"config", "config-dir", "kubeconfig", "root-dir"})
+
+
+def flags_of_text(path: str, text: str) -> Documents | None:
+    """A command line of a kubelet, or a file of flags or variables; None for any other text."""
+    words: list[str] = []
+    place: Position | None = None
+    for number, line in enumerate(text.split("\n"), 1):
+        given = _flags_of_line(line)
+        if given is None:
+            return None
+        if given and place is None:
+            place = Position(path, number, 1, len(line) + 1)
+        words += given
+    names = {word.lstrip("-").partition("=")[0].replace("_", "-") for word in words}
+    if place is None or names.isdisjoint({*FLAG_FIELDS, *_FLAGS_OF_FILES}):
+        return None
+    command = _command(words, place)
+    return Documents("flags of a kubelet", (Judged(NO_FILE, command=command, is_partial=True),))
+
+
+def _flags_of_line(line: str) -> list[str] | None:
+    """The flags of a line, none of an empty one or a comment; None where it has something else."""
+    line = _VARIABLE.sub("", line.strip(), count=1)
+    if not line or line.startswith("#"):
+        return []
+    try:
+        words = shlex.split(line.removesuffix("\\"))
+    except ValueError:
+        return None
+    if len(words) == 1 and " " in words[0]:  # a variable in quotes
+        words = words[0].split()
+    if words and words[0].rpartition("/")[2] == "kubelet":
+        words = words[1:]
+    return words if not words or words[0].startswith("-") else None
 
 
 def _is_read_elsewhere(source: Source) -> bool:
@@ -192,7 +233,14 @@ def _file(source: Source, field: Field) -> File:
     part = source.part(field) if field else source
     given: Any = part.data
     head = {"apiVersion": API_VERSION, "kind": KIND}
-    return File(source.path, json.dumps({**head, **given}, default=str), part)
+    fields = {name: _number(name, value) for name, value in given.items()}
+    return File(source.path, json.dumps({**head, **fields}, default=str), part)
+
+
+def _number(name: str, value: Any) -> Any:
+    """A number with a point, which this reader has as text."""
+    is_number = isinstance(value, str) and is_fraction(name) and fits(name, value)
+    return float(value) if is_number else value
 
 
 def _laid_over(source: Source, field: Field, base: File) -> Iterator[Judged]:
