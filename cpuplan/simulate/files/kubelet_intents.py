@@ -5,7 +5,7 @@ Intent cannot say is told, each at its line.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -32,15 +32,16 @@ from cpuplan.language.model.base import attributes
 from cpuplan.language.model.tuning import Kubelet as KubeletModel
 from cpuplan.language.read.documents import validate
 from cpuplan.simulate.files import kubelet_configuration
-from cpuplan.simulate.files.kubelet_configuration import NO_FILE, place_of
+from cpuplan.simulate.files.kubelet_configuration import place_of
 from cpuplan.simulate.files.kubelet_documents import Judged
 from cpuplan.upstream.kubelet import node_container_manager, server
 from cpuplan.upstream.kubelet.config import types
-from cpuplan.upstream.kubelet.config.codec import convert, encode, merge, raw_fields
+from cpuplan.upstream.kubelet.config.codec import encode, merge, raw_fields
 from cpuplan.upstream.kubelet.config.options import override
 from cpuplan.upstream.kubelet.kubelet import Kubelet
 from cpuplan.upstream.kubelet.sysinfo import machine_of
 from cpuplan.upstream.kubernetes.bits import parse_cpus, to_text
+from cpuplan.upstream.kubernetes.durations import is_duration, parse_duration
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.pod import CPU
 from cpuplan.upstream.kubernetes.quantity import ZERO
@@ -120,8 +121,9 @@ class _Draft:
         self.files = (judged.main, *judged.drop_ins)
         self.diagnostics: list[Diagnostic] = []
         self.fields = _stated(judged, wanted.version)
-        if wanted.is_effective:
-            self.fields = _without_defaults(self.fields, wanted.version)
+        if not judged.is_partial:
+            kept = () if wanted.is_effective else _OWN
+            self.fields = _needed(self.fields, wanted.version, kept)
         self.reserved = str(self.fields.pop(RESERVED_CPUS.key, None) or "")
         self._list_by_amounts()
 
@@ -300,18 +302,43 @@ def _read(value: Any, go_type: str, *, any_case: bool) -> Any:
 
 def _usual(version: Version) -> dict[str, Any]:
     """The configuration of a kubelet that nobody tells anything."""
-    return encode(server.load(NO_FILE.text, version=version).config)
+    return encode(_loaded({}, version))
 
 
-def _without_defaults(fields: Mapping[str, Any], version: Version) -> dict[str, Any]:
-    """The fields that are otherwise than the kubelet has them by itself."""
-    usual = _usual(version)
-    stated = {}
-    for name, value in fields.items():
-        if name in types.NAMES:
-            is_same = encode(convert({name: value}, any_case=False)).get(name) == usual.get(name)
-            stated |= {} if is_same else {name: value}
-    return stated
+def _needed(fields: Mapping[str, Any], version: Version, kept: Collection[str]) -> dict[str, Any]:
+    """The fields without which the kubelet would be another, and those that are `kept` anyway."""
+    needed: dict[str, Any] = _without_zeros(fields, types.KIND)
+    whole = _loaded(needed, version)
+    for name in list(needed):
+        rest = {other: value for other, value in needed.items() if other != name}
+        if name not in kept and _loaded(rest, version) == whole:
+            needed = rest
+    return needed
+
+
+def _without_zeros(value: Any, go_type: str) -> Any:
+    """The same without Go's zero values, which kubeadm writes: they are as good as no value."""
+    if go_type not in types.STRUCTS or not isinstance(value, dict):
+        return value
+    fields = types.STRUCTS[go_type]
+    left = {name: _without_zeros(inner, fields[name]) for name, inner in value.items()}
+    return {
+        name: inner
+        for name, inner in left.items()
+        if fields[name].startswith(("*", "map[", "[]")) or not _is_zero(inner)
+    }
+
+
+def _is_zero(value: Any) -> bool:
+    """Whether it is nothing: a text, a number, a switch, a duration, an amount, or a struct."""
+    if isinstance(value, str) and is_duration(value):
+        return parse_duration(value) == 0
+    return value in ("", "0", 0, False, {})
+
+
+def _loaded(fields: Mapping[str, Any], version: Version) -> dict[str, Any]:
+    text = json.dumps({"apiVersion": types.API_VERSION, "kind": types.KIND, **fields})
+    return server.load(text, version=version).config
 
 
 def _plain(value: Any) -> Any:

@@ -106,8 +106,16 @@ def made_of(configuration: dict[str, Any], name: str = "n", **wanted: Any) -> Ma
     return intent(judged, Wanted(name, selector, TARGET, **wanted))
 
 
-def effective(text: str) -> dict[str, Any]:
-    return server.load(text, version=VERSION).config
+def effective(text: str) -> Any:
+    """The fields in force; a time of 0 is none to Go, as is nothing in a struct."""
+    return without_nothing(encode(server.load(text, version=VERSION).config))
+
+
+def without_nothing(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    inner = {name: without_nothing(item) for name, item in value.items()}
+    return {name: item for name, item in inner.items() if item not in ("0s", "", {}, [])}
 
 
 def compiled(
@@ -236,10 +244,7 @@ def test_what_a_kubelet_does_not_read_is_told_and_left_out() -> None:
     drop_in = File("10.conf", json.dumps({**HEAD, "PODSPERCORE": 4}))
     made = intent(judged._replace(drop_ins=(drop_in,)), Wanted("n", {}, TARGET))
     assert made.intent is not None
-    assert made.intent["spec"]["kubelet"]["configuration"] == {
-        "podsPerCore": 4,
-        "authentication": {"anonymous": {}},
-    }
+    assert made.intent["spec"]["kubelet"]["configuration"] == {"podsPerCore": 4}
     assert codes(made) == ["CP709", "CP709", "CP2525"]
     assert "secret" not in json.dumps(made.intent)
 
