@@ -200,6 +200,7 @@ def check_targets(documents: Documents, classes: Iterable[NodeClass]) -> list[Di
         diagnostics += _check_targets(intent)
     classes = list(classes)
     diagnostics += check_hosting(classes, documents.locate)
+    diagnostics += _check_runtimes(documents, classes)
     return diagnostics + list(_check_pools(documents, classes))
 
 
@@ -343,6 +344,35 @@ def _unsplittable(target: Target) -> str:
     }
     given = next((key for key, value in labels.items() if value), "")
     return f"{given} would be the same for each of its parts" if given else ""
+
+
+def with_runtime(spec: IntentSpec, index: int, facts: ClusterSpec | None) -> IntentSpec:
+    """The spec whose target has the runtime that the cluster's facts state, if it states none."""
+    target = spec.targets[index]
+    if facts is None or facts.runtime is None or target.stated_runtime is not None:
+        return spec
+    if not platforms.of(target).has_runtime_choice:
+        return spec
+    stated: dict[str, str] = {"stated_runtime": facts.runtime}
+    if facts.containerd and not has_key(target, "containerd"):
+        stated["containerd"] = facts.containerd
+    own = target.model_copy(update=stated)
+    return spec.model_copy(
+        update={"targets": (*spec.targets[:index], own, *spec.targets[index + 1 :])}
+    )
+
+
+def _check_runtimes(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagnostic]:
+    """CP2531: targets without a runtime, where no document of their cluster tells it."""
+    unknown: dict[tuple[str, str], NodeClass] = {}
+    for node_class in classes:
+        target = node_class.target
+        is_written = not node_class.written_as
+        if is_written and target.stated_runtime is None and node_class.platform.has_runtime_choice:
+            place = node_class.place(node_class.target_field("platform"))
+            unknown.setdefault((node_class.intent, place), node_class)
+    for (_, place), node_class in unknown.items():
+        yield diagnose("CP2531", documents.locate(place), cluster=node_class.cluster)
 
 
 def split(spec: IntentSpec, index: int, part: str) -> IntentSpec:

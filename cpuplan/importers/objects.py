@@ -11,7 +11,7 @@ YAML or JSON, one object or many in a file: a stream, a `List`, a `NodeList`, a
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from cpuplan.base.cpuset import MAX_CPU, CpuSet, CpuSetError
 from cpuplan.base.naming import is_label, is_subdomain
@@ -56,7 +56,8 @@ def read_node(data: dict[str, Any], cluster: str | None = None) -> NodeObject | 
     texts = mapping(data["metadata"].get("labels"))
     labels = {str(key): str(value) for key, value in texts.items()}
     status = mapping(data.get("status"))
-    reported = mapping(status.get("nodeInfo")).get("architecture")
+    info = mapping(status.get("nodeInfo"))
+    reported = info.get("architecture")
     architecture = labels.get("kubernetes.io/arch") or reported
     capacity = mapping(status.get("capacity"))
     return NodeObject(
@@ -67,7 +68,28 @@ def read_node(data: dict[str, Any], cluster: str | None = None) -> NodeObject | 
         number(capacity.get("cpu"), 1, MAX_COUNT),
         size(capacity.get("memory")),
         huge_pages(capacity),
+        cluster_facts=_runtime(info),
     )
+
+
+_RUNTIME = re.compile(r"(containerd|cri-o)://v?(\d+)\.(\d+)\b.*")
+#: Of OpenShift, which has CRI-O on all of its nodes.
+_WITH_OPERATOR = "CoreOS"
+
+
+def _runtime(info: Mapping[str, Any]) -> dict[str, str]:
+    """The runtime that a Node reports, and of containerd the newest known release up to its own."""
+    match = _RUNTIME.fullmatch(str(info.get("containerRuntimeVersion", "")))
+    if match is None or _WITH_OPERATOR in str(info.get("osImage", "")):
+        return {}
+    if match[1] == "cri-o":
+        return {"runtime": "crio"}
+    from cpuplan.language.model.base import ContainerdRelease  # pydantic, for few imports
+
+    own = int(match[2]), int(match[3])
+    releases: tuple[str, ...] = get_args(ContainerdRelease)
+    known = [name for name in releases if tuple(map(int, name.split("."))) <= own]
+    return {"runtime": "containerd", **({"containerd": known[-1]} if known else {})}
 
 
 def kept_labels(labels: Mapping[str, str]) -> dict[str, str]:

@@ -359,7 +359,13 @@ def _finish(
 ) -> int:
     """Say what was found, and print or write it."""
     from cpuplan.change.restore import restore
-    from cpuplan.importers.documents import derived_clusters, documents_of, kinds, texts_of
+    from cpuplan.importers.documents import (
+        derived_clusters,
+        documents_of,
+        kinds,
+        texts_of,
+        unlike_runtimes,
+    )
 
     imported = restore(imported, settings().root)
     print_diagnostics(imported.diagnostics)
@@ -367,7 +373,7 @@ def _finish(
     if not imported.nodes:
         return 1
     by_name = kinds.kinds_of(imported)
-    print_remarks(kinds.unlike(by_name))
+    print_remarks([*kinds.unlike(by_name), *unlike_runtimes(imported.nodes)])
     if to_stdout:
         print_remarks(derived_clusters(imported.nodes))
         printed = texts_of(documents_of(by_name), HEADER)

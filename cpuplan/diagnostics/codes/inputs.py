@@ -510,8 +510,8 @@ CODES = {
     ),
     "CP2528": Code(
         "reserved CPUs that depend on the machine",
-        "{field} reserves {number} CPUs, and which ones depends on the machine, which is not known: the intent gives "
-        "their number, and cpuplan chooses them",
+        "which CPUs the kubelet reserves is not known, {reason}: the intent gives their number, {number}, and cpuplan "
+        "chooses them",
         "import the root of the node with its /sys, or import its hardware first and give --node",
         "Without reservedSystemCPUs, the static policy of the kubelet reserves as many CPUs as the amounts come to, "
         "rounded up. Which ones follows from cores, caches and NUMA nodes.",
@@ -532,6 +532,16 @@ CODES = {
         "when the compiled file is on the nodes, take these flags out of the command line: before, a change of the intent "
         "changes nothing there",
         "A kubelet reads its files first and then its flags (kubeletConfigFlagPrecedence).",
+        severity="warning",
+    ),
+    "CP2531": Code(
+        "container runtime that nobody states",
+        "neither the target nor the Cluster document of {cluster} says which container runtime the nodes have: files are "
+        "compiled for CRI-O",
+        "write `runtime: crio` or `runtime: containerd` in the target, or import a Node object or the root of a node, "
+        "which tells it",
+        "CRI-O and containerd read other files, and `check` looks at those of the runtime that the nodes should have. "
+        "Nodes with containerd do not read what is compiled for CRI-O.",
         severity="warning",
     ),
 }

@@ -285,6 +285,8 @@ Quantity = Annotated[
 
 #: Two unions of one Literal in different orders are one object to `typing`, in the order that was
 #: imported first. So every field takes this one.
+RuntimeName = Literal["crio", "containerd"]
+ContainerdRelease = Literal["1.6", "1.7", "2.0", "2.1", "2.2", "2.3"]
 OciRuntime = Literal["crun", "runc"]
 #: `spec.featureSet` of the FeatureGate object `cluster`; empty there, it is the default.
 FeatureSet = Literal[

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from cpuplan.facts import platforms
 from cpuplan.language.model.allocators import Dra, Koordinator, KoordinatorRelease
 from cpuplan.language.model.base import (
+    ContainerdRelease,
     FeatureSet,
     LabelKey,
     Labels,
@@ -18,6 +19,7 @@ from cpuplan.language.model.base import (
     PoolName,
     Reason,
     Release,
+    RuntimeName,
     ServiceName,
     Words,
     WrittenList,
@@ -226,11 +228,16 @@ class Target(Model):
         examples=[["infra-*"]],
     )
     dra: Annotated[Dra, Later(Dra)] = Field(default_factory=Dra.model_construct)
-    runtime: Literal["crio", "containerd"] = Field(
-        default="crio", description="container runtime; containerd: kubernetes"
+    stated_runtime: RuntimeName | None = Field(
+        default=None,
+        alias="runtime",
+        description="kubernetes: container runtime. Default: what the Cluster document says, or "
+        "crio with a warning",
     )
-    containerd: Literal["1.6", "1.7", "2.0", "2.1", "2.2", "2.3"] = Field(
-        default="2.0", description="with runtime containerd: its oldest release on the nodes"
+    containerd: ContainerdRelease = Field(
+        default="2.0",
+        description="with runtime containerd: its oldest release on the nodes. Default: what the "
+        "Cluster document says, else 2.0",
     )
     oci_runtime: OciRuntime | None = Field(
         default=None,
@@ -282,6 +289,11 @@ class Target(Model):
     )
 
     profile: ProfileText = Field(default_factory=ProfileText.model_construct)
+
+    @property
+    def runtime(self) -> RuntimeName:
+        """The container runtime; CRI-O where nobody states one (CP2531)."""
+        return self.stated_runtime or "crio"
 
     @property
     def kubelet_service(self) -> str:

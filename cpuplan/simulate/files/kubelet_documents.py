@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics.source import Field, Position, Source
+from cpuplan.facts.platforms import KUBERNETES
 from cpuplan.language.read import yaml
 from cpuplan.simulate.files.kubelet_configuration import (
     NO_COMMAND,
@@ -99,6 +100,8 @@ def documents(path: str, text: str) -> Documents | None:
 
 #: `KUBELET_EXTRA_ARGS=`, which a file of variables has before flags.
 _VARIABLE = re.compile(r"(export\s+)?[A-Za-z_][A-Za-z0-9_]*=(?=[\"']?-)")
+#: What MicroK8s' file of flags may name.
+_SNAP = KUBERNETES.flag_files[0].variables
 _FLAGS_OF_FILES = frozenset({"config", "config-dir", "kubeconfig", "root-dir"})
 
 
@@ -106,6 +109,8 @@ def flags_of_text(path: str, text: str) -> Documents | None:
     """A command line of a kubelet, or a file of flags or variables; None for any other text."""
     words: list[str] = []
     place: Position | None = None
+    for variable, value in _SNAP.items():
+        text = text.replace(f"${{{variable}}}", value)
     for number, line in enumerate(text.split("\n"), 1):
         given = _flags_of_line(line)
         if given is None:

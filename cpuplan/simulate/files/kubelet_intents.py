@@ -52,6 +52,8 @@ _DEFAULTS = ("infra-containers", "system-services", "workqueues")
 _BECAUSE = "imported: the nodes do not have it"
 #: A header of requests may hold a password.
 _SECRET = "staticPodURLHeader"  # noqa: S105 - the name of a field
+#: kubeadm gives it as a flag, and no intent changes it.
+_SOCKET = "containerRuntimeEndpoint"
 _ENFORCED = "enforceNodeAllocatable"
 _ALL_ENFORCED = ("pods", "none", "")
 #: A threshold that is none (pkg/kubelet/eviction/helpers.go, parseThresholdStatement).
@@ -137,7 +139,7 @@ class _Draft:
 
     def tell_of_flags(self) -> None:
         """CP2530: they count more than the file that is compiled."""
-        flags = ", ".join(sorted(self.judged.command.fields))
+        flags = ", ".join(sorted(self.judged.command.fields.keys() - {_SOCKET}))
         if flags:
             self.diagnostics.append(diagnose("CP2530", self.judged.command.place, fields=flags))
 
@@ -185,6 +187,12 @@ class _Draft:
         named = (row.head for row in rows if CPU in (self.fields.get(row.head) or {}))
         return next(named, CPU_MANAGER_POLICY.key)
 
+    def _unknown(self) -> str:
+        """Why the CPUs of amounts are not known."""
+        if self._amount_field() == CPU_MANAGER_POLICY.key:
+            return "because the platform's own configuration says how many"
+        return "because it takes them by the machine"
+
     def _without_cgroups(self) -> None:
         """A kubelet with a list of CPUs takes no cgroups of reservations, and enforces none."""
         for reserver in ("kube", "system"):
@@ -205,7 +213,7 @@ class _Draft:
         if self.reserved:
             return {"pools": {"reserved": self._listed(), "isolated": "rest"}}
         if self.number:
-            self._say("CP2528", self._amount_field(), number=self.number)
+            self._say("CP2528", self._amount_field(), number=self.number, reason=self._unknown())
             reserved: dict[str, Any] = {"count": self.number, "wholeCores": False}
             return {"pools": {"reserved": reserved, "isolated": "rest"}}
         off = ("reserved-not-empty", "cpu0-reserved")
