@@ -316,7 +316,7 @@ def _of_no_runtime(intent: Document, index: int, target: Target) -> Iterator[Dia
     platform = platforms.of(target)
     if target.runtime == "containerd" and not platform.has_runtime_choice:
         yield _no_effect(intent, target, ("targets", index, "runtime"))
-    elif target.runtime == "crio" and has_key(target, "containerd"):
+    elif target.stated_runtime == "crio" and has_key(target, "containerd"):
         yield _no_effect(intent, target, ("targets", index, "containerd"), "nodes with CRI-O")
 
 

@@ -66,8 +66,8 @@ def _together(stated: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     for own in stated:
         facts |= own
-    oldest = sorted(own["containerd"] for own in stated if "containerd" in own)[:1]
-    facts |= {"containerd": release for release in oldest}
+    releases = [str(own["containerd"]) for own in stated if "containerd" in own]
+    facts |= {"containerd": min(releases)} if releases else {}
     if len(runtimes_of(stated)) > 1:
         facts = {name: value for name, value in facts.items() if name not in _OF_RUNTIMES}
     return facts
