@@ -504,7 +504,7 @@ CODES = {
     ),
     "CP2527": Code(
         "field of a kubelet that an intent refuses",
-        "{field}: {problem}",
+        "{problem}",
         "{remedy}",
         "The value is one that the language of intents does not take. Nothing is written, so that no setting is lost.",
     ),

@@ -8,9 +8,11 @@ Talos and of EKS nodes (NodeConfig).
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from cpuplan.backends import bottlerocket
 from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.facts.platforms import KUBERNETES
 from cpuplan.language.read import yaml
@@ -82,6 +84,8 @@ class Documents(NamedTuple):
 
 def documents(path: str, text: str) -> Documents | None:
     """What a file has for kubelets; None for a file that is none of these."""
+    if _TABLE.search(text):
+        return _of_bottlerocket(path, text)
     sources, problems = yaml.parse(path, text)
     if not sources or _is_configuration(sources[0].data):
         is_broken = not sources and bool(problems) and is_kubelet_configuration(text)
@@ -139,6 +143,24 @@ def _flags_of_line(line: str) -> list[str] | None:
     if words and words[0].rpartition("/")[2] == "kubelet":
         words = words[1:]
     return words if not words or words[0].startswith("-") else None
+
+
+#: In user data of Bottlerocket, which is TOML.
+_TABLE = re.compile(r"^\s*\[settings\.kubernetes(\.[a-z-]+)?\]", re.MULTILINE)
+
+
+def _of_bottlerocket(path: str, text: str) -> Documents | None:
+    """The settings of a kubelet; its fields are all at the first table of these."""
+    try:
+        settings: Any = tomllib.loads(text)["settings"]["kubernetes"]
+        fields = bottlerocket.fields_of(settings)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    match = _TABLE.search(text)
+    line = text[: match.start()].count("\n") if match else 0
+    given: Any = {"apiVersion": API_VERSION, "kind": KIND, **fields}
+    file = File(path, json.dumps(given, default=str), Source(path, given, {}, (line, 0)))
+    return Documents("Bottlerocket", (Judged(NO_FILE, (file,), is_partial=True),))
 
 
 def _is_read_elsewhere(source: Source) -> bool:

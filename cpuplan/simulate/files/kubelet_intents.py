@@ -330,18 +330,19 @@ def _without_zeros(value: Any, go_type: str) -> Any:
         return value
     fields = types.STRUCTS[go_type]
     left = {name: _without_zeros(inner, fields[name]) for name, inner in value.items()}
-    return {
-        name: inner
-        for name, inner in left.items()
-        if fields[name].startswith(("*", "map[", "[]")) or not _is_zero(inner)
-    }
+    return {name: inner for name, inner in left.items() if not _is_zero(inner, fields[name])}
 
 
-def _is_zero(value: Any) -> bool:
+_AMOUNTS = ("any", "Quantity")
+
+
+def _is_zero(value: Any, go_type: str) -> bool:
     """Whether it is nothing: a text, a number, a switch, a duration, an amount, or a struct."""
-    if isinstance(value, str) and is_duration(value):
+    if go_type.startswith(("*", "map[", "[]")):
+        return False
+    if "Duration" in go_type and isinstance(value, str) and is_duration(value):
         return parse_duration(value) == 0
-    return value in ("", "0", 0, False, {})
+    return value in ("", 0, False, {}) or (go_type in _AMOUNTS and value == "0")
 
 
 def _loaded(fields: Mapping[str, Any], version: Version) -> dict[str, Any]:

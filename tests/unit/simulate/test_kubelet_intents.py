@@ -40,7 +40,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "topologyManagerPolicyOptions": ({"prefer-closest-numa-nodes": "true"},),
     "kubeReserved": ({"memory": "500Mi"}, {"cpu": "500m"}, {"cpu": "1", "pid": "1000"}),
     "systemReserved": ({"memory": "1Gi"}, {"cpu": "1200m"}, {"cpu": "2", "memory": "1Gi"}),
-    "reservedSystemCPUs": ("0-1", "0,12", "1,13", "0-2,12-14", "4,3,2"),
+    "reservedSystemCPUs": ("0", "0-1", "0,12", "1,13", "0-2,12-14", "4,3,2"),
     "evictionHard": ({"memory.available": "200Mi"}, {"nodefs.available": "10%"}, {}),
     "evictionSoft": ({"memory.available": "1Gi"},),
     "featureGates": ({"CPUManagerPolicyAlphaOptions": True}, {"KubeletTracing": False}),
@@ -149,7 +149,7 @@ def test_random_configurations_compile_to_the_same_settings(
     """Fields of which nothing is said have the same values; of each other a finding says so."""
     chance = random.Random(30)  # noqa: S311 - the same each time
     given: dict[str, tuple[dict[str, Any], set[str]]] = {}
-    intents = {}
+    intents: dict[str, Any] = {}
     while len(intents) < 30:
         name, configuration = f"n{len(intents)}", random_configuration(chance)
         try:
@@ -173,7 +173,8 @@ def test_random_configurations_compile_to_the_same_settings(
         }
         if differing & {"reservedSystemCPUs"}:
             differing.remove("reservedSystemCPUs")
-            assert told & {"systemReserved", "kubeReserved", "cpuManagerPolicy"}, configuration
+            # CP2526, or CP2528 without a machine
+            assert told & {"systemReserved", "kubeReserved", "cpuManagerPolicy", "which"}
             assert before["cpuManagerPolicy"] == "static"
         assert differing <= told, (configuration, drop_ins[name])
         changed |= differing
@@ -261,3 +262,41 @@ def test_a_value_that_no_intent_takes_is_an_error() -> None:
 
 def codes(made: Made) -> list[str]:
     return [finding.code for finding in made.diagnostics]
+
+
+def test_settings_of_bottlerocket_are_those_of_its_kubelet() -> None:
+    """What `compile` writes for Bottlerocket is read again."""
+    text = """\
+[settings.host]
+x = 1
+[settings.kubernetes]
+cpu-manager-policy = "static"
+reserved-cpus = "0"
+cpu-manager-policy-options = ["full-pcpus-only"]
+[settings.kubernetes.kube-reserved]
+memory = "500Mi"
+[settings.kubernetes.topology-manager-policy-options]
+prefer-closest-numa-nodes = true
+[settings.kubernetes.memory-manager-reserved-memory.0]
+enabled = true
+memory = "600Mi"
+"""
+    given = documents("user-data.toml", text)
+    assert given is not None
+    target = {"platform": "bottlerocket", "version": RELEASE}
+    made = intent(given.judged[0], Wanted("n", {}, target))
+    assert made.intent is not None
+    assert made.intent["spec"]["pools"]["reserved"] == {"cpus": "0", "wholeCores": False}
+    assert made.intent["spec"]["kubelet"] == {
+        "cpuManagerPolicy": "static",
+        "cpuManagerPolicyOptions": {"full-pcpus-only": "true"},
+        "kubeReserved": {"memory": "500Mi"},
+        "topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"},
+        "reservedMemory": [{"numaNode": 0, "memory": "600Mi"}],
+    }
+
+
+@pytest.mark.parametrize("text", ["[settings.kubernetes]\nx = [", "[settings.kubernetes.a]\nb = 1"])
+def test_other_settings_are_none_of_a_kubelet(text: str) -> None:
+    given = documents("user-data.toml", text)
+    assert given is None or not given.judged[0].drop_ins[0].text.count("cpu")
