@@ -513,7 +513,7 @@ CODES = {
         "which CPUs the kubelet reserves is not known, {reason}: the intent gives their number, {number}, and cpuplan "
         "chooses them",
         "import the root of the node with its /sys, or import its hardware first and give --node",
-        "Without reservedSystemCPUs, the static policy of the kubelet reserves as many CPUs as the amounts come to, "
+        "Without a list, the static policy of the kubelet reserves as many CPUs as the amounts come to, "
         "rounded up. Which ones follows from cores, caches and NUMA nodes.",
         severity="warning",
     ),
