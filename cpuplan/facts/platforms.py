@@ -345,16 +345,11 @@ KUBERNETES = Platform(
 )
 
 
-def _releases(first: Version, last: Version) -> Mapping[str, Version]:
-    """The releases of Kubernetes that a distribution has had."""
-    known = KUBERNETES.releases.items()
-    return {name: version for name, version in known if first <= version <= last}
-
-
 _NO_TEMPLATE = {"clusterApi": "a KubeadmConfigTemplate sets up nodes with kubeadm"}
 KUBEADM = KUBERNETES._replace(
     name="kubeadm",
     title="kubeadm",
+    releases=kubernetes_of(programs.KUBEADM),
     sources=(
         Source("kubernetes/release cmd/krel/templates/latest/kubeadm @ f618b2a3", _DAY),
         Source("kubernetes/kubernetes cmd/kubeadm/app/componentconfigs @ 046d201c", _DAY),
@@ -373,7 +368,7 @@ KUBEADM = KUBERNETES._replace(
 EKS = KUBERNETES._replace(
     name="eks",
     title="Amazon EKS",
-    releases=_releases((1, 30), (1, 36)),
+    releases=kubernetes_of(programs.EKS),
     sources=(
         Source("awslabs/amazon-eks-ami nodeadm/internal/kubelet @ 81fec2e8", _DAY),
         Source("awslabs/amazon-eks-ami templates/al2023/runtime/rootfs @ 81fec2e8", _DAY),
@@ -404,7 +399,7 @@ EKS = KUBERNETES._replace(
 K0S = KUBERNETES._replace(
     name="k0s",
     title="k0s",
-    releases=_releases((1, 32), (1, 37)),
+    releases=kubernetes_of(programs.K0S),
     sources=(
         Source("k0sproject/k0s pkg/component/worker/kubelet.go @ dff90cee", _DAY),
         Source("k0sproject/k0s pkg/component/controller/workerconfig @ dff90cee", _DAY),
@@ -435,7 +430,7 @@ K0S = KUBERNETES._replace(
 MICROK8S = KUBERNETES._replace(
     name="microk8s",
     title="MicroK8s",
-    releases=_releases((1, 28), (1, 36)),
+    releases=kubernetes_of(programs.MICROK8S),
     sources=(Source("canonical/microk8s microk8s-resources @ d099c907", _DAY),),
     runtime="containerd",
     has_runtime_unit=False,
@@ -456,6 +451,7 @@ MICROK8S = KUBERNETES._replace(
 KUBESPRAY = KUBERNETES._replace(
     name="kubespray",
     title="Kubespray",
+    releases=kubernetes_of(programs.KUBESPRAY),
     sources=(Source("kubernetes-sigs/kubespray roles/kubernetes/node @ 46dbdd39", _DAY),),
     asks_for_runtime=True,
     marks=("etc/kubernetes/kubelet.env",),
@@ -481,7 +477,7 @@ KUBESPRAY = KUBERNETES._replace(
 KOPS = KUBERNETES._replace(
     name="kops",
     title="kOps",
-    releases=_releases((1, 32), (1, 36)),
+    releases=kubernetes_of(programs.KOPS),
     sources=(Source("kubernetes/kops nodeup/pkg/model/kubelet.go @ 268927e2", _DAY),),
     runtime="containerd",
     marks=("opt/kops",),
@@ -512,7 +508,7 @@ KOPS = KUBERNETES._replace(
 GKE = KUBERNETES._replace(
     name="gke",
     title="GKE",
-    releases=_releases((1, 30), (1, 36)),
+    releases=kubernetes_of(programs.GKE),
     sources=(
         Source("cloud.google.com/kubernetes-engine reference/rest/v1/NodeKubeletConfig", _DAY),
     ),
@@ -529,6 +525,7 @@ GKE = KUBERNETES._replace(
 AKS = GKE._replace(
     name="aks",
     title="AKS",
+    releases=kubernetes_of(programs.AKS),
     sources=(
         Source("Azure/AgentBaker pkg/agent/utils.go, pkg/agent/datamodel @ 06836ee2", _DAY),
         Source("learn.microsoft.com/azure/aks/custom-node-configuration-reference", _DAY),

@@ -27,7 +27,7 @@ kind: Intent
 metadata: {name: low-latency}
 spec:
   selector: {matchLabels: {role: worker}}
-  targets: [{platform: kubernetes, version: "1.36"}]
+  targets: [{platform: kubernetes, version: "1.36", runtime: crio}]
   pools: {reserved: {cores: 2, per: numaNode}, isolated: rest}
   isolation: {domain: true}
   # boot arguments, sysctls and TuneD options of OpenShift's real-time nodes, except for the IOMMU

@@ -242,6 +242,14 @@ CODES = {
         "give files with objects of kind PerformanceProfile (performance.openshift.io/v2)",
         "`cpuplan import performanceprofile` writes an Intent for each PerformanceProfile.",
     ),
+    "CP1525": Code(
+        "no configuration of a kubelet",
+        "{path} has no configuration of a kubelet: {problem}",
+        "give a KubeletConfiguration, the answer of `kubectl get --raw /api/v1/nodes/NODE/proxy/configz`, a file of "
+        "kubeadm, K3s, RKE2, MicroK8s, Talos, Bottlerocket or EKS, flags, or the root of a node",
+        "`cpuplan import kubelet` writes an Intent for each configuration of a kubelet. docs/importing.md lists what it "
+        "reads.",
+    ),
     "CP150": Code(
         "damaged hwloc XML",
         "{path} is not valid hwloc XML: {problem}",

@@ -71,6 +71,8 @@ def _linked(reader: Reader, offline: CpuSet) -> Iterator[tuple[int, CpuSet]]:
             yield node, cpus
 
 
+#: Folders that runtimes have on hosts.
+_RUNTIMES = {"crio": ("etc/crio", "run/crio"), "containerd": ("etc/containerd", "run/containerd")}
 _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
 
 
@@ -104,10 +106,16 @@ def _is_there(tree: Tree, path: str) -> bool:
 
 
 def _cluster_facts(tree: Tree) -> dict[str, str]:
-    """Version 1 of cgroups, which has a hierarchy for each controller; 2 is the default."""
+    """Version 1 of cgroups, which has a hierarchy for each controller; 2 is the default.
+
+    The runtime too, if the host has files of a single one: without a kubelet, it is Docker's.
+    """
     mounted = tree.names("sys/fs/cgroup")
     is_v1 = "cpuset" in mounted and "cgroup.controllers" not in mounted
-    return {"cgroupMode": "v1"} if is_v1 else {}
+    facts = {"cgroupMode": "v1"} if is_v1 else {}
+    runtimes = [name for name, folders in _RUNTIMES.items() if any(map(tree.names, folders))]
+    is_told = len(runtimes) == 1 and tree.names("var/lib/kubelet")
+    return {**facts, "runtime": runtimes[0]} if is_told else facts
 
 
 def _host_name(tree: Tree) -> str | None:

@@ -19,6 +19,7 @@ from cpuplan.language.model.base import (
     ProgramRelease,
     Reason,
     Release,
+    RuntimeName,
     ServiceName,
     Words,
     WrittenList,
@@ -47,6 +48,7 @@ DefaultName = Literal[
     "latency",
     "tuned",
     "system-services",
+    "workqueues",
     "kubelet-drop-ins",
     "iommu",
     "frequency-driver",
@@ -232,13 +234,16 @@ class Target(Model):
         description="with mechanism balloons or topology-aware: release of the NRI plugins",
     )
     dra: Annotated[Dra, Later(Dra)] = Field(default_factory=Dra.model_construct)
-    runtime: Literal["crio", "containerd"] = Field(
-        default="crio",
-        description="container runtime, where the platform does not bring one. kubeadm and "
-        "kubespray: it must be stated",
+    stated_runtime: RuntimeName | None = Field(
+        default=None,
+        alias="runtime",
+        description="container runtime, where the platform does not bring one. Default: what the "
+        "Cluster document says, else crio with a warning. kubeadm and kubespray: it must be stated",
     )
     containerd: ProgramRelease = Field(
-        default="2.0", description="with runtime containerd: its oldest release on the nodes"
+        default="2.0",
+        description="with runtime containerd: its oldest release on the nodes. Default: what the "
+        "Cluster document says, else 2.0",
     )
     oci_runtime: OciRuntime | None = Field(
         default=None,
@@ -290,6 +295,11 @@ class Target(Model):
     )
 
     profile: ProfileText = Field(default_factory=ProfileText.model_construct)
+
+    @property
+    def runtime(self) -> RuntimeName:
+        """The container runtime; CRI-O where nobody states one (CP2531)."""
+        return self.stated_runtime or "crio"
 
     @property
     def kubelet_service(self) -> str:

@@ -6,11 +6,15 @@ Talos and of EKS nodes (NodeConfig).
 """
 
 import json
+import re
+import shlex
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from cpuplan.backends import bottlerocket
 from cpuplan.diagnostics.source import Field, Position, Source
-from cpuplan.facts.platforms import EKS
+from cpuplan.facts.platforms import EKS, KUBERNETES
 from cpuplan.language.read import yaml
 from cpuplan.simulate.files.kubelet_configuration import (
     NO_COMMAND,
@@ -19,8 +23,8 @@ from cpuplan.simulate.files.kubelet_configuration import (
     File,
     is_kubelet_configuration,
 )
-from cpuplan.upstream.kubelet.config.options import parse_flags
-from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND
+from cpuplan.upstream.kubelet.config.options import FLAG_FIELDS, parse_flags
+from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND, fits, is_fraction
 from cpuplan.upstream.kubernetes.errors import KubeletError
 
 _GROUP = API_VERSION.partition("/")[0]
@@ -78,6 +82,8 @@ class Documents(NamedTuple):
 
 def documents(path: str, text: str) -> Documents | None:
     """What a file has for kubelets; None for a file that is none of these."""
+    if _TABLE.search(text):
+        return _of_bottlerocket(path, text)
     sources, problems = yaml.parse(path, text)
     if not sources or _is_configuration(sources[0].data):
         is_broken = not sources and bool(problems) and is_kubelet_configuration(text)
@@ -92,6 +98,67 @@ def documents(path: str, text: str) -> Documents | None:
     parts = [part for source in sources for part in _of_document(source, lines)]
     flags = [command for source in sources for command in _flags(source)]
     return Documents(owners[0], tuple(_with_flags(parts, flags, path)))
+
+
+#: `KUBELET_EXTRA_ARGS=`, which a file of variables has before flags.
+_VARIABLE = re.compile(r"(export\s+)?[A-Za-z_][A-Za-z0-9_]*=(?=[\"']?-)")
+#: What MicroK8s' file of flags may name.
+_SNAP = KUBERNETES.flag_files[0].variables
+_FLAGS_OF_FILES = frozenset({"config", "config-dir", "kubeconfig", "root-dir"})
+
+
+def flags_of_text(path: str, text: str) -> Documents | None:
+    """A command line of a kubelet, or a file of flags or variables; None for any other text."""
+    words: list[str] = []
+    place: Position | None = None
+    for variable, value in _SNAP.items():
+        text = text.replace(f"${{{variable}}}", value)
+    for number, line in enumerate(text.split("\n"), 1):
+        given = _flags_of_line(line)
+        if given is None:
+            return None
+        if given and place is None:
+            place = Position(path, number, 1, len(line) + 1)
+        words += given
+    names = {word.lstrip("-").partition("=")[0].replace("_", "-") for word in words}
+    if place is None or names.isdisjoint({*FLAG_FIELDS, *_FLAGS_OF_FILES}):
+        return None
+    command = _command(words, place)
+    return Documents("flags of a kubelet", (Judged(NO_FILE, command=command, is_partial=True),))
+
+
+def _flags_of_line(line: str) -> list[str] | None:
+    """The flags of a line, none of an empty one or a comment; None where it has something else."""
+    line = _VARIABLE.sub("", line.strip(), count=1)
+    if not line or line.startswith("#"):
+        return []
+    try:
+        words = shlex.split(line.removesuffix("\\"))
+    except ValueError:
+        return None
+    if len(words) == 1 and " " in words[0]:  # a variable in quotes
+        words = words[0].split()
+    if words and words[0].rpartition("/")[2] == "kubelet":
+        words = words[1:]
+    return words if not words or words[0].startswith("-") else None
+
+
+#: In user data of Bottlerocket, which is TOML.
+_TABLE = re.compile(r"^\s*\[settings\.kubernetes(\.[a-z-]+)?\]", re.MULTILINE)
+
+
+def _of_bottlerocket(path: str, text: str) -> Documents | None:
+    """The settings of a kubelet; its fields are all at the first table of these."""
+    try:
+        settings: Any = tomllib.loads(text)["settings"]["kubernetes"]
+        fields = bottlerocket.fields_of(settings)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    match = _TABLE.search(text)
+    line = text[: match.start()].count("\n") if match else 0
+    given: Any = {"apiVersion": API_VERSION, "kind": KIND, **fields}
+    file = File(path, json.dumps(given, default=str), Source(path, given, {}, (line, 0)))
+    return Documents("Bottlerocket", (Judged(NO_FILE, (file,), is_partial=True),))
 
 
 def _is_read_elsewhere(source: Source) -> bool:
@@ -196,7 +263,14 @@ def _file(source: Source, field: Field) -> File:
     part = source.part(field) if field else source
     given: Any = part.data
     head = {"apiVersion": API_VERSION, "kind": KIND}
-    return File(source.path, json.dumps({**head, **given}, default=str), part)
+    fields = {name: _number(name, value) for name, value in given.items()}
+    return File(source.path, json.dumps({**head, **fields}, default=str), part)
+
+
+def _number(name: str, value: Any) -> Any:
+    """A number with a point, which this reader has as text."""
+    is_number = isinstance(value, str) and is_fraction(name) and fits(name, value)
+    return float(value) if is_number else value
 
 
 def _laid_over(source: Source, field: Field, base: File) -> Iterator[Judged]:
