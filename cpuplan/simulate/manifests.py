@@ -73,7 +73,7 @@ class Item(NamedTuple):
             spec = spec[name]
         for group in ("initContainers", "containers") if container else ():
             for index, given in enumerate(spec.get(group) or ()):
-                if given["name"] == container:
+                if given.get("name") == container:
                     return self.source.value_at((*self.at, "spec", group, index, "name"))
         return self.source.key_at((*self.at, "spec"))
 
@@ -280,12 +280,25 @@ def _read_templates(reader: _Reader, source: Source, at: Field, data: Any) -> No
             continue
         prefix = f"{name}-{template.label}" if template.label else name
         names = [f"{prefix}-{number}" for number in range(1, count + 1)]
-        _add(reader, source, (*at, *template.at), part_of(data, template.at), names)
+        pod = _with_names(part_of(data, template.at))
+        _add(reader, source, (*at, *template.at), pod, names)
         pods, field = counted(count, "pod"), ".".join(map(str, template.at))
         where = source.key_at((*at, *template.at))
         reader.diagnostics.append(diagnose("CP7461", where, object=title, pods=pods, field=field))
     if len(templates) == 1:
         reader.diagnostics.extend(misplaced(source, at, data, templates[0].at))
+
+
+def _with_names(template: Any) -> Any:
+    """The template with names for containers that have none, as Knative gives them."""
+    given = template["spec"]["containers"]
+    are_mappings = all(isinstance(container, dict) for container in given)
+    if not are_mappings or all("name" in container for container in given):
+        return template
+    named = [
+        {"name": f"user-container-{number}", **container} for number, container in enumerate(given)
+    ]
+    return {**template, "spec": {**template["spec"], "containers": named}}
 
 
 def _count_problem(

@@ -77,6 +77,8 @@ class Template(NamedTuple):
 
 #: Groups of Kubernetes itself beside those that end in .k8s.io; x-k8s.io is of its subprojects.
 _OWN_GROUPS = ("", "apps", "autoscaling", "batch", "extensions", "policy")
+#: A group that looks like one of Kubernetes, and is of others.
+_LOOK_OWN = ("sparkoperator.k8s.io",)
 #: Groups whose objects make no pods: what looks like a template there is a pattern of a policy.
 _WITHOUT_PODS = re.compile(r"kyverno|gatekeeper\.sh|cpuplan\.io")
 _TEMPLATE = re.compile(r"([a-z]+T|t)emplate(Spec)?")
@@ -120,6 +122,7 @@ def templates_in(manifest: Any) -> list[Template]:
 def _may_have_pods(manifest: Any) -> bool:
     group = group_of(manifest)
     is_own = group in _OWN_GROUPS or group.endswith(".k8s.io")
+    is_own = is_own and group not in _LOOK_OWN
     return not is_own and not _WITHOUT_PODS.search(group)
 
 
@@ -211,6 +214,9 @@ def unread_of(manifest: Any) -> str:
             continue
         if isinstance(data.get("containers"), list) or isinstance(data.get("container"), dict):
             return "it has containers, but not as the template of a pod"
+        # The driver and the executors of a SparkApplication.
+        if len(field) > 1 and isinstance(data.get("cores"), int) and "memory" in data:
+            return "it asks for cores, and what pods its controller makes is not known"
         amounts = [data.get(key) for key in ("requests", "limits")]
         # Limits of the object itself bound others, such as the nodes of a Karpenter NodePool.
         if len(field) > 1 and any(isinstance(given, dict) and CPU in given for given in amounts):

@@ -245,6 +245,7 @@ def test_templates_are_read_wherever_they_stand(
         ("kubevirt.io/v1", "VirtualMachineInstanceMigration", "{vmiName: a}"),
         ("export.kubevirt.io/v1", "VirtualMachineExport", "{source: {name: a}}"),
         ("argoproj.io/v1alpha1", "Workflow", "{templates: [{container: {image: x}}]}"),
+        ("sparkoperator.k8s.io/v1beta2", "SparkApplication", "{driver: {cores: 1, memory: 1g}}"),
         ("kafka.strimzi.io/v1", "Kafka", "{kafka: {resources: {limits: {cpu: 4}}}}"),
         ("example.com/v1", "Thing", "{podSpec: {containers: [{name: c}]}}"),
     ],
@@ -399,3 +400,10 @@ def test_what_controllers_made_counts_once() -> None:
     assert note.message == (
         "not read from Deployment a, ReplicaSet a-1: what their controllers made is in the files"
     )
+
+
+def test_containers_of_knative_need_no_name() -> None:
+    spec = "{template: {spec: {containers: [{resources: {limits: {cpu: 2, memory: 1Gi}}}]}}}"
+    (item,) = read(custom("serving.knative.dev/v1", "Service", spec)).items
+    assert item.pod.containers[0].name == "user-container-0"
+    assert item.place("user-container-0") is not None
