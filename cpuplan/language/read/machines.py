@@ -305,6 +305,20 @@ _OF_MEMORY: _Rows = (
     ("memory.hugepages.pageSize", _TEXT),
 )
 _DEVICE_LISTS = ("disks", "filesystems", "gpus", "hostDevices", "interfaces")
+
+
+def _of_devices(below: str) -> _Rows:
+    """The fields of GPUs and devices of the host."""
+    kinds = (
+        ("deviceName", _TEXT),
+        ("claimRequest", _MAPPING),
+        ("claimRequest.claimName", _TEXT),
+        ("claimRequest.requestName", _TEXT),
+    )
+    lists = ("gpus", "hostDevices")
+    return tuple((f"{below}{name}.*.{field}", kind) for name in lists for field, kind in kinds)
+
+
 #: The fields of an instance's domain that are read, outer ones first.
 _OF_DOMAIN: _Rows = (
     *((name, _MAPPING) for name in ("cpu", "memory", "resources", "devices", "ioThreads")),
@@ -318,8 +332,9 @@ _OF_DOMAIN: _Rows = (
     ("ioThreads.supplementalPoolThreadCount", _COUNT),
     ("ioThreadsPolicy", _TEXT),
     *((f"devices.{name}", _LIST) for name in _DEVICE_LISTS),
-    *((f"devices.{name}.*.deviceName", _TEXT) for name in ("gpus", "hostDevices")),
-    *((f"devices.{name}.*.claimRequest", _MAPPING) for name in ("gpus", "hostDevices")),
+    *((f"devices.{name}.*.name", _TEXT) for name in _DEVICE_LISTS),
+    ("devices.interfaces.*.model", _TEXT),
+    *_of_devices("devices."),
 )
 _OF_SPEC: _Rows = (
     ("volumes", _LIST),
@@ -342,6 +357,10 @@ _OF_INSTANCETYPE: _Rows = (
     ("memory.overcommitPercent", _COUNT),
     ("gpus", _LIST),
     ("hostDevices", _LIST),
+    *_of_devices(""),
+    ("launchSecurity", _MAPPING),
+    ("ioThreadsPolicy", _TEXT),
+    ("schedulerName", _TEXT),
     ("ioThreads", _MAPPING),
     ("ioThreads.supplementalPoolThreadCount", _COUNT),
     ("annotations", _MAPPING),

@@ -14,6 +14,8 @@ from cpuplan.upstream.kubevirt.types import EVEN_PARITY, part
 
 _DEFAULT_CPU_ALLOCATION_RATIO = 10
 _DEFAULT_MEMORY_OVERCOMMIT = 100
+#: Beyond it a ratio, such as `inf`, is none.
+_LARGEST_RATIO = 1000.0
 
 
 class Config(NamedTuple):
@@ -74,9 +76,10 @@ def _positive(given: Any, default: int) -> int:
 
 def _ratio(given: Any) -> float:
     try:
-        return float(given)
-    except (TypeError, ValueError):
+        ratio = float(given)
+    except (TypeError, ValueError, OverflowError):
         return 1.0
+    return ratio if 0 < ratio <= _LARGEST_RATIO else 1.0
 
 
 def _supports(listed: Any) -> dict[tuple[str, str, str], Quantity]:

@@ -46,3 +46,8 @@ def test_even_parity_needs_the_gate_too() -> None:
     assert read(gates, annotations).completes_to_even_parity
     assert not read({}, annotations).completes_to_even_parity
     assert not read(gates).completes_to_even_parity
+
+
+@pytest.mark.parametrize("given", ["nan", "inf", "-1", "0", "x", None, []])
+def test_a_ratio_that_is_none_is_one(given: Any) -> None:
+    assert read({"additionalGuestMemoryOverheadRatio": given}).overhead_ratio == 1.0
