@@ -144,8 +144,14 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources
         )
 
 
-#: Resources that no device plugin gives out, by the end of their domain.
-_WITHOUT_DEVICES = ("kubernetes.io", "koordinator.sh", "workload.openshift.io")
+#: Resources that no device plugin gives out, by the end of their domain, or one that knows no NUMA
+#: nodes (/dev/kvm, kubevirt/kubevirt pkg/virt-handler/device-manager/generic_device.go).
+_WITHOUT_DEVICES = (
+    "kubernetes.io",
+    "koordinator.sh",
+    "workload.openshift.io",
+    "devices.kubevirt.io",
+)
 
 
 def unaligned(plans: Iterable[ConfiguredPlan], pods: Iterable[Pod]) -> list[str]:
