@@ -187,14 +187,6 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         ["20 NUMA nodes", "the limit of the topology manager is 8"],
     ),
     (
-        "CP5150",
-        {
-            "topology": regular(sockets=32, cores=2),
-            **kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "32"}),
-        },
-        ["2^32 sets of the 32 NUMA nodes", "CPU manager"],
-    ),
-    (
         "CP5151",
         {
             "topology": regular(sockets=20, cores=2),
@@ -507,6 +499,49 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
 def findings(given: dict[str, Any]) -> list[Diagnostic]:
     arguments = dict(given)
     return checks.check(plan(arguments.pop("topology", None), **arguments), no_position)
+
+
+def many(nodes: int, **further: Any) -> dict[str, Any]:
+    """Nodes with CPUs, that the topology manager accepts."""
+    options = {"max-allowable-numa-nodes": str(nodes)}
+    return {
+        "topology": regular(sockets=nodes, cores=2),
+        **kubelet(topologyManagerPolicyOptions=options, **further),
+    }
+
+
+#: With the memory manager, whose reservation is CP562's.
+MEMORY = {"memoryManagerPolicy": "Static", "kubeReserved": {}, "systemReserved": {}}
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (many(32), ["2^32 sets of the 32 NUMA nodes", "the CPU manager looks", "Policy to none"]),
+        (
+            many(18, **MEMORY),
+            ["2^36 combinations of the hints of memory manager and CPU manager", "is small"],
+        ),
+    ],
+)
+def test_kubelets_that_do_not_come_to_an_end(given: dict[str, Any], named: list[str]) -> None:
+    (finding,) = [finding for finding in findings(given) if finding.code == "CP705"]
+    for words in named:
+        assert words in f"{finding.message}; {finding.remedy}"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        many(18, topologyManagerPolicy="single-numa-node", **MEMORY),
+        many(17, **MEMORY),
+        many(29),
+    ],
+)
+def test_kubelets_that_take_long(given: dict[str, Any]) -> None:
+    codes = {finding.code for finding in findings(given)}
+    assert "CP705" not in codes
+    assert "CP5151" in codes
 
 
 @pytest.mark.parametrize(
