@@ -158,6 +158,16 @@ CODES = {
         "NodeResourceTopology assume the lowest nodes.",
         "warning",
     ),
+    "CP5605": Code(
+        "huge pages on NUMA nodes without CPUs",
+        "the kernel spreads {pages} of {size} over NUMA nodes {nodes} of hardware {hardware} too, which have no CPUs",
+        "write an entry with numaNode and count for each NUMA node that is to have pages, such as {{size: {size}, count: {count}, numaNode: {node}}}",
+        "Pages without a node are spread over all NUMA nodes that have memory at boot (mm/hugetlb.c, "
+        "hugetlb_hstate_alloc_pages, N_MEMORY): HBM, CXL memory and memory of GPUs too. Pods whose CPUs and memory are "
+        "to be on one NUMA node cannot use them. Memory that a driver adds after boot, as that of GPUs on Grace Hopper, "
+        "gets none, and the nodes with CPUs then have more pages than is planned.",
+        "warning",
+    ),
     "CP550": Code(
         "namespaces without shared CPUs",
         "runtime.sharedNamespaces has {names}, but no container can share CPUs",

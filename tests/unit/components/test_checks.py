@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.base.topology import Topology
+from cpuplan.base.topology import NumaNodeFacts, Topology
 from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, Severity
 from cpuplan.diagnostics.source import Position
@@ -70,6 +70,9 @@ def annotated(name: str, **spec: Any) -> dict[str, Any]:
     }
     return {"spec": {"workloads": [{"name": "upf", "pods": 1, "manifest": manifest}]}}
 
+
+#: Two NUMA nodes with CPUs, and two of HBM.
+HBM = Topology(regular(sockets=2).cpus, [NumaNodeFacts(node, 16 * GIB) for node in range(4)])
 
 ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     *mechanism_rows.ROWS,
@@ -201,6 +204,11 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
             **kubelet(topologyManagerPolicyOptions={"prefer-closest-numa-nodes": "true"}),
         },
         ["0, 2, 3"],
+    ),
+    (
+        "CP5605",
+        {"topology": HBM, **huge({"size": "1G", "count": 6})},
+        ["6 huge pages of 1G", "NUMA nodes 2-3", "{size: 1G, count: 3, numaNode: 0}"],
     ),
     ("CP514", kubelet(kubeReserved={"memory": "1.5.0Gi"}), ["kubeReserved.memory", "'1.5.0Gi'"]),
     ("CP514", kubelet(systemReserved={"pid": "-1"}), ["systemReserved.pid"]),
@@ -557,6 +565,14 @@ def test_each_finding(code: str, given: dict[str, Any], named: list[str]) -> Non
     assert [finding.code for finding in wrong] == [code]
     for words in named:
         assert words in f"{wrong[0].message}; {wrong[0].remedy}"
+
+
+def test_pages_that_are_placed_are_on_no_node_by_accident() -> None:
+    """Each node without CPUs has a count of its own, or all entries name a node."""
+    placed = [{"size": "1G", "count": 2, "numaNode": node} for node in range(4)]
+    for pages in (placed[:2], [{"size": "1G", "count": 8}, *placed[2:]]):
+        codes = {finding.code for finding in findings({"topology": HBM, **huge(*pages)})}
+        assert "CP5605" not in codes
 
 
 def test_every_code_has_a_row() -> None:
