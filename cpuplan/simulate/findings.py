@@ -7,7 +7,8 @@ kubelet and CRI-O say nothing. Notes are about what a simulation does not check 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.base.text import counted
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.text import counted, plural
 from cpuplan.components import admission_rules, crio, hugepages, kernel, mixedcpus
 from cpuplan.components.checks import hooks
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -93,6 +94,28 @@ def of_pods(nodes: Sequence[Simulated]) -> Iterator[Diagnostic]:
             who = full_name(again) if again else "its own state file"
             problem = f"{refused.reason}: {refused.message}"
             yield diagnose("CP708", node=listed_names(node.nodes), pod=who, problem=problem)
+        yield from _far_memory(node)
+
+
+def _far_memory(node: Simulated) -> Iterator[Diagnostic]:
+    """CP7605: pods whose memory the kubelet takes from HBM, CXL memory or GPUs alone."""
+    node_class, with_cpus = node.plan.node_class, node.plan.topology.numa_nodes
+    if node_class.target.has_topology_aware:  # its pods choose types of memory
+        return
+    names: dict[CpuSet, list[str]] = {}
+    for outcome in node.outcome.outcomes:
+        for container in outcome.containers:
+            if container.numa_nodes and with_cpus.keys().isdisjoint(container.numa_nodes):
+                nodes = CpuSet(container.numa_nodes)
+                names.setdefault(nodes, []).append(full_name(outcome.pod))
+    for nodes, pods in names.items():
+        what = plural("NUMA node", len(nodes))
+        yield diagnose(
+            "CP7605",
+            pods=listed_names(list(dict.fromkeys(pods))),
+            nodes=f"{what} {nodes}",
+            hardware=node_class.hardware,
+        )
 
 
 #: Annotations by which the topology-aware policy chooses pools and memory, and which have no port.

@@ -1,7 +1,12 @@
 """What a kubelet does with the plan, and with pods on it: the CP7xx."""
 
 from cpuplan.diagnostics.codes.code import Code
-from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RESERVED_CPUS, RESERVED_MEMORY
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_POLICY,
+    MEMORY_MANAGER_POLICY,
+    RESERVED_CPUS,
+    RESERVED_MEMORY,
+)
 
 CODES = {
     "CP701": Code(
@@ -126,6 +131,16 @@ CODES = {
         "The kubelet's managers look at all sets of NUMA nodes for each pod, which takes long on machines with many of "
         "them, and a workload may have thousands of pods. The limit is counted in steps of the simulated kubelet and not by a "
         "clock, so that the same input ends at the same pod everywhere.",
+    ),
+    "CP7605": Code(
+        "memory of NUMA nodes without CPUs",
+        "the memory manager gives {pods} memory of {nodes} of hardware {hardware} alone, without CPUs",
+        f"set {MEMORY_MANAGER_POLICY.key} to None, or reserve all memory of these nodes ({RESERVED_MEMORY.key}, in systemReserved too)",
+        "HBM, CXL memory and memory of GPUs is memory like any other to the Static memory manager: where the NUMA nodes "
+        "with CPUs are full, or their CPUs do not decide, a pod gets that of the lowest node with enough, and the kernel "
+        "lets it use no other (cpuset.mems). With CPUs or devices of the pod on other nodes, the topology manager's policy "
+        "decides whether it is refused instead. This is a warning because it may be what the pod is for.",
+        "warning",
     ),
     "CP714": Code(
         "pod that shares CPUs otherwise than it asks",
