@@ -11,6 +11,7 @@ from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.text import counted, plural
 from cpuplan.components import admission_rules, crio, hugepages, kernel, mixedcpus
 from cpuplan.components.checks import hooks
+from cpuplan.components.checks.kubelet import check_sets
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts import versions
@@ -55,7 +56,9 @@ _OF_WORKLOADS = {"CP708", "CP712", "CP713", "CP7155", "CP731"}
 
 def of_plans(plans: Iterable[ConfiguredPlan], locate: Locate) -> list[Diagnostic]:
     """What goes wrong on these nodes whatever the pods are."""
-    problems = dict.fromkeys(problem for plan in plans for problem in startup.check(plan, locate))
+    problems: dict[Diagnostic, None] = {}
+    for plan in plans:
+        problems |= dict.fromkeys([*startup.check(plan, locate), *check_sets(plan, locate)])
     return [problem for problem in problems if problem.code not in _OF_WORKLOADS]
 
 

@@ -135,9 +135,7 @@ def _cause(unseen: CpuSet, topology: Topology) -> str:
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Everything about KubeletConfiguration, by the version of the target."""
 
-    def at(field: str) -> Position | None:
-        return locate(plan.node_class.place(f"kubelet.{field}"))
-
+    at = _at(plan, locate)
     return [
         *_check_drop_in(plan, locate),
         *_check_further(plan, at),
@@ -146,12 +144,21 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         *_check_options(plan, at, TOPOLOGY_MANAGER_OPTIONS.head),
         *_check_static(plan, at),
         *_check_topology(plan, at),
-        *_check_sets(plan, at),
+        *check_sets(plan, locate),
         *_check_quantities(plan, at),
         *_check_thresholds(plan, at),
         *_check_memory(plan, at),
         *_check_uneven_pages(plan, locate),
     ]
+
+
+def _at(plan: NodePlan, locate: Locate) -> At:
+    """Places of the intent's fields below `kubelet`."""
+
+    def at(field: str) -> Position | None:
+        return locate(plan.node_class.place(f"kubelet.{field}"))
+
+    return at
 
 
 def _check_drop_in(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -317,7 +324,7 @@ class _Looking(NamedTuple):
     remedy: str
 
 
-def _check_sets(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
+def check_sets(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     """CP705, CP5151: managers that look at all sets of many NUMA nodes.
 
     Where the topology manager does not start, its remedy is enough for them (CP512).
@@ -325,7 +332,7 @@ def _check_sets(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     policy = chosen.topology_policy(plan)
     if policy != NONE and len(plan.topology.numa_facts) > _limit(plan):
         return
-    managers = _looking(plan)
+    managers, at = _looking(plan), _at(plan, locate)
     is_compared = policy not in (NONE, SINGLE) and len(managers) > 1
     if is_compared and all(1 << looking.nodes < ENDLESS for looking in managers):
         compared = list(_check_combinations(plan, at, managers))
