@@ -9,7 +9,15 @@ import tempfile
 from pathlib import Path
 
 from tests import named_cases, plan_cases
-from tests.pages import defaults, diagnostics, impact, mechanisms, platforms, reference
+from tests.pages import (
+    defaults,
+    diagnostics,
+    impact,
+    mechanisms,
+    platforms,
+    reference,
+    releases,
+)
 from tests.projects import REPOSITORY
 from tests.rejected_cases import cases, outcome
 
@@ -27,6 +35,7 @@ def generated() -> dict[str, str]:
     texts["docs/impact.md"] = impact.page()
     texts["docs/platforms.md"] = platforms.page()
     texts[mechanisms.PATH] = mechanisms.page()
+    texts[releases.PATH] = releases.page()
     script = "templates/snapshot/cpuplan-snapshot.sh"
     texts[script] = collected.rendered((REPOSITORY / script).read_text())
     return texts

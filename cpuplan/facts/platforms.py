@@ -14,6 +14,9 @@ from datetime import date
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
+from cpuplan.facts import programs
+from cpuplan.facts.programs import kubernetes_of
+
 #: What parts of a platform itself do in some releases and not in others.
 Feature = Literal[
     "arguments.any_vendor",
@@ -116,8 +119,7 @@ OPENSHIFT_FEATURES: Mapping[Feature, Span] = {
 }
 
 
-#: Kubernetes versions as (major, minor). CRI-O's minor versions are those of Kubernetes.
-Version: TypeAlias = tuple[int, int]
+Version: TypeAlias = programs.Version
 #: What a target may name; a test compares it with `PLATFORMS`.
 Name = Literal[
     "openshift",
@@ -314,20 +316,6 @@ class Platform(NamedTuple):
         return fields
 
 
-_OPENSHIFT_RELEASES: Mapping[str, Version] = {
-    "4.14": (1, 27),
-    "4.15": (1, 28),
-    "4.16": (1, 29),
-    "4.17": (1, 30),
-    "4.18": (1, 31),
-    "4.19": (1, 32),
-    "4.20": (1, 33),
-    "4.21": (1, 34),
-    "4.22": (1, 35),
-    "4.23": (1, 36),  # the twin of 5.0
-    "5.0": (1, 36),
-    "5.1": (1, 37),
-}
 _DAY = date(2026, 11, 28)
 _ALL = (1, 0)
 #: By which nodes of EKS reserve (also those with Bottlerocket).
@@ -336,7 +324,7 @@ _EVICTION = {"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.ino
 KUBERNETES = Platform(
     "kubernetes",
     "Kubernetes",
-    releases={f"{major}.{minor}": (major, minor) for major, minor in _OPENSHIFT_RELEASES.values()},
+    releases=kubernetes_of(programs.KUBERNETES),
     features={},
     sources=(Source("kubernetes/release cmd/krel/templates/latest/kubeadm @ f618b2a3", _DAY),),
     # kubeadm (and a kubeconfig in the second), Kubespray, EKS (twice), AKS, GKE.
@@ -561,7 +549,7 @@ AKS = GKE._replace(
 OPENSHIFT = Platform(
     "openshift",
     "OpenShift",
-    releases=_OPENSHIFT_RELEASES,
+    releases=kubernetes_of(programs.OPENSHIFT),
     features=OPENSHIFT_FEATURES,
     sources=(
         Source("openshift/machine-config-operator templates/*/01-*-kubelet @ 0195012b", _DAY),
@@ -581,16 +569,11 @@ OPENSHIFT = Platform(
     # The machine config operator's templates of kubelet.conf.
     max_pods=250,
 )
-#: K3s and RKE2 run the kubelet and containerd within their own process. Their releases are those of
-#: Kubernetes; they start the kubelet with a folder of drop-ins from 1.32 on (docs.k3s.io,
-#: installation/kubelet-configuration).
-_WITH_FOLDER = {
-    name: version for name, version in KUBERNETES.releases.items() if version >= (1, 32)
-}
+#: K3s and RKE2 run the kubelet and containerd within their own process.
 RKE2 = Platform(
     "rke2",
     "RKE2",
-    releases=_WITH_FOLDER,
+    releases=kubernetes_of(programs.RKE2),
     features={},
     sources=(
         Source("k3s-io/k3s pkg/configfilearg, pkg/daemons/agent/agent_linux.go @ 00014d28", _DAY),
@@ -612,7 +595,7 @@ RKE2 = Platform(
 K3S = Platform(
     "k3s",
     "K3s",
-    releases=_WITH_FOLDER,
+    releases=kubernetes_of(programs.K3S),
     features={},
     sources=(
         Source("k3s-io/k3s pkg/configfilearg, pkg/daemons/agent/agent_linux.go @ 00014d28", _DAY),
@@ -631,18 +614,10 @@ K3S = Platform(
     kubelet_folder="/var/lib/rancher/k3s/agent/etc/kubelet.conf.d",
     reads_kubelet_folder=True,
 )
-#: The newest Kubernetes that each release supports (docs.siderolabs.com, Support Matrix).
 TALOS = Platform(
     "talos",
     "Talos",
-    releases={
-        "1.9": (1, 32),
-        "1.10": (1, 33),
-        "1.11": (1, 34),
-        "1.12": (1, 35),
-        "1.13": (1, 36),
-        "1.14": (1, 37),
-    },
+    releases=kubernetes_of(programs.TALOS),
     features={},
     sources=(
         Source("siderolabs/talos internal/app/machined/pkg/controllers/k8s @ ad882317", _DAY),
@@ -677,11 +652,10 @@ TALOS = Platform(
         ),
     ),
 )
-#: Its variants are called by the Kubernetes that they run.
 BOTTLEROCKET = Platform(
     "bottlerocket",
     "Bottlerocket",
-    releases=KUBERNETES.releases,
+    releases=kubernetes_of(programs.BOTTLEROCKET),
     features={},
     sources=(
         Source("bottlerocket-os/bottlerocket-core-kit packages/kubernetes-1.30 @ a10182f9", _DAY),

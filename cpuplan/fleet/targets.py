@@ -311,7 +311,7 @@ def _without_effect(intent: Document) -> Iterator[Diagnostic]:
 
 
 def _of_no_runtime(intent: Document, index: int, target: Target) -> Iterator[Diagnostic]:
-    """CP230: containerd where the platform has another runtime, and its release beside CRI-O.
+    """CP230: containerd where the platform has another runtime, releases of what is not used.
 
     CP2505 where no runtime is the usual one, CP2506 where the platform can hold no plan.
     """
@@ -325,6 +325,9 @@ def _of_no_runtime(intent: Document, index: int, target: Target) -> Iterator[Dia
         yield _no_effect(intent, target, ("targets", index, "runtime"))
     elif target.runtime == "crio" and has_key(target, "containerd"):
         yield _no_effect(intent, target, ("targets", index, "containerd"), "nodes with CRI-O")
+    if has_key(target, "nriPlugins") and not target.has_nri_policy:
+        where = "nodes without an NRI policy"
+        yield _no_effect(intent, target, ("targets", index, "nriPlugins"), where)
 
 
 def _unread(target: Target) -> Iterator[str]:

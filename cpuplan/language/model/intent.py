@@ -16,6 +16,7 @@ from cpuplan.language.model.base import (
     Name,
     OciRuntime,
     PoolName,
+    ProgramRelease,
     Reason,
     Release,
     ServiceName,
@@ -71,6 +72,7 @@ RuleName = Literal[
     "cpu0-reserved",
     "whole-cores",
     "reserved-not-empty",
+    "isolated-not-empty",
     "reserved-on-every-numa-node",
     "strict-cpu-reservation",
     "memory-adds-up",
@@ -225,13 +227,17 @@ class Target(Model):
         "reserved CPUs, beside kube-system; * stands for any text",
         examples=[["infra-*"]],
     )
+    nri_plugins: ProgramRelease = Field(
+        default="0.14",
+        description="with mechanism balloons or topology-aware: release of the NRI plugins",
+    )
     dra: Annotated[Dra, Later(Dra)] = Field(default_factory=Dra.model_construct)
     runtime: Literal["crio", "containerd"] = Field(
         default="crio",
         description="container runtime, where the platform does not bring one. kubeadm and "
         "kubespray: it must be stated",
     )
-    containerd: Literal["1.6", "1.7", "2.0", "2.1", "2.2", "2.3"] = Field(
+    containerd: ProgramRelease = Field(
         default="2.0", description="with runtime containerd: its oldest release on the nodes"
     )
     oci_runtime: OciRuntime | None = Field(
