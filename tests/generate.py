@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from tests import named_cases, plan_cases
-from tests.pages import defaults, diagnostics, impact, mechanisms, reference
+from tests.pages import defaults, diagnostics, impact, mechanisms, reference, releases
 from tests.projects import REPOSITORY
 from tests.rejected_cases import cases, outcome
 
@@ -26,6 +26,7 @@ def generated() -> dict[str, str]:
     texts["docs/defaults.md"] = defaults.page()
     texts["docs/impact.md"] = impact.page()
     texts[mechanisms.PATH] = mechanisms.page()
+    texts[releases.PATH] = releases.page()
     script = "templates/snapshot/cpuplan-snapshot.sh"
     texts[script] = collected.rendered((REPOSITORY / script).read_text())
     return texts

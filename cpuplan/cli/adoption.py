@@ -13,6 +13,7 @@ from cpuplan.cli.kubelets import Known
 from cpuplan.cli.output import note, settings
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.facts import platforms
+from cpuplan.facts.programs import PROGRAMS
 from cpuplan.fleet.groups import Group, build_groups
 from cpuplan.importers.documents import DEFAULT_CLUSTER
 from cpuplan.language.read import files
@@ -159,9 +160,9 @@ def _target(known: Known, asked: Asked, around: _Around) -> dict[str, str]:
     platform = platforms.PLATFORMS[name]
     release = asked.release or told.release or _only(around.releases(name), platform)
     if release not in platform.releases:
-        from cpuplan.components.checks import releases
+        from cpuplan.components.checks.releases import unknown
 
-        raise CpuplanError([releases.unknown(platform, release)])
+        raise CpuplanError([unknown(PROGRAMS[name], release)])
     target = {"platform": name, "version": release}
     if platform.has_runtime_choice and told.runtime:
         target["runtime"] = told.runtime

@@ -12,6 +12,9 @@ pkg/apis/performanceprofile/v2/performanceprofile_validation.go.
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
+from cpuplan.facts import programs
+from cpuplan.facts.programs import kubernetes_of
+
 #: What parts of a platform itself do in some releases and not in others.
 Feature = Literal[
     "arguments.any_vendor",
@@ -114,8 +117,7 @@ OPENSHIFT_FEATURES: Mapping[Feature, Span] = {
 }
 
 
-#: Kubernetes versions as (major, minor). CRI-O's minor versions are those of Kubernetes.
-Version: TypeAlias = tuple[int, int]
+Version: TypeAlias = programs.Version
 #: What a target may name; a test compares it with `PLATFORMS`.
 Name = Literal["openshift", "kubernetes", "rke2", "k3s", "talos", "bottlerocket"]
 
@@ -216,24 +218,10 @@ class Platform(NamedTuple):
         return self.runtime is None
 
 
-_OPENSHIFT_RELEASES: Mapping[str, Version] = {
-    "4.14": (1, 27),
-    "4.15": (1, 28),
-    "4.16": (1, 29),
-    "4.17": (1, 30),
-    "4.18": (1, 31),
-    "4.19": (1, 32),
-    "4.20": (1, 33),
-    "4.21": (1, 34),
-    "4.22": (1, 35),
-    "4.23": (1, 36),  # the twin of 5.0
-    "5.0": (1, 36),
-    "5.1": (1, 37),
-}
 KUBERNETES = Platform(
     "kubernetes",
     "Kubernetes",
-    releases={f"{major}.{minor}": (major, minor) for major, minor in _OPENSHIFT_RELEASES.values()},
+    releases=kubernetes_of(programs.KUBERNETES),
     features={},
     # kubeadm (and a kubeconfig in the second), Kubespray, EKS (twice), AKS, GKE.
     kubelet_files=(
@@ -254,7 +242,7 @@ KUBERNETES = Platform(
 OPENSHIFT = Platform(
     "openshift",
     "OpenShift",
-    releases=_OPENSHIFT_RELEASES,
+    releases=kubernetes_of(programs.OPENSHIFT),
     features=OPENSHIFT_FEATURES,
     has_pools=True,
     takes_files=False,
@@ -270,16 +258,11 @@ OPENSHIFT = Platform(
     # The machine config operator's templates of kubelet.conf.
     max_pods=250,
 )
-#: K3s and RKE2 run the kubelet and containerd within their own process. Their releases are those of
-#: Kubernetes; they start the kubelet with a folder of drop-ins from 1.32 on (docs.k3s.io,
-#: installation/kubelet-configuration).
-_WITH_FOLDER = {
-    name: version for name, version in KUBERNETES.releases.items() if version >= (1, 32)
-}
+#: K3s and RKE2 run the kubelet and containerd within their own process.
 RKE2 = Platform(
     "rke2",
     "RKE2",
-    releases=_WITH_FOLDER,
+    releases=kubernetes_of(programs.RKE2),
     features={},
     kubelet_unit="rke2-agent.service",
     runtime="containerd",
@@ -296,7 +279,7 @@ RKE2 = Platform(
 K3S = Platform(
     "k3s",
     "K3s",
-    releases=_WITH_FOLDER,
+    releases=kubernetes_of(programs.K3S),
     features={},
     kubelet_unit="k3s-agent.service",
     runtime="containerd",
@@ -310,18 +293,10 @@ K3S = Platform(
     kubelet_folder="/var/lib/rancher/k3s/agent/etc/kubelet.conf.d",
     reads_kubelet_folder=True,
 )
-#: The newest Kubernetes that each release supports (docs.siderolabs.com, Support Matrix).
 TALOS = Platform(
     "talos",
     "Talos",
-    releases={
-        "1.9": (1, 32),
-        "1.10": (1, 33),
-        "1.11": (1, 34),
-        "1.12": (1, 35),
-        "1.13": (1, 36),
-        "1.14": (1, 37),
-    },
+    releases=kubernetes_of(programs.TALOS),
     features={},
     takes_files=False,
     runtime="containerd",
@@ -331,11 +306,10 @@ TALOS = Platform(
     kubelet_folder="",
     reads_kubelet_folder=True,
 )
-#: Its variants are called by the Kubernetes that they run.
 BOTTLEROCKET = Platform(
     "bottlerocket",
     "Bottlerocket",
-    releases=KUBERNETES.releases,
+    releases=kubernetes_of(programs.BOTTLEROCKET),
     features={},
     takes_files=False,
     runtime="containerd",

@@ -11,12 +11,13 @@ YAML or JSON, one object or many in a file: a stream, a `List`, a `NodeList`, a
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from cpuplan.base.cpuset import MAX_CPU, CpuSet, CpuSetError
 from cpuplan.base.naming import is_label, is_subdomain
 from cpuplan.base.text import quantity_bytes
 from cpuplan.base.topology import MAX_NUMA_NODE
+from cpuplan.facts.programs import CONTAINERD
 from cpuplan.importers import data
 from cpuplan.importers.base import (
     MAX_COUNT,
@@ -84,11 +85,8 @@ def _runtime(info: Mapping[str, Any]) -> dict[str, str]:
         return {}
     if match[1] == "cri-o":
         return {"runtime": "crio"}
-    from cpuplan.language.model.base import ContainerdRelease  # pydantic, for few imports
-
     own = int(match[2]), int(match[3])
-    releases: tuple[str, ...] = get_args(ContainerdRelease)
-    known = [name for name in releases if tuple(map(int, name.split("."))) <= own]
+    known = [name for name in CONTAINERD.names if tuple(map(int, name.split("."))) <= own]
     return {"runtime": "containerd", **({"containerd": known[-1]} if known else {})}
 
 

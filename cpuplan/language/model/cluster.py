@@ -7,7 +7,6 @@ from pydantic import Field, model_validator
 
 from cpuplan.language.model.base import (
     AbsolutePath,
-    ContainerdRelease,
     DocumentName,
     FeatureSet,
     Key,
@@ -19,6 +18,7 @@ from cpuplan.language.model.base import (
     Listed,
     Model,
     OciRuntime,
+    ProgramRelease,
     Release,
     RuntimeName,
     matching,
@@ -332,7 +332,7 @@ class ClusterSpec(Model):
         default=None,
         description="kubernetes: container runtime of the nodes, for targets that state none",
     )
-    containerd: ContainerdRelease | None = Field(
+    containerd: ProgramRelease | None = Field(
         default=None,
         description="kubernetes: the oldest release of containerd on the nodes, for targets that "
         "state none",

@@ -7,7 +7,6 @@ from pydantic import Field, model_validator
 from cpuplan.facts import platforms
 from cpuplan.language.model.allocators import Dra, Koordinator, KoordinatorRelease
 from cpuplan.language.model.base import (
-    ContainerdRelease,
     FeatureSet,
     LabelKey,
     Labels,
@@ -17,6 +16,7 @@ from cpuplan.language.model.base import (
     Name,
     OciRuntime,
     PoolName,
+    ProgramRelease,
     Reason,
     Release,
     RuntimeName,
@@ -74,6 +74,7 @@ RuleName = Literal[
     "cpu0-reserved",
     "whole-cores",
     "reserved-not-empty",
+    "isolated-not-empty",
     "reserved-on-every-numa-node",
     "strict-cpu-reservation",
     "memory-adds-up",
@@ -227,6 +228,10 @@ class Target(Model):
         "reserved CPUs, beside kube-system; * stands for any text",
         examples=[["infra-*"]],
     )
+    nri_plugins: ProgramRelease = Field(
+        default="0.14",
+        description="with mechanism balloons or topology-aware: release of the NRI plugins",
+    )
     dra: Annotated[Dra, Later(Dra)] = Field(default_factory=Dra.model_construct)
     stated_runtime: RuntimeName | None = Field(
         default=None,
@@ -234,7 +239,7 @@ class Target(Model):
         description="kubernetes: container runtime. Default: what the Cluster document says, or "
         "crio with a warning",
     )
-    containerd: ContainerdRelease = Field(
+    containerd: ProgramRelease = Field(
         default="2.0",
         description="with runtime containerd: its oldest release on the nodes. Default: what the "
         "Cluster document says, else 2.0",
