@@ -178,5 +178,15 @@ def fields_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
+#: The setting of each field.
+SETTINGS = {
+    **_NAMES,
+    **_TABLES,
+    _CPU_OPTIONS: _CPU_LIST,
+    _TOPOLOGY_OPTIONS: _TOPOLOGY_TABLE,
+    _RESERVED_MEMORY: _MEMORY_TABLE,
+}
+
+
 def _limits(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {name: amount for name, amount in entry.items() if name != "enabled"}

@@ -160,9 +160,9 @@ def _target(known: Known, asked: Asked, around: _Around) -> dict[str, str]:
     platform = platforms.PLATFORMS[name]
     release = asked.release or told.release or _only(around.releases(name), platform)
     if release not in platform.releases:
-        from cpuplan.components.checks.releases import unknown
+        from cpuplan.components.checks import releases
 
-        raise CpuplanError([unknown(PROGRAMS[name], release)])
+        raise CpuplanError([releases.unknown(PROGRAMS[name], release)])
     target = {"platform": name, "version": release}
     if platform.has_runtime_choice and told.runtime:
         target["runtime"] = told.runtime

@@ -12,6 +12,7 @@ from cpuplan.facts import platforms
 from cpuplan.language.read import yaml
 from cpuplan.simulate.files.kubelet_configuration import File
 from cpuplan.simulate.files.kubelet_documents import Judged, documents, flags_of_text
+from cpuplan.simulate.files.kubelet_owners import Owner
 
 if TYPE_CHECKING:
     from cpuplan.check.kubelet.unplanned import KubeletOfRoot
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 _MAX_FILE = 1024 * 1024
 _RELEASE = re.compile(r"v?(\d+\.\d+)(?:\.\d+.*)?")
 #: Owners of documents whose platform is not upstream Kubernetes.
-_PLATFORMS = {"Talos": platforms.TALOS.name, "Bottlerocket": platforms.BOTTLEROCKET.name}
-_OF_RANCHER = "K3s or RKE2"
+_PLATFORMS = {
+    Owner.TALOS: platforms.TALOS.name,
+    Owner.BOTTLEROCKET: platforms.BOTTLEROCKET.name,
+}
 _RANCHER = (platforms.RKE2.name, platforms.K3S.name)
 #: Folders that only roots of nodes have, which are no folders of files.
 _OF_ROOTS = ("etc", "proc", "sys", "usr")
@@ -140,23 +143,23 @@ def _of_text(path: Path, shown: str, text: str) -> list[Known]:
     if given is None:
         return []
     told = _told(shown, text, given.owner)
-    is_effective = "configz" in given.owner
-    is_rancher = given.owner == _OF_RANCHER
+    is_effective = given.owner is Owner.CONFIGZ
+    is_rancher = given.owner is Owner.RANCHER
     return [
         Known(path, judged, told, is_effective, is_rancher=is_rancher) for judged in given.judged
     ]
 
 
-def _told(shown: str, text: str, owner: str) -> Told:
+def _told(shown: str, text: str, owner: Owner) -> Told:
     """What a file's documents say of the platform, the release and the runtime."""
     sources, _ = yaml.parse(shown, text)
     values = dict(pair for source in sources for pair in _scalars(source.data))
     match = _RELEASE.fullmatch(str(values.get("kubernetesVersion", "")))
     platform = _PLATFORMS.get(owner, "")
-    if owner == _OF_RANCHER:
+    if owner is Owner.RANCHER:
         platform = next((name for name in _RANCHER if name in shown), "")
     sockets = [str(values[name]) for name in _SOCKETS if name in values] or [text]
-    runtime = "containerd" if owner == "EKS" else runtime_of(" ".join(sockets))
+    runtime = "containerd" if owner is Owner.EKS else runtime_of(" ".join(sockets))
     return Told("", platform, match[1] if match else "", runtime)
 
 

@@ -312,8 +312,14 @@ def _without_effect(intent: Document) -> Iterator[Diagnostic]:
 
 
 def _of_no_runtime(intent: Document, index: int, target: Target) -> Iterator[Diagnostic]:
-    """CP230: containerd where the platform has another runtime, releases of what is not used."""
+    """CP230: containerd where the platform has another runtime, releases of what is not used.
+
+    CP2506 where the platform can hold no plan.
+    """
     platform = platforms.of(target)
+    if platform.cannot:
+        place = intent.at("targets", index, "platform")
+        yield diagnose("CP2506", place, platform=platform.title, problem=platform.cannot)
     if target.runtime == "containerd" and not platform.has_runtime_choice:
         yield _no_effect(intent, target, ("targets", index, "runtime"))
     elif target.stated_runtime == "crio" and has_key(target, "containerd"):
@@ -366,7 +372,10 @@ def with_runtime(spec: IntentSpec, index: int, facts: ClusterSpec | None) -> Int
 
 
 def _check_runtimes(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagnostic]:
-    """CP2531: targets without a runtime, where no document of their cluster tells it."""
+    """CP2531: targets without a runtime, where no document of their cluster tells it.
+
+    CP2505 where no runtime is the platform's usual one.
+    """
     unknown: dict[tuple[str, str], NodeClass] = {}
     for node_class in classes:
         target = node_class.target
@@ -375,7 +384,11 @@ def _check_runtimes(documents: Documents, classes: Iterable[NodeClass]) -> Itera
             place = node_class.place(node_class.target_field("platform"))
             unknown.setdefault((node_class.intent, place), node_class)
     for (_, place), node_class in unknown.items():
-        yield diagnose("CP2531", documents.locate(place), cluster=node_class.cluster)
+        position, platform = documents.locate(place), node_class.platform
+        if platform.asks_for_runtime:
+            yield diagnose("CP2505", position, platform=platform.title)
+        else:
+            yield diagnose("CP2531", position, cluster=node_class.cluster)
 
 
 def split(spec: IntentSpec, index: int, part: str) -> IntentSpec:
