@@ -199,7 +199,8 @@ def test_of_a_pool_that_cannot_be_split_only_that_is_said(tmp_path: Path) -> Non
     group = "  - {name: odd, hardware: other, labels: {role: worker}}\n"
     (project / SITE).write_text(site + group + OTHER % ("AuthenticAMD", "16Gi"))
     master = POOL.replace("pool: du", "pool: master, mixedHardware: split")
-    edit(project, INTENT, '  - platform: kubernetes\n    version: "1.33"\n', master)
+    target = '  - platform: kubernetes\n    version: "1.33"\n    runtime: crio\n'
+    edit(project, INTENT, target, master)
     codes = [finding.code for finding in pipeline.load(project).diagnostics]
     assert codes == ["CP288"]
 
