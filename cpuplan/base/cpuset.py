@@ -4,14 +4,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
+from cpuplan.base.patterns import expression
+
 #: The highest CPU number of systemd, the strictest reader of CPU lists (252, CPU_AFFINITY).
 MAX_CPU = 8191
 
 # Not \d, which matches the digits of all scripts, and no more digits than a CPU number has.
 _NUMBER = "([0-9]{1,18})"
-_ITEM = re.compile(f"{_NUMBER}(?:-{_NUMBER})?")
-_SIGNED = re.compile(r"\+?[0-9]+(-\+?[0-9]+)?")
-_KERNEL_ITEM = re.compile(f"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER}/{_NUMBER})?)?")
+_ITEM = expression(f"{_NUMBER}(?:-{_NUMBER})?")
+_SIGNED = expression(r"\+?[0-9]+(-\+?[0-9]+)?")
+_KERNEL_ITEM = expression(f"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER}/{_NUMBER})?)?")
 
 
 class CpuSetError(ValueError):

@@ -14,6 +14,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring_ascii as json_text
 from typing import Any
 
+from cpuplan.base.patterns import expression
 from cpuplan.base.text import CI_COMMAND, CI_LINE, UNPRINTABLE, escape, printable_lines
 
 
@@ -40,9 +41,9 @@ class Noted(str):
 
 #: What may stand unquoted: printable ASCII from a letter, digit, `_` or path on, without `: `, ` #`
 #: or an end blank.
-_PLAIN_TEXT = re.compile(r"(?:[A-Za-z0-9_/]|\.[A-Za-z/])(?:[!-9;-~]|:(?=[!-~])| (?=[ !\"$-~]))*")
+_PLAIN_TEXT = expression(r"(?:[A-Za-z0-9_/]|\.[A-Za-z/])(?:[!-9;-~]|:(?=[!-~])| (?=[ !\"$-~]))*")
 #: The same inside brackets, where commas, brackets and colons have a meaning.
-_PLAIN_IN_FLOW = re.compile(r"(?:[A-Za-z0-9_/]|\.[A-Za-z/])[A-Za-z0-9_./<=>()$^~;+\\-]*")
+_PLAIN_IN_FLOW = expression(r"(?:[A-Za-z0-9_/]|\.[A-Za-z/])[A-Za-z0-9_./<=>()$^~;+\\-]*")
 
 #: Words with a meaning in YAML 1.1 (https://yaml.org/type/), in any case: readers differ in the
 #: cases that they know.
@@ -50,14 +51,14 @@ _WORDS = frozenset({"y", "yes", "n", "no", "on", "off", "true", "false", "null",
 
 #: Digits that some reader takes for a number or date; beyond the two versions of YAML, Go reads
 #: 0X1F and Ruby 1,000.
-_NUMBER_LIKE = re.compile(
+_NUMBER_LIKE = expression(
     r"[0-9][0-9A-Fa-fxXoO_.,:]*(?:[eE][-+][0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*"
 )
 
 #: Written as an escape between quotes.
-_ESCAPED = re.compile(rf'[{UNPRINTABLE}"\\]|(?<=#)#(?=[A-Za-z]*\[)')
+_ESCAPED = expression(rf'[{UNPRINTABLE}"\\]|(?<=#)#(?=[A-Za-z]*\[)')
 #: Not in a literal block, where tabs, line feeds, quotes and backslashes stand for themselves.
-_NOT_LITERAL = re.compile(rf"(?![\t\n])[{UNPRINTABLE}]|{CI_COMMAND}|{CI_LINE}", re.MULTILINE)
+_NOT_LITERAL = expression(rf"(?![\t\n])[{UNPRINTABLE}]|{CI_COMMAND}|{CI_LINE}", re.MULTILINE)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -105,7 +106,7 @@ def is_literal(text: str) -> bool:
     )
 
 
-_CI_COMMAND = re.compile(CI_COMMAND)
+_CI_COMMAND = expression(CI_COMMAND)
 
 
 class Encoded:

@@ -8,7 +8,9 @@ import re
 from collections.abc import Iterable
 from hashlib import sha256
 
-_NODE_RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
+from cpuplan.base.patterns import expression
+
+_NODE_RANGE = expression(r"\[([0-9]+)-([0-9]+)\]")
 #: The most names of one pattern, or of all patterns of a selector.
 MOST = 100_000
 TOO_MANY = f"with those before it, it expands to more than {MOST:,} names"
@@ -137,13 +139,13 @@ _DEVICE = r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)"
 #: For editors, and for `problem_of`; lengths are checked separately.
 LABEL_PATTERN = f"^(?!{_DEVICE}){_LABEL}$"
 NAME_PATTERN = rf"^(?!{_DEVICE}){_LABEL}(\.{_LABEL})*$"
-_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_NAMED_AS_DEVICE = re.compile(_DEVICE.replace("$", r"\Z"))
+_SUBDOMAIN = expression(rf"{_LABEL}(\.{_LABEL})*")
+_NAMED_AS_DEVICE = expression(_DEVICE.replace("$", r"\Z"))
 #: Keys and values of labels (apimachinery, IsQualifiedName and IsValidLabelValue), for editors too.
 _PART = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 LABEL_KEY_PATTERN = rf"^({_LABEL}(\.{_LABEL})*/)?{_PART}$"
 LABEL_VALUE_PATTERN = f"^({_PART})?$"
-_VALUE = re.compile(_PART)
+_VALUE = expression(_PART)
 
 
 def is_namespace(text: str) -> bool:

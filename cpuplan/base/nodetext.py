@@ -5,12 +5,12 @@ and a dozen line ends, and refuse numbers of 4,300 digits: whoever can name a pr
 group or a file could make a text say something else here than on the node.
 """
 
-import re
+from cpuplan.base.patterns import expression
 
 #: A number of 64 bits has 20 digits.
-_NATURAL = re.compile(r"[0-9]{1,20}")
-_INTEGER = re.compile(r"-?(?:[0-9]{1,20}|(0x)[0-9a-fA-F]{1,16})")
-_SECONDS = re.compile(r"([0-9]{1,18})(?:\.[0-9]{1,18})?")
+_NATURAL = expression(r"[0-9]{1,20}")
+_INTEGER = expression(r"-?(?:[0-9]{1,20}|(0x)[0-9a-fA-F]{1,16})")
+_SECONDS = expression(r"([0-9]{1,18})(?:\.[0-9]{1,18})?")
 _BLANKS = " \t\n"
 
 

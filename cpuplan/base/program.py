@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -12,9 +11,10 @@ from typing import Any, cast
 
 import cpuplan
 from cpuplan import API_VERSION, __version__
+from cpuplan.base.patterns import expression
 
 API_GROUP = API_VERSION.partition("/")[0]
-_VERSION = re.compile(r"v([1-9][0-9]{0,5})(?:(alpha|beta)([1-9][0-9]{0,5}))?")
+_VERSION = expression(r"v([1-9][0-9]{0,5})(?:(alpha|beta)([1-9][0-9]{0,5}))?")
 _STAGES = ("alpha", "beta", None)
 
 

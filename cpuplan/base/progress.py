@@ -5,7 +5,6 @@ A timer draws the line, in this thread: a thread of its own would keep processes
 
 import io
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -167,6 +166,8 @@ class Line:
         """Write the line past Python's buffers, which this may have interrupted."""
         if not self._begun:
             return
+        import shutil
+
         # A single piece says nothing of what is left: what it consists of may.
         counted = (work for work in self._begun if (work.total or 0) > 1)
         work = next(counted, self._begun[-1])

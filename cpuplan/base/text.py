@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from textwrap import fill
 from typing import Any
 
+from cpuplan.base.patterns import expression
+
 #: Controls, YAML 1.1's line ends, blanks of uncertain width, what is invisible or changes the
 #: text's direction, halves of surrogate pairs, and noncharacters. All other characters are valid
 #: in XML 1.0 (section 2.2) and in YAML (section 5.1).
@@ -16,14 +18,14 @@ UNPRINTABLE = (
     "\x00-\x1f\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff"
 )
-_UNPRINTABLE = re.compile(f"[{UNPRINTABLE}]")
+_UNPRINTABLE = expression(f"[{UNPRINTABLE}]")
 #: What CI systems do as they are told by a log, wherever it stands in a line: `##vso[` (Azure
 #: Pipelines), `##[` (there, and GitHub Actions), `##teamcity[`.
 CI_COMMAND = r"##(?=[A-Za-z]*\[)"
 #: GitHub Actions does what follows at the beginning of a line, behind blanks.
 CI_LINE = r"^[ \t]*::(?=[A-Za-z])"
-_CI_COMMAND = re.compile(CI_COMMAND)
-_CI_LINE = re.compile(CI_LINE, re.MULTILINE)
+_CI_COMMAND = expression(CI_COMMAND)
+_CI_LINE = expression(CI_LINE, re.MULTILINE)
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
@@ -79,7 +81,7 @@ _FACTOR |= {unit + "i": 1024**power for power, unit in enumerate("KMGTPE", start
 QUANTITY_PATTERN = (
     r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,2})?$"
 )
-_QUANTITY = re.compile(QUANTITY_PATTERN)
+_QUANTITY = expression(QUANTITY_PATTERN)
 
 
 def quantity_bytes(text: str) -> int:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.base.patterns import expression
 from cpuplan.components import hugepages
 from cpuplan.components.base import template
 from cpuplan.components.chosen import stated
@@ -32,8 +33,8 @@ _SCRIPTS = {
 #: Runs a script whose file is not executable.
 SHELL = "/bin/bash "
 
-_PATH_LINE = re.compile(r"^# (/\S+)\n", re.MULTILINE)
-_ENVIRONMENT = re.compile(r"^Environment=(\w+)=(.*)$", re.MULTILINE)
+_PATH_LINE = expression(r"^# (/\S+)\n", re.MULTILINE)
+_ENVIRONMENT = expression(r"^Environment=(\w+)=(.*)$", re.MULTILINE)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:

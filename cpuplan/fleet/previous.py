@@ -8,6 +8,7 @@ from typing import Any
 
 from cpuplan.base.files import Unreadable, list_files, read_regular, text_of
 from cpuplan.base.foreign import ForeignError, read_json
+from cpuplan.base.patterns import expression
 from cpuplan.diagnostics import CpuplanError, diagnose
 from cpuplan.diagnostics.source import Position
 from cpuplan.language.read.files import refusal
@@ -33,10 +34,10 @@ VERSION = 2
 OLD_PLAN = ".cpuplan/plan.json"
 #: How `out/.gitattributes` begins.
 OURS = "# Written by cpuplan."
-_OF_CLUSTER = re.compile(
+_OF_CLUSTER = expression(
     rf"(?:clusters|nodes|ansible(?!/roles/)|{re.escape(CLASSES)})/([^/]+)/|flux/([^/]+)\.yaml\Z"
 )
-_LISTED = re.compile(rf"^{re.escape(CLASSES)}/([^/\n]+)/([^/\n]+)\.json\Z")
+_LISTED = expression(rf"^{re.escape(CLASSES)}/([^/\n]+)/([^/\n]+)\.json\Z")
 
 #: Cluster and class.
 Key = tuple[str, str]

@@ -10,7 +10,6 @@ from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.fleet import classes as fleet
 from cpuplan.fleet import lock, previous
 from cpuplan.fleet.previous import Before
-from cpuplan.importers import must_gather
 from cpuplan.language.model.intent import PROFILE_MODE
 from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.language.read import files
@@ -100,6 +99,8 @@ def with_profiles(project: Project, paths: Sequence[Path]) -> Project:
     Classes of intents in mode performanceProfile whose profile is not there are left out. Raises
     CpuplanError for profiles that cannot be read.
     """
+    from cpuplan.importers import must_gather
+
     listed = [must_gather.profile_files(path) or files.object_files(path) for path in paths]
     refused = [problem for known in listed for problem in known.diagnostics]
     named = [path for known in listed for path in known.files]

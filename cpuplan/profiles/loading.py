@@ -1,10 +1,10 @@
 """The documents of a project's files; PerformanceProfiles are read as Intents."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cpuplan.base.patterns import expression
 from cpuplan.base.progress import follow
 from cpuplan.base.text import nearest
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -16,7 +16,7 @@ from cpuplan.language.read.documents import Documents
 from cpuplan.language.read.files import FOLDERS, LOCK_NAME, manifest_files
 
 #: The apiVersion of Kubernetes objects; see `profiles.reader`.
-_API_VERSION = re.compile(
+_API_VERSION = expression(
     r"v[0-9]+((alpha|beta)[0-9]+)?|[a-z0-9.-]+\.[a-z0-9.-]+/v[0-9]+((alpha|beta)[0-9]+)?|(apps|batch|policy|autoscaling)/v[0-9]+\w*"
 )
 
@@ -103,7 +103,7 @@ _ODD = ("CP103", "CP104", "CP113")
 _LEGAL = ("CP105", "CP107")
 _ALIEN = (*_ODD, *_LEGAL)
 #: Profiles, and what may contain them.
-_WITH_PROFILE = re.compile("PerformanceProfile|ConfigMap|(Configuration)?Policy|.*List")
+_WITH_PROFILE = expression("PerformanceProfile|ConfigMap|(Configuration)?Policy|.*List")
 
 
 def _is_of_others(problem: Diagnostic, sources: Sequence[Source]) -> bool:

@@ -18,6 +18,7 @@ from yaml.resolver import Resolver
 
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.fits import Check, compiled
+from cpuplan.base.patterns import expression
 from cpuplan.base.program import emitted_schema
 from cpuplan.base.progress import follow
 from cpuplan.base.yaml_values import LOADER
@@ -30,10 +31,10 @@ _SHORT = 400
 #: Entries that are remembered: those of some hundred files.
 _MOST = 1 << 13
 #: Between two documents; no line of a value begins at the first column.
-_MARK = re.compile(r"^---\n", re.MULTILINE)
+_MARK = expression(r"^---\n", re.MULTILINE)
 #: A list of plain words, such as the nodes of a class, of which no other file has one.
-_NAMES = re.compile(r"(?: *- [a-z][a-z0-9.-]*\n)+")
-_COMMENTS = re.compile(r"(?: *#.*\n)+")
+_NAMES = expression(r"(?: *- [a-z][a-z0-9.-]*\n)+")
+_COMMENTS = expression(r"(?: *#.*\n)+")
 
 
 class _Loader(LOADER):  # type: ignore[misc]  # of one of two classes
@@ -223,13 +224,13 @@ def _mapping(loader: Any, node: yaml.Node) -> Any:
 
 
 _COMMENT = ("#", ";")
-_SECTION = re.compile(r"\[([^\[\]\s]+)\]")
-_PAIR = re.compile(r"([^\s=\[#;][^=]*?)\s*=\s*(.*)")
+_SECTION = expression(r"\[([^\[\]\s]+)\]")
+_PAIR = expression(r"([^\s=\[#;][^=]*?)\s*=\s*(.*)")
 #: A match or an assignment of udev(7).
-_TOKEN = re.compile(r'(\w+(?:\{[^{}"]+\})?)(==|!=|\+=|:=|=)"([^"]*)"')
-_TOKENS = re.compile(rf"{_TOKEN.pattern}(, ?{_TOKEN.pattern})*")
+_TOKEN = expression(r'(\w+(?:\{[^{}"]+\})?)(==|!=|\+=|:=|=)"([^"]*)"')
+_TOKENS = expression(rf"{_TOKEN.pattern}(, ?{_TOKEN.pattern})*")
 #: A line of tmpfiles.d(5) that writes to a file.
-_WRITE = re.compile(r"w (/\S+) - - - - (\S+)")
+_WRITE = expression(r"w (/\S+) - - - - (\S+)")
 
 
 def sections(data: bytes) -> dict[str, dict[str, list[str]]]:
@@ -414,7 +415,7 @@ _CARRIERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 #: What stands before the name of an object in the name of its file.
-_KIND = re.compile(r"[0-9]{2}-[a-z]+-")
+_KIND = expression(r"[0-9]{2}-[a-z]+-")
 #: Keys of ConfigMaps with an object as text.
 _OBJECTS_AS_TEXT = ("tuning", "koord-scheduler-config")
 

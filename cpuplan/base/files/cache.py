@@ -15,9 +15,7 @@ import fcntl
 import hmac
 import os
 import re
-import shutil
 import stat
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -348,12 +346,16 @@ def temporary_folder() -> Iterator[Held]:
     try:
         yield held
     finally:
+        import shutil
+
         shutil.rmtree(held.path, ignore_errors=True)
         os.close(held.descriptor)
 
 
 def _make() -> Held:
     """A folder that is held. Until it is, another run may take it for left over: then once more."""
+    import tempfile
+
     while True:
         path = tempfile.mkdtemp(prefix=_PREFIX)
         try:
@@ -368,6 +370,8 @@ def _make() -> Held:
 
 def remove_left_over() -> None:
     """Remove the folders of this user that no process holds."""
+    import tempfile
+
     top = tempfile.gettempdir()
     with suppress(OSError):
         for name in filter(_NAME.fullmatch, os.listdir(top)):
@@ -383,6 +387,8 @@ def _remove(path: str) -> None:
             return
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if _is_at(path, status):
+            import shutil
+
             shutil.rmtree(path)
     finally:
         os.close(descriptor)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError
+from cpuplan.base.patterns import expression
 from cpuplan.components import isolation
 from cpuplan.components.chosen import stated
 from cpuplan.components.emission import emit
@@ -31,7 +32,7 @@ StartLimitBurst=100
 EnvironmentFile={ENVIRONMENT_PATH}
 UnsetEnvironment={MASK}
 """
-_LINE = re.compile(r"^\s*(\w+)\s*=\s*\"?([^\"\n]*?)\"?\s*$", re.MULTILINE)
+_LINE = expression(r"^\s*(\w+)\s*=\s*\"?([^\"\n]*?)\"?\s*$", re.MULTILINE)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from cpuplan.base.patterns import expression
 from cpuplan.components import chosen, units
 from cpuplan.components.emission import by_default, emit
 from cpuplan.components.host import interrupts
@@ -30,11 +31,11 @@ NAME = rows.KUBELET_UNIT
 FILE = "50-cpuplan.conf"
 CONFIG_DIR, ALPHA = rows.CONFIG_DIR.key, rows.CONFIG_DIR_ALPHA.key
 _WANTS, _REQUIRES, _AFTER = rows.WANTS.key, rows.REQUIRES.key, rows.AFTER.key
-_DIRECTORY = re.compile(
+_DIRECTORY = expression(
     rf'^(?:Environment="|ExecStart=)[^\n]*{re.escape(CONFIG_DIR)}=([^"\s]+)"?$', re.MULTILINE
 )
-_GATE = re.compile(rf"^Environment={ALPHA}=(.*)$", re.MULTILINE)
-_UNITS = re.compile(rf"^({_REQUIRES}|{_WANTS}|{_AFTER})=(.*)$", re.MULTILINE)
+_GATE = expression(rf"^Environment={ALPHA}=(.*)$", re.MULTILINE)
+_UNITS = expression(rf"^({_REQUIRES}|{_WANTS}|{_AFTER})=(.*)$", re.MULTILINE)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:

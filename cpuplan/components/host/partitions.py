@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
+from cpuplan.base.patterns import expression
 from cpuplan.components import chosen, isolation
 from cpuplan.components.base import template
 from cpuplan.components.chosen import stated
@@ -22,8 +23,8 @@ THREADS = rows.PARTITION_THREADS.key
 CGROUP = rows.PARTITION_GROUP
 _SLICE_FILE = f"{rows.UNIT_FOLDER}/{THREADS}"
 _DROP_IN = rows.PARTITION_DROP_IN.key.rpartition("/")[2]
-_PATH = re.compile(rf"^# (/\S+/{re.escape(_DROP_IN)})$", re.MULTILINE)
-_ALLOWED = re.compile(r"^AllowedCPUs=(.+)$", re.MULTILINE)
+_PATH = expression(rf"^# (/\S+/{re.escape(_DROP_IN)})$", re.MULTILINE)
+_ALLOWED = expression(r"^AllowedCPUs=(.+)$", re.MULTILINE)
 
 
 def cpus(plan: NodePlan) -> CpuSet:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from cpuplan.base.cpuset import EMPTY, CpuSet
+from cpuplan.base.patterns import expression
 from cpuplan.components import kubelet
 from cpuplan.components.base import template
 from cpuplan.components.chosen import stated
@@ -24,7 +25,7 @@ CPUS_KEY = rows.OVS_DPDK_CPUS.key
 UNIT = "ovs-dpdk-cpus-configure.service"
 SCRIPT_PATH = "/usr/local/bin/ovs-dpdk-cpus-configure.sh"
 _PARTITION = rows.OVS_DPDK_PARTITION.key
-_COMMAND = re.compile(rf"^ExecStart={re.escape(SCRIPT_PATH)} (\S+) (\S+)$", re.MULTILINE)
+_COMMAND = expression(rf"^ExecStart={re.escape(SCRIPT_PATH)} (\S+) (\S+)$", re.MULTILINE)
 
 
 def cpus(plan: NodePlan) -> CpuSet:

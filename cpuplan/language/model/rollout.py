@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 
+from cpuplan.base.patterns import expression
 from cpuplan.language.model.base import (
     Labels,
     Listed,
@@ -49,7 +50,7 @@ _FIELDS = (
     ("month", _numbers(1, 12, _MONTHS)),
     ("day of the week", _numbers(0, 6, _DAYS)),
 )
-_ITEM = re.compile(r"(?P<first>\*|[0-9a-z]+)(-(?P<last>[0-9a-z]+))?(/(?P<step>[1-9][0-9]?))?")
+_ITEM = expression(r"(?P<first>\*|[0-9a-z]+)(-(?P<last>[0-9a-z]+))?(/(?P<step>[1-9][0-9]?))?")
 
 
 def _is_valid(item: str, known: dict[str, int]) -> bool:

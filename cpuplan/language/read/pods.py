@@ -5,6 +5,7 @@ from collections.abc import Container, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from cpuplan.base import naming
+from cpuplan.base.patterns import expression
 from cpuplan.base.text import clip
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position
@@ -80,8 +81,8 @@ _OWN_GROUPS = ("", "apps", "autoscaling", "batch", "extensions", "policy")
 #: A group that looks like one of Kubernetes, and is of others.
 _LOOK_OWN = ("sparkoperator.k8s.io",)
 #: Groups whose objects make no pods: what looks like a template there is a pattern of a policy.
-_WITHOUT_PODS = re.compile(r"kyverno|gatekeeper\.sh|cpuplan\.io")
-_TEMPLATE = re.compile(r"([a-z]+T|t)emplate(Spec)?")
+_WITHOUT_PODS = expression(r"kyverno|gatekeeper\.sh|cpuplan\.io")
+_TEMPLATE = expression(r"([a-z]+T|t)emplate(Spec)?")
 #: The fields beside or above a template whose product is the number of its pods: of most kinds,
 #: of JobSet's jobs, of KubeRay's groups (minReplicas where replicas is left out).
 _COUNTS = ("replicas", "parallelism", "numOfHosts")

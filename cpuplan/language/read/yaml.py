@@ -20,6 +20,7 @@ from yaml.events import AliasEvent, MappingStartEvent, ScalarEvent
 from yaml.reader import ReaderError
 
 from cpuplan.base.files import MAX_BYTES, Name, TooLarge, Unreadable, note, read_regular
+from cpuplan.base.patterns import expression
 from cpuplan.base.text import SHOWN, clip
 from cpuplan.base.yaml_values import LOADER, Builder, Container, ExcessError, Limits, compose
 from cpuplan.diagnostics import Diagnostic, Label, diagnose
@@ -52,23 +53,23 @@ _WORDS_11 = {
 
 _MAX_INT = 2**63 - 1  # what Go and JSON readers hold without rounding
 
-_INT = re.compile(r"0|-?[1-9][0-9]*")
-_DIGITS = re.compile(r"[-+]?[0-9]+")
-_OCTAL_12 = re.compile(r"[-+]?0o[0-7]+")
-_HEX_12 = re.compile(r"0x[0-9a-fA-F]+")
-_FLOAT_12 = re.compile(
+_INT = expression(r"0|-?[1-9][0-9]*")
+_DIGITS = expression(r"[-+]?[0-9]+")
+_OCTAL_12 = expression(r"[-+]?0o[0-7]+")
+_HEX_12 = expression(r"0x[0-9a-fA-F]+")
+_FLOAT_12 = expression(
     r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
 
-_BINARY_11 = re.compile(r"[-+]?0b[01_]+")
-_OCTAL_11 = re.compile(r"[-+]?0[0-7_]+")
-_HEX_11 = re.compile(r"[-+]?0x[0-9a-fA-F_]+")
-_DECIMAL_11 = re.compile(r"[-+]?[1-9][0-9_]*")
-_BASE60_11 = re.compile(
+_BINARY_11 = expression(r"[-+]?0b[01_]+")
+_OCTAL_11 = expression(r"[-+]?0[0-7_]+")
+_HEX_11 = expression(r"[-+]?0x[0-9a-fA-F_]+")
+_DECIMAL_11 = expression(r"[-+]?[1-9][0-9_]*")
+_BASE60_11 = expression(
     r"[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*"
 )
-_FLOAT_11 = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?")
-_DATE_11 = re.compile(
+_FLOAT_11 = expression(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?")
+_DATE_11 = expression(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
     r"(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?(?:[ "
     r"\t]*(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?))?)?"
@@ -171,10 +172,10 @@ def _lossy(text: str, value: str) -> Refusal:
 
 
 #: What libyaml counts as the end of a line.
-BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
-_TAB_OR_BREAK = re.compile(r"\t|\r\n|[\n\r\x85\u2028\u2029]")
-_COMMENT = re.compile(r"(?<=[ \t\n\r\x85\u2028\u2029])#")
-_CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
+BREAK = expression(r"\r\n|[\n\r\x85\u2028\u2029]")
+_TAB_OR_BREAK = expression(r"\t|\r\n|[\n\r\x85\u2028\u2029]")
+_COMMENT = expression(r"(?<=[ \t\n\r\x85\u2028\u2029])#")
+_CONFLICT = expression(r"^<{7} ", re.MULTILINE)
 
 #: Line, first and last column, from 0.
 Place = tuple[int, int, int]
@@ -296,7 +297,7 @@ MAX_SCALAR = 1024 * 1024
 MAX_ERRORS = 1000
 
 _NOWHERE = (-1, -1, -1)
-_PROPERTY = re.compile(r"[ \t]*([&!][^\s,\[\]{}]*)")
+_PROPERTY = expression(r"[ \t]*([&!][^\s,\[\]{}]*)")
 _KINDS = {bool: "a boolean", int: "a number", str: "text", list: "a list", dict: "a mapping"}
 
 

@@ -10,6 +10,7 @@ from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from cpuplan.base.patterns import expression
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position, Source
 from cpuplan.facts.settings.kubelet import (
@@ -47,7 +48,7 @@ from cpuplan.upstream.kubernetes.pod import HUGEPAGES, MEMORY
 from cpuplan.upstream.kubernetes.quantity import ZERO, Quantity
 from cpuplan.upstream.kubernetes.strconv import quote
 
-_WORD = re.compile("[A-Za-z][A-Za-z0-9-]*")
+_WORD = expression("[A-Za-z][A-Za-z0-9-]*")
 #: Fields that have other names in the kubelet's texts.
 _CALLED = {
     "the limit type": RESERVED_MEMORY.key,
@@ -250,15 +251,15 @@ def hint_for(problem: str) -> str:
     return "correct the value"
 
 
-_KIND = re.compile(rf"""^\s*["']?kind["']?\s*:\s*["']?{KIND}\b""", re.MULTILINE)
+_KIND = expression(rf"""^\s*["']?kind["']?\s*:\s*["']?{KIND}\b""", re.MULTILINE)
 #: A KubeletConfig of OpenShift holds one: the file itself is none.
-_MACHINE_CONFIG_API = re.compile(
+_MACHINE_CONFIG_API = expression(
     r"""["']?apiVersion["']?\s*:\s*["']?machineconfiguration\.openshift\.io/"""
 )
-_LINE = re.compile(r"\bline ([0-9]+):")
-_UNKNOWN = re.compile('unknown field "(.*)"')
-_STRUCT_FIELD = re.compile(r"Go struct field \w+\.(\S+) of type")
-_PART = re.compile(r"[^.\[\]]+")
+_LINE = expression(r"\bline ([0-9]+):")
+_UNKNOWN = expression('unknown field "(.*)"')
+_STRUCT_FIELD = expression(r"Go struct field \w+\.(\S+) of type")
+_PART = expression(r"[^.\[\]]+")
 
 
 class Command(NamedTuple):

@@ -4,12 +4,12 @@ Upstream: kubernetes/kubernetes pkg/kubelet/eviction/helpers.go
   pkg/kubelet/eviction/defaults_linux.go @ 24e2b02af5543d7910c2bb074c7264df5a8f0467
 """
 
-import re
 import struct
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
 
+from cpuplan.base.patterns import expression
 from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.durations import parse_duration
 from cpuplan.upstream.kubernetes.errors import KubeletError
@@ -40,7 +40,7 @@ DEFAULT_HARD = {
 #: Fields of KubeletConfiguration.
 HARD, SOFT = "evictionHard", "evictionSoft"
 GRACE_PERIOD, MINIMUM_RECLAIM = "evictionSoftGracePeriod", "evictionMinimumReclaim"
-_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = expression(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class Cause(Enum):

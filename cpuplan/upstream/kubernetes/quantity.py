@@ -9,6 +9,7 @@ Upstream: kubernetes/kubernetes staging/src/k8s.io/apimachinery/pkg/api/resource
 import re
 from typing import NamedTuple
 
+from cpuplan.base.patterns import expression
 from cpuplan.upstream.kubernetes.errors import KubeletError
 
 DECIMAL, BINARY, EXPONENT = "DecimalSI", "BinarySI", "DecimalExponent"
@@ -33,8 +34,8 @@ _DECIMAL_EXPONENTS = {
 }
 _DECIMAL_SUFFIXES = {exponent: suffix for suffix, exponent in _DECIMAL_EXPONENTS.items()}
 _BINARY_EXPONENTS = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
-_NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?")
-_EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
+_NUMBER = expression(r"([+-]?)([0-9]*)(?:\.([0-9]*))?")
+_EXPONENT = expression(r"[eE]([+-]?[0-9]+)")
 _MALFORMED = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )

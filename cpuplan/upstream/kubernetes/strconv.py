@@ -10,6 +10,7 @@ Upstream: golang/go src/strconv/ftoa.go @ 067e8dfd82163ddcbde248dbe5a1187a417e5d
 import math
 import re
 
+from cpuplan.base.patterns import expression
 from cpuplan.upstream.kubernetes.errors import KubeletError
 
 TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
@@ -26,11 +27,11 @@ _ESCAPES = {
 _ESCAPES |= {"\\": r"\\", '"': r"\""}
 _INT64_DIGITS = 19
 _EXPONENT_FROM = 1e21
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_FLOAT = re.compile(
+_INTEGER = expression(r"[+-]?[0-9]+")
+_FLOAT = expression(
     r"[+-]?(?:([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?)|nan", re.IGNORECASE
 )
-_HEXADECIMAL_FLOAT = re.compile(
+_HEXADECIMAL_FLOAT = expression(
     r"[+-]?0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p[+-]?[0-9]+", re.IGNORECASE
 )
 

@@ -3,16 +3,17 @@
 Upstream: torvalds/linux lib/bitmap-str.c @ adc218676eef25575469234709c2d87185ca223a
 """
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
+
+from cpuplan.base.patterns import expression
 
 #: What is wrong with a list.
 EINVAL, ERANGE, EOVERFLOW = "EINVAL", "ERANGE", "EOVERFLOW"
 
-_BLANKS = re.compile(r"[\s,]+")
+_BLANKS = expression(r"[\s,]+")
 _NUMBER = r"(N|[0-9]+)"
-_REGION = re.compile(rf"(?:((?i:all))|{_NUMBER}(?:-{_NUMBER})?)(?::{_NUMBER}/{_NUMBER})?")
+_REGION = expression(rf"(?:((?i:all))|{_NUMBER}(?:-{_NUMBER})?)(?::{_NUMBER}/{_NUMBER})?")
 _LARGEST = 2**32 - 1
 
 

@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cpuplan.base.patterns import expression
+
 #: Sizes and numbers are those of 64 bits.
 _LARGEST = 2**64 - 1
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20}")
+_NUMBER = expression(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20}")
 _UNITS = "kmgtpe"
-_BARE_WORD = re.compile(r"\S+")
+_BARE_WORD = expression(r"\S+")
 
 
 class Argument(NamedTuple):

@@ -6,12 +6,14 @@ Upstream: systemd/systemd src/shared/cpu-set-util.c @ 4c72e716dc37553bd320e5f4df
 import re
 from collections.abc import Iterable
 
+from cpuplan.base.patterns import expression
+
 #: CPUs of a set; a line with a higher one is ignored.
 LIMIT = 8192
-_WORDS = re.compile(r"[\s,]+")
+_WORDS = expression(r"[\s,]+")
 _MOST_DIGITS = 100
-_QUOTED = re.compile(r"([\"'])(.*)\1")
-_NUMBER = re.compile(r"\+?(0x[0-9a-f]+|0b[01]+|0o[0-7]+|0[0-7]*|[1-9][0-9]*)", re.IGNORECASE)
+_QUOTED = expression(r"([\"'])(.*)\1")
+_NUMBER = expression(r"\+?(0x[0-9a-f]+|0b[01]+|0o[0-7]+|0[0-7]*|[1-9][0-9]*)", re.IGNORECASE)
 
 
 def allowed_cpus(lines: Iterable[str]) -> int:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from cpuplan.base import nodetext
 from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.patterns import expression
 from cpuplan.upstream.linux.isolation import Booted
 
 _CPU = "sys/devices/system/cpu"
@@ -20,8 +21,8 @@ _CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 _INTERRUPTS = "proc/irq/default_smp_affinity"
 #: Clocks that a guest prefers to its TSC, and that follow the TSC of its host.
 _GUEST_CLOCKS = ("kvm-clock", "hyperv_clocksource_tsc_page", "hyperv_clocksource_msr", "xen")
-_NUMBER = re.compile(r"-?[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16}")
-_PARAMETER = re.compile(r"([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*)")
+_NUMBER = expression(r"-?[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16}")
+_PARAMETER = expression(r"([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*)")
 _TRUE, _FALSE = ("1", "y", "Y", "on"), ("0", "n", "N", "off")
 #: Prefixes of arguments that systemd and other programs read: no module has these names.
 _PROGRAMS = frozenset(("systemd", "rd", "tuned", "udev", "luks", "vconsole", "locale", "ignition"))
@@ -158,18 +159,18 @@ def _texts(value: str) -> tuple[str, ...]:
 
 
 #: `[    0.000000] `, `<6>[    0.000000] `, `kern  :info  : [Mon Nov 23 ...] `, or none at all.
-_STAMP = re.compile(r"^(?:<\d+>|\w+ *:\w+ *: )?\[ *[^\]]{1,40}\] (?:\[ *[TC]\d+\] )?")
-_FIRST = re.compile(r"Linux version \d|Booting Linux on physical CPU")
-_LINE = re.compile(r"(?:Kernel c|C)ommand line: (.*)")
-_UNKNOWN = re.compile(r'Unknown kernel command line parameters "?(.*?)"?, will be passed')
-_CALLBACKS = re.compile(r"Offload RCU callbacks from CPUs: ([0-9,\-]+|\(none\)|all)\.?$")
-_DROPPED = re.compile(
+_STAMP = expression(r"^(?:<\d+>|\w+ *:\w+ *: )?\[ *[^\]]{1,40}\] (?:\[ *[TC]\d+\] )?")
+_FIRST = expression(r"Linux version \d|Booting Linux on physical CPU")
+_LINE = expression(r"(?:Kernel c|C)ommand line: (.*)")
+_UNKNOWN = expression(r'Unknown kernel command line parameters "?(.*?)"?, will be passed')
+_CALLBACKS = expression(r"Offload RCU callbacks from CPUs: ([0-9,\-]+|\(none\)|all)\.?$")
+_DROPPED = expression(
     r"incorrect CPU range|must match isolcpus=|must match nohz_full=|Invalid flag"
     r"|Skipped unknown flag|contains nonexistent CPUs"
     r"|bad CPU range|has no effect|Housekeeping: nohz unsupported"
 )
-_PAGES = re.compile(r"HugeTLB: allocating \d+ of page size \S+ \S+ failed|HugeTLB: unsupported")
-_CPUS = re.compile(
+_PAGES = expression(r"HugeTLB: allocating \d+ of page size \S+ \S+ failed|HugeTLB: unsupported")
+_CPUS = expression(
     r"CPU ?\d+ (?:is now offline|failed to (?:come|boot)|.*not responding)|do_boot_cpu failed"
     r"|NR_CPUS/possible_cpus limit|CPU\d+: failed"
 )

@@ -11,17 +11,17 @@ Upstream: kubernetes/kubernetes
   @ 24e2b02af5543d7910c2bb074c7264df5a8f0467
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from cpuplan.base.patterns import expression
 from cpuplan.upstream.nrt.api import GROUP, KIND, V1ALPHA1, V1ALPHA2
 
 _NO_MATCH = "no match for kind/version"
 #: An error without a field, as a check of the value itself reports it.
 NOWHERE = "Invalid value: <nil>"
-_QUANTITY = re.compile(
+_QUANTITY = expression(
     r"(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
     r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?\Z"
 )

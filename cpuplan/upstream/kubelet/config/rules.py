@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from cpuplan.base.patterns import expression
 from cpuplan.upstream.kubernetes.durations import (
     MICROSECOND,
     MILLISECOND,
@@ -57,8 +58,8 @@ _PATH_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _PATH = rf"{_PATH_PART}(?:/{_PATH_PART})*"
 _TAG = r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,127}"
 _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
-_REFERENCE = re.compile(rf"((?:{_HOST}/)?{_PATH})(?::({_TAG}))?(?:@({_DIGEST}))?")
-_NAME = re.compile(rf"(?:{_HOST}/)?({_PATH})")
+_REFERENCE = expression(rf"((?:{_HOST}/)?{_PATH})(?::({_TAG}))?(?:@({_DIGEST}))?")
+_NAME = expression(rf"(?:{_HOST}/)?({_PATH})")
 _MAX_PATH = 255
 #: Characters of the digests that Go knows.
 _DIGEST_SIZES = {"sha256": 64, "sha384": 96, "sha512": 128}
@@ -284,8 +285,8 @@ def log_files(given: Given) -> Iterator[str]:
 _MAX_INT32 = (1 << 31) - 1
 _MILLION = 1_000_000
 _SCHEMES = ("dns", "unix", "unix-abstract")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
-_PORT = re.compile(r":[0-9]*")
+_SCHEME = expression(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
+_PORT = expression(r":[0-9]*")
 _NAMING = "https://github.com/grpc/grpc/blob/master/doc/naming.md"
 
 
