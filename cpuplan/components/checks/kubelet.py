@@ -6,7 +6,7 @@ from typing import Any
 from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.base.text import counted, did_you_mean, joined, quantity_text
 from cpuplan.base.topology import Topology
-from cpuplan.components import chosen, hugepages, kubelet, memory
+from cpuplan.components import chosen, hugepages, kubelet, memory, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import At, Locate, Position
 from cpuplan.facts import versions
@@ -149,6 +149,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         *_check_thresholds(plan, at),
         *_check_memory(plan, at),
         *_check_uneven_pages(plan, locate),
+        *_check_shared(plan, locate),
     ]
 
 
@@ -247,6 +248,22 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     is_fork = plan.node_class.platform.forks_kubelet
     if STRICT_RESERVATION in options and is_fork and not target.cpu_partitioning:
         yield diagnose("CP511", at(f"{field}.{STRICT_RESERVATION}"))
+
+
+def _check_shared(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP5645: a shared pool that is no more than a name to the kubelet, which knows reserved CPUs.
+
+    Of CPUs beside exclusive ones it would be, with mixed CPUs.
+    """
+    shared, target = plan.pool("shared").cpus, plan.node_class.target
+    if not shared or mixedcpus.are_wanted(plan) or target.has_other_mechanism:
+        return
+    if kubelet.is_static(plan):
+        reserved = plan.pool("reserved").cpus
+        with_reserved = reserved <= kubelet.default_cpus(plan)
+        where = "all CPUs that are left, those of reserved too" if with_reserved else "all others"
+        place = locate(plan.node_class.place("pools.shared"))
+        yield diagnose("CP5645", place, name=plan.node_class.name, where=where)
 
 
 def _check_align_by_socket(plan: NodePlan, position: Position | None) -> Iterator[Diagnostic]:

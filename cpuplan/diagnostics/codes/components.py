@@ -114,6 +114,16 @@ CODES = {
         "add pools.shared, or remove runtime.mixedCpus",
         "With mixed CPUs, containers use the shared pool in addition to their exclusive CPUs.",
     ),
+    "CP5645": Code(
+        "shared pool that the kubelet does not know",
+        "the kubelet of class {name} gives CPUs of pools.shared exclusively too, and containers without exclusive CPUs "
+        "run on {where}",
+        "leave out `runtime.mixedCpus: false`, give the CPUs to isolated, or use mechanism balloons",
+        "The static policy knows two sets: CPUs that it may give exclusively, and reserved ones. Containers without "
+        "exclusive CPUs run on all that no other container has. Without mixed CPUs nothing keeps a pool for them. With "
+        "the policy option strict-cpu-reservation they are not on reserved CPUs.",
+        "note",
+    ),
     "CP531": Code(
         "mixed CPUs on an old CRI-O",
         "mixed CPUs need CRI-O {since}, which {version} does not have",

@@ -72,6 +72,7 @@ RuleName = Literal[
     "cpu0-reserved",
     "whole-cores",
     "reserved-not-empty",
+    "isolated-not-empty",
     "reserved-on-every-numa-node",
     "strict-cpu-reservation",
     "memory-adds-up",
