@@ -3,7 +3,7 @@
 They are the kubelet's, CRI-O's, containerd's and Koordinator's.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -92,8 +92,10 @@ def _koordinator_release(wanted: str | None, targets: "Iterable[Target]") -> "Ve
     return versions.from_text(wanted) if wanted else release_of(targets)
 
 
-#: Words of which each file has one that is for kubelets (`simulate.files.kubelet_documents`).
+#: Words of which each file has one that is for kubelets, which its documents then tell
+#: (`simulate.files.kubelet_documents`); and what names of files are.
 _HINTS = (
+    "kubelet.config.k8s.io",
     "KubeletConfiguration",
     "kubeletconfig",
     "kubelet-arg",
@@ -103,7 +105,11 @@ _HINTS = (
     "cluster.x-k8s.io/",
     "node.eks.aws/",
     "machine:",
+    'machine"',
+    "settings.kubernetes",
+    "--",
 )
+_PATCH = "kubeletconfiguration"
 #: KEP-3983.
 _FIRST_WITH_DROP_INS: versions.Version = (1, 28)
 
@@ -129,7 +135,7 @@ def split_kubelet(paths: Iterable[Path]) -> "tuple[list[Documents], list[Path]]"
 
 
 def _for_kubelets(path: Path, text: str) -> "Documents | None":
-    if not any(hint in text for hint in _HINTS):
+    if not (any(hint in text for hint in _HINTS) or path.name.startswith(_PATCH)):
         return None
     from cpuplan.simulate.files.kubelet_documents import documents
 
@@ -173,12 +179,13 @@ def check_kubelet_files(
 
     version, openshift = release_of(wanted, targets)
     judged = [part for known in given for part in known.judged]
+    refused = [fault for known in given for fault in known.faults]
     if merged and len(judged) > 1:
         names = joined([part.main.path for part in judged])
         raise click.UsageError(f"{CONFIG_DIR.key} is for one KubeletConfiguration, not for {names}")
     if merged and version < _FIRST_WITH_DROP_INS:
         raise click.UsageError(f"the kubelet has {CONFIG_DIR.key} since Kubernetes 1.28")
-    return [
+    return [*refused, *_nothing_in(given)] + [
         finding
         for part in judged or [Judged(kubelet_configuration.NO_FILE)] * bool(merged)
         for finding in kubelet_configuration.check(
@@ -191,6 +198,13 @@ def check_kubelet_files(
             is_partial=part.is_partial,
         )
     ]
+
+
+def _nothing_in(given: "Sequence[Documents]") -> "Iterator[Diagnostic]":
+    """CP1568 for files that are known, and say nothing to a kubelet."""
+    for known in given:
+        if not known.judged and not known.faults:
+            yield diagnose("CP1568", known.place, owner=known.owner)
 
 
 def release_of(wanted: str | None, targets: "Iterable[Target]") -> tuple[versions.Version, bool]:
@@ -338,7 +352,7 @@ class NodeFiles(NamedTuple):
     @property
     def owners(self) -> list[str]:
         """Whose files for kubelets these are; the kubelet's are its folder of drop-ins too."""
-        owners = [known.owner for known in self.configurations]
+        owners = [str(known.owner) for known in self.configurations]
         return owners or ["the kubelet"] * (self.merged is not None)
 
     @property
@@ -382,17 +396,52 @@ def read(
     wanted: Sequence[str],
 ) -> NodeFiles:
     """The files of the command line, told apart."""
+    files = list(files)
     given = [object_files(path) for path in files]
     refused = [problem for listed in given for problem in listed.diagnostics]
     asked = _targets(wanted)
     configurations, rest = split_kubelet([path for listed in given for path in listed.files])
     objects, problems, others = split_koordinator(rest, asked.koordinator)
     refused += problems
+    named = {path for path in files if path.is_file()}
+    refused += [finding for path in others if path in named for finding in unread_file(path)]
+    others = [path for path in others if not (path in named and _is_template(path))]
     merged = None
     if config_dir:
         merged, unread = drop_ins(config_dir)
         refused += unread
     return NodeFiles(configurations, merged, runtimes, objects, asked, others, refused)
+
+
+def unread_file(path: Path) -> "Iterator[Diagnostic]":
+    """CP1565 for a file that is given by name, and of which nobody reads anything."""
+    from cpuplan.diagnostics.source import Position
+    from cpuplan.language.read import yaml
+    from cpuplan.profiles import loading
+    from cpuplan.simulate.files import unread
+
+    name = shown_path(path)
+    sources, problems = yaml.read(path, name)
+    if _is_template(path):
+        what, hint = unread.of_template(name)
+        yield diagnose("CP1565", Position(name, 1, 1), path=name, what=what, hint=hint)
+        return
+    if problems or any(map(loading.is_read, sources)):
+        return
+    place = sources[0].value_at(("kind",)) if sources else Position(name, 1, 1)
+    what, hint = unread.reason(sources)
+    yield diagnose("CP1565", place, path=name, what=what, hint=hint)
+
+
+def _is_template(path: Path) -> bool:
+    """Whether a file is no YAML, for what a program has still to fill in."""
+    from cpuplan.language.read import yaml
+
+    try:
+        text = _text(path)
+    except Unreadable:
+        return False
+    return "{{" in text and bool(yaml.parse(str(path), text)[1])
 
 
 def _targets(wanted: Sequence[str]) -> Wanted:

@@ -99,7 +99,7 @@ def read_resources(texts: Iterable[str]) -> dict[str, Quantity]:
 
 def has_others(diagnostics: Iterable[Diagnostic]) -> bool:
     """Whether the files have objects whose pods were not simulated."""
-    return any(diagnostic.code == manifests.NOT_SIMULATED for diagnostic in diagnostics)
+    return any(diagnostic.code in manifests.NOT_SIMULATED for diagnostic in diagnostics)
 
 
 #: The exit code where it is not known that all is fine: the limit of work was reached, or objects

@@ -149,13 +149,24 @@ OPENSHIFT = Program(
 )
 
 
-def _of_kubernetes(name: str, title: str, project: str, since: Version) -> Program:
+def _of_kubernetes(
+    name: str, title: str, project: str, since: Version, until: Version | None = None
+) -> Program:
     """A platform whose releases are those of Kubernetes that are out, known as these are."""
     rows = (known for known in KUBERNETES.releases if not known.state)
-    own = tuple(known for known in rows if known.kubernetes and known.kubernetes >= since)
+    versions = ((known, known.kubernetes) for known in rows if known.kubernetes)
+    own = tuple(known for known, version in versions if since <= version <= (until or version))
     return Program(name, title, project, _TODAY, own)
 
 
+KUBEADM = _of_kubernetes("kubeadm", "kubeadm", "kubernetes/kubeadm", (1, 27))
+KUBESPRAY = _of_kubernetes("kubespray", "Kubespray", "kubernetes-sigs/kubespray", (1, 27))
+EKS = _of_kubernetes("eks", "Amazon EKS", "awslabs/amazon-eks-ami", (1, 30), (1, 36))
+K0S = _of_kubernetes("k0s", "k0s", "k0sproject/k0s", (1, 32))
+MICROK8S = _of_kubernetes("microk8s", "MicroK8s", "canonical/microk8s", (1, 28), (1, 36))
+KOPS = _of_kubernetes("kops", "kOps", "kubernetes/kops", (1, 32), (1, 36))
+GKE = _of_kubernetes("gke", "GKE", "cloud.google.com/kubernetes-engine", (1, 30), (1, 36))
+AKS = _of_kubernetes("aks", "AKS", "Azure/AgentBaker", (1, 30), (1, 36))
 #: K3s and RKE2 start the kubelet with a folder of drop-ins from 1.32 on (docs.k3s.io,
 #: installation/kubelet-configuration).
 RKE2 = _of_kubernetes("rke2", "RKE2", "rancher/rke2", (1, 32))
@@ -305,6 +316,14 @@ PROGRAMS: Mapping[str, Program] = {
     program.name: program
     for program in (
         KUBERNETES,
+        KUBEADM,
+        EKS,
+        K0S,
+        MICROK8S,
+        KUBESPRAY,
+        KOPS,
+        GKE,
+        AKS,
         OPENSHIFT,
         RKE2,
         K3S,

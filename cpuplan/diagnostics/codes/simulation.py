@@ -1,7 +1,12 @@
 """What a kubelet does with the plan, and with pods on it: the CP7xx."""
 
 from cpuplan.diagnostics.codes.code import Code
-from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RESERVED_CPUS, RESERVED_MEMORY
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_POLICY,
+    MEMORY_MANAGER_POLICY,
+    RESERVED_CPUS,
+    RESERVED_MEMORY,
+)
 
 CODES = {
     "CP701": Code(
@@ -38,12 +43,18 @@ CODES = {
         severity="warning",
     ),
     "CP705": Code(
-        "kubelet that loops forever",
-        "on nodes of class {name}, a container of {count} CPUs makes the kubelet loop forever",
-        "reserve whole cores, or omit one of full-pcpus-only and distribute-cpus-across-numa",
-        "With both options, CPUs are given out in whole cores but counted one by one. If a NUMA node has an odd number "
-        "of free CPUs, because a reserved CPU leaves its sibling alone, the rounds never end and no pod is admitted "
-        "any more (pkg/kubelet/cm/cpumanager/cpu_assignment.go, takeByTopologyNUMADistributed, KEP-2902).",
+        "kubelet that does not come to an end",
+        "on nodes of class {name}, {what}",
+        "{remedy}",
+        "The kubelet admits one pod after another, and no further one while it is busy. The managers of CPUs and memory "
+        "look at all sets of NUMA nodes: the Static memory manager of all NUMA nodes, whatever the topology manager's "
+        "policy is, the CPU manager of those with CPUs, unless that policy is none. With a microsecond for each set, a "
+        "billion sets take a quarter of an hour and tens of gigabytes, and each further NUMA node doubles that. The "
+        "topology manager compares each hint of one manager with each of the others, unless its policy is "
+        "single-numa-node: four billion combinations took 21 minutes (kubernetes/kubernetes#131738, #135541). "
+        "With both full-pcpus-only and distribute-cpus-across-numa, CPUs are given out in whole cores but counted one "
+        "by one. If a NUMA node has an odd number of free CPUs, because a reserved CPU leaves its sibling alone, the "
+        "rounds never end (pkg/kubelet/cm/cpumanager/cpu_assignment.go, takeByTopologyNUMADistributed, KEP-2902).",
     ),
     "CP706": Code(
         "uneven distribution over many NUMA nodes",
@@ -102,7 +113,7 @@ CODES = {
         "{remedy}",
         "There are enough CPUs in total, but not where the kubelet's policies require them: on one NUMA node, in whole "
         "cores. `cpuplan simulate` shows where the other workloads run. With very many NUMA nodes it is not known what the "
-        "kubelet does, since it looks at all sets of them (CP5150, CP5151).",
+        "kubelet does, since it looks at all sets of them (CP705, CP5151).",
     ),
     "CP713": Code(
         "workloads that do not fit in every order",
@@ -152,6 +163,16 @@ CODES = {
         "Each node also runs pods of DaemonSets, for its network for example, and these come first: then a pod of the "
         "workloads is refused. A pod that requests a thousandth of a CPU was tried after the workloads. A "
         "DaemonSet whose requests are known belongs into `workloads`.",
+        "warning",
+    ),
+    "CP7605": Code(
+        "memory of NUMA nodes without CPUs",
+        "the memory manager gives {pods} memory of {nodes} of hardware {hardware} alone, without CPUs",
+        f"set {MEMORY_MANAGER_POLICY.key} to None, or reserve all memory of these nodes ({RESERVED_MEMORY.key}, in systemReserved too)",
+        "HBM, CXL memory and memory of GPUs is memory like any other to the Static memory manager: where the NUMA nodes "
+        "with CPUs are full, or their CPUs do not decide, a pod gets that of the lowest node with enough, and the kernel "
+        "lets it use no other (cpuset.mems). With CPUs or devices of the pod on other nodes, the topology manager's policy "
+        "decides whether it is refused instead. This is a warning because it may be what the pod is for.",
         "warning",
     ),
     "CP714": Code(
@@ -216,7 +237,7 @@ CODES = {
         "{object} is not simulated: {why}",
         "write the pods that it makes as Pods beside it; their CPUs are missing in every answer",
         "Nothing is proven of the pods of a file while others of it were not looked at: the exit code is 6 where it would "
-        "be 0. KubeVirt's machines, Argo's workflows and objects whose operator decides what pods there are have no "
+        "be 0. Argo's workflows, migrations of machines and objects whose operator decides what pods there are have no "
         "template of a pod. As the node sees them, `kubectl get pods -o yaml` shows them.",
         "warning",
     ),
@@ -227,6 +248,49 @@ CODES = {
         "Templates of pods are read in objects of every kind, as PyTorchJob, JobSet, LeaderWorkerSet, RayCluster, Volcano's "
         "Job and Argo's Rollout, as many times as the replicas beside and above them say. What a controller adds to its "
         "pods, such as sidecars, is not in the file.",
+        "note",
+    ),
+    "CP7565": Code(
+        "machine that KubeVirt refuses",
+        "{object} is refused by KubeVirt: it {problem}",
+        "correct the field, so that KubeVirt makes a pod of virt-launcher for it",
+        "The rules are those of KubeVirt 1.9 about CPUs and memory "
+        "(pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go), and the types of the fields that "
+        "are read. Its webhook refuses the object, so no pod of it can be simulated.",
+    ),
+    "CP7566": Code(
+        "pods of a virtual machine",
+        "{object} runs in {pods} of virt-launcher with {cpus}{halted}{unread}",
+        "compare with its pod, by `kubectl get pods -l kubevirt.io=virt-launcher -o yaml`",
+        "The pod is made by the rules of KubeVirt 1.9 (pkg/virt-controller/services): dedicatedCpuPlacement gives each "
+        "vCPU and I/O thread a CPU of its own, isolateEmulatorThread one or two more, all in the container compute of a "
+        "Guaranteed pod; memory has the overhead of virt-launcher and QEMU. Instancetypes and the KubeVirt object are "
+        "read from the files beside it. KubeVirt asks the scheduler for a node with the label "
+        "kubevirt.io/cpumanager where CPUs are dedicated, which nodes with the static policy have.",
+        "note",
+    ),
+    "CP7567": Code(
+        "instancetype that is not in the files",
+        "{object} is not simulated: {kind} {name} says what its machine has, and is not in the files",
+        "write it beside the machine: `kubectl get {kind} {name} -o yaml`; until then its CPUs are missing in every answer",
+        "CPUs and memory of such a machine stand in its instancetype only. Nothing is proven of the pods of a file while "
+        "others of it were not looked at: the exit code is 6 where it would be 0. An instancetype of one namespace must "
+        "be in that of the machine.",
+        "warning",
+    ),
+    "CP7568": Code(
+        "objects whose pods are in the files by themselves",
+        "not read from {names}: what their controllers made is in the files",
+        "write the objects alone, without what their controllers made, to simulate as many pods as they ask for",
+        "`kubectl get all -o yaml` has a Deployment, its ReplicaSet and their pods, and of KubeVirt a machine, its "
+        "instance and the pod of virt-launcher. The ownerReferences say so, and the pods count once.",
+        "note",
+    ),
+    "CP7569": Code(
+        "pods that have ended",
+        "not simulated, since they have ended: {names}",
+        "omit status.phase to simulate a pod as if it began",
+        "Pods with the phase Succeeded or Failed hold no CPUs any more; the kubelet and the scheduler do not count them.",
         "note",
     ),
     "CP730": Code(

@@ -293,6 +293,7 @@ Quantity = Annotated[
 
 #: Two unions of one Literal in different orders are one object to `typing`, in the order that was
 #: imported first. So every field takes this one.
+RuntimeName = Literal["crio", "containerd"]
 OciRuntime = Literal["crun", "runc"]
 #: `spec.featureSet` of the FeatureGate object `cluster`; empty there, it is the default.
 FeatureSet = Literal[
