@@ -15,7 +15,7 @@ from cpuplan.language.read.files import refusal
 from cpuplan.language.read.manifests import read_files
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import admission, findings, fleet, lifetimes, manifests, unheeded, unread
+from cpuplan.simulate import admission, findings, fleet, lifetimes, manifests, unheeded, unproven
 from cpuplan.simulate.admission import Answer, UnknownPodError
 from cpuplan.simulate.allocators import BOTH, KOORDINATOR, KUBELET, PLANNED
 from cpuplan.simulate.allocators.base import UnfitError
@@ -220,14 +220,14 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     is_other = wanted.scheduler == BOTH
     other = _simulate(run, run.start._replace(start=start_kubelet)) if is_other else None
     unaligned = findings.unaligned(run.plans, [item.pod for item in run.items])
-    return Outcome(result, answers, problems, other, unaligned, unread.reason(run.plans))
+    return Outcome(result, answers, problems, other, unaligned, unproven.reason(run.plans))
 
 
 def remarks(run: Run) -> Iterator[str]:
     """What a reader of the answers must know."""
     yield from findings.notes(run.plans, [item.pod for item in run.items], run.start.resources)
     yield from unheeded.notes(run.plans, run.items, run.start.around)
-    yield from unread.notes(run.plans)
+    yield from unproven.notes(run.plans)
     yield from lifetimes.notes(run.plans, [item.pod for item in run.items])
     state = run.start.state.memory_state
     for plan in run.plans if state else ():

@@ -16,23 +16,6 @@ CODES = {
         "and the NRI plugins can do. Guessing for an unknown release could leave nodes with a program that does not "
         "start.",
     ),
-    "CP5625": Code(
-        "release that is not proven",
-        "{title} {version} is {how}",
-        "compare one node with `cpuplan check` before all get it; `cpuplan versions {program}` says what is known",
-        "Answers of the newest releases are those of an older one until their source was read or their answers were "
-        "recorded, and so are those of releases of which only names were read. Files and simulations may then differ "
-        "from what the program does; docs/limits.md says where.",
-        "note",
-    ),
-    "CP5626": Code(
-        "release newer than those that are known",
-        "{title} {version} is unknown to this release of cpuplan; it is taken to be as {newest}",
-        "compare one node with `cpuplan check` before all get it, or use a release of cpuplan that knows it",
-        "What cpuplan writes for TuneD differs by what came with which release, and nothing that it writes is refused by "
-        "a newer one.",
-        "warning",
-    ),
     "CP520": Code(
         "boot argument that contradicts the plan",
         "the argument {argument} contradicts the plan, which has {planned}",

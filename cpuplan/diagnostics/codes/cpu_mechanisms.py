@@ -4,6 +4,23 @@ from cpuplan.diagnostics.codes.code import Code
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY
 
 CODES = {
+    "CP5625": Code(
+        "release that is not proven",
+        "{title} {version} is {how}",
+        "compare one node with `cpuplan check` before all get it; `cpuplan versions {program}` says what is known",
+        "Answers of the newest releases are those of an older one until their source was read or their answers were "
+        "recorded, and so are those of releases of which only names were read. Files and simulations may then differ "
+        "from what the program does; docs/limits.md says where.",
+        "note",
+    ),
+    "CP5626": Code(
+        "release newer than those that are known",
+        "{title} {version} is unknown to this release of cpuplan; it is taken to be as {newest}",
+        "compare one node with `cpuplan check` before all get it, or use a release of cpuplan that knows it",
+        "What cpuplan writes for TuneD differs by what came with which release, and nothing that it writes is refused by "
+        "a newer one.",
+        "warning",
+    ),
     # What gives CPUs to containers beside the kubelet: CP579, CP590 to CP593, CP5320.
     "CP590": Code(
         "statement that an NRI policy cannot keep",

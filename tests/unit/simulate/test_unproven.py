@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cpuplan.simulate import unread
+from cpuplan.simulate import unproven
 from tests.machines.plans import plan, regular
 
 SPREAD = {"numa-allocation-strategy": "least-allocated"}
@@ -16,8 +16,8 @@ def node(version: str, numa_nodes: int = 2, **kubelet: Any) -> Any:
 
 
 def test_releases_that_are_predicted() -> None:
-    assert list(unread.notes([node("1.36"), node("1.36")])) == []
-    notes = list(unread.notes([node("1.37"), node("1.37")]))
+    assert list(unproven.notes([node("1.36"), node("1.36")])) == []
+    notes = list(unproven.notes([node("1.37"), node("1.37")]))
     assert notes == ["Kubernetes 1.37 is predicted by the rules of 1.36"]
 
 
@@ -36,6 +36,6 @@ def test_a_strategy_that_is_not_simulated(
 ) -> None:
     kubelet = {"topologyManagerPolicy": policy, "topologyManagerPolicyOptions": options}
     given = [node("1.38", numa_nodes, **kubelet)]
-    assert unread.reason(given) == reason
-    is_said = any("is not simulated" in note for note in unread.notes(given))
+    assert unproven.reason(given) == reason
+    is_said = any("is not simulated" in note for note in unproven.notes(given))
     assert is_said is bool(reason)
