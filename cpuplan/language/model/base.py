@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -38,6 +38,14 @@ class Model(BaseModel):
         validate_by_alias=True,
         defer_build=True,
     )
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """The mapping of a document, whose keys have one spelling: that of the schema.
+
+        The names of attributes are for code, which makes mappings by them.
+        """
+        return cls.model_validate(value, by_name=False)
 
 
 def to_json(model: Model) -> str:
@@ -82,7 +90,7 @@ class Later:
         self._model = model
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> CoreSchema:
-        return no_info_plain_validator_function(self._model.model_validate)
+        return no_info_plain_validator_function(self._model.read)
 
     def __get_pydantic_json_schema__(self, _schema: CoreSchema, _handler: Any) -> dict[str, Any]:
         LATER[self._model.__name__] = self._model
