@@ -89,6 +89,8 @@ def unaligned(plans: Sequence[ConfiguredPlan], pods: Iterable[Pod], given: Given
 
 
 def _known(plan: ConfiguredPlan, given: Given) -> set[str]:
+    if plan.node_class.target.has_topology_aware:
+        return set()  # the policy goes by the devices of containers, and the port does not
     return {plugin.resource for plugin in _offered(plan, given)}
 
 
@@ -108,14 +110,22 @@ def _requested(pods: Iterable[Pod]) -> set[str]:
 
 
 def _merges_hints(plan: ConfiguredPlan) -> bool:
-    """Whether the node's kubelet merges hints of several NUMA nodes."""
+    """Whether hints of several NUMA nodes are merged, by the kubelet or the NRI policy."""
     policy = planned(plan).config.get(TOPOLOGY_MANAGER_POLICY.key, "none")
-    return policy != "none" and len(plan.topology.numa_nodes) > 1
+    is_aligned = policy != "none" or plan.node_class.target.has_topology_aware
+    return is_aligned and len(plan.topology.numa_nodes) > 1
 
 
 def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Given) -> Iterator[str]:
     """What of the devices is unknown, assumed, or not determined."""
-    if unknown := unaligned(plans, pods, given):
+    by_policy = [plan for plan in plans if plan.node_class.target.has_topology_aware]
+    if unseen := unaligned(by_policy, pods, given):
+        yield (
+            f"the devices of {joined(unseen)} are not simulated: the topology-aware policy chooses "
+            "pools by them, so pods may get other CPUs than here"
+        )
+    by_kubelet = [plan for plan in plans if plan not in by_policy]
+    if unknown := unaligned(by_kubelet, pods, given):
         yield (
             f"the NUMA nodes of {joined(unknown)} are not known: the topology manager also counts "
             "the hints of devices, so pods may be refused, or get other CPUs than here; say with "

@@ -114,3 +114,19 @@ def test_all_devices_that_the_kubelet_may_take_are_tried() -> None:
 def test_what_is_undetermined_decides_nothing_without_a_topology_manager() -> None:
     allocator = node(0, 1, topologyManagerPolicy="none")
     assert not allocator.admit(workload("a", 1, 1)).undetermined
+
+
+def test_the_topology_aware_policy_goes_by_devices_that_are_not_simulated() -> None:
+    target = {"mechanism": "topology-aware"}
+    made = plan(
+        regular(sockets=2, cores=8),
+        reserved="0,8",
+        platform="kubernetes",
+        version="1.36",
+        target=target,
+    )
+    pods = [workload("a", 2, 1)]
+    given = devices.read_given([f"{GPU}=1@0"])
+    assert devices.unaligned([made], pods, given) == [GPU]
+    (note,) = devices.notes([made], pods, given)
+    assert "topology-aware policy chooses pools" in note
