@@ -54,19 +54,19 @@ def _problem(row: DevicePlugin, devices: Sequence[Device]) -> str:
     """Why nothing is selected, with what could be."""
     if not devices:
         return "the hardware has no devices"
-    if row.count == "functions":
-        return "no device that matches has a number of virtual functions (functions)"
     for key, wanted in _selectors(row):
         if not any(_matches(key, wanted, device) for device in devices):
             has = sorted({text for device in devices for text in _values(key, device)})
             known = f"the devices have {', '.join(has[:4])}" if has else "no device says it"
             return f"{key} is {', '.join(wanted)}, but {known}"
+    if row.functions:
+        return "no device that matches has a number of virtual functions (functions)"
     return "no device matches all of its selectors"
 
 
 def selects(row: DevicePlugin, device: Device) -> bool:
     """Whether a row is about a device, and a device of it can be given out."""
-    if row.count == "functions" and not device.functions:
+    if row.functions and not device.functions:
         return False
     return all(_matches(key, wanted, device) for key, wanted in _selectors(row))
 
@@ -136,9 +136,9 @@ def _is_of(known: Known, device: Device) -> bool:
 def _parts(row: DevicePlugin, device: Device) -> Iterable[kubelet.Device]:
     """The devices that a plugin makes of one."""
     whole = _device(device, with_nodes=row.numa_nodes)
-    if row.count == 1:
+    if row.count == 1 and not row.functions:
         return (whole,)
-    number = device.functions or 0 if row.count == "functions" else row.count
+    number = (device.functions or 0) if row.functions else row.count
     return (whole._replace(id=f"{whole.id}/{part}") for part in range(number))
 
 

@@ -305,10 +305,15 @@ class DevicePlugin(Model):
     addresses: Annotated[tuple[_PciAddress, ...], Listed] = Field(
         default=(), description="the devices at these PCI addresses"
     )
-    count: Annotated[int, Field(ge=1, le=_MOST_PARTS)] | Literal["functions"] = Field(
+    count: Annotated[int, Field(ge=1, le=_MOST_PARTS)] = Field(
         default=1,
         description="how many of the resource a device is: its parts (MIG), those who share it "
-        "(time slices), its virtual functions (SR-IOV); functions: as many of these as it can have",
+        "(time slices), its virtual functions (SR-IOV)",
+    )
+    functions: bool = Field(
+        default=False,
+        description="a device is as many of the resource as it can have virtual functions, "
+        "whatever `count` says; devices without any are not offered",
     )
     numa_nodes: bool = Field(
         default=True,

@@ -67,7 +67,7 @@ def test_what_a_vendors_plugin_offers(change: dict[str, Any], resources: list[st
     ("row", "ids"),
     [
         ({"names": ["ens1f0"], "count": 2}, ["0000:17:00.0/0", "0000:17:00.0/1"]),
-        ({"class": "network", "count": "functions"}, [f"0000:17:00.0/{at}" for at in range(3)]),
+        ({"class": "network", "functions": True}, [f"0000:17:00.0/{at}" for at in range(3)]),
         ({"vendors": ["0x8086"], "devices": ["1593"]}, ["0000:17:00.0"]),
         ({"addresses": ["0000:17:00.0"], "drivers": ["ice"]}, ["0000:17:00.0"]),
         ({}, ["0000:53:00.0", "0000:97:00.0", "0000:17:00.0"]),
