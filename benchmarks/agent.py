@@ -27,7 +27,7 @@ kind: Intent
 metadata: {name: low-latency}
 spec:
   selector: {}
-  targets: [{platform: kubernetes, version: "1.34"}]
+  targets: [{platform: kubernetes, version: "1.34", runtime: crio}]
   pools:
     reserved: {cores: 2, per: numaNode}
     isolated: rest

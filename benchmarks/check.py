@@ -36,7 +36,7 @@ kind: Intent
 metadata: {name: large}
 spec:
   selector: {nodes: [large-0]}
-  targets: [{platform: kubernetes, version: "1.34"}]
+  targets: [{platform: kubernetes, version: "1.34", runtime: crio}]
   pools: {reserved: {cores: 4, per: numaNode}, isolated: rest}
 """
 PEER = """

@@ -46,7 +46,7 @@ kind: Intent
 metadata: {name: %(role)s}
 spec:
   selector: {matchLabels: {role: %(role)s}}
-  targets: [{platform: kubernetes, version: "1.36"%(mechanism)s}]
+  targets: [{platform: kubernetes, version: "1.36"%(mechanism)s, runtime: crio}]
   pools:
     reserved: {cores: %(reserved)d}
 %(shared)s    isolated: rest

@@ -50,7 +50,7 @@ spec:
     isolated: rest
 """
 OPENSHIFT = '{platform: openshift, version: "4.20", pool: worker-%s}'
-KUBERNETES = '{platform: kubernetes, version: "1.36"}'
+KUBERNETES = '{platform: kubernetes, version: "1.36", runtime: crio}'
 
 
 def git(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:

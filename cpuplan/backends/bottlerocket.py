@@ -158,3 +158,35 @@ def _arguments(settings: Any) -> dict[str, list[str]]:
         if value is not None:
             values[name].append(value)
     return values
+
+
+def fields_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The kubelet's fields that its settings below `kubernetes` say."""
+    fields: dict[str, Any] = {}
+    for names in (_NAMES, _TABLES):
+        fields |= {field: settings[name] for field, name in names.items() if name in settings}
+    if options := settings.get(_CPU_LIST):
+        fields[_CPU_OPTIONS] = dict.fromkeys(options, "true")
+    if options := settings.get(_TOPOLOGY_TABLE):
+        fields[_TOPOLOGY_OPTIONS] = {name: str(value).lower() for name, value in options.items()}
+    if entries := settings.get(_MEMORY_TABLE):
+        fields[_RESERVED_MEMORY] = [
+            {"numaNode": int(node), "limits": _limits(entry)}
+            for node, entry in entries.items()
+            if entry.get("enabled")
+        ]
+    return fields
+
+
+#: The setting of each field.
+SETTINGS = {
+    **_NAMES,
+    **_TABLES,
+    _CPU_OPTIONS: _CPU_LIST,
+    _TOPOLOGY_OPTIONS: _TOPOLOGY_TABLE,
+    _RESERVED_MEMORY: _MEMORY_TABLE,
+}
+
+
+def _limits(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: amount for name, amount in entry.items() if name != "enabled"}

@@ -3,9 +3,9 @@
 They are the kubelet's, CRI-O's, containerd's and Koordinator's.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -13,7 +13,7 @@ from cpuplan.base.files import Unreadable, list_files, read_regular
 from cpuplan.base.text import joined
 from cpuplan.cli.output import shown_path
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.facts import platforms, versions
+from cpuplan.facts import platforms, programs, versions
 from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.language.read.files import object_files
 
@@ -86,19 +86,16 @@ def check_koordinator(
 def _koordinator_release(wanted: str | None, targets: "Iterable[Target]") -> "Version":
     """The one that all targets with Koordinator share, or the newest, unless one is wanted."""
     from cpuplan.simulate.files.koordinator import release_of
-    from cpuplan.upstream.koordinator.extension.releases import RELEASES, name_of
 
-    known = {name_of(release): release for release in RELEASES}
-    if wanted and wanted not in known:
-        raise click.BadParameter(
-            f"koordinator/{wanted} is not a known release; use one of {', '.join(known)}",
-            param_hint="--target",
-        )
-    return known[wanted] if wanted else release_of(targets)
+    if wanted and not programs.KOORDINATOR.find(wanted):
+        raise _unknown(f"{_KOORDINATOR}{wanted}", programs.KOORDINATOR)
+    return versions.from_text(wanted) if wanted else release_of(targets)
 
 
-#: Words of which each file has one that is for kubelets (`simulate.files.kubelet_documents`).
+#: Words of which each file has one that is for kubelets, which its documents then tell
+#: (`simulate.files.kubelet_documents`); and what names of files are.
 _HINTS = (
+    "kubelet.config.k8s.io",
     "KubeletConfiguration",
     "kubeletconfig",
     "kubelet-arg",
@@ -108,7 +105,11 @@ _HINTS = (
     "cluster.x-k8s.io/",
     "node.eks.aws/",
     "machine:",
+    'machine"',
+    "settings.kubernetes",
+    "--",
 )
+_PATCH = "kubeletconfiguration"
 #: KEP-3983.
 _FIRST_WITH_DROP_INS: versions.Version = (1, 28)
 
@@ -134,7 +135,7 @@ def split_kubelet(paths: Iterable[Path]) -> "tuple[list[Documents], list[Path]]"
 
 
 def _for_kubelets(path: Path, text: str) -> "Documents | None":
-    if not any(hint in text for hint in _HINTS):
+    if not (any(hint in text for hint in _HINTS) or path.name.startswith(_PATCH)):
         return None
     from cpuplan.simulate.files.kubelet_documents import documents
 
@@ -178,12 +179,13 @@ def check_kubelet_files(
 
     version, openshift = release_of(wanted, targets)
     judged = [part for known in given for part in known.judged]
+    refused = [fault for known in given for fault in known.faults]
     if merged and len(judged) > 1:
         names = joined([part.main.path for part in judged])
         raise click.UsageError(f"{CONFIG_DIR.key} is for one KubeletConfiguration, not for {names}")
     if merged and version < _FIRST_WITH_DROP_INS:
         raise click.UsageError(f"the kubelet has {CONFIG_DIR.key} since Kubernetes 1.28")
-    return [
+    return [*refused, *_nothing_in(given)] + [
         finding
         for part in judged or [Judged(kubelet_configuration.NO_FILE)] * bool(merged)
         for finding in kubelet_configuration.check(
@@ -198,6 +200,13 @@ def check_kubelet_files(
     ]
 
 
+def _nothing_in(given: "Sequence[Documents]") -> "Iterator[Diagnostic]":
+    """CP1568 for files that are known, and say nothing to a kubelet."""
+    for known in given:
+        if not known.judged and not known.faults:
+            yield diagnose("CP1568", known.place, owner=known.owner)
+
+
 def release_of(wanted: str | None, targets: "Iterable[Target]") -> tuple[versions.Version, bool]:
     """The version, and whether it is OpenShift's.
 
@@ -205,23 +214,23 @@ def release_of(wanted: str | None, targets: "Iterable[Target]") -> tuple[version
     """
     from cpuplan.upstream.kubernetes.kube_features import LATEST
 
-    releases = {f"{target.platform}/{target.version}" for target in targets}
-    name = wanted or (releases.pop() if len(releases) == 1 else "")
+    stated = {f"{target.platform}/{target.version}" for target in targets}
+    name = wanted or (stated.pop() if len(stated) == 1 else "")
     known_as, _, release = name.partition("/")
     platform = platforms.PLATFORMS.get(known_as)
     version = platform.releases.get(release) if platform else None
     if wanted and version is None:
-        known = ", ".join(map(_range, platforms.PLATFORMS.values()))
-        raise click.BadParameter(
-            f"{wanted!r} is not a known release; use one of {known}", param_hint="--target"
-        )
+        raise _unknown(wanted, *(programs.PROGRAMS[name] for name in platforms.PLATFORMS))
     return version or LATEST, platform is not None and platform.forks_kubelet
 
 
-def _range(platform: platforms.Platform) -> str:
-    """`kubernetes/1.27 to 1.37`."""
-    first, *_, last = platform.releases
-    return f"{platform.name}/{first} to {last}"
+def _unknown(wanted: str, *programs: programs.Program) -> click.BadParameter:
+    """What CP501 says of intents: `containerd/9.9' is not a known release`."""
+    known = ", ".join(f"{row.name}/{row.span.removeprefix('from ')}" for row in programs)
+    text = f"{wanted!r} is not a known release; use one of {known}"
+    return click.BadParameter(
+        f"{text}, or a release of cpuplan that knows it", param_hint="--target"
+    )
 
 
 #: Where containerd's configuration is on nodes, and its main file.
@@ -288,14 +297,11 @@ class _Copy:
 
 def _runtime_release(wanted: str | None, targets: "Iterable[Target]") -> versions.Version:
     """What is asked for, else what all targets with containerd share, else the newest."""
-    from cpuplan.language.model.intent import Target
-
-    known = get_args(Target.model_fields["containerd"].annotation)
-    if wanted and wanted not in known:
-        text = f"{wanted!r} is no known release of containerd; use one of {', '.join(known)}"
-        raise click.BadParameter(text, param_hint="--target")
+    known = programs.CONTAINERD
+    if wanted and not known.find(wanted):
+        raise _unknown(f"{_CONTAINERD}{wanted}", known)
     stated = {target.containerd for target in targets if target.runtime == "containerd"}
-    return versions.from_text(wanted or (stated.pop() if len(stated) == 1 else known[-1]))
+    return versions.from_text(wanted or (stated.pop() if len(stated) == 1 else known.names[-1]))
 
 
 def _driver(kubelet: "Sequence[Documents]") -> str:
@@ -346,7 +352,7 @@ class NodeFiles(NamedTuple):
     @property
     def owners(self) -> list[str]:
         """Whose files for kubelets these are; the kubelet's are its folder of drop-ins too."""
-        owners = [known.owner for known in self.configurations]
+        owners = [str(known.owner) for known in self.configurations]
         return owners or ["the kubelet"] * (self.merged is not None)
 
     @property
@@ -390,17 +396,52 @@ def read(
     wanted: Sequence[str],
 ) -> NodeFiles:
     """The files of the command line, told apart."""
+    files = list(files)
     given = [object_files(path) for path in files]
     refused = [problem for listed in given for problem in listed.diagnostics]
-    releases = _targets(wanted)
+    asked = _targets(wanted)
     configurations, rest = split_kubelet([path for listed in given for path in listed.files])
-    objects, problems, others = split_koordinator(rest, releases.koordinator)
+    objects, problems, others = split_koordinator(rest, asked.koordinator)
     refused += problems
+    named = {path for path in files if path.is_file()}
+    refused += [finding for path in others if path in named for finding in unread_file(path)]
+    others = [path for path in others if not (path in named and _is_template(path))]
     merged = None
     if config_dir:
         merged, unread = drop_ins(config_dir)
         refused += unread
-    return NodeFiles(configurations, merged, runtimes, objects, releases, others, refused)
+    return NodeFiles(configurations, merged, runtimes, objects, asked, others, refused)
+
+
+def unread_file(path: Path) -> "Iterator[Diagnostic]":
+    """CP1565 for a file that is given by name, and of which nobody reads anything."""
+    from cpuplan.diagnostics.source import Position
+    from cpuplan.language.read import yaml
+    from cpuplan.profiles import loading
+    from cpuplan.simulate.files import unread
+
+    name = shown_path(path)
+    sources, problems = yaml.read(path, name)
+    if _is_template(path):
+        what, hint = unread.of_template(name)
+        yield diagnose("CP1565", Position(name, 1, 1), path=name, what=what, hint=hint)
+        return
+    if problems or any(map(loading.is_read, sources)):
+        return
+    place = sources[0].value_at(("kind",)) if sources else Position(name, 1, 1)
+    what, hint = unread.reason(sources)
+    yield diagnose("CP1565", place, path=name, what=what, hint=hint)
+
+
+def _is_template(path: Path) -> bool:
+    """Whether a file is no YAML, for what a program has still to fill in."""
+    from cpuplan.language.read import yaml
+
+    try:
+        text = _text(path)
+    except Unreadable:
+        return False
+    return "{{" in text and bool(yaml.parse(str(path), text)[1])
 
 
 def _targets(wanted: Sequence[str]) -> Wanted:
@@ -414,5 +455,5 @@ def _targets(wanted: Sequence[str]) -> Wanted:
         if len(names) > 1:
             raise click.UsageError(f"--target names two releases of one: {joined(names)}")
     of_kubelet, *others = (next(iter(names), None) for names in groups)
-    releases = (name and name.partition("/")[2] for name in others)
-    return Wanted(of_kubelet, *releases)
+    names_only = (name and name.partition("/")[2] for name in others)
+    return Wanted(of_kubelet, *names_only)

@@ -259,6 +259,9 @@ def _class(
     index, target = indexed_target
     spec: IntentSpec = intent.spec
     facts: HardwareSpec = hardware.spec
+    stated = cluster_facts.of(documents, group.cluster)
+    spec = targets.with_runtime(spec, index, stated)
+    target = spec.targets[index]
     suffix = class_names.offline_part(group.offline) + (f"-devices-{_digest(own)}" if own else "")
     if targets.is_split(target):
         spec = targets.split(spec, index, group.hardware + suffix)
@@ -285,7 +288,7 @@ def _class(
         devices=(*facts.devices, *own),
         written_as=intent.written_as,
         inputs=_inputs(documents, intent, group),
-        cluster_facts=cluster_facts.of(documents, group.cluster),
+        cluster_facts=stated,
         waves=groups.waves_of_class(spec, alike),
         labels=_labels(alike),
         device_sets=_device_sets(facts, alike),

@@ -14,6 +14,8 @@ from cpuplan.plan import NodeClass
 
 #: Fields that mean something to any API server; all others are for OpenShift.
 _FOR_ALL = frozenset({"version", "cgroupMode", "controlPlaneFeatureGates", "nodeResourceTopology"})
+#: Fields that only platforms without a runtime of their own need.
+_FOR_OTHERS = _FOR_ALL | {"runtime", "containerd"}
 #: Fields that hosted clusters have too: their nodes get what NodePools name, and no other objects.
 _FOR_HOSTED = _FOR_ALL | {"featureSet", "enabledFeatureGates"}
 
@@ -91,7 +93,7 @@ def check(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagno
             hint = did_you_mean(document.name, nodes) or "remove the document, or add Nodes"
             yield diagnose("CP236", place, cluster=document.name, hint=hint)
         elif document.name in planned - with_pools:
-            yield from _without_effect(document, _FOR_ALL, "kubernetes")
+            yield from _without_effect(document, _FOR_OTHERS, "kubernetes")
         elif document.name in hosted:
             yield from _without_effect(document, _FOR_HOSTED, "a hosted cluster")
 

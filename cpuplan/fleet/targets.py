@@ -200,6 +200,7 @@ def check_targets(documents: Documents, classes: Iterable[NodeClass]) -> list[Di
         diagnostics += _check_targets(intent)
     classes = list(classes)
     diagnostics += check_hosting(classes, documents.locate)
+    diagnostics += _check_runtimes(documents, classes)
     return diagnostics + list(_check_pools(documents, classes))
 
 
@@ -311,12 +312,21 @@ def _without_effect(intent: Document) -> Iterator[Diagnostic]:
 
 
 def _of_no_runtime(intent: Document, index: int, target: Target) -> Iterator[Diagnostic]:
-    """CP230: containerd where the platform has another runtime, and its release beside CRI-O."""
+    """CP230: containerd where the platform has another runtime, releases of what is not used.
+
+    CP2506 where the platform can hold no plan.
+    """
     platform = platforms.of(target)
+    if platform.cannot:
+        place = intent.at("targets", index, "platform")
+        yield diagnose("CP2506", place, platform=platform.title, problem=platform.cannot)
     if target.runtime == "containerd" and not platform.has_runtime_choice:
         yield _no_effect(intent, target, ("targets", index, "runtime"))
-    elif target.runtime == "crio" and has_key(target, "containerd"):
+    elif target.stated_runtime == "crio" and has_key(target, "containerd"):
         yield _no_effect(intent, target, ("targets", index, "containerd"), "nodes with CRI-O")
+    if has_key(target, "nriPlugins") and not target.has_nri_policy:
+        where = "nodes without an NRI policy"
+        yield _no_effect(intent, target, ("targets", index, "nriPlugins"), where)
 
 
 def _unread(target: Target) -> Iterator[str]:
@@ -343,6 +353,42 @@ def _unsplittable(target: Target) -> str:
     }
     given = next((key for key, value in labels.items() if value), "")
     return f"{given} would be the same for each of its parts" if given else ""
+
+
+def with_runtime(spec: IntentSpec, index: int, facts: ClusterSpec | None) -> IntentSpec:
+    """The spec whose target has the runtime that the cluster's facts state, if it states none."""
+    target = spec.targets[index]
+    if facts is None or facts.runtime is None or target.stated_runtime is not None:
+        return spec
+    if not platforms.of(target).has_runtime_choice:
+        return spec
+    stated: dict[str, str] = {"stated_runtime": facts.runtime}
+    if facts.containerd and not has_key(target, "containerd"):
+        stated["containerd"] = facts.containerd
+    own = target.model_copy(update=stated)
+    return spec.model_copy(
+        update={"targets": (*spec.targets[:index], own, *spec.targets[index + 1 :])}
+    )
+
+
+def _check_runtimes(documents: Documents, classes: Iterable[NodeClass]) -> Iterator[Diagnostic]:
+    """CP2531: targets without a runtime, where no document of their cluster tells it.
+
+    CP2505 where no runtime is the platform's usual one.
+    """
+    unknown: dict[tuple[str, str], NodeClass] = {}
+    for node_class in classes:
+        target = node_class.target
+        is_written = not node_class.written_as
+        if is_written and target.stated_runtime is None and node_class.platform.has_runtime_choice:
+            place = node_class.place(node_class.target_field("platform"))
+            unknown.setdefault((node_class.intent, place), node_class)
+    for (_, place), node_class in unknown.items():
+        position, platform = documents.locate(place), node_class.platform
+        if platform.asks_for_runtime:
+            yield diagnose("CP2505", position, platform=platform.title)
+        else:
+            yield diagnose("CP2531", position, cluster=node_class.cluster)
 
 
 def split(spec: IntentSpec, index: int, part: str) -> IntentSpec:

@@ -210,6 +210,8 @@ class NodeObject(NamedTuple):
     huge_pages: dict[int, int] = {}
     zones: tuple[Zone, ...] = ()
     core_types: dict[int, str] = {}
+    #: Fields of the Cluster document of its cluster.
+    cluster_facts: Mapping[str, Any] = {}
 
 
 class Imported(NamedTuple):

@@ -35,6 +35,7 @@ def merge(first: NodeObject, other: NodeObject) -> NodeObject:
         first.huge_pages or other.huge_pages,
         tuple(zones[number] for number in sorted(zones)),
         first.core_types or other.core_types,
+        {**other.cluster_facts, **first.cluster_facts},
     )
 
 
@@ -109,7 +110,9 @@ def complete(node: Node, known: NodeObject) -> tuple[Node, list[Diagnostic]]:
     )
     labels = {**node.labels, **known.labels}
     cluster = known.cluster or node.cluster
-    return node._replace(machine=machine, labels=labels, cluster=cluster), diagnostics
+    facts = {**node.cluster_facts, **known.cluster_facts}
+    node = node._replace(machine=machine, labels=labels, cluster=cluster, cluster_facts=facts)
+    return node, diagnostics
 
 
 def _types_of(online: CpuSet, types: dict[int, str]) -> dict[int, str]:

@@ -17,6 +17,7 @@ from cpuplan.base.cpuset import MAX_CPU, CpuSet, CpuSetError
 from cpuplan.base.naming import is_label, is_subdomain
 from cpuplan.base.text import quantity_bytes
 from cpuplan.base.topology import MAX_NUMA_NODE
+from cpuplan.facts.programs import CONTAINERD
 from cpuplan.importers import data
 from cpuplan.importers.base import (
     MAX_COUNT,
@@ -56,7 +57,8 @@ def read_node(data: dict[str, Any], cluster: str | None = None) -> NodeObject | 
     texts = mapping(data["metadata"].get("labels"))
     labels = {str(key): str(value) for key, value in texts.items()}
     status = mapping(data.get("status"))
-    reported = mapping(status.get("nodeInfo")).get("architecture")
+    info = mapping(status.get("nodeInfo"))
+    reported = info.get("architecture")
     architecture = labels.get("kubernetes.io/arch") or reported
     capacity = mapping(status.get("capacity"))
     return NodeObject(
@@ -67,7 +69,25 @@ def read_node(data: dict[str, Any], cluster: str | None = None) -> NodeObject | 
         number(capacity.get("cpu"), 1, MAX_COUNT),
         size(capacity.get("memory")),
         huge_pages(capacity),
+        cluster_facts=_runtime(info),
     )
+
+
+_RUNTIME = re.compile(r"(containerd|cri-o)://v?(\d+)\.(\d+)\b.*")
+#: Of OpenShift, which has CRI-O on all of its nodes.
+_WITH_OPERATOR = "CoreOS"
+
+
+def _runtime(info: Mapping[str, Any]) -> dict[str, str]:
+    """The runtime that a Node reports, and of containerd the newest known release up to its own."""
+    match = _RUNTIME.fullmatch(str(info.get("containerRuntimeVersion", "")))
+    if match is None or _WITH_OPERATOR in str(info.get("osImage", "")):
+        return {}
+    if match[1] == "cri-o":
+        return {"runtime": "crio"}
+    own = int(match[2]), int(match[3])
+    known = [name for name in CONTAINERD.names if tuple(map(int, name.split("."))) <= own]
+    return {"runtime": "containerd", **({"containerd": known[-1]} if known else {})}
 
 
 def kept_labels(labels: Mapping[str, str]) -> dict[str, str]:

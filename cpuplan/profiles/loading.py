@@ -89,6 +89,15 @@ def _is_object(source: Source) -> bool:
     return bool(nearest(kind, documents.KINDS)) if kind else {"metadata", "spec"} <= data.keys()
 
 
+def is_read(source: Source) -> bool:
+    """Whether anything looks at a document of a file that is not the project's."""
+    if not _is_of_cluster(source):
+        return _is_object(source)
+    from cpuplan.profiles import reader  # few projects have such objects
+
+    return reader.is_read(source.data)
+
+
 #: What YAML readers disagree on, and what is legal but not read.
 _ODD = ("CP103", "CP104", "CP113")
 _LEGAL = ("CP105", "CP107")

@@ -161,6 +161,22 @@ def _unread(source: Source) -> Iterator[Diagnostic]:
         yield diagnose("CP275", place, kind=kind, version=version, hint=hint)
 
 
+def is_read(data: Any) -> bool:
+    """Whether an object of a cluster, or one of those in a List, is read or named as not read."""
+    if not isinstance(data, dict):
+        return False
+    items = data.get("items")
+    if str(data.get("kind")).endswith("List") and isinstance(items, list):
+        return any(map(is_read, items))
+    group, kind = str(data.get("apiVersion")).partition("/")[0], data.get("kind")
+    return (
+        group in _GROUPS
+        or kind in (*_READ, *_GENERATORS)
+        or _is_policy(data)
+        or _tuning(data) is not None
+    )
+
+
 def _tuning(data: Any) -> str | None:
     """The text of a ConfigMap that contains a profile."""
     texts = data.get("data") if data.get("kind") == "ConfigMap" else None

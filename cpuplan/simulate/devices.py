@@ -17,8 +17,14 @@ from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.pod import Pod, Resources, aggregate, sum_of
 from cpuplan.upstream.kubernetes.quantity import Quantity
 
-#: Resources that no device plugin gives out, by the end of their domain.
-_WITHOUT_DEVICES = ("kubernetes.io", "koordinator.sh", "workload.openshift.io")
+#: Resources that no device plugin gives out, by the end of their domain, or one that knows no NUMA
+#: nodes (/dev/kvm, kubevirt/kubevirt pkg/virt-handler/device-manager/generic_device.go).
+_WITHOUT_DEVICES = (
+    "kubernetes.io",
+    "koordinator.sh",
+    "workload.openshift.io",
+    "devices.kubevirt.io",
+)
 #: `4@0`, `2@0+1`, `1@-`: so many devices near NUMA nodes, or near none.
 _NEAR = re.compile(r"([0-9]{1,6})@(-|[0-9]{1,4}(?:\+[0-9]{1,4})*)\Z")
 #: Devices of one resource: SR-IOV gives a node some thousands.

@@ -106,7 +106,7 @@ kind: Intent
 metadata: {name: main}
 spec:
   selector: {matchLabels: {role: worker}}
-  targets: [{platform: kubernetes, version: "1.33"}]
+  targets: [{platform: kubernetes, version: "1.33", runtime: crio}]
   pools: {reserved: {cores: 1, per: numaNode}, isolated: rest}
 """
 #: A machine as an import describes it.

@@ -400,7 +400,7 @@ spec:
   selector:
     matchLabels: {role: worker}
   targets:
-  - {platform: kubernetes, version: "1.35"}
+  - {platform: kubernetes, version: "1.35", runtime: crio}
   pools:
     reserved: {cores: 1, per: numaNode}
     isolated: rest

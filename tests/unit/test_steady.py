@@ -194,7 +194,7 @@ kind: Intent
 metadata: {name: edge}
 spec:
   selector: {matchLabels: {role: edge}}
-  targets: [{platform: kubernetes, version: "1.33"}]
+  targets: [{platform: kubernetes, version: "1.33", runtime: crio}]
   pools: {reserved: {cores: 2}}
 """
 

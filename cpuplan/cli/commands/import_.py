@@ -2,10 +2,10 @@
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,9 +15,13 @@ from cpuplan.cli import documents
 from cpuplan.cli.documents import HEADER
 from cpuplan.cli.output import echo, note, print_diagnostics, print_remarks, settings, use_colour
 from cpuplan.diagnostics import CpuplanError, diagnose, errors
+from cpuplan.facts.platforms import OPENSHIFT, PLATFORMS
+from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.importers.formats import FORMATS
 
 if TYPE_CHECKING:
+    from cpuplan.cli.adoption import Adopted
+    from cpuplan.cli.kubelets import Known
     from cpuplan.diagnostics.source import Source
     from cpuplan.importers.base import Imported
     from cpuplan.language.read.documents import Document
@@ -102,11 +106,11 @@ def _tell_of_memory(profile: "Document") -> None:
 
 
 def _check_release(release: str) -> None:
-    from cpuplan.components.checks import releases
-    from cpuplan.facts import platforms
+    from cpuplan.components.checks.releases import unknown
+    from cpuplan.facts.programs import OPENSHIFT
 
-    if release and release not in platforms.OPENSHIFT.releases:
-        raise CpuplanError([releases.unknown(platforms.OPENSHIFT, release)])
+    if release and not OPENSHIFT.find(release):
+        raise CpuplanError([unknown(OPENSHIFT, release)])
 
 
 def _release() -> str:
@@ -147,6 +151,73 @@ def _releases() -> Iterator[str]:
 
 #: What becomes an Intent, not an inventory.
 PROFILES = "performanceprofile"
+#: What becomes an Intent too, beside an inventory where the machine is there.
+KUBELET = "kubelet"
+#: Options that are for some of these only.
+_OF_KINDS = {
+    "release": (PROFILES, KUBELET),
+    "mode": (PROFILES,),
+    "platform": (KUBELET,),
+    "node": (KUBELET,),
+    "config_dir": (KUBELET,),
+}
+
+
+def import_kubelets(
+    named: list[Path], given: Mapping[str, Any], output: Path | None, **how: bool
+) -> int:
+    """Write an Intent for each kubelet of the sources, and the inventory of roots with a /sys."""
+    from cpuplan.base.emit import to_yaml
+    from cpuplan.cli import adoption, kubelets, node_files
+
+    drop_ins = given["config_dir"]
+    asked = adoption.Asked(*(given[name] or "" for name in adoption.Asked._fields))
+    merged, problems = node_files.drop_ins(drop_ins) if drop_ins else ([], [])
+    print_diagnostics(problems)
+    with documents.received(named, asked.node) as paths:
+        known = kubelets.read(paths, named, merged)
+        machines = _machines(known, asked.cluster)
+        adopted = adoption.adopt(known, asked, _texts_of(machines))
+        folder = output or settings().root / "intents"
+        header = HEADER.format(kind="intent")
+        texts = {
+            folder / f"{name}.yaml": to_yaml(data, header) for name, data in adopted.intents.items()
+        }
+        blocked = [] if how["force"] or how["to_stdout"] else documents.blocked(texts, _HINT)
+        print_diagnostics([*adopted.diagnostics, *blocked])
+        if errors([*problems, *adopted.diagnostics]):
+            return 1
+        if blocked:
+            return 2
+        if how["to_stdout"]:
+            echo("---\n".join(texts.values()), nl=False)
+            return 0
+        code = _finish(machines, None, **how) if machines else 0
+    documents.write(texts)
+    _tell_of_kubelets(known, adopted)
+    return code
+
+
+def _machines(known: "Sequence[Known]", cluster: str) -> "Imported | None":
+    """The machines of roots with a /sys."""
+    from cpuplan import importers
+
+    paths = list(dict.fromkeys(kubelet.path for kubelet in known if kubelet.has_machine))
+    return importers.run(None, paths, cluster or None) if paths else None
+
+
+def _texts_of(machines: "Imported | None") -> dict[str, str]:
+    from cpuplan.importers.documents import documents_of, kinds, texts_of
+
+    return texts_of(documents_of(kinds.kinds_of(machines))) if machines else {}
+
+
+def _tell_of_kubelets(known: "Sequence[Known]", adopted: "Adopted") -> None:
+    note(f"{counted(len(known), 'kubelet')} read: {counted(len(adopted.intents), 'intent')}")
+    note(
+        "note: the kubelet alone is set; what cpuplan sets for isolated CPUs beside it is switched "
+        "off under isolation and defaults"
+    )
 
 
 @click.command("import")
@@ -161,7 +232,25 @@ PROFILES = "performanceprofile"
 @click.option(
     "--release",
     default="",
-    help="OpenShift release of a performanceprofile, such as 4.20, if no input contains it.",
+    help="OpenShift release of a performanceprofile, such as 4.20, or release of a kubelet's "
+    "platform, such as 1.34, if no input contains it.",
+)
+@click.option(
+    "--platform",
+    type=click.Choice([name for name in PLATFORMS if name != OPENSHIFT.name]),
+    help="Platform of a kubelet, if the input does not tell it.  [default: kubernetes]",
+)
+@click.option(
+    "--node",
+    default="",
+    help="The node of the inventory whose kubelet it is: the intent selects it, and its machine "
+    "tells which CPUs are reserved by amounts.",
+)
+@click.option(
+    CONFIG_DIR.key,
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Drop-ins (*.conf) that the kubelet merges over its configuration.",
 )
 @click.option(
     "--mode",
@@ -184,13 +273,16 @@ PROFILES = "performanceprofile"
 @click.option(
     "--force", is_flag=True, help="Replace existing files instead of updating them: edits are lost."
 )
-def command(
+def command(  # noqa: PLR0913, PLR0917 - one for each option
     words: tuple[str, ...],
     output: Path | None,
     cluster: str | None,
     release: str,
     mode: str | None,
     name: str,
+    platform: str | None,
+    node: str,
+    config_dir: Path | None,
     **how: bool,
 ) -> int:
     """Read hardware from each PATH and write Hardware and Nodes documents.
@@ -203,6 +295,10 @@ def command(
     OpenShift's node tuning operator. The release comes from --release, from a ClusterVersion next
     to the profile, or from the project's other intents.
 
+    FORMAT kubelet writes an Intent to intents/ that compiles to the same settings, for each kubelet
+    in a KubeletConfiguration, the answer of configz, flags, a file of kubeadm, K3s, RKE2, MicroK8s,
+    Talos or EKS, or the root of a node, whose hardware is imported too.
+
     Existing documents are updated: values change, while names, comments, order and manual additions
     are kept. The differences are shown. Everything that could be read is written, but nothing if an
     existing document is invalid. Files are written one after the other, each completely or not at
@@ -210,14 +306,11 @@ def command(
     """
     from cpuplan import importers
 
-    kind, named = _parse(words, [*FORMATS, PROFILES])
-    if how["only_show"] and (how["to_stdout"] or kind == PROFILES):
-        other = "--stdout" if how["to_stdout"] else PROFILES
-        raise click.UsageError(
-            f"--diff compares hardware with an inventory and cannot be used with {other}"
-        )
-    if name and not any(map(documents.is_stream, named)):
-        raise click.UsageError("--name is only for a pipe; a file is named after its node")
+    kind, named = _parse(words, [*FORMATS, PROFILES, KUBELET])
+    asked = {"platform": platform, "node": node, "config_dir": config_dir, "release": release}
+    _check_options(kind, named, how, {"mode": mode, "name": name, **asked})
+    if kind == KUBELET:
+        return import_kubelets(named, {"cluster": cluster, **asked}, output, **how)
     with documents.received(named, name) as paths:
         if kind == PROFILES:
             folder = output or settings().root / "intents"
@@ -229,9 +322,6 @@ def command(
                 to_stdout=how["to_stdout"],
                 force=how["force"],
             )
-        if release or mode:
-            option, what = ("--release", "release") if release else ("--mode", "mode")
-            raise click.UsageError(f"{option} is only for {PROFILES}; hardware has no {what}")
         imported = importers.run(kind, paths, cluster)
         diagnostics = tuple(documents.told(imported.diagnostics, paths, named))
         imported = imported._replace(diagnostics=diagnostics)
@@ -240,6 +330,24 @@ def command(
                 "the input of the pipe does not contain the node's name; give it with --name"
             )
         return _finish(imported, output, **how)
+
+
+def _check_options(
+    kind: str | None, named: Sequence[Path], how: Mapping[str, bool], given: Mapping[str, Any]
+) -> None:
+    """Options that mean nothing to what is imported."""
+    if how["only_show"] and (how["to_stdout"] or kind in (PROFILES, KUBELET)):
+        other = "--stdout" if how["to_stdout"] else kind
+        raise click.UsageError(
+            f"--diff compares hardware with an inventory and cannot be used with {other}"
+        )
+    if given["name"] and not any(map(documents.is_stream, named)):
+        raise click.UsageError("--name is only for a pipe; a file is named after its node")
+    for option, kinds in _OF_KINDS.items():
+        if given[option] and kind not in kinds:
+            flag = f"--{option.replace('_', '-')}"
+            others = joined(kinds)
+            raise click.UsageError(f"{flag} is only for {others}; hardware has no {option}")
 
 
 _FORMATS = ", ".join(f"{known.name} ({known.summary})" for known in FORMATS.values())
@@ -251,7 +359,13 @@ def _finish(
 ) -> int:
     """Say what was found, and print or write it."""
     from cpuplan.change.restore import restore
-    from cpuplan.importers.documents import derived_clusters, documents_of, kinds, texts_of
+    from cpuplan.importers.documents import (
+        derived_clusters,
+        documents_of,
+        kinds,
+        texts_of,
+        unlike_runtimes,
+    )
 
     imported = restore(imported, settings().root)
     print_diagnostics(imported.diagnostics)
@@ -259,7 +373,7 @@ def _finish(
     if not imported.nodes:
         return 1
     by_name = kinds.kinds_of(imported)
-    print_remarks(kinds.unlike(by_name))
+    print_remarks([*kinds.unlike(by_name), *unlike_runtimes(imported.nodes)])
     if to_stdout:
         print_remarks(derived_clusters(imported.nodes))
         printed = texts_of(documents_of(by_name), HEADER)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from cpuplan.base.cpuset import CpuSet, CpuSetError, union
-from cpuplan.components import isolation
+from cpuplan.components import chosen, isolation
 from cpuplan.components.chosen import unasked
 from cpuplan.components.emission import emit
 from cpuplan.facts.settings import kernel as rows
@@ -22,7 +22,10 @@ _LINE = re.compile(r"^w (\S+) - - - - (\S+)$", re.MULTILINE)
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
     """The mask, as a set of CPUs."""
-    isolated, reason = isolation.isolated(plan), unasked(plan, rows.WORKQUEUE_MASK.default)
+    default = rows.WORKQUEUE_MASK.default
+    if not chosen.is_on(plan, default):
+        return
+    isolated, reason = isolation.isolated(plan), unasked(plan, default)
     by_kernel = [isolation.kept_off(plan, key, reason) for key in ("nohzFull", "domain")]
     if not isolated.cpus <= union(pool.cpus for pool in by_kernel):
         because = (*isolated.because, *isolation.because_alone(plan), reason)

@@ -331,6 +331,21 @@ CODES = {
         "after `99-worker-cnf-generated-kubelet`. Later, a file that only the workers' KubeletConfig causes is "
         "inherited.",
     ),
+    "CP2505": Code(
+        "container runtime that is not stated",
+        "nodes of {platform} have CRI-O or containerd, and the target does not say which",
+        "add runtime: containerd and the release in containerd, or runtime: crio",
+        "Each runtime has files of its own, and `check` looks for those of the one that is stated. These platforms set up "
+        "either, so nothing is assumed.",
+    ),
+    "CP2506": Code(
+        "platform whose nodes can hold no plan",
+        "nodes of {platform} cannot hold a plan: {problem}",
+        "use nodes whose kubelet takes files, such as those of the platform eks, kubeadm or kubespray",
+        "GKE and AKS keep the kubelet's configuration to themselves. They take a policy of the CPU manager, and the kubelet "
+        "then reserves CPUs by itself, by the number that the service computes: no file that cpuplan could write makes these "
+        "the CPUs of the layout, and kernel arguments cannot be set to them.",
+    ),
     "CP258": Code(
         "contradicting feature sets",
         "the feature set of cluster {cluster} is {feature_set} here, but {other} elsewhere",
@@ -492,5 +507,64 @@ CODES = {
         "Two branches changed the layout of one class, and Git kept both. The merged intents decide which one counts: "
         "the layout that was solved from them, else one that satisfies every rule, else the layout with the fewest "
         "moves from the first. `validate` and `compile --check` do not judge a lock before the merge is resolved.",
+    ),
+    "CP2525": Code(
+        "field of a kubelet that an import leaves out",
+        "{field} is not in the intent: {problem}",
+        "{remedy}",
+        "An Intent has the fields of KubeletConfiguration as its own, or in `kubelet.configuration`. What it has no "
+        "words for stays where it is on the nodes, and is told, so that the compiled file is no surprise.",
+        severity="warning",
+    ),
+    "CP2526": Code(
+        "setting of a kubelet that an import changes",
+        "{field} {problem}",
+        "nothing has to be done; `cpuplan explain CP2526` says why an intent has it otherwise",
+        "An intent reserves CPUs by number. A kubelet with the static policy and amounts alone takes CPUs by itself: those "
+        "are listed, as the same kubelet takes them of the machine. With a list, the kubelet refuses cgroups of "
+        "reservations, and counts whole CPUs.",
+        severity="note",
+    ),
+    "CP2527": Code(
+        "field of a kubelet that an intent refuses",
+        "{problem}",
+        "{remedy}",
+        "The value is one that the language of intents does not take. Nothing is written, so that no setting is lost.",
+    ),
+    "CP2528": Code(
+        "reserved CPUs that depend on the machine",
+        "which CPUs the kubelet reserves is not known, {reason}: the intent gives their number, {number}, and cpuplan "
+        "chooses them",
+        "import the root of the node with its /sys, or import its hardware first and give --node",
+        "Without a list, the static policy of the kubelet reserves as many CPUs as the amounts come to, "
+        "rounded up. Which ones follows from cores, caches and NUMA nodes.",
+        severity="warning",
+    ),
+    "CP2529": Code(
+        "flags of a kubelet that are not known",
+        "the flags of the kubelet in {path} are not known: {reason}",
+        "copy /proc or the unit of the kubelet with its drop-ins and environment files too, or give the flags beside "
+        "it, as in `cpuplan import kubelet {path} flags.txt`",
+        "Flags count more than all files of the kubelet. An intent without them may compile to other settings than the "
+        "node has.",
+        severity="warning",
+    ),
+    "CP2530": Code(
+        "flags of a kubelet that an intent takes over",
+        "flags of the kubelet set {fields}, and count more than the file that is compiled",
+        "when the compiled file is on the nodes, take these flags out of the command line: before, a change of the intent "
+        "changes nothing there",
+        "A kubelet reads its files first and then its flags (kubeletConfigFlagPrecedence).",
+        severity="warning",
+    ),
+    "CP2531": Code(
+        "container runtime that nobody states",
+        "neither the target nor the Cluster document of {cluster} says which container runtime the nodes have: files are "
+        "compiled for CRI-O",
+        "write `runtime: crio` or `runtime: containerd` in the target, or import a Node object or the root of a node, "
+        "which tells it",
+        "CRI-O and containerd read other files, and `check` looks at those of the runtime that the nodes should have. "
+        "Nodes with containerd do not read what is compiled for CRI-O.",
+        severity="warning",
     ),
 }

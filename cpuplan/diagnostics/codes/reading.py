@@ -64,6 +64,48 @@ CODES = {
         "run `cpuplan init` to create a first project, or `cpuplan -C DIR` to use another folder",
         "cpuplan reads every .yaml and .yml file under `inventories/` and `intents/` of the project folder.",
     ),
+    "CP1565": Code(
+        "file that nobody reads",
+        "nothing in {path} is read: {what}",
+        "{hint}",
+        "A file that is given by name is meant to be checked, and nothing may be called valid that was not looked at. "
+        "Files of a folder are told apart: what is of others is left alone there.",
+    ),
+    "CP1566": Code(
+        "document that its program does not know",
+        "{owner} knows {what}",
+        "{hint}",
+        "The program refuses such a document or ignores it, so that what it says of kubelets is not in force. kubeadm "
+        "only warns of kinds that it does not know.",
+    ),
+    "CP1567": Code(
+        "flags of kubelets in the form of another version",
+        "kubeletExtraArgs of {version} must be {form}",
+        "write {form}, or the apiVersion that the form is of",
+        "In kubeadm.k8s.io/v1beta4, and in bootstrap.cluster.x-k8s.io/v1beta2 of Cluster API, flags are a list of "
+        "entries with name and value; in the versions before they are a map. Each refuses the form of the other.",
+    ),
+    "CP1568": Code(
+        "file that says nothing to a kubelet",
+        "this file of {owner} says nothing to a kubelet",
+        "give the file with the KubeletConfiguration or the kubelet's flags, if these are to be checked",
+        "The file was recognized and its documents were looked at: there is no KubeletConfiguration, and there are no "
+        "flags of a kubelet. Nothing else of such a file is checked.",
+        severity="note",
+    ),
+    "CP1569": Code(
+        "template that is no manifest yet",
+        "{path} has templates, which are no YAML before they are filled in",
+        "run `helm template`, and give cpuplan what it prints",
+        "Programs such as Helm fill in what stands in two braces, with values that are in other files.",
+    ),
+    "CP1570": Code(
+        "kustomization that changes its objects",
+        "a kustomization changes these objects ({keys}), and they would be read as they stand in the files",
+        "run `kubectl kustomize {folder}`, and give cpuplan what it prints",
+        "Replicas, patches, components and generators decide what the cluster gets. A kustomization that only lists its "
+        "resources changes nothing, and the files of its folder are read.",
+    ),
     "CP113": Code(
         "tab outside quotes",
         "not every YAML reader accepts a tab here",
@@ -241,6 +283,14 @@ CODES = {
         "no PerformanceProfile in {path}",
         "give files with objects of kind PerformanceProfile (performance.openshift.io/v2)",
         "`cpuplan import performanceprofile` writes an Intent for each PerformanceProfile.",
+    ),
+    "CP1525": Code(
+        "no configuration of a kubelet",
+        "{path} has no configuration of a kubelet: {problem}",
+        "give a KubeletConfiguration, the answer of `kubectl get --raw /api/v1/nodes/NODE/proxy/configz`, a file of "
+        "kubeadm, K3s, RKE2, MicroK8s, Talos, Bottlerocket or EKS, flags, or the root of a node",
+        "`cpuplan import kubelet` writes an Intent for each configuration of a kubelet. docs/importing.md lists what it "
+        "reads.",
     ),
     "CP150": Code(
         "damaged hwloc XML",

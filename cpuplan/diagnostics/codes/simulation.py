@@ -131,6 +131,39 @@ CODES = {
         "them, and a workload may have thousands of pods. The limit is counted in steps of the simulated kubelet and not by a "
         "clock, so that the same input ends at the same pod everywhere.",
     ),
+    "CP7645": Code(
+        "node without CPUs for pods",
+        "nodes of class {name} admit no pod that requests CPU: {problem}",
+        "give isolated CPUs that best-effort pods share with the others",
+        "The kubelet offers pods what is not reserved: the CPUs of isolated, less those that are for best-effort pods "
+        "alone. A pod that requests a thousandth of a CPU was tried on an empty node. Pods without requests are "
+        "admitted. To allow it, disable the rule isolated-not-empty.",
+        "warning",
+    ),
+    "CP7646": Code(
+        "node without CPUs for exclusive use",
+        "nodes of class {name} give no container CPUs of its own: {problem}",
+        "give isolated a whole core, or set cpuManagerPolicy to none",
+        "The static policy is there to give containers of Guaranteed pods whole CPUs, and whole cores with "
+        "full-pcpus-only. The smallest such pod was tried on an empty node.",
+        "warning",
+    ),
+    "CP7647": Code(
+        "nothing left of the rest",
+        "{pool} takes the rest, of which class {name} leaves no CPU",
+        "make the other pools smaller, or leave {pool} out",
+        "A pool without CPUs has no effect, and what was to run there runs elsewhere.",
+        "warning",
+    ),
+    "CP7648": Code(
+        "workloads that fill a node",
+        "beside its workloads, class {name} admits no other pod that requests CPU: {problem}",
+        "give isolated one CPU more than the workloads need, or plan one pod fewer",
+        "Each node also runs pods of DaemonSets, for its network for example, and these come first: then a pod of the "
+        "workloads is refused. A pod that requests a thousandth of a CPU was tried after the workloads. A "
+        "DaemonSet whose requests are known belongs into `workloads`.",
+        "warning",
+    ),
     "CP714": Code(
         "pod that shares CPUs otherwise than it asks",
         "{who} {problem}",
@@ -193,7 +226,7 @@ CODES = {
         "{object} is not simulated: {why}",
         "write the pods that it makes as Pods beside it; their CPUs are missing in every answer",
         "Nothing is proven of the pods of a file while others of it were not looked at: the exit code is 6 where it would "
-        "be 0. KubeVirt's machines, Argo's workflows and objects whose operator decides what pods there are have no "
+        "be 0. Argo's workflows, migrations of machines and objects whose operator decides what pods there are have no "
         "template of a pod. As the node sees them, `kubectl get pods -o yaml` shows them.",
         "warning",
     ),
@@ -204,6 +237,49 @@ CODES = {
         "Templates of pods are read in objects of every kind, as PyTorchJob, JobSet, LeaderWorkerSet, RayCluster, Volcano's "
         "Job and Argo's Rollout, as many times as the replicas beside and above them say. What a controller adds to its "
         "pods, such as sidecars, is not in the file.",
+        "note",
+    ),
+    "CP7565": Code(
+        "machine that KubeVirt refuses",
+        "{object} is refused by KubeVirt: it {problem}",
+        "correct the field, so that KubeVirt makes a pod of virt-launcher for it",
+        "The rules are those of KubeVirt 1.9 about CPUs and memory "
+        "(pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go), and the types of the fields that "
+        "are read. Its webhook refuses the object, so no pod of it can be simulated.",
+    ),
+    "CP7566": Code(
+        "pods of a virtual machine",
+        "{object} runs in {pods} of virt-launcher with {cpus}{halted}{unread}",
+        "compare with its pod, by `kubectl get pods -l kubevirt.io=virt-launcher -o yaml`",
+        "The pod is made by the rules of KubeVirt 1.9 (pkg/virt-controller/services): dedicatedCpuPlacement gives each "
+        "vCPU and I/O thread a CPU of its own, isolateEmulatorThread one or two more, all in the container compute of a "
+        "Guaranteed pod; memory has the overhead of virt-launcher and QEMU. Instancetypes and the KubeVirt object are "
+        "read from the files beside it. KubeVirt asks the scheduler for a node with the label "
+        "kubevirt.io/cpumanager where CPUs are dedicated, which nodes with the static policy have.",
+        "note",
+    ),
+    "CP7567": Code(
+        "instancetype that is not in the files",
+        "{object} is not simulated: {kind} {name} says what its machine has, and is not in the files",
+        "write it beside the machine: `kubectl get {kind} {name} -o yaml`; until then its CPUs are missing in every answer",
+        "CPUs and memory of such a machine stand in its instancetype only. Nothing is proven of the pods of a file while "
+        "others of it were not looked at: the exit code is 6 where it would be 0. An instancetype of one namespace must "
+        "be in that of the machine.",
+        "warning",
+    ),
+    "CP7568": Code(
+        "objects whose pods are in the files by themselves",
+        "not read from {names}: what their controllers made is in the files",
+        "write the objects alone, without what their controllers made, to simulate as many pods as they ask for",
+        "`kubectl get all -o yaml` has a Deployment, its ReplicaSet and their pods, and of KubeVirt a machine, its "
+        "instance and the pod of virt-launcher. The ownerReferences say so, and the pods count once.",
+        "note",
+    ),
+    "CP7569": Code(
+        "pods that have ended",
+        "not simulated, since they have ended: {names}",
+        "omit status.phase to simulate a pod as if it began",
+        "Pods with the phase Succeeded or Failed hold no CPUs any more; the kubelet and the scheduler do not count them.",
         "note",
     ),
     "CP730": Code(

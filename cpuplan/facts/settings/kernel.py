@@ -137,7 +137,6 @@ WORKQUEUE_MASK = Row(
         without_operator(
             "workqueues",
             f"isolated from the kernel's own work, which {NOHZ_FULL.key}= would keep off as well",
-            off="isolation: {nohzFull: true}",
         ),
     ),
 )

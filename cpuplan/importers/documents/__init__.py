@@ -1,13 +1,13 @@
 """What was imported as documents: Hardware by kind of machine, Nodes and Cluster by cluster."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuplan import API_VERSION
 from cpuplan.base import naming
 from cpuplan.base.emit import Flow, to_yaml
 from cpuplan.base.naming import fold_names
-from cpuplan.base.text import counted
+from cpuplan.base.text import counted, joined
 from cpuplan.importers.base import Imported, Node
 from cpuplan.importers.documents.kinds import Kind, kinds_of
 
@@ -53,11 +53,47 @@ def nodes_documents(nodes: Iterable[_Placed]) -> list[dict[str, Any]]:
 
 def cluster_facts(nodes: Iterable[Node]) -> dict[str, dict[str, Any]]:
     """The spec of the Cluster document of each cluster about which something was read."""
-    facts: dict[str, dict[str, Any]] = {}
+    stated: dict[str, list[Mapping[str, Any]]] = {}
     for node in nodes:
         if node.cluster_facts:
-            facts.setdefault(cluster_of(node), {}).update(node.cluster_facts)
-    return dict(sorted(facts.items()))
+            stated.setdefault(cluster_of(node), []).append(node.cluster_facts)
+    together = {cluster: _together(facts) for cluster, facts in sorted(stated.items())}
+    return {cluster: facts for cluster, facts in together.items() if facts}
+
+
+def _together(stated: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The facts of all nodes of a cluster: the oldest containerd, no runtime where it has both."""
+    facts: dict[str, Any] = {}
+    for own in stated:
+        facts |= own
+    releases = [str(own["containerd"]) for own in stated if "containerd" in own]
+    facts |= {"containerd": min(releases)} if releases else {}
+    if len(runtimes_of(stated)) > 1:
+        facts = {name: value for name, value in facts.items() if name not in _OF_RUNTIMES}
+    return facts
+
+
+#: Facts that a cluster with two runtimes does not have.
+_OF_RUNTIMES = ("runtime", "containerd")
+
+
+def runtimes_of(stated: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The container runtimes of nodes."""
+    return sorted({str(own["runtime"]) for own in stated if "runtime" in own})
+
+
+def unlike_runtimes(nodes: Iterable[Node]) -> Iterator[str]:
+    """A sentence for each cluster whose nodes have different runtimes."""
+    clusters: dict[str, list[Mapping[str, Any]]] = {}
+    for node in nodes:
+        clusters.setdefault(cluster_of(node), []).append(node.cluster_facts)
+    for cluster, stated in clusters.items():
+        names = runtimes_of(stated)
+        if len(names) > 1:
+            yield (
+                f"nodes of cluster {cluster} have {joined(names)}: write `runtime` in the targets "
+                "of intents"
+            )
 
 
 def cluster_of(node: Node) -> str:

@@ -7,12 +7,14 @@ are recognised.
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet, CpuSetError
 from cpuplan.base.naming import is_subdomain
 from cpuplan.base.topology import MAX_NUMA_NODE
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.facts import platforms
 from cpuplan.importers import join
 from cpuplan.importers.base import Imported, Machine, Marks, Node, NumaFacts, node_name
 from cpuplan.importers.packed_files import ArchiveError
@@ -69,6 +71,8 @@ def _linked(reader: Reader, offline: CpuSet) -> Iterator[tuple[int, CpuSet]]:
             yield node, cpus
 
 
+#: Folders that runtimes have on hosts.
+_RUNTIMES = {"crio": ("etc/crio", "run/crio"), "containerd": ("etc/containerd", "run/containerd")}
 _UNKNOWN = cpuinfo.CpuInfo(None, None, None, None)
 
 
@@ -89,15 +93,29 @@ def read(path: Path) -> Imported:
     if not name:
         name = node_name(path)
         remarks = [*remarks, f"there is no host name: the node is named {name}, after the file"]
+    if platform := platforms.seen(partial(_is_there, tree)):
+        use = f"platform: {platform.name} in its target"
+        remarks = [*remarks, f"files of {platform.title} are there: use {use}"]
     node = Node(name, machine, {}, cluster_facts=_cluster_facts(tree))
     return Imported((node,), tuple(remarks), tuple(diagnostics))
 
 
+def _is_there(tree: Tree, path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    return name in tree.names(folder)
+
+
 def _cluster_facts(tree: Tree) -> dict[str, str]:
-    """Version 1 of cgroups, which has a hierarchy for each controller; 2 is the default."""
+    """Version 1 of cgroups, which has a hierarchy for each controller; 2 is the default.
+
+    The runtime too, if the host has files of a single one: without a kubelet, it is Docker's.
+    """
     mounted = tree.names("sys/fs/cgroup")
     is_v1 = "cpuset" in mounted and "cgroup.controllers" not in mounted
-    return {"cgroupMode": "v1"} if is_v1 else {}
+    facts = {"cgroupMode": "v1"} if is_v1 else {}
+    runtimes = [name for name, folders in _RUNTIMES.items() if any(map(tree.names, folders))]
+    is_told = len(runtimes) == 1 and tree.names("var/lib/kubelet")
+    return {**facts, "runtime": runtimes[0]} if is_told else facts
 
 
 def _host_name(tree: Tree) -> str | None:

@@ -293,6 +293,7 @@ Quantity = Annotated[
 
 #: Two unions of one Literal in different orders are one object to `typing`, in the order that was
 #: imported first. So every field takes this one.
+RuntimeName = Literal["crio", "containerd"]
 OciRuntime = Literal["crun", "runc"]
 #: `spec.featureSet` of the FeatureGate object `cluster`; empty there, it is the default.
 FeatureSet = Literal[
@@ -303,6 +304,14 @@ Release = Annotated[
     str,
     matching(
         r"^[1-9][0-9]?\.[0-9]{1,2}$", "two numbers with a dot, such as 4.20 or 1.33", "4.20", "1.33"
+    ),
+]
+
+#: A release of a program beside the platform; `facts.programs` has those that are known.
+ProgramRelease = Annotated[
+    str,
+    matching(
+        r"^[0-9]{1,2}\.[0-9]{1,2}$", "two numbers with a dot, such as 2.3 or 0.14", "2.3", "0.14"
     ),
 ]
 
@@ -463,6 +472,16 @@ KeyValue = Annotated[
         "letters, digits, dots, signs or a percent sign",
         "500Mi",
         "10%",
+    ),
+]
+#: The value of an option of one of the kubelet's policies: a switch, a word, numbers by resource.
+OptionValue = Annotated[
+    str,
+    matching(
+        r"^((-?[0-9.+]|[A-Za-z])[A-Za-z0-9.%+=,/_-]{0,250})?$",
+        "letters, digits, dots and signs, or numbers by resource",
+        "true",
+        "cpu=3,memory=1",
     ),
 ]
 _URL = r"[A-Za-z0-9._~:/?@!&*+,=%\[\]-]"

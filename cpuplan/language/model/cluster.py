@@ -18,7 +18,9 @@ from cpuplan.language.model.base import (
     Listed,
     Model,
     OciRuntime,
+    ProgramRelease,
     Release,
+    RuntimeName,
     matching,
     problem,
 )
@@ -325,6 +327,15 @@ class ClusterSpec(Model):
         "`cluster`. Default: v2; v1 on openshift before 4.16 with a PerformanceProfile, "
         "because the "
         "node tuning operator sets it unless the target has ignoreCgroupsVersion",
+    )
+    runtime: RuntimeName | None = Field(
+        default=None,
+        description="kubernetes: container runtime of the nodes, for targets that state none",
+    )
+    containerd: ProgramRelease | None = Field(
+        default=None,
+        description="kubernetes: the oldest release of containerd on the nodes, for targets that "
+        "state none",
     )
     node_resource_topology: NodeResourceTopology = Field(
         default_factory=NodeResourceTopology.model_construct

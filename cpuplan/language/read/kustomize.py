@@ -13,7 +13,8 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position, Source
 from cpuplan.language.read import yaml
 
-_KUSTOMIZATION = ("kustomization.yaml", "kustomization.yml")
+#: Of a kustomization.
+NAMES = ("kustomization.yaml", "kustomization.yml")
 _CHART = "Chart.yaml"
 #: Fields with other files or folders that contain objects.
 _INPUTS = ("resources", "bases", "components")
@@ -49,6 +50,13 @@ _PLUGINS = {
 _SHOWN = 3
 
 
+def changes_of(kustomization: Any) -> list[str]:
+    """The fields by which a kustomization changes objects, makes more of them or takes others."""
+    known = (*_CHANGES, "replicas", "components", "bases")
+    given = kustomization if isinstance(kustomization, dict) else {}
+    return [key for key in given if key in known and given[key]]
+
+
 def set_aside(texts: Mapping[str, bytes]) -> tuple[dict[str, bytes], list[Diagnostic]]:
     """The files that may have documents, and CP2402 for each that makes objects of others."""
     aside: set[str] = set()
@@ -60,7 +68,7 @@ def set_aside(texts: Mapping[str, bytes]) -> tuple[dict[str, bytes], list[Diagno
             aside |= {other for other in texts if other.startswith(below)}
             place, problem = Position(name, 1, 1), "is of a chart, whose templates are not read"
             diagnostics.append(_not_made(place, name, problem, "helm template"))
-        elif base in _KUSTOMIZATION:
+        elif base in NAMES:
             aside.add(name)
             sources, problems = yaml.decode(name, texts[name])
             diagnostics += [problem for problem in problems if problem.code == "CP101"]

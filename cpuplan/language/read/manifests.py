@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cpuplan.base.text import did_you_mean
+from cpuplan.base.files import Unreadable, read_regular
+from cpuplan.base.text import did_you_mean, joined
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.diagnostics.source import Field, Source
-from cpuplan.language.read import yaml
+from cpuplan.diagnostics.source import Field, Position, Source
+from cpuplan.language.read import kustomize, yaml
 from cpuplan.language.read.files import POD_FOLDER, object_files
 from cpuplan.language.read.pods import template_of
 
@@ -27,6 +28,9 @@ def read_files(paths: Iterable[Path], shown: Callable[[Path], str]) -> Read:
         files, refused = object_files(path)
         problems += refused
         for file in files:
+            if file.name in kustomize.NAMES:
+                problems += _of_kustomize(file, shown(file))
+                continue
             contained, wrong = read_file(file, shown(file))
             sources += contained
             problems += wrong
@@ -35,7 +39,30 @@ def read_files(paths: Iterable[Path], shown: Callable[[Path], str]) -> Read:
 
 def read_file(path: Path, name: str) -> Read:
     """The objects in one file; `name` is what messages call it."""
-    return _understood(yaml.read(path, name))
+    sources, wrong = yaml.read(path, name)
+    if wrong and _is_template(path):
+        return [], [diagnose("CP1569", Position(name, 1, 1), path=name)]
+    return _understood((sources, wrong))
+
+
+def _is_template(path: Path) -> bool:
+    """Whether a program, such as Helm, has still to fill in what stands in two braces."""
+    try:
+        return b"{{" in read_regular(path)
+    except Unreadable:
+        return False
+
+
+def _of_kustomize(path: Path, name: str) -> list[Diagnostic]:
+    """CP1570 for a kustomization that changes objects: they are read as they are in the files."""
+    sources, wrong = yaml.read(path, name)
+    if wrong or not sources:
+        return _understood((sources, wrong))[1]
+    changes = kustomize.changes_of(sources[0].data)
+    if not changes:
+        return []
+    place = sources[0].key_at((changes[0],))
+    return [diagnose("CP1570", place, keys=joined(changes), folder=str(Path(name).parent))]
 
 
 def _understood(read: Read) -> Read:

@@ -8,6 +8,8 @@ from cpuplan.base import naming
 from cpuplan.base.text import clip
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Field, Position
+from cpuplan.language.read import machines
+from cpuplan.language.read.machines import group_of
 from cpuplan.upstream.crio.releases import HOOKS
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.fit import EPHEMERAL_STORAGE
@@ -75,6 +77,8 @@ class Template(NamedTuple):
 
 #: Groups of Kubernetes itself beside those that end in .k8s.io; x-k8s.io is of its subprojects.
 _OWN_GROUPS = ("", "apps", "autoscaling", "batch", "extensions", "policy")
+#: A group that looks like one of Kubernetes, and is of others.
+_LOOK_OWN = ("sparkoperator.k8s.io",)
 #: Groups whose objects make no pods: what looks like a template there is a pattern of a policy.
 _WITHOUT_PODS = re.compile(r"kyverno|gatekeeper\.sh|cpuplan\.io")
 _TEMPLATE = re.compile(r"([a-z]+T|t)emplate(Spec)?")
@@ -92,12 +96,6 @@ def is_controller(manifest: Any) -> bool:
         return False
     is_own = group_of(manifest) in _OWN_GROUPS
     return is_own or isinstance(value_of(manifest, CONTROLLERS[kind][0]), dict)
-
-
-def group_of(manifest: Any) -> str:
-    """The API group of an object: empty for the core, and where none is written."""
-    group, slash, _ = str(manifest.get("apiVersion") or "").partition("/")
-    return group if slash else ""
 
 
 def templates_in(manifest: Any) -> list[Template]:
@@ -124,6 +122,7 @@ def templates_in(manifest: Any) -> list[Template]:
 def _may_have_pods(manifest: Any) -> bool:
     group = group_of(manifest)
     is_own = group in _OWN_GROUPS or group.endswith(".k8s.io")
+    is_own = is_own and group not in _LOOK_OWN
     return not is_own and not _WITHOUT_PODS.search(group)
 
 
@@ -197,20 +196,15 @@ def part_of(data: Any, field: Field) -> Any:
     return data
 
 
-#: Objects of KubeVirt that run machines (kubevirt.io/api core/v1, pool).
-_MACHINES = re.compile(r"VirtualMachine(Instance|InstanceReplicaSet|Pool)?")
-
-
 def unread_of(manifest: Any) -> str:
     """Why the pods of an object are not simulated; empty where nothing says that it has any.
 
-    It runs machines, has containers outside a template, or asks for CPUs.
+    It runs a pod for a time, has containers outside a template, or asks for CPUs.
     """
-    kind, group = manifest.get("kind"), group_of(manifest)
-    if group.endswith("kubevirt.io"):
-        if not _MACHINES.fullmatch(str(kind)):
-            return ""
-        return "the pod of virt-launcher that runs its machine has CPUs of its own"
+    if machines.is_machine(manifest):
+        return machines.why_no_pod(manifest)
+    if group_of(manifest).endswith(machines.GROUP):
+        return machines.passing_pod(manifest)
     if not _may_have_pods(manifest):
         return ""
     seen = 0
@@ -220,6 +214,9 @@ def unread_of(manifest: Any) -> str:
             continue
         if isinstance(data.get("containers"), list) or isinstance(data.get("container"), dict):
             return "it has containers, but not as the template of a pod"
+        # The driver and the executors of a SparkApplication.
+        if len(field) > 1 and isinstance(data.get("cores"), int) and "memory" in data:
+            return "it asks for cores, and what pods its controller makes is not known"
         amounts = [data.get(key) for key in ("requests", "limits")]
         # Limits of the object itself bound others, such as the nodes of a Karpenter NodePool.
         if len(field) > 1 and any(isinstance(given, dict) and CPU in given for given in amounts):
@@ -234,6 +231,8 @@ def template_of(manifest: Any) -> tuple[Field, Any] | None:
     kind = str(manifest.get("kind"))
     if kind == "Pod":
         return (), manifest
+    if machines.is_machine(manifest):
+        return _pod_of_machine(manifest)
     if not is_controller(manifest):
         templates = templates_in(manifest)
         field = templates[0].at if len(templates) == 1 else ()
@@ -241,6 +240,15 @@ def template_of(manifest: Any) -> tuple[Field, Any] | None:
     field, _ = CONTROLLERS[kind]
     template = value_of(manifest, field)
     return (field, template) if isinstance(template, dict) else None
+
+
+def _pod_of_machine(manifest: Any) -> tuple[Field, Any] | None:
+    """The pod of virt-launcher, in the place of the instance; None of a machine that is refused."""
+    try:
+        machine = machines.read_machine(manifest)
+    except machines.MissingTypeError:
+        return None
+    return None if isinstance(machine, list) else (machine.at, machine.pod)
 
 
 class _Nowhere:

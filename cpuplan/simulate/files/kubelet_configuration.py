@@ -362,6 +362,15 @@ def located(
         yield finding, _position(read[number], sources[number], finding._replace(field=field))
 
 
+def place_of(files: Sequence[File], command: Command, field: Field) -> Position | None:
+    """Where the files, or the command line that counts after them, say a field."""
+    if field[0] in command.fields:
+        return command.place
+    number, spelt = _place(Finding("", "", field), [file.text for file in files])
+    source = files[number].source or _first_document(files[number])
+    return _position(files[number], source, Finding("", "", spelt, is_key=True))
+
+
 def _first_document(file: File) -> Source | None:
     from cpuplan.language.read import yaml
 

@@ -6,10 +6,14 @@ Talos and of EKS nodes (NodeConfig).
 """
 
 import json
+import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Field, Position, Source
+from cpuplan.facts.platforms import EKS, KUBERNETES
 from cpuplan.language.read import yaml
 from cpuplan.simulate.files.kubelet_configuration import (
     NO_COMMAND,
@@ -18,44 +22,24 @@ from cpuplan.simulate.files.kubelet_configuration import (
     File,
     is_kubelet_configuration,
 )
-from cpuplan.upstream.kubelet.config.options import parse_flags
+from cpuplan.simulate.files.kubelet_owners import (
+    EXTRA_ARGS,
+    KUBELET_ARG,
+    Owner,
+    faults,
+    form_fault,
+    is_configuration,
+    items_of,
+    owner_of,
+    texts_of,
+)
+from cpuplan.simulate.files.platform_files import of_bottlerocket, of_flags, of_patch
+from cpuplan.upstream.kubelet.config.options import FLAG_FIELDS, parse_flags
 from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND
 from cpuplan.upstream.kubernetes.errors import KubeletError
 
-_GROUP = API_VERSION.partition("/")[0]
 #: In whose objects texts with documents, and flags, stand anywhere below.
-_NESTING = ("kubeadm", "kind", "Cluster API")
-_EXTRA_ARGS = "kubeletExtraArgs"
-_KUBELET_ARG = "kubelet-arg"
-#: Options of a server or agent of K3s and RKE2 (docs.k3s.io, cli/server and cli/agent).
-_RANCHER = frozenset(
-    {
-        "agent-token",
-        "cluster-cidr",
-        "cluster-init",
-        "cni",
-        "data-dir",
-        "disable",
-        "etcd-expose-metrics",
-        "flannel-backend",
-        "kube-apiserver-arg",
-        "kube-proxy-arg",
-        "node-ip",
-        "node-label",
-        "node-name",
-        "node-taint",
-        "profile",
-        "protect-kernel-defaults",
-        "selinux",
-        "server",
-        "service-cidr",
-        "tls-san",
-        "token",
-        "write-kubeconfig-mode",
-    }
-)
-#: What lies under the configuration of an EKS node (awslabs/amazon-eks-ami, nodeadm).
-_EKS = {"kubeReservedCgroup": "/runtime", "systemReservedCgroup": "/system"}
+_NESTING = (Owner.KUBEADM, Owner.KIND, Owner.CLUSTER_API)
 
 
 class Judged(NamedTuple):
@@ -71,28 +55,101 @@ class Judged(NamedTuple):
 
 
 class Documents(NamedTuple):
-    """What a file has for kubelets, and whose file it is, for people."""
+    """What a file has for kubelets, whose file it is, and what its program refuses."""
 
-    owner: str
+    owner: Owner
     judged: tuple[Judged, ...]
+    faults: tuple[Diagnostic, ...] = ()
+    place: Position | None = None
 
 
 def documents(path: str, text: str) -> Documents | None:
     """What a file has for kubelets; None for a file that is none of these."""
+    if (of_name := _of_name(path, text)) is not None:
+        return of_name
     sources, problems = yaml.parse(path, text)
-    if not sources or _is_configuration(sources[0].data):
+    if problems and "{{" in text:
+        return None  # a template: what it becomes is for its program
+    if not sources or is_configuration(sources[0].data):
         is_broken = not sources and bool(problems) and is_kubelet_configuration(text)
         if not sources and not is_broken:
             return None
         flags = [command for source in sources[1:] for command in _flags(source)]
-        return Documents("the kubelet", (Judged(File(path, text), command=_first(flags)),))
-    owners = [owner for source in sources if (owner := _owner(source.data))]
+        return Documents(Owner.KUBELET, (Judged(File(path, text), command=_first(flags)),))
+    owners = [owner for source in sources if (owner := owner_of(source.data))]
     if not owners or any(map(_is_read_elsewhere, sources)):
         return None
-    lines = text.split("\n")
-    parts = [part for source in sources for part in _of_document(source, lines)]
+    lines, place = text.split("\n"), sources[0].value_at(("kind",))
+    wrong = list(_syntax(problems))
+    for source in sources:
+        wrong += [*faults(source), *_form_faults(source)]
+    parts = [part for source in sources for part in _of_document(source, lines, wrong)]
     flags = [command for source in sources for command in _flags(source)]
-    return Documents(owners[0], tuple(_with_flags(parts, flags, path)))
+    return Documents(owners[0], tuple(_with_flags(parts, flags, path)), tuple(wrong), place)
+
+
+#: Targets of kubeadm's `--patches`, of which one is the kubelet's (cmd/kubeadm/app/util/patches).
+_PATCH = re.compile(r"kubeletconfiguration[^+./]*(\+(?P<type>strategic|merge|json))?\.(json|yaml)")
+
+
+def _of_name(path: str, text: str) -> Documents | None:
+    """What only the name of a file, or its form, tells: patches, settings, flags in lines."""
+    name = path.rpartition("/")[2]
+    if patch := _PATCH.fullmatch(name):
+        owner, laid = Owner.PATCH, of_patch(path, text, is_json=patch["type"] == "json")
+    elif name.endswith(".toml"):
+        owner, laid = Owner.BOTTLEROCKET, of_bottlerocket(path, text)
+    else:
+        owner, laid = Owner.MICROK8S, of_flags(path, text)
+    if laid is None:
+        return None
+    drop_ins = (laid.fields,) if laid.fields else ()
+    main = NO_FILE._replace(path=path)
+    judged = Judged(main, drop_ins, laid.command or NO_COMMAND, is_partial=True)
+    return Documents(owner, (judged,))
+
+
+#: `KUBELET_EXTRA_ARGS=`, which a file of variables has before flags.
+_VARIABLE = re.compile(r"(export\s+)?[A-Za-z_][A-Za-z0-9_]*=(?=[\"']?-)")
+#: What MicroK8s' file of flags may name.
+_SNAP = KUBERNETES.flag_files[0].variables
+_FLAGS_OF_FILES = frozenset({"config", "config-dir", "kubeconfig", "root-dir"})
+
+
+def flags_of_text(path: str, text: str) -> Documents | None:
+    """A command line of a kubelet, or a file of flags or variables; None for any other text."""
+    words: list[str] = []
+    place: Position | None = None
+    for variable, value in _SNAP.items():
+        text = text.replace(f"${{{variable}}}", value)
+    for number, line in enumerate(text.split("\n"), 1):
+        given = _flags_of_line(line)
+        if given is None:
+            return None
+        if given and place is None:
+            place = Position(path, number, 1, len(line) + 1)
+        words += given
+    names = {word.lstrip("-").partition("=")[0].replace("_", "-") for word in words}
+    if place is None or names.isdisjoint({*FLAG_FIELDS, *_FLAGS_OF_FILES}):
+        return None
+    command = _command(words, place)
+    return Documents(Owner.FLAGS, (Judged(NO_FILE, command=command, is_partial=True),))
+
+
+def _flags_of_line(line: str) -> list[str] | None:
+    """The flags of a line, none of an empty one or a comment; None where it has something else."""
+    line = _VARIABLE.sub("", line.strip(), count=1)
+    if not line or line.startswith("#"):
+        return []
+    try:
+        words = shlex.split(line.removesuffix("\\"))
+    except ValueError:
+        return None
+    if len(words) == 1 and " " in words[0]:  # a variable in quotes
+        words = words[0].split()
+    if words and words[0].rpartition("/")[2] == "kubelet":
+        words = words[1:]
+    return words if not words or words[0].startswith("-") else None
 
 
 def _is_read_elsewhere(source: Source) -> bool:
@@ -118,73 +175,44 @@ def _with_flags(parts: list[Judged], flags: list[Command], path: str) -> Iterato
         yield Judged(own, command=command, is_partial=True)
 
 
-def _is_configuration(data: Any) -> bool:
-    """Whether a document is a KubeletConfiguration, of whatever version."""
-    if not isinstance(data, dict) or data.get("kind") != KIND:
-        return False
-    return str(data.get("apiVersion", _GROUP)).startswith(_GROUP)
+def _syntax(problems: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """What is no YAML for any reader; what they disagree on is for the program to judge."""
+    yield from (problem for problem in problems if problem.code == "CP101")
 
 
-def _owner(data: Any) -> str:
-    """Whose document it is; empty where that is not known."""
-    if not isinstance(data, dict):
-        return ""
-    group, kind = str(data.get("apiVersion", "")), data.get("kind")
-    rows: tuple[tuple[bool, str], ...] = (
-        (_is_configuration(data), "the kubelet"),
-        (isinstance(data.get("kubeletconfig"), dict), "the kubelet (configz)"),
-        (group.startswith("kubeadm.k8s.io/"), "kubeadm"),
-        (group.startswith("kind.x-k8s.io/"), "kind"),
-        ("cluster.x-k8s.io/" in group, "Cluster API"),
-        (group.startswith("node.eks.aws/"), "EKS"),
-        (group == "v1" and kind == "ConfigMap" and bool(_texts(data)), "the kubelet (ConfigMap)"),
-        (kind == "List" and any(map(_owner, _items(data))), "the kubelet (List)"),
-        (not group and isinstance(data.get("machine"), dict), "Talos"),
-        (not group and not kind and _is_of_rancher(data), "K3s or RKE2"),
-    )
-    return next((name for is_so, name in rows if is_so), "")
+def _form_faults(source: Source) -> Iterator[Diagnostic]:
+    for field, value in _walk(source.data):
+        if field and field[-1] == EXTRA_ARGS and (wrong := form_fault(source, field, value)):
+            yield wrong
 
 
-def _is_of_rancher(data: Mapping[str, Any]) -> bool:
-    names = {str(name).removesuffix("+") for name in data}
-    return _KUBELET_ARG in names or (bool(names) and names <= _RANCHER)
-
-
-def _items(data: Mapping[str, Any]) -> list[Any]:
-    items = data.get("items")
-    return items if isinstance(items, list) else []
-
-
-def _texts(data: Mapping[str, Any]) -> list[str]:
-    """The keys of a ConfigMap below which a KubeletConfiguration stands."""
-    entries = data.get("data")
-    if not isinstance(entries, dict):
-        return []
-    return [name for name, value in entries.items() if isinstance(value, str) and KIND in value]
-
-
-def _of_document(source: Source, lines: Sequence[str]) -> Iterator[Judged]:
+def _of_document(source: Source, lines: Sequence[str], wrong: list[Diagnostic]) -> Iterator[Judged]:
     data: Any = source.data
-    owner = _owner(data)
-    if owner == "the kubelet":
+    owner = owner_of(data)
+    if owner is Owner.KUBELET:
         yield Judged(_file(source, ()))
-    elif owner == "the kubelet (configz)":
+    elif owner is Owner.CONFIGZ:
         yield Judged(_file(source, ("kubeletconfig",)))
-    elif owner == "the kubelet (List)":
-        for index in range(len(_items(data))):
-            yield from _of_document(source.part(("items", index)), lines)
-    elif owner == "the kubelet (ConfigMap)":
-        for name in _texts(data):
-            yield from _of_text(source, ("data", name), lines, is_partial=False)
-    elif owner == "Talos":
+    elif owner is Owner.LIST:
+        for index in range(len(items_of(data))):
+            yield from _of_document(source.part(("items", index)), lines, wrong)
+    elif owner is Owner.CONFIG_MAP:
+        for name in texts_of(data):
+            yield from _of_text(source, ("data", name), lines, wrong, is_partial=False)
+    elif owner is Owner.TALOS:
         yield from _laid_over(source, ("machine", "kubelet", "extraConfig"), NO_FILE)
-    elif owner == "EKS":
-        base = {"apiVersion": API_VERSION, "kind": KIND, **_EKS}
+    elif owner is Owner.EKS:
+        base = {"apiVersion": API_VERSION, "kind": KIND, **_reserved_cgroups()}
         yield from _laid_over(source, ("spec", "kubelet", "config"), File("", json.dumps(base)))
     elif owner in _NESTING:
         for field, value in _walk(data):
             if isinstance(value, str) and KIND in value:
-                yield from _of_text(source, field, lines, is_partial=True)
+                yield from _of_text(source, field, lines, wrong, is_partial=True)
+
+
+def _reserved_cgroups() -> dict[str, Any]:
+    """Of what lies under the configuration of an EKS node, all that a given one can contradict."""
+    return {name: value for name, value in EKS.base().items() if name.endswith("ReservedCgroup")}
 
 
 def _file(source: Source, field: Field) -> File:
@@ -202,13 +230,20 @@ def _laid_over(source: Source, field: Field, base: File) -> Iterator[Judged]:
 
 
 def _of_text(
-    source: Source, field: Field, lines: Sequence[str], *, is_partial: bool
+    source: Source,
+    field: Field,
+    lines: Sequence[str],
+    wrong: list[Diagnostic],
+    *,
+    is_partial: bool,
 ) -> Iterator[Judged]:
     """The KubeletConfigurations in a text; their places are those of the text's lines."""
     text = str(_value(source.data, field))
     place = source.key_at(field)
-    for inner in yaml.parse(source.path, text)[0]:
-        if _is_configuration(inner.data):
+    sources, problems = yaml.parse(source.path, text)
+    wrong += [problem._replace(position=place, labels=()) for problem in _syntax(problems)]
+    for inner in sources:
+        if is_configuration(inner.data):
             moved = _moved(inner, place, text, lines)
             yield Judged(_file(moved, ()), is_partial=is_partial)
 
@@ -246,13 +281,13 @@ def _walk(data: Any) -> Iterator[tuple[Field, Any]]:
 def _flags(source: Source) -> Iterator[Command]:
     """The flags of kubelets in a document, each group with its place."""
     data: Any = source.data
-    owner = _owner(data)
+    owner = owner_of(data)
     groups: Iterable[tuple[Field, list[str]]] = ()
-    if owner == "K3s or RKE2":
+    if owner is Owner.RANCHER:
         groups = _of_rancher(data)
-    elif owner == "Talos":
+    elif owner is Owner.TALOS:
         groups = _at(data, ("machine", "kubelet", "extraArgs"))
-    elif owner == "EKS":
+    elif owner is Owner.EKS:
         groups = _at(data, ("spec", "kubelet", "flags"))
     elif owner in _NESTING:
         groups = _extra_arguments(data)
@@ -275,14 +310,14 @@ def _at(data: Any, field: Field) -> Iterator[tuple[Field, list[str]]]:
 
 def _extra_arguments(data: Any) -> Iterator[tuple[Field, list[str]]]:
     for field, value in _walk(data):
-        if field and field[-1] == _EXTRA_ARGS:
+        if field and field[-1] == EXTRA_ARGS:
             yield field, _words(value)
 
 
 def _of_rancher(data: Mapping[str, Any]) -> Iterator[tuple[Field, list[str]]]:
     """`kubelet-arg`, and `kubelet-arg+` after it, as K3s merges them."""
     words: list[str] = []
-    names = [name for name in (_KUBELET_ARG, f"{_KUBELET_ARG}+") if name in data]
+    names = [name for name in (KUBELET_ARG, f"{KUBELET_ARG}+") if name in data]
     for name in names:
         words += _words(data[name])
     if names:

@@ -206,7 +206,7 @@ def test_explain_a_cpu(project: Path, capsys: Capture) -> None:
     code, out, _ = run_in(project, ["explain", "worker-0", "3"], capsys)
     assert code == 0
     assert "CPU 3 of worker-0 is isolated." in out
-    assert "intents/main.yaml:13:15" in out
+    assert "intents/main.yaml:14:15" in out
     assert "isolcpus" in out
     assert "reservedSystemCPUs" not in out
 
@@ -290,7 +290,7 @@ def test_json(project: Path, capsys: Capture) -> None:
         (finding["code"], finding["file"], finding["line"], finding["column"])
         for finding in findings
     ] == [
-        ("CP203", INTENT, 12, 23),
+        ("CP203", INTENT, 13, 23),
     ]
 
 

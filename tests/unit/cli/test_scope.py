@@ -29,7 +29,7 @@ kind: Intent
 metadata: {name: CLUSTER}
 spec:
   selector: {matchLabels: {role: CLUSTER}}
-  targets: [{platform: kubernetes, version: "1.33"}]
+  targets: [{platform: kubernetes, version: "1.33", runtime: crio}]
   pools:
     reserved: {cores: 1, per: numaNode}
     isolated: rest

@@ -22,6 +22,7 @@ spec:
   targets:
   - platform: kubernetes
     version: "1.33"
+    runtime: crio
   pools:
     reserved: {cores: 1, per: numaNode}
     shared: {cores: 3}

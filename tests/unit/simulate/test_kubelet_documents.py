@@ -6,6 +6,7 @@ import pytest
 
 from cpuplan.simulate.files import kubelet_configuration
 from cpuplan.simulate.files.kubelet_documents import Documents, documents
+from cpuplan.simulate.files.kubelet_owners import Owner
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 RELEASE = (1, 34)
@@ -181,3 +182,100 @@ def test_files(name: str) -> None:
 )
 def test_other_files(text: str) -> None:
     assert documents("file.yaml", text) is None
+
+
+INIT = "kind: InitConfiguration\nnodeRegistration:\n  kubeletExtraArgs:"
+REFUSED = {
+    "a version of kubeadm": (
+        "apiVersion: kubeadm.k8s.io/v1beta9\nkind: InitConfiguration\n",
+        1566,
+        1,
+    ),
+    "a kind of kubeadm": (f"{KUBEADM}kind: InitConfigration\n", 1566, 2),
+    "a kind of EKS": ("apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfigs\n", 1566, 2),
+    "a version of kind": ("apiVersion: kind.x-k8s.io/v1\nkind: Cluster\n", 1566, 1),
+    "a map in v1beta4": (f"{KUBEADM}{INIT} {{max-pods: '9'}}\n", 1567, 4),
+    "a list in v1beta3": (
+        f"apiVersion: kubeadm.k8s.io/v1beta3\n{INIT} [{{name: max-pods, value: '9'}}]\n",
+        1567,
+        4,
+    ),
+    "a text that is no YAML": (
+        f"{CONFIG_MAP}  kubelet: |\n{block(HEAD + 'maxPods: [', 4)}",
+        101,
+        5,
+    ),
+    "a document that is no YAML": (f"{KUBEADM}kind: InitConfiguration\n---\na: [\n", 101, 4),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_its_program_refuses_of_a_document(name: str) -> None:
+    text, code, line = REFUSED[name]
+    known = documents("file.yaml", text)
+    assert known is not None
+    (fault,) = known.faults
+    assert fault.code == f"CP{code}"
+    assert fault.position
+    assert fault.position.line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("apiVersion: kubelet.config.k8s.io/v1\nkind: KubeletConfiguration\n", "CP710"),
+        ("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfigration\n", "CP710"),
+        (f"{HEAD}maxPods: 1\n---\n", ""),
+        (f"\ufeff{HEAD}maxPods: 1\n".replace("\n", "\r\n"), ""),
+    ],
+)
+def test_a_kubelets_own_file(text: str, code: str) -> None:
+    known = documents("file.yaml", text.removeprefix("\ufeff"))
+    assert known is not None
+    assert known.owner is Owner.KUBELET
+    assert [given for given, _ in findings(known)] == [code] * bool(code)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "owner", "line"),
+    [
+        ("kubeletconfiguration.yaml", "cpuManagerPolicy: dynamic\n", Owner.PATCH, 1),
+        ("a/kubeletconfiguration0+merge.yaml", "cpuManagerPolicy: dynamic\n", Owner.PATCH, 1),
+        (
+            "kubeletconfiguration1+json.yaml",
+            "- op: add\n  path: /cpuManagerPolicy\n  value: dynamic\n",
+            Owner.PATCH,
+            3,
+        ),
+        (
+            "user-data.toml",
+            '[settings.kubernetes]\nmax-pods = 9\ncpu-manager-policy = "dynamic"\n',
+            Owner.BOTTLEROCKET,
+            3,
+        ),
+        (
+            "kubelet",
+            "# flags\n--max-pods=9\n--cpu-manager-policy=dynamic\n",
+            Owner.MICROK8S,
+            2,
+        ),
+    ],
+)
+def test_files_that_are_no_documents(path: str, text: str, owner: Owner, line: int) -> None:
+    known = documents(path, text)
+    assert known is not None
+    assert known.owner is owner
+    assert findings(known) == [("CP703", line)]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("pyproject.toml", "[tool.ruff]\nline-length = 100\n"),
+        ("broken.toml", "[settings"),
+        ("kubelet", "--max-pods=9\nsomething else\n"),
+        ("kubeletconfiguration+json.yaml", "a: [\n"),
+    ],
+)
+def test_files_that_are_none_of_these(path: str, text: str) -> None:
+    assert documents(path, text) is None

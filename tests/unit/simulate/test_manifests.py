@@ -242,10 +242,10 @@ def test_templates_are_read_wherever_they_stand(
 @pytest.mark.parametrize(
     ("version", "kind", "spec"),
     [
-        ("kubevirt.io/v1", "VirtualMachine", "{template: {spec: {domain: {cpu: {cores: 4}}}}}"),
-        ("kubevirt.io/v1", "VirtualMachineInstance", "{domain: {cpu: {cores: 4}}}"),
-        ("kubevirt.io/v1", "VirtualMachine", "{instancetype: {name: u1.medium}}"),
+        ("kubevirt.io/v1", "VirtualMachineInstanceMigration", "{vmiName: a}"),
+        ("export.kubevirt.io/v1", "VirtualMachineExport", "{source: {name: a}}"),
         ("argoproj.io/v1alpha1", "Workflow", "{templates: [{container: {image: x}}]}"),
+        ("sparkoperator.k8s.io/v1beta2", "SparkApplication", "{driver: {cores: 1, memory: 1g}}"),
         ("kafka.strimzi.io/v1", "Kafka", "{kafka: {resources: {limits: {cpu: 4}}}}"),
         ("example.com/v1", "Thing", "{podSpec: {containers: [{name: c}]}}"),
     ],
@@ -286,3 +286,124 @@ def test_an_object_that_is_too_large_is_named() -> None:
     spec = f"[{', '.join(['{a: 1}'] * 20_001)}]"
     objects = read(custom("example.com/v1", "Thing", spec))
     assert [diagnostic.code for diagnostic in objects.diagnostics] == ["CP7460"]
+
+
+def machine(kind: str, spec: str, version: str = "kubevirt.io/v1") -> str:
+    return f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n"
+
+
+DOMAIN = "domain: {cpu: {cores: 4, dedicatedCpuPlacement: true}, memory: {guest: 1Gi}}"
+TEMPLATES = f"template: {{spec: {{{DOMAIN}}}}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (machine("VirtualMachineInstance", f"{{{DOMAIN}}}"), ["a"]),
+        (machine("VirtualMachine", f"{{runStrategy: Always, {TEMPLATES}}}"), ["a"]),
+        (
+            machine("VirtualMachineInstanceReplicaSet", f"{{replicas: 2, {TEMPLATES}}}"),
+            ["a-1", "a-2"],
+        ),
+        (machine("VirtualMachineInstanceReplicaSet", f"{{{TEMPLATES}}}"), ["a-1"]),
+        (
+            machine(
+                "VirtualMachinePool",
+                f"{{replicas: 3, virtualMachineTemplate: {{spec: {{{TEMPLATES}}}}}}}",
+                "pool.kubevirt.io/v1beta1",
+            ),
+            ["a-1", "a-2", "a-3"],
+        ),
+        (
+            f"apiVersion: v1\nkind: List\nitems: [{{kind: VirtualMachine, spec: {{{TEMPLATES}}}}}]",
+            ["virtualmachine"],
+        ),
+    ],
+)
+def test_machines_run_in_pods_of_virt_launcher(text: str, names: list[str]) -> None:
+    objects = read(text)
+    assert [diagnostic.code for diagnostic in objects.diagnostics] == ["CP7566"]
+    assert [item.pod.name for item in objects.items] == [f"virt-launcher-{name}" for name in names]
+    for item in objects.items:
+        assert str(item.pod.containers[0].limits["cpu"]) == "4"
+        assert item.place("compute") is not None
+
+
+INSTANCETYPE = machine(
+    "VirtualMachineClusterInstancetype",
+    "{cpu: {guest: 6, dedicatedCPUPlacement: true}, memory: {guest: 1Gi}}",
+    "instancetype.kubevirt.io/v1beta1",
+)
+TYPED = machine(
+    "VirtualMachine", "{instancetype: {name: a}, template: {spec: {domain: {devices: {}}}}}"
+)
+
+
+@pytest.mark.parametrize("text", [f"{INSTANCETYPE}---\n{TYPED}", f"{TYPED}---\n{INSTANCETYPE}"])
+def test_instancetypes_are_read_from_the_files(text: str) -> None:
+    (item,) = read(text).items
+    assert str(item.pod.containers[0].limits["cpu"]) == "6"
+
+
+def test_an_instancetype_that_is_missing_is_named() -> None:
+    objects = read(TYPED)
+    assert not objects.items
+    assert [diagnostic.code for diagnostic in objects.diagnostics] == ["CP7567"]
+    assert objects.diagnostics[0].position
+    assert objects.diagnostics[0].position.line == 4
+
+
+def test_the_kubevirt_object_says_how_the_cluster_is() -> None:
+    config = "{configuration: {developerConfiguration: {cpuAllocationRatio: 1}}}"
+    instance = machine("VirtualMachineInstance", "{domain: {memory: {guest: 1Gi}}}")
+    (item,) = read(f"{instance}---\n{machine('KubeVirt', config)}").items
+    assert str(item.pod.containers[0].requests["cpu"]) == "1"
+
+
+def test_what_kubevirt_refuses_is_named_at_its_place() -> None:
+    spec = (
+        "\n  domain:\n    cpu: {cores: 4, isolateEmulatorThread: true}\n    memory: {guest: 1GiB}"
+    )
+    objects = read(machine("VirtualMachineInstance", spec))
+    assert not objects.items
+    (problem,) = objects.diagnostics
+    assert problem.code == "CP7565"
+    assert problem.position
+    assert problem.position.line == 7
+
+
+@pytest.mark.parametrize("status", ["Succeeded", "Failed"])
+def test_pods_that_have_ended_are_named(status: str) -> None:
+    objects = read(f"kind: Pod\nmetadata: {{name: a}}\nstatus: {{phase: {status}}}\n{POD}")
+    assert not objects.items
+    assert [diagnostic.code for diagnostic in objects.diagnostics] == ["CP7569"]
+
+
+def owned(kind: str, name: str, owner: str, owners_name: str) -> str:
+    reference = f"{{kind: {owner}, name: {owners_name}, controller: true}}"
+    return f"kind: {kind}\nmetadata: {{name: {name}, ownerReferences: [{reference}]}}\n"
+
+
+def test_what_controllers_made_counts_once() -> None:
+    """As in `kubectl get all -o yaml`."""
+    replicas = owned("ReplicaSet", "a-1", "Deployment", "a")
+    texts = [
+        workload("Deployment", "replicas: 2, "),
+        f"{replicas}spec: {{replicas: 2, template: {TEMPLATE}}}\n",
+        f"{owned('Pod', 'a-1-x', 'ReplicaSet', 'a-1')}{POD}\n",
+        f"{owned('Pod', 'a-1-y', 'ReplicaSet', 'a-1')}{POD}\n",
+    ]
+    objects = read("---\n".join(texts))
+    assert [item.pod.uid for item in objects.items] == ["default/a-1-x", "default/a-1-y"]
+    (note,) = objects.diagnostics
+    assert note.code == "CP7568"
+    assert note.message == (
+        "not read from Deployment a, ReplicaSet a-1: what their controllers made is in the files"
+    )
+
+
+def test_containers_of_knative_need_no_name() -> None:
+    spec = "{template: {spec: {containers: [{resources: {limits: {cpu: 2, memory: 1Gi}}}]}}}"
+    (item,) = read(custom("serving.knative.dev/v1", "Service", spec)).items
+    assert item.pod.containers[0].name == "user-container-0"
+    assert item.place("user-container-0") is not None

@@ -24,7 +24,7 @@ FULL = {
     "proc/sys/kernel/hostname": "worker-0\n",
 }
 TARGETS = {
-    "kubernetes": '{platform: kubernetes, version: "1.34"}',
+    "kubernetes": '{platform: kubernetes, version: "1.34", runtime: crio}',
     "openshift": '{platform: openshift, version: "4.20", pool: worker}',
 }
 POOLS = "reserved: {cores: 1, per: numaNode}, isolated: rest"

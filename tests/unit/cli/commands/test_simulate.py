@@ -292,7 +292,7 @@ def test_kubelet_configurations_need_no_project(tmp_path: Path, capsys: Capture)
         tmp_path, ["validate", "kubelet.yaml", "--target", "kubernetes/1.5"], capsys
     )
     assert code == 2
-    assert "kubernetes/1.27 to 1.37" in err
+    assert "kubernetes/1.27 to 1.38" in err
 
 
 def test_a_kubelet_configuration_beside_the_project_is_for_its_release(
@@ -714,29 +714,37 @@ def test_a_policy_is_the_kubelets(project: Path, capsys: Capture) -> None:
     assert "--policy and --scheduler exclude each other" in err
 
 
-MACHINE = """
+WORKFLOW = """
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: train}
+spec: {templates: [{name: main, container: {image: x}}]}
+---
+"""
+TYPED_MACHINE = """
 apiVersion: kubevirt.io/v1
 kind: VirtualMachine
-metadata: {name: vm}
-spec: {template: {spec: {domain: {cpu: {cores: 4, dedicatedCpuPlacement: true}}}}}
+metadata: {name: train}
+spec: {instancetype: {name: u1.medium}, template: {spec: {domain: {devices: {}}}}}
 ---
 """
 
 
+@pytest.mark.parametrize("unread", [WORKFLOW, TYPED_MACHINE])
 @pytest.mark.parametrize("more", [["--any-order"], [], ["--with", "static"]])
 def test_nothing_is_proven_beside_what_is_not_simulated(
-    project: Path, capsys: Capture, more: list[str]
+    project: Path, capsys: Capture, more: list[str], unread: str
 ) -> None:
     pod = (
         "kind: Pod\nmetadata: {name: a}\n"
         "spec: {containers: [{name: c, resources: {limits: {cpu: 1, memory: 1Gi}}}]}\n"
     )
-    (project / "one.yaml").write_text(MACHINE + pod)
+    (project / "one.yaml").write_text(unread + pod)
     arguments = ["simulate", "worker-0", "one.yaml", *more]
     code, out, err = run_in(project, arguments, capsys)
     assert code == 6
     assert "every order of arrival" not in out or "not proven: some objects are not" in out
-    assert "VirtualMachine vm is not simulated" in err
+    assert " train is not simulated" in err
     code, out, _ = run_in(project, [*arguments, "--format", "json"], capsys)
     data = json.loads(out)
     assert code == 6

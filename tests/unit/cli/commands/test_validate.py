@@ -5,13 +5,18 @@ from pathlib import Path
 import pytest
 
 from cpuplan.upstream.containerd.cri_config import CRI, OLD_CRI
-from tests.projects import run_in
+from tests.projects import make_project, run_in
 
 Capture = pytest.CaptureFixture[str]
 
 _MAIN = 'version = 3\nimports = ["/etc/containerd/conf.d/*.toml"]\n'
 _RUNC = f"[plugins.'{CRI}'.containerd.runtimes.runc.options]\nSystemdCgroup = true\n"
 _KUBELET = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
 
 
 def put(folder: Path, name: str, text: str) -> None:
@@ -74,7 +79,7 @@ def test_objects_of_koordinator_without_a_project(tmp_path: Path, capsys: Captur
     code, said = validate(tmp_path, capsys, "node.yaml", "--target", "koordinator/1.3")
     assert (code, f"Koordinator 1.3 does not read {_POLICY}" in said) == (0, True)
     code, said = validate(tmp_path, capsys, "node.yaml", "--target", "koordinator/2.0")
-    assert (code, "koordinator/2.0 is not a known release" in said) == (2, True)
+    assert (code, "'koordinator/2.0' is not a known release" in said) == (2, True)
 
 
 def test_nodes_that_say_nothing_of_koordinator_are_its_if_asked_for(
@@ -84,3 +89,38 @@ def test_nodes_that_say_nothing_of_koordinator_are_its_if_asked_for(
     code, said = validate(tmp_path, capsys, "node.yaml", "--target", "koordinator/1.8")
     assert (code, said) == (0, "valid for Koordinator\n")
     assert validate(tmp_path, capsys, "node.yaml")[1] != said
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.yaml", "# nothing\n", "it has no document"),
+        ("a.yaml", "kind: KubeletConfigration\n", "did you mean 'KubeletConfiguration'?"),
+        ("a.yaml", "cpuManagerPolicy: static\n", "`kind: KubeletConfiguration` above"),
+        ("a.yaml", "kubelet-args: [max-pods=9]\n", "did you mean 'kubelet-arg'?"),
+        ("a.yaml", "apiVersion: apps/v1\nkind: Deployment\n", "`cpuplan simulate` reads pods"),
+        ("a.yaml", "apiVersion: x.io/v1\nkind: Thing\n", "it is a Thing"),
+        ("a.yaml", f"{_KUBELET}maxPods: {{{{ .Values.pods }}}}\n", "run `helm template`"),
+        ("config.toml.tmpl", '{{ template "base" . }}\n[a]\n', "give --containerd the config.toml"),
+    ],
+)
+def test_a_file_that_nobody_reads_is_not_valid(
+    project: Path, capsys: Capture, name: str, text: str, said: str
+) -> None:
+    put(project, name, text)
+    code, printed = validate(project, capsys, name)
+    assert code == 1
+    assert "CP1565" in printed
+    assert said in printed
+
+
+def test_files_of_others_in_a_folder_are_left_alone(project: Path, capsys: Capture) -> None:
+    put(project, "more/a.yaml", "apiVersion: x.io/v1\nkind: Thing\n")
+    assert validate(project, capsys, "more")[0] == 0
+
+
+def test_a_file_that_says_nothing_to_a_kubelet_is_named(project: Path, capsys: Capture) -> None:
+    put(project, "a.yaml", "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ResetConfiguration\n")
+    code, printed = validate(project, capsys, "a.yaml")
+    assert code == 0
+    assert "this file of kubeadm says nothing to a kubelet" in printed

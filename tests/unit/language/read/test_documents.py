@@ -12,7 +12,7 @@ metadata:
 spec:
   selector: {}
   targets:
-  - {platform: kubernetes, version: "1.33"}
+  - {platform: kubernetes, version: "1.33", runtime: crio}
   pools:
     reserved: 3
     shared: "2"

@@ -103,7 +103,7 @@ kind: Intent
 metadata: {name: main}
 spec:
   selector: {}
-  targets: [{platform: kubernetes, version: "1.33"}]
+  targets: [{platform: kubernetes, version: "1.33", runtime: crio}]
 """
 
 

@@ -1,5 +1,7 @@
 """Manifests in files of their own, in the intents that name them."""
 
+from pathlib import Path
+
 import pytest
 
 from cpuplan.language.read import manifests, yaml
@@ -50,3 +52,22 @@ def test_what_is_no_manifest(name: str, files: dict[str, str], code: str) -> Non
     assert [problem for problem, _ in problems] == [code]
     if code == "CP321":
         assert problems == [(code, 5)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("a.yaml", "kind: Pod\nmetadata: {name: {{ .Release.Name }}}\n", "CP1569"),
+        ("a.yaml", "kind: Pod\n{{- if .x }}\na: [\n", "CP1569"),
+        ("a.yaml", "a: [\n", "CP101"),
+        ("kustomization.yaml", "resources: [a.yaml]\nreplicas: [{name: a, count: 3}]\n", "CP1570"),
+        ("kustomization.yml", "resources: [a.yaml]\npatches: [{path: b}]\n", "CP1570"),
+        ("kustomization.yaml", "resources: [a.yaml]\npatches: []\nconfigurations: [x]\n", ""),
+        ("kustomization.yaml", "a: [\n", "CP101"),
+    ],
+)
+def test_what_is_no_manifest_yet(tmp_path: Path, name: str, text: str, code: str) -> None:
+    (tmp_path / name).write_text(text)
+    sources, problems = manifests.read_files([tmp_path], str)
+    assert not sources
+    assert [problem.code for problem in problems][:1] == [code] * bool(code)

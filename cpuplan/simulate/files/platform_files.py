@@ -1,0 +1,132 @@
+"""Files for kubelets that are no YAML documents: patches by name, settings in TOML, flags in lines.
+
+They are kubeadm's patches, Bottlerocket's settings, and files of flags as MicroK8s has them.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from cpuplan.backends import bottlerocket
+from cpuplan.base import foreign
+from cpuplan.diagnostics.source import Mark, Marks, Position, Source
+from cpuplan.language.read import yaml
+from cpuplan.simulate.files.kubelet_configuration import Command, File
+from cpuplan.upstream.kubelet.config.options import parse_flags
+from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND, STRUCTS
+from cpuplan.upstream.kubernetes.errors import KubeletError
+
+_HEAD = {"apiVersion": API_VERSION, "kind": KIND}
+
+
+class Laid(NamedTuple):
+    """Fields that a platform lays over its own configuration, or flags that it adds to its own."""
+
+    fields: File | None = None
+    command: Command | None = None
+
+
+def of_patch(path: str, text: str, *, is_json: bool) -> Laid | None:
+    """A patch of kubeadm for the kubelet's configuration: fields, or operations on them."""
+    sources, problems = yaml.parse(path, text)
+    if problems:
+        return None
+    if is_json:
+        return _of_operations(path, text)
+    if len(sources) != 1:
+        return None
+    data: Any = sources[0].data
+    return Laid(File(path, json.dumps({**_HEAD, **data}, default=str), sources[0]))
+
+
+def _of_operations(path: str, text: str) -> Laid | None:
+    """A JSON patch, as far as it sets whole fields."""
+    wrapped, problems = yaml.parse(path, f"operations:\n{text}")
+    operations: Any = wrapped[0].data.get("operations") if wrapped and not problems else None  # type: ignore[union-attr]
+    if not isinstance(operations, list):
+        return None
+    fields: dict[str, Any] = {}
+    marks: dict[str | int, Mark] = {}
+    for index, operation in enumerate(operations):
+        name = operation.get("path", "") if isinstance(operation, dict) else ""
+        is_set = isinstance(operation, dict) and operation.get("op") in ("add", "replace")
+        if is_set and re.fullmatch(r"/\w+", str(name)):
+            fields[name[1:]] = operation.get("value")
+            place = wrapped[0].value_at(("operations", index, "value"))
+            at = place.line - 2, place.column - 1, max(place.end, place.column) - 1
+            marks[name[1:]] = Mark(at, at)
+    return Laid(_file(path, fields, marks))
+
+
+def of_bottlerocket(path: str, text: str) -> Laid | None:
+    """The settings of Bottlerocket for the kubelet (settings.kubernetes)."""
+    try:
+        settings = foreign.read_toml(text).get("settings")
+    except (ValueError, RecursionError):
+        return None
+    given = settings.get("kubernetes") if isinstance(settings, dict) else None
+    if not isinstance(given, dict):
+        return None
+    try:
+        own = bottlerocket.fields_of(given)
+    except (ValueError, TypeError, AttributeError):
+        return None
+    lines = text.split("\n")
+    names = {field: name for field, name in bottlerocket.SETTINGS.items() if field in own}
+    fields = {**_others(given), **own}
+    marks: dict[str | int, Mark] = {
+        field: _mark_of(names.get(field) or _setting(field), lines) for field in fields
+    }
+    return Laid(_file(path, fields, marks))
+
+
+def _others(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields that cpuplan does not write, whose settings are called as they are."""
+    named = {_field(name): value for name, value in settings.items()}
+    return {field: value for field, value in named.items() if field in STRUCTS[KIND]}
+
+
+def _field(name: str) -> str:
+    return re.sub("-([a-z])", lambda match: match[1].upper(), name)
+
+
+def _setting(field: str) -> str:
+    return re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", field)
+
+
+def _mark_of(name: str, lines: list[str]) -> Mark:
+    """Where a key stands, or the table of it."""
+    key = re.compile(rf"""\s*["']?{re.escape(name)}["']?\s*=|\s*\[.*\b{re.escape(name)}\]""")
+    number = next((index for index, line in enumerate(lines) if key.match(line)), 0)
+    line = lines[number]
+    start = len(line) - len(line.lstrip())
+    return Mark((number, start, start + len(name)), (number, start, len(line)))
+
+
+def _file(path: str, fields: dict[str, Any], marks: dict[str | int, Mark]) -> File:
+    data = {**_HEAD, **fields}
+    places: Marks = {id(data): marks}
+    return File(path, json.dumps(data, default=str), Source(path, data, places, (0, 0)))
+
+
+def of_flags(path: str, text: str) -> Laid | None:
+    """A file of flags, each on a line of its own, as kubelite of MicroK8s reads it."""
+    lines = [line.strip() for line in text.split("\n")]
+    given = [(number, line) for number, line in enumerate(lines, 1) if line[:1] not in ("", "#")]
+    if not given or not all(line.startswith("--") for _, line in given):
+        return None
+    words = [word for _, line in given for word in line.replace('"', "").replace("'", "").split()]
+    place = Position(path, given[0][0], 1)
+    try:
+        return Laid(command=Command(parse_flags(words).fields, place))
+    except KubeletError as error:
+        return Laid(command=Command(place=_place_of(str(error), given, place), problem=str(error)))
+
+
+def _place_of(error: str, given: list[tuple[int, str]], first: Position) -> Position:
+    """The line of the flag that an error names; else the first."""
+    for number, line in given:
+        if line.partition("=")[0].partition(" ")[0] in error:
+            return first._replace(line=number)
+    return first
