@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from cpuplan.base.text import quantity_text
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.text import counted, quantity_text
 from cpuplan.base.topology import Topology
 from cpuplan.components import cmdline
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -243,6 +244,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         *_check_pages(plan, locate),
         *_check_arguments(plan, locate),
         *_check_memory(plan, locate),
+        *_check_without_cpus(plan, locate),
     ]
 
 
@@ -312,6 +314,29 @@ def unknown_node(plan: NodePlan, node: int, position: Position | None) -> Diagno
     """CP542: a NUMA node that the hardware lacks, or that has no memory."""
     nodes = ", ".join(map(str, memory_nodes(plan.topology))) or "none"
     return diagnose("CP542", position, node=node, hardware=plan.node_class.hardware, nodes=nodes)
+
+
+def _check_without_cpus(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP5605: pages that the kernel also spreads over HBM, CXL memory and memory of GPUs."""
+    topology, given = plan.topology, entries(plan)
+    nodes = memory_nodes(topology)
+    with_cpus = [node for node in nodes if node in topology.numa_nodes]
+    for entry in given:
+        if entry.numa_node is not None or not entry.number or not with_cpus:
+            continue
+        stated = {other.numa_node for other in given if other.kib == entry.kib}
+        bare = nodes.keys() - topology.numa_nodes.keys() - stated
+        if bare:
+            yield diagnose(
+                "CP5605",
+                locate(entry.place),
+                pages=counted(entry.number, "huge page"),
+                size=entry.size,
+                nodes=CpuSet(bare),
+                hardware=plan.node_class.hardware,
+                count=-(-entry.number // len(with_cpus)),
+                node=with_cpus[0],
+            )
 
 
 def _check_memory(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

@@ -7,9 +7,11 @@ kubelet and CRI-O say nothing. Notes are about what a simulation does not check 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cpuplan.base.text import counted
+from cpuplan.base.cpuset import CpuSet
+from cpuplan.base.text import counted, plural
 from cpuplan.components import admission_rules, crio, hugepages, kernel, mixedcpus
 from cpuplan.components.checks import hooks
+from cpuplan.components.checks.kubelet import check_sets
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate
 from cpuplan.facts import versions
@@ -57,7 +59,7 @@ def of_plans(plans: Iterable[ConfiguredPlan], locate: Locate) -> list[Diagnostic
     problems: dict[Diagnostic, None] = {}
     for plan in plans:
         left_out = _OF_WORKLOADS | codes_off(plan.spec.rules)
-        started = startup.check(plan, locate)
+        started = [*startup.check(plan, locate), *check_sets(plan, locate)]
         problems |= dict.fromkeys(at for at in started if at.code not in left_out)
     return list(problems)
 
@@ -97,6 +99,28 @@ def of_pods(nodes: Sequence[Simulated]) -> Iterator[Diagnostic]:
             who = full_name(again) if again else "its own state file"
             problem = refused.words
             yield diagnose("CP708", node=listed_names(node.nodes), pod=who, problem=problem)
+        yield from _far_memory(node)
+
+
+def _far_memory(node: Simulated) -> Iterator[Diagnostic]:
+    """CP7605: pods whose memory the kubelet takes from HBM, CXL memory or GPUs alone."""
+    node_class, with_cpus = node.plan.node_class, node.plan.topology.numa_nodes
+    if node_class.target.has_topology_aware:  # its pods choose types of memory
+        return
+    names: dict[CpuSet, list[str]] = {}
+    for outcome in node.outcome.outcomes:
+        for container in outcome.containers:
+            if container.numa_nodes and with_cpus.keys().isdisjoint(container.numa_nodes):
+                nodes = CpuSet(container.numa_nodes)
+                names.setdefault(nodes, []).append(full_name(outcome.pod))
+    for nodes, pods in names.items():
+        what = plural("NUMA node", len(nodes))
+        yield diagnose(
+            "CP7605",
+            pods=listed_names(list(dict.fromkeys(pods))),
+            nodes=f"{what} {nodes}",
+            hardware=node_class.hardware,
+        )
 
 
 #: Annotations by which the topology-aware policy chooses pools and memory, and which have no port.

@@ -29,6 +29,8 @@ _CONFIGURATION = ("decode", FEATURE_GATES.head, "validate", "allowedUnsafeSysctl
 #: From so many NUMA nodes on a list of chosen nodes can share its memory with others (Go: arrays of
 #: 1, 2, 4, 8).
 _SHARED_FROM = 5
+#: What lets the rounds of distribute-cpus-across-numa end.
+_WHOLE_CORES = "reserve whole cores, or omit one of full-pcpus-only and distribute-cpus-across-numa"
 _DISTRIBUTES = CPU_MANAGER_OPTIONS.field.format(option=DISTRIBUTE_ACROSS_NUMA)
 
 
@@ -255,7 +257,9 @@ def _check_loop(
         allocator.restore(start)
         if refused and refused.reason == HANG:
             position = locate(plan.node_class.place(_DISTRIBUTES))
-            yield diagnose("CP705", position, name=plan.node_class.name, count=count)
+            what = f"a container of {count} CPUs makes the kubelet loop forever"
+            name = plan.node_class.name
+            yield diagnose("CP705", position, name=name, what=what, remedy=_WHOLE_CORES)
             return
 
 

@@ -142,7 +142,7 @@ def test_many_ranges_are_bounded_together(tmp_path: Path) -> None:
     ("nodes", "settings", "code"),
     [
         (34, "topologyManagerPolicy: restricted", "CP512"),
-        (34, "memoryManagerPolicy: Static, evictionHard: {memory.available: 100Mi}", "CP5150"),
+        (34, "memoryManagerPolicy: Static, evictionHard: {memory.available: 100Mi}", "CP705"),
         (20, "memoryManagerPolicy: Static, evictionHard: {memory.available: 100Mi}", "CP5151"),
     ],
 )

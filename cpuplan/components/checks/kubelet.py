@@ -1,7 +1,7 @@
 """What a kubelet would refuse, silently not do, or see differently than the kernel."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.base.text import counted, did_you_mean, joined, quantity_text
@@ -39,12 +39,14 @@ from cpuplan.upstream.kubelet.policy_options import (
     Cause,
 )
 from cpuplan.upstream.kubelet.sysinfo import Deviation, Kind, deviations, unseen_cpus
-from cpuplan.upstream.kubelet.topologymanager.policy import NONE, has_distances
+from cpuplan.upstream.kubelet.topologymanager.policy import NONE, SINGLE, has_distances
 from cpuplan.upstream.kubernetes.bits import MOST_NODES
-from cpuplan.upstream.kubernetes.errors import ENDLESS, KubeletError
+from cpuplan.upstream.kubernetes.errors import ENDLESS, ENDLESS_COMBINATIONS, KubeletError
 from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates
 from cpuplan.upstream.mco.common import McoError
 
+#: Combinations of hints that take the kubelet minutes.
+_LONG_COMBINATIONS = 1 << 30
 #: Fields that an intent gives as `configuration`.
 _FURTHER = (eviction.SOFT, eviction.GRACE_PERIOD, eviction.MINIMUM_RECLAIM)
 
@@ -133,9 +135,7 @@ def _cause(unseen: CpuSet, topology: Topology) -> str:
 def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
     """Everything about KubeletConfiguration, by the version of the target."""
 
-    def at(field: str) -> Position | None:
-        return locate(plan.node_class.place(f"kubelet.{field}"))
-
+    at = _at(plan, locate)
     return [
         *_check_drop_in(plan, locate),
         *_check_folder_flag(plan, locate),
@@ -145,13 +145,22 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         *_check_options(plan, at, TOPOLOGY_MANAGER_OPTIONS.head),
         *_check_static(plan, at),
         *_check_topology(plan, at),
-        *_check_sets(plan, at),
+        *check_sets(plan, locate),
         *_check_quantities(plan, at),
         *_check_thresholds(plan, at),
         *_check_memory(plan, at),
         *_check_uneven_pages(plan, locate),
         *_check_shared(plan, locate),
     ]
+
+
+def _at(plan: NodePlan, locate: Locate) -> At:
+    """Places of the intent's fields below `kubelet`."""
+
+    def at(field: str) -> Position | None:
+        return locate(plan.node_class.place(f"kubelet.{field}"))
+
+    return at
 
 
 def _check_drop_in(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
@@ -338,36 +347,87 @@ def _fewer_sets(plan: NodePlan) -> str:
     )
 
 
-def _check_sets(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
-    """CP5150, CP5151: managers that look at all sets of many NUMA nodes.
+class _Looking(NamedTuple):
+    """A manager that looks at all sets of NUMA nodes for pods; `remedy` turns it off."""
+
+    manager: str
+    nodes: int
+    asks: str
+    field: str
+    remedy: str
+
+
+def check_sets(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP705, CP5151: managers that look at all sets of many NUMA nodes.
 
     Where the topology manager does not start, its remedy is enough for them (CP512).
     """
-    topology, hardware = plan.topology, plan.node_class.hardware
-    if chosen.topology_policy(plan) != NONE and len(topology.numa_facts) > _limit(plan):
+    policy = chosen.topology_policy(plan)
+    if policy != NONE and len(plan.topology.numa_facts) > _limit(plan):
         return
+    managers, at = _looking(plan), _at(plan, locate)
+    is_compared = policy not in (NONE, SINGLE) and len(managers) > 1
+    if is_compared and all(1 << looking.nodes < ENDLESS for looking in managers):
+        compared = list(_check_combinations(plan, at, managers))
+        yield from compared
+        if any(finding.code == "CP705" for finding in compared):
+            return
+    for looking in managers:
+        sets = 1 << looking.nodes
+        what = (
+            f"the {looking.manager} looks at all 2^{looking.nodes} sets of the {looking.nodes} "
+            "NUMA nodes"
+        )
+        is_long = looking.nodes > MOST_NODES
+        yield from _sets(plan, at, looking, what, is_long=is_long, is_endless=sets >= ENDLESS)
+
+
+def _check_combinations(
+    plan: NodePlan, at: At, managers: Sequence[_Looking]
+) -> Iterator[Diagnostic]:
+    """Each hint of one manager with each of the other: all are hints of a small pod."""
+    combined = sum(looking.nodes for looking in managers)
+    names = joined([looking.manager for looking in managers])
+    what = f"the topology manager compares 2^{combined} combinations of the hints of {names}"
+    remedy = f"{managers[0].remedy}, or {TOPOLOGY_MANAGER_POLICY.key} to none or {SINGLE}"
+    both = managers[-1]._replace(asks=f"{managers[-1].asks} and is small", remedy=remedy)
+    is_endless = 1 << combined >= ENDLESS_COMBINATIONS
+    is_long = 1 << combined >= _LONG_COMBINATIONS
+    yield from _sets(plan, at, both, what, is_long=is_long, is_endless=is_endless)
+
+
+def _looking(plan: NodePlan) -> list[_Looking]:
     managers = []
     if memory.uses_memory_manager(plan):
-        asks = "has memory guaranteed"
-        none = f"{MEMORY_MANAGER_POLICY.key} to None"
-        count = len(topology.numa_facts)
-        managers.append((MEMORY_MANAGER_POLICY.key, "memory manager", count, asks, none))
+        asks, field = "has memory guaranteed", MEMORY_MANAGER_POLICY.key
+        count = len(plan.topology.numa_facts)
+        managers.append(_Looking("memory manager", count, asks, field, f"{field} to None"))
     if chosen.topology_policy(plan) != NONE and kubelet.is_static(plan):
-        asks, none = "has exclusive CPUs", f"{TOPOLOGY_MANAGER_POLICY.key} to none"
-        count = len(topology.numa_nodes)
-        managers.append((TOPOLOGY_MANAGER_POLICY.key, "CPU manager", count, asks, none))
-    for field, manager, nodes, asks, instead in managers:
-        if nodes > MOST_NODES:
-            is_endless = 1 << nodes >= ENDLESS
-            yield diagnose(
-                "CP5150" if is_endless else "CP5151",
-                at(field),
-                manager=manager,
-                count=nodes,
-                hardware=hardware,
-                asks=asks,
-                remedy=instead,
-            )
+        asks, field = "has exclusive CPUs", TOPOLOGY_MANAGER_POLICY.key
+        count = len(plan.topology.numa_nodes)
+        managers.append(_Looking("CPU manager", count, asks, field, f"{field} to none"))
+    return managers
+
+
+def _sets(
+    plan: NodePlan, at: At, looking: _Looking, what: str, *, is_long: bool, is_endless: bool
+) -> Iterator[Diagnostic]:
+    hardware, remedy = plan.node_class.hardware, f"set {looking.remedy}"
+    if is_endless:
+        busy = f"each pod that {looking.asks} keeps the kubelet busy forever"
+        what = f"{busy}: on hardware {hardware}, {what}"
+        yield diagnose(
+            "CP705", at(looking.field), name=plan.node_class.name, what=what, remedy=remedy
+        )
+    elif is_long:
+        yield diagnose(
+            "CP5151",
+            at(looking.field),
+            hardware=hardware,
+            asks=looking.asks,
+            what=what,
+            remedy=remedy,
+        )
 
 
 def _check_quantities(plan: NodePlan, at: At) -> Iterator[Diagnostic]:

@@ -186,6 +186,16 @@ CODES = {
         "NodeResourceTopology assume the lowest nodes.",
         "warning",
     ),
+    "CP5605": Code(
+        "huge pages on NUMA nodes without CPUs",
+        "the kernel spreads {pages} of {size} over NUMA nodes {nodes} of hardware {hardware} too, which have no CPUs",
+        "write an entry with numaNode and count for each NUMA node that is to have pages, such as {{size: {size}, count: {count}, numaNode: {node}}}",
+        "Pages without a node are spread over all NUMA nodes that have memory at boot (mm/hugetlb.c, "
+        "hugetlb_hstate_alloc_pages, N_MEMORY): HBM, CXL memory and memory of GPUs too. Pods whose CPUs and memory are "
+        "to be on one NUMA node cannot use them. Memory that a driver adds after boot, as that of GPUs on Grace Hopper, "
+        "gets none, and the nodes with CPUs then have more pages than is planned.",
+        "warning",
+    ),
     "CP550": Code(
         "namespaces without shared CPUs",
         "runtime.sharedNamespaces has {names}, but no container can share CPUs",
@@ -492,26 +502,14 @@ CODES = {
         "set {remedy}",
         "The topology manager tries all combinations of NUMA nodes, including memory-only ones, so by default it "
         "refuses machines with more than 8. The memory manager tries those of all NUMA nodes too, the CPU manager those "
-        "of nodes with CPUs; where that does not come to an end (CP5150), a higher limit alone is no remedy.",
-    ),
-    "CP5150": Code(
-        "NUMA nodes with which the kubelet does not come to an end",
-        "the {manager} looks at all 2^{count} sets of the {count} NUMA nodes of hardware {hardware} for each pod that "
-        "{asks}: the kubelet does not come to an end",
-        "set {remedy}",
-        "The kubelet admits one pod after another. With a microsecond for each set, a billion sets take a quarter of an "
-        "hour and tens of gigabytes, and each further NUMA node doubles that. No further pod is admitted meanwhile, and the "
-        "kubelet is killed when the memory of the node is used up. The Static memory manager looks at all NUMA nodes, "
-        "whatever the topology manager's policy is; the CPU manager at those with CPUs, unless that policy is none.",
+        "of nodes with CPUs; where that does not come to an end (CP705), a higher limit alone is no remedy.",
     ),
     "CP5151": Code(
         "NUMA nodes for which the kubelet takes long",
-        "the {manager} looks at all 2^{count} sets of the {count} NUMA nodes of hardware {hardware} for each pod that "
-        "{asks}; what it then does is not simulated",
-        "set {remedy}, or expect that each of these pods takes seconds to minutes to start",
-        "Each NUMA node doubles the time that the kubelet takes for a pod. Sets of more than 16 nodes are not looked at "
-        "here, so that workloads with exclusive CPUs cannot be proven to fit. This is a warning because the kubelet "
-        "comes to an end.",
+        "on hardware {hardware}, {what} for each pod that {asks}",
+        "{remedy}, or expect that each of these pods takes seconds to hours to start",
+        "Each NUMA node doubles the time that the kubelet takes for a pod: 2^20 sets take it seconds, 2^29 hours and "
+        "much of its memory. This is a warning because the kubelet comes to an end (CP705: where it does not).",
         "warning",
     ),
     "CP513": Code(

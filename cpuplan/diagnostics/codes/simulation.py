@@ -1,7 +1,12 @@
 """What a kubelet does with the plan, and with pods on it: the CP7xx."""
 
 from cpuplan.diagnostics.codes.code import Code
-from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RESERVED_CPUS, RESERVED_MEMORY
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_POLICY,
+    MEMORY_MANAGER_POLICY,
+    RESERVED_CPUS,
+    RESERVED_MEMORY,
+)
 
 CODES = {
     "CP701": Code(
@@ -38,12 +43,18 @@ CODES = {
         severity="warning",
     ),
     "CP705": Code(
-        "kubelet that loops forever",
-        "on nodes of class {name}, a container of {count} CPUs makes the kubelet loop forever",
-        "reserve whole cores, or omit one of full-pcpus-only and distribute-cpus-across-numa",
-        "With both options, CPUs are given out in whole cores but counted one by one. If a NUMA node has an odd number "
-        "of free CPUs, because a reserved CPU leaves its sibling alone, the rounds never end and no pod is admitted "
-        "any more (pkg/kubelet/cm/cpumanager/cpu_assignment.go, takeByTopologyNUMADistributed, KEP-2902).",
+        "kubelet that does not come to an end",
+        "on nodes of class {name}, {what}",
+        "{remedy}",
+        "The kubelet admits one pod after another, and no further one while it is busy. The managers of CPUs and memory "
+        "look at all sets of NUMA nodes: the Static memory manager of all NUMA nodes, whatever the topology manager's "
+        "policy is, the CPU manager of those with CPUs, unless that policy is none. With a microsecond for each set, a "
+        "billion sets take a quarter of an hour and tens of gigabytes, and each further NUMA node doubles that. The "
+        "topology manager compares each hint of one manager with each of the others, unless its policy is "
+        "single-numa-node: four billion combinations took 21 minutes (kubernetes/kubernetes#131738, #135541). "
+        "With both full-pcpus-only and distribute-cpus-across-numa, CPUs are given out in whole cores but counted one "
+        "by one. If a NUMA node has an odd number of free CPUs, because a reserved CPU leaves its sibling alone, the "
+        "rounds never end (pkg/kubelet/cm/cpumanager/cpu_assignment.go, takeByTopologyNUMADistributed, KEP-2902).",
     ),
     "CP706": Code(
         "uneven distribution over many NUMA nodes",
@@ -102,7 +113,7 @@ CODES = {
         "{remedy}",
         "There are enough CPUs in total, but not where the kubelet's policies require them: on one NUMA node, in whole "
         "cores. `cpuplan simulate` shows where the other workloads run. With very many NUMA nodes it is not known what the "
-        "kubelet does, since it looks at all sets of them (CP5150, CP5151).",
+        "kubelet does, since it looks at all sets of them (CP705, CP5151).",
     ),
     "CP713": Code(
         "workloads that do not fit in every order",
@@ -162,6 +173,16 @@ CODES = {
         "Each node also runs pods of DaemonSets, for its network for example, and these come first: then a pod of the "
         "workloads is refused. A pod that requests a thousandth of a CPU was tried after the workloads. A "
         "DaemonSet whose requests are known belongs into `workloads`.",
+        "warning",
+    ),
+    "CP7605": Code(
+        "memory of NUMA nodes without CPUs",
+        "the memory manager gives {pods} memory of {nodes} of hardware {hardware} alone, without CPUs",
+        f"set {MEMORY_MANAGER_POLICY.key} to None, or reserve all memory of these nodes ({RESERVED_MEMORY.key}, in systemReserved too)",
+        "HBM, CXL memory and memory of GPUs is memory like any other to the Static memory manager: where the NUMA nodes "
+        "with CPUs are full, or their CPUs do not decide, a pod gets that of the lowest node with enough, and the kernel "
+        "lets it use no other (cpuset.mems). With CPUs or devices of the pod on other nodes, the topology manager's policy "
+        "decides whether it is refused instead. This is a warning because it may be what the pod is for.",
         "warning",
     ),
     "CP714": Code(

@@ -105,7 +105,7 @@ EXPERT_RULES = {
     "numa-nodes-fit": ExpertRule(
         "the topology manager accepts the number of NUMA nodes",
         "It tries all combinations of NUMA nodes, and by default refuses machines with more than 8.",
-        ("CP512", "CP5150", "CP5151"),
+        ("CP512", "CP705", "CP5151"),
     ),
 }
 

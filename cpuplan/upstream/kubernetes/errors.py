@@ -41,6 +41,9 @@ class HangError(Exception):
 #: each, and 24 bytes for each that suffices (topologymanager, TopologyHint), a pod takes hours and
 #: more memory than nodes reserve for it.
 ENDLESS = 1 << 30
+#: From so many combinations of hints on it does not, either: 2^32 of them took 21 minutes
+#: (kubernetes/kubernetes#131738), these take six hours for each pod.
+ENDLESS_COMBINATIONS = 1 << 36
 
 
 class TooManySetsError(HangError):
@@ -51,11 +54,22 @@ class TooManySetsError(HangError):
 
     def __init__(self, sets: int, nodes: int) -> None:
         self.is_endless = sets >= ENDLESS
+        self._say(f"looks at {_about(sets)} sets of {nodes} NUMA nodes for one pod")
+
+    def _say(self, what: str) -> None:
         end = "and does not come to an end"
         unknown = "which can take it hours: what it then does is not simulated"
-        what = f"looks at {_about(sets)} sets of {nodes} NUMA nodes for one pod"
         self.words = f"{what}, {end if self.is_endless else unknown}"
         super().__init__(f"the kubelet {self.words}")
+
+
+class TooManyCombinationsError(TooManySetsError):
+    """The topology manager compares more combinations of hints than end in time."""
+
+    def __init__(self, combinations: int, nodes: int) -> None:
+        self.is_endless = combinations >= ENDLESS_COMBINATIONS
+        hints = f"{_about(combinations)} combinations of sets of {nodes} NUMA nodes"
+        self._say(f"compares {hints} for one pod")
 
 
 def _about(number: int) -> str:

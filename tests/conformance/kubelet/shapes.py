@@ -88,6 +88,6 @@ def hints_json(given: ProviderHints | None) -> Json | None:
     if given is None:
         return None
     return {
-        name: None if listed is None else [hint_json(one) for one in listed]
+        name: [hint_json(one) for one in listed] if isinstance(listed, list) else None
         for name, listed in given.items()
     }

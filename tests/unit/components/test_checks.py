@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cpuplan.base.cpuset import CpuSet
-from cpuplan.base.topology import Topology
+from cpuplan.base.topology import NumaNodeFacts, Topology
 from cpuplan.components import checks
 from cpuplan.diagnostics import Diagnostic, Severity
 from cpuplan.diagnostics.source import Position
@@ -70,6 +70,9 @@ def annotated(name: str, **spec: Any) -> dict[str, Any]:
     }
     return {"spec": {"workloads": [{"name": "upf", "pods": 1, "manifest": manifest}]}}
 
+
+#: Two NUMA nodes with CPUs, and two of HBM.
+HBM = Topology(regular(sockets=2).cpus, [NumaNodeFacts(node, 16 * GIB) for node in range(4)])
 
 ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     *mechanism_rows.ROWS,
@@ -202,14 +205,6 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         ["20 NUMA nodes", "the limit of the topology manager is 8"],
     ),
     (
-        "CP5150",
-        {
-            "topology": regular(sockets=32, cores=2),
-            **kubelet(topologyManagerPolicyOptions={"max-allowable-numa-nodes": "32"}),
-        },
-        ["2^32 sets of the 32 NUMA nodes", "CPU manager"],
-    ),
-    (
         "CP5151",
         {
             "topology": regular(sockets=20, cores=2),
@@ -224,6 +219,11 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
             **kubelet(topologyManagerPolicyOptions={"prefer-closest-numa-nodes": "true"}),
         },
         ["0, 2, 3"],
+    ),
+    (
+        "CP5605",
+        {"topology": HBM, **huge({"size": "1G", "count": 6})},
+        ["6 huge pages of 1G", "NUMA nodes 2-3", "{size: 1G, count: 3, numaNode: 0}"],
     ),
     ("CP514", kubelet(kubeReserved={"memory": "1.5.0Gi"}), ["kubeReserved.memory", "'1.5.0Gi'"]),
     ("CP514", kubelet(systemReserved={"pid": "-1"}), ["systemReserved.pid"]),
@@ -529,6 +529,49 @@ def but_the_release(given: list[Diagnostic]) -> list[Diagnostic]:
     return [finding for finding in given if finding.code != "CP5625"]
 
 
+def many(nodes: int, **further: Any) -> dict[str, Any]:
+    """Nodes with CPUs, that the topology manager accepts."""
+    options = {"max-allowable-numa-nodes": str(nodes)}
+    return {
+        "topology": regular(sockets=nodes, cores=2),
+        **kubelet(topologyManagerPolicyOptions=options, **further),
+    }
+
+
+#: With the memory manager, whose reservation is CP562's.
+MEMORY = {"memoryManagerPolicy": "Static", "kubeReserved": {}, "systemReserved": {}}
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (many(32), ["2^32 sets of the 32 NUMA nodes", "the CPU manager looks", "Policy to none"]),
+        (
+            many(18, **MEMORY),
+            ["2^36 combinations of the hints of memory manager and CPU manager", "is small"],
+        ),
+    ],
+)
+def test_kubelets_that_do_not_come_to_an_end(given: dict[str, Any], named: list[str]) -> None:
+    (finding,) = [finding for finding in findings(given) if finding.code == "CP705"]
+    for words in named:
+        assert words in f"{finding.message}; {finding.remedy}"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        many(18, topologyManagerPolicy="single-numa-node", **MEMORY),
+        many(17, **MEMORY),
+        many(29),
+    ],
+)
+def test_kubelets_that_take_long(given: dict[str, Any]) -> None:
+    codes = {finding.code for finding in findings(given)}
+    assert "CP705" not in codes
+    assert "CP5151" in codes
+
+
 @pytest.mark.parametrize(
     ("code", "given", "named"), ROWS, ids=[f"{code}-{at}" for at, (code, *_) in enumerate(ROWS)]
 )
@@ -542,6 +585,14 @@ def test_each_finding(code: str, given: dict[str, Any], named: list[str]) -> Non
     assert [finding.code for finding in wrong] == [code]
     for words in named:
         assert words in f"{wrong[0].message}; {wrong[0].remedy}"
+
+
+def test_pages_that_are_placed_are_on_no_node_by_accident() -> None:
+    """Each node without CPUs has a count of its own, or all entries name a node."""
+    placed = [{"size": "1G", "count": 2, "numaNode": node} for node in range(4)]
+    for pages in (placed[:2], [{"size": "1G", "count": 8}, *placed[2:]]):
+        codes = {finding.code for finding in findings({"topology": HBM, **huge(*pages)})}
+        assert "CP5605" not in codes
 
 
 def test_every_code_has_a_row() -> None:

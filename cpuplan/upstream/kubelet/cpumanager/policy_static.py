@@ -19,9 +19,10 @@ from cpuplan.upstream.kubelet.policy_options import (
     can_align_by_socket,
     static_policy_options,
 )
-from cpuplan.upstream.kubelet.topologymanager.policy import ProviderHints, TopologyHint
+from cpuplan.upstream.kubelet.topologymanager.policy import Hints, ProviderHints, TopologyHint
+from cpuplan.upstream.kubelet.topologymanager.sets import HintSets, Masks, Need, check_ends
 from cpuplan.upstream.kubernetes import kube_features
-from cpuplan.upstream.kubernetes.bits import masks_over, to_text
+from cpuplan.upstream.kubernetes.bits import MOST_NODES, bits_of, masks_over, to_text
 from cpuplan.upstream.kubernetes.errors import AdmissionError, KubeletError
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.kubernetes.pod import CPU, Container, Pod
@@ -48,19 +49,10 @@ def generate_cpu_topology_hints(
     Preferred are masks as narrow as the narrowest that has so many CPUs at all, reserved ones
     included.
     """
-    # CPUs that the topology does not know count as those of node 0 (a map's zero value in Go)
-    stray = ~topology.all
-    sizes, free, needed = {}, {}, 0
-    for node, cpus in topology.numa_nodes.items():
-        sizes[node] = cpus.bit_count()
-        own = cpus | stray if node == 0 else cpus
-        free[node] = (own & available).bit_count()
-        if own & reusable:
-            needed |= 1 << node
-    if stray & reusable and 0 not in sizes:
+    masks, smallest = _conditions(topology, available, reusable, request)
+    if masks is None:
         return []
-    missing = request - reusable.bit_count()
-    smallest = _smallest_size(sorted(sizes.values(), reverse=True), request)
+    needed, free, missing = masks.required, masks.needs[0].by_node, masks.needs[0].least
     hints = []
     for mask, nodes in masks_over(tuple(topology.numa_nodes)):
         if needed & ~mask or sum(map(free.__getitem__, nodes)) < missing:
@@ -70,6 +62,36 @@ def generate_cpu_topology_hints(
         )
         hints.append(TopologyHint(mask, preferred))
     return hints
+
+
+def _conditions(
+    topology: CPUTopology, available: int, reusable: int, request: int
+) -> tuple[Masks | None, int]:
+    """What a mask must have, and how many nodes suffice on an empty machine."""
+    # CPUs that the topology does not know count as those of node 0 (a map's zero value in Go)
+    stray = ~topology.all
+    sizes, free, needed = [], {}, 0
+    for node, cpus in topology.numa_nodes.items():
+        sizes.append(cpus.bit_count())
+        own = cpus | stray if node == 0 else cpus
+        free[node] = (own & available).bit_count()
+        if own & reusable:
+            needed |= 1 << node
+    smallest = _smallest_size(sorted(sizes, reverse=True), request)
+    if stray & reusable and 0 not in free:
+        return None, smallest
+    missing = request - reusable.bit_count()
+    return Masks(needed, bits_of(free), (Need(free, missing),)), smallest
+
+
+def cpu_hint_sets(topology: CPUTopology, available: int, reusable: int, request: int) -> HintSets:
+    """The same hints without align-by-socket, of many NUMA nodes.
+
+    TooManySetsError for so many that the kubelet does not come to an end.
+    """
+    check_ends(len(topology.numa_nodes))
+    masks, smallest = _conditions(topology, available, reusable, request)
+    return HintSets((masks,) if masks and masks.is_possible else (), smallest)
 
 
 def _smallest_size(sizes: list[int], request: int) -> int:
@@ -384,8 +406,10 @@ class StaticPolicy:
             )
         }
 
-    def _hints(self, available: int, reusable: int, count: int) -> list[TopologyHint]:
+    def _hints(self, available: int, reusable: int, count: int) -> Hints:
         by_socket = self.options.align_by_socket
+        if len(self.topology.numa_nodes) > MOST_NODES and not by_socket:
+            return cpu_hint_sets(self.topology, available, reusable, count)
         return generate_cpu_topology_hints(
             self.topology, available, reusable, count, align_by_socket=by_socket
         )

@@ -15,14 +15,22 @@ from cpuplan.upstream.kubelet.memorymanager.state import (
     NodeMap,
     NodeState,
 )
-from cpuplan.upstream.kubelet.topologymanager.policy import ProviderHints, TopologyHint
+from cpuplan.upstream.kubelet.topologymanager.policy import Hints, ProviderHints, TopologyHint
+from cpuplan.upstream.kubelet.topologymanager.sets import (
+    HintSets,
+    Masks,
+    Need,
+    check_ends,
+    fewest,
+)
 from cpuplan.upstream.kubernetes import kube_features
-from cpuplan.upstream.kubernetes.bits import bits_of, masks_over, members, narrower
+from cpuplan.upstream.kubernetes.bits import MOST_NODES, bits_of, masks_over, members, narrower
 from cpuplan.upstream.kubernetes.errors import (
     NIL_DEREFERENCE,
     AdmissionError,
     KubeletError,
     PanicError,
+    TooManySetsError,
 )
 from cpuplan.upstream.kubernetes.kube_features import Gates
 from cpuplan.upstream.kubernetes.pod import MEMORY, Container, Pod, Resources, is_memory
@@ -47,7 +55,7 @@ def table_of(machine: NodeMap, node: int, kind: str) -> MemoryTable:
 
 def calculate_hints(
     machine: NodeMap, requested: Sizes, reusable: Reusable
-) -> dict[str, list[TopologyHint]]:
+) -> Mapping[str, list[TopologyHint]] | Mapping[str, HintSets]:
     """The same hints for each type; an empty mapping when no group of nodes suffices.
 
     The topology manager takes an empty mapping for "any".
@@ -61,6 +69,9 @@ def calculate_hints(
         tables = {node: table_of(machine, node, kind) for node in nodes}
         allocatable[kind] = {node: table.allocatable for node, table in tables.items()}
         free[kind] = {node: table.free for node, table in tables.items()}
+    if len(nodes) > MOST_NODES:
+        sets = _hint_sets(machine, allocatable, free, requested, reusable)
+        return dict.fromkeys(requested, sets) if sets.parts else {}
     grouped = sum([1 << node for node in nodes if len(machine[node].cells) > 1])
     smallest, masks = len(machine), []
     for mask, chosen in masks_over(nodes):
@@ -75,6 +86,50 @@ def calculate_hints(
             masks.append(mask)
     hints = [TopologyHint(mask, mask.bit_count() == smallest) for mask in masks]
     return {kind: list(hints) for kind in requested} if hints else {}
+
+
+def _hint_sets(
+    machine: NodeMap,
+    allocatable: Mapping[str, Mapping[int, int]],
+    free: Mapping[str, Mapping[int, int]],
+    requested: Sizes,
+    reusable: Reusable,
+) -> HintSets:
+    """The same hints of many NUMA nodes: any nodes without blocks, single nodes, and groups.
+
+    TooManySetsError for so many that the kubelet does not come to an end.
+    """
+    check_ends(len(machine))
+    in_all = _needs(allocatable, requested)
+    needs = _needs(free, requested)
+    if any(free[kind][node] > size for kind in free for node, size in allocatable[kind].items()):
+        needs += in_all
+    unused = bits_of(node for node, state in machine.items() if not state.assignments)
+    family = Masks(0, unused, needs)
+    parts = [family] if family.is_possible else []
+    for mask in sorted({bits_of(state.cells) for state in machine.values()} | set(reusable)):
+        nodes, more = members(mask), reusable.get(mask, {})
+        if family.has(mask) or _is_kept_from(machine, nodes):
+            continue
+        is_enough = _suffices(free, nodes, requested, more)
+        if is_enough and _suffices(allocatable, nodes, requested, {}):
+            parts.append(Masks(mask, mask))
+    return HintSets(tuple(parts), fewest(Masks(0, bits_of(machine), in_all)) or len(machine))
+
+
+def _needs(sizes: Mapping[str, Mapping[int, int]], requested: Sizes) -> tuple[Need, ...]:
+    """TooManySetsError where sums wrap: more nodes are then less."""
+    for by_node in sizes.values():
+        if sum(by_node.values()) > UINT64:
+            raise TooManySetsError(1 << len(by_node), len(by_node))
+    return tuple(Need(sizes[kind], size) for kind, size in requested.items())
+
+
+def _is_kept_from(machine: NodeMap, nodes: Sequence[int]) -> bool:
+    """Whether nodes are in use otherwise than with each other, or one of them with others."""
+    if len(nodes) == 1:
+        return len(machine[nodes[0]].cells) > 1
+    return violates_allocations(machine, nodes)
 
 
 def _suffices(
@@ -116,15 +171,14 @@ def default_hint(machine: NodeMap, requested: Sizes, reusable: Reusable) -> Topo
     if not hints:
         reason = "no NUMA nodes with enough memory is available"
         raise KubeletError(f"[memorymanager] failed to get the default NUMA affinity, {reason}")
-    return _best(hints.get(MEMORY, ()))
+    return _best(hints.get(MEMORY, []))
 
 
 def extended_hint(
     machine: NodeMap, requested: Sizes, reusable: Reusable, mask: int
 ) -> TopologyHint:
     """The best hint that has all nodes of `mask` (extendTopologyManagerHint)."""
-    hints = calculate_hints(machine, requested, reusable).get(MEMORY, [])
-    wider = [hint for hint in hints if hint.affinity is not None and not mask & ~hint.affinity]
+    wider = _wider(calculate_hints(machine, requested, reusable).get(MEMORY, []), mask)
     if not wider:
         raise KubeletError(
             "[memorymanager] failed to find NUMA nodes to extend the current topology hint"
@@ -132,7 +186,21 @@ def extended_hint(
     return _best(wider)
 
 
-def _best(hints: Iterable[TopologyHint]) -> TopologyHint:
+def _wider(hints: Hints, mask: int) -> Hints:
+    """The hints that have all nodes of `mask`; nothing for none."""
+    if not isinstance(hints, HintSets):
+        return [hint for hint in hints if hint.affinity is not None and not mask & ~hint.affinity]
+    parts = [part._replace(required=part.required | mask) for part in hints.parts]
+    possible = tuple(part for part in parts if part.is_possible)
+    return HintSets(possible, hints.preferred) if possible else []
+
+
+def _best(hints: Hints) -> TopologyHint:
+    if isinstance(hints, HintSets):
+        preferred = hints.lowest(hints.preferred)
+        if preferred:
+            return TopologyHint(preferred, preferred=True)
+        return TopologyHint(hints.lowest(hints.narrowest), preferred=False)
     best: TopologyHint | None = None
     for hint in hints:
         if (

@@ -10,14 +10,23 @@ Upstream: kubernetes/kubernetes pkg/kubelet/cm/topologymanager/policy.go
   @ 24e2b02af5543d7910c2bb074c7264df5a8f0467
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import product
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from cpuplan.upstream.kubelet.policy_options import TopologyOptions, topology_options
+from cpuplan.upstream.kubelet.topologymanager import sets
+from cpuplan.upstream.kubelet.topologymanager.sets import HintSets, Masks
 from cpuplan.upstream.kubernetes.bits import bits_of, members
-from cpuplan.upstream.kubernetes.errors import KubeletError, TooManySetsError, out_of_range
+from cpuplan.upstream.kubernetes.errors import (
+    ENDLESS_COMBINATIONS,
+    KubeletError,
+    TooManyCombinationsError,
+    TooManySetsError,
+    out_of_range,
+)
 from cpuplan.upstream.kubernetes.kube_features import Gates
 
 
@@ -28,8 +37,10 @@ class TopologyHint(NamedTuple):
     preferred: bool
 
 
+#: The hints of a resource, one by one, or of many NUMA nodes as what their masks must fulfil.
+Hints = list[TopologyHint] | HintSets
 #: For each resource: None for no preference, an empty list for none that fits.
-ProviderHints = dict[str, list[TopologyHint] | None]
+ProviderHints = Mapping[str, Hints | None]
 
 NO_AFFINITY = TopologyHint(None, preferred=False)
 
@@ -78,6 +89,10 @@ def has_distances(nodes: Sequence[int]) -> bool:
 _MOST_COMBINATIONS = 1 << 22
 #: More pairs of masks than these take longer than `_met`.
 _MANY_PAIRS = 1 << 20
+#: Ways to choose a part of the hints of each resource: a second.
+_MOST_CHOICES = 1 << 12
+
+Part = TypeVar("Part")
 
 
 class Policy:
@@ -94,10 +109,15 @@ class Policy:
         """The best hint that combines one hint of each resource."""
         if self.name == NONE:
             return NO_AFFINITY
-        lists = [hints for provider in providers for hints in _filter_provider(provider)]
+        given = [hints for provider in providers for hints in _filter_provider(provider)]
         if self.name == SINGLE:
-            lists = [list(filter(_is_single, hints)) for hints in lists]
-        best = self._fold(lists) if self._can_panic else self._best(lists)
+            given = [self._singles(hints) for hints in given]
+        self._check_combinations(given)
+        lists = [hints for hints in given if isinstance(hints, list)]
+        if len(lists) < len(given):
+            best = self._best_of_sets(given)
+        else:
+            best = self._fold(lists) if self._can_panic else self._best(lists)
         if best is None:
             best = TopologyHint(self.all, preferred=False)
         if self.name == SINGLE and best.affinity == self.all:
@@ -107,7 +127,88 @@ class Policy:
     def admits(self, hint: TopologyHint) -> bool:
         return hint.preferred or self.name in (NONE, BEST_EFFORT)
 
-    def _best(self, lists: Sequence[Sequence[TopologyHint]]) -> TopologyHint | None:
+    def _singles(self, hints: Hints) -> list[TopologyHint]:
+        """Preferred hints of one node or any (filterSingleNumaHints)."""
+        if not isinstance(hints, HintSets):
+            return list(filter(_is_single, hints))
+        masks = hints.singles(self.numa.nodes) if hints.preferred == 1 else []
+        return [TopologyHint(mask, preferred=True) for mask in masks]
+
+    def _check_combinations(self, lists: Sequence[Hints]) -> None:
+        """TooManyCombinationsError where the kubelet does not come to an end of them."""
+        if len(lists) < 2:  # the sets of one manager end, or were not made
+            return
+        counts = [_counts(hints) for hints in lists]
+        most = prod(most for _, most in counts)
+        if most >= ENDLESS_COMBINATIONS:
+            least = prod(least for least, _ in counts)
+            raise TooManyCombinationsError(max(least, _MOST_COMBINATIONS), len(self.numa.nodes))
+
+    def _best_of_sets(self, lists: Sequence[Hints]) -> TopologyHint | None:
+        """The result of `_fold` where hints are not listed."""
+        if self._can_panic:
+            combinations = prod(least for least, _ in map(_counts, lists))
+            raise TooManyCombinationsError(combinations, len(self.numa.nodes))
+        preferred = self._preferred_of_sets(lists)
+        if preferred:
+            return TopologyHint(min(preferred, key=self._fitness), preferred=True)
+        order = _order(best_non_preferred_count(lists))
+        choices = self._choices([self._parts(hints) for hints in lists])
+        for size in sorted(range(1, len(self.numa.nodes) + 1), key=order):
+            masks = [mask for parts in choices for mask in self._fittest(parts, size)]
+            if masks:
+                return TopologyHint(min(masks, key=self._fitness), preferred=False)
+        return None
+
+    def _choices(self, lists: Sequence[Sequence[Part]]) -> list[tuple[Part, ...]]:
+        """A part of each list, in all ways."""
+        choices = prod(map(len, lists))
+        if choices > _MOST_CHOICES:
+            raise TooManyCombinationsError(choices, len(self.numa.nodes))
+        return list(product(*lists))
+
+    def _parts(self, hints: Hints) -> Sequence[Masks]:
+        if isinstance(hints, HintSets):
+            return hints.parts
+        masks = {self.all if hint.affinity is None else hint.affinity for hint in hints}
+        return [Masks(mask & self.all, mask & self.all) for mask in sorted(masks)]
+
+    def _preferred_of_sets(self, lists: Sequence[Hints]) -> list[int]:
+        """The fittest of the masks that every list prefers, or prefers any node."""
+        masks: list[int] = []
+        for chosen in self._choices([self._preferred_parts(hints) for hints in lists]):
+            sizes = {size for _, size in chosen if size is not None}
+            if not sizes:
+                masks.append(self.all)
+            if len(sizes) == 1:
+                common = reduce(Masks.and_also, [part for part, _ in chosen])
+                masks += self._fittest((common,), sizes.pop())
+        return masks
+
+    def _preferred_parts(self, hints: Hints) -> list[tuple[Masks, int | None]]:
+        """Preferred masks and how many nodes these have; None for any node."""
+        if isinstance(hints, HintSets):
+            return [(part, hints.preferred) for part in hints.parts]
+        parts: list[tuple[Masks, int | None]] = []
+        for mask in _preferred_affinities(hints):
+            if mask is None:
+                parts.append((Masks(0, self.all), None))
+            else:
+                parts.append((Masks(mask & self.all, mask & self.all), mask.bit_count()))
+        return parts
+
+    def _fittest(self, parts: Sequence[Masks], size: int) -> Iterator[int]:
+        """Intersections of one mask of each part with `size` nodes, among them the fittest."""
+        if self._by_distance and size > 1:
+            if len(parts) > 1:
+                raise TooManySetsError(1 << len(self.numa.nodes), len(self.numa.nodes))
+            yield from sets.masks_of(parts[0], size)
+            return
+        mask = sets.lowest(parts, size)
+        if mask:
+            yield mask
+
+    def _best(self, lists: Sequence[list[TopologyHint]]) -> TopologyHint | None:
         """The result of `_fold` from the sets of masks alone, in any order of combinations."""
         preferred = self._preferred_masks(lists)
         if preferred:
@@ -118,13 +219,7 @@ class Policy:
             merged = self._meet(merged, masks)
         if not merged:
             return None
-        wanted = best_non_preferred_count(lists)
-
-        def order(size: int) -> tuple[int, int]:
-            if size == wanted:
-                return 0, 0
-            return (1, -size) if size < wanted else (2, size)
-
+        order = _order(best_non_preferred_count(lists))
         best = min({mask.bit_count() for mask in merged}, key=order)
         alike = (mask for mask in merged if mask.bit_count() == best)
         return TopologyHint(min(alike, key=self._fitness), preferred=False)
@@ -167,13 +262,13 @@ class Policy:
             average = self._averages[mask] = self.numa.average_distance(mask)
         return mask.bit_count(), average, mask
 
-    def _fold(self, lists: Sequence[Sequence[TopologyHint]]) -> TopologyHint | None:
+    def _fold(self, lists: Sequence[list[TopologyHint]]) -> TopologyHint | None:
         """Compares all combinations in the kubelet's order, to know whether it panics."""
         wanted = best_non_preferred_count(lists)
         best: TopologyHint | None = None
         combinations = prod(map(len, lists))
         if combinations > _MOST_COMBINATIONS:
-            raise TooManySetsError(combinations, len(self.numa.nodes))
+            raise TooManyCombinationsError(combinations, len(self.numa.nodes))
         for combination in product(*lists):
             candidate = _merge_permutation(self.all, combination)
             if candidate.affinity:
@@ -242,7 +337,18 @@ def new_policy(
     return Policy(name, numa, chosen)
 
 
-def best_non_preferred_count(lists: Iterable[Iterable[TopologyHint]]) -> int:
+def _order(wanted: int) -> Callable[[int], tuple[int, int]]:
+    """The sort key of sizes of masks that are not preferred (HintMerger.compare)."""
+
+    def order(size: int) -> tuple[int, int]:
+        if size == wanted:
+            return 0, 0
+        return (1, -size) if size < wanted else (2, size)
+
+    return order
+
+
+def best_non_preferred_count(lists: Iterable[Hints]) -> int:
     """The widest of the narrowest masks of each list.
 
     A hint that is not preferred should be as wide.
@@ -250,21 +356,30 @@ def best_non_preferred_count(lists: Iterable[Iterable[TopologyHint]]) -> int:
     return max(map(_narrowest, lists), default=0)
 
 
-def _narrowest(hints: Iterable[TopologyHint]) -> int:
+def _narrowest(hints: Hints) -> int:
+    if isinstance(hints, HintSets):
+        return hints.narrowest
     masks = [hint.affinity for hint in hints if hint.affinity is not None]
     return min(map(int.bit_count, masks), default=0)
 
 
-def _filter_provider(provider: ProviderHints | None) -> list[list[TopologyHint]]:
+def _counts(hints: Hints) -> tuple[int, int]:
+    """Between which numbers the number of hints is."""
+    return hints.numbers if isinstance(hints, HintSets) else (len(hints), len(hints))
+
+
+def _filter_provider(provider: ProviderHints | None) -> list[Hints]:
     """A list of hints for each resource; a provider that says nothing takes any node."""
     if not provider:
         return [[TopologyHint(None, preferred=True)]]
     return list(map(_filter_resource, provider.values()))
 
 
-def _filter_resource(hints: list[TopologyHint] | None) -> list[TopologyHint]:
+def _filter_resource(hints: Hints | None) -> Hints:
     if hints is None:
         return [TopologyHint(None, preferred=True)]
+    if isinstance(hints, HintSets) and not hints.parts:
+        return [TopologyHint(None, preferred=False)]
     return hints or [TopologyHint(None, preferred=False)]
 
 

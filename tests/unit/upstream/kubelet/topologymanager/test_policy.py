@@ -198,6 +198,15 @@ def test_more_sets_of_numa_nodes_are_not_looked_at() -> None:
         masks_over(tuple(range(20)))
 
 
+def test_more_combinations_of_hints_are_not_compared() -> None:
+    """kubernetes/kubernetes#131738: 2^32 took 21 minutes."""
+    nodes = tuple(range(12))
+    policy = Policy("best-effort", NUMAInfo(nodes, {}), TopologyOptions())
+    hints = [TopologyHint(mask, len(group) == 1) for mask, group in masks_over(nodes)]
+    with pytest.raises(TooManySetsError, match=r"2\^47 combinations .* does not come to an end"):
+        policy.merge([{"cpu": hints, "memory": hints}, {"gpu": hints, "nic": hints}])
+
+
 def test_a_node_without_a_number() -> None:
     """cAdvisor has -1 on s390 without NUMA nodes: only the policy none makes no mask of it."""
     nodes = NODES._replace(nodes=(-1,))
