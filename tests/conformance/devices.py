@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cpuplan.upstream.kubelet.devicemanager.manager import Choice, lowest
+from cpuplan.upstream.kubelet.devicemanager.manager import Choice, Hints, lowest
 from cpuplan.upstream.kubelet.devicemanager.pod_devices import Device, Plugin
 from cpuplan.upstream.kubelet.kubelet import Kubelet, Node, StartError
 from cpuplan.upstream.kubelet.machine import NodeMemory
-from cpuplan.upstream.kubelet.topologymanager.policy import ProviderHints, TopologyHint
+from cpuplan.upstream.kubelet.topologymanager.policy import TopologyHint
 from cpuplan.upstream.kubernetes.bits import members, to_text
 from cpuplan.upstream.kubernetes.errors import KubeletError, refusal
 from cpuplan.upstream.kubernetes.pod import Pod, read_pod
@@ -209,8 +209,8 @@ def _sorted(given: Any) -> Json:
     return {name: sorted(ids) for name, ids in given.items() if ids}
 
 
-def _hints_json(given: ProviderHints | None) -> Json:
-    return {name: hints and list(map(_hint_json, hints)) for name, hints in (given or {}).items()}
+def _hints_json(given: Hints) -> Json:
+    return {name: hints and list(map(_hint_json, hints)) for name, hints in given.items()}
 
 
 def _hint_json(hint: TopologyHint) -> list[Any]:

@@ -20,7 +20,6 @@ from cpuplan.upstream.kubelet.manager import ActivePods
 from cpuplan.upstream.kubelet.topologymanager.policy import (
     NONE,
     Policy,
-    ProviderHints,
     TopologyHint,
 )
 from cpuplan.upstream.kubernetes.bits import members
@@ -28,6 +27,9 @@ from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.kube_features import Gates, has_behaviour
 from cpuplan.upstream.kubernetes.pod import Container, Pod, Resources, aggregate
 from cpuplan.upstream.kubernetes.strconv import quote
+
+#: By resource, as ProviderHints.
+Hints = dict[str, list[TopologyHint] | None]
 
 
 class Choice(NamedTuple):
@@ -170,9 +172,9 @@ class DeviceManager:
         known = self.pools.keys() | self.state.allocated.keys()
         return {name: amount.value for name, amount in limits.items() if name in known}
 
-    def topology_hints(self, pod: Pod, container: Container) -> ProviderHints | None:
+    def topology_hints(self, pod: Pod, container: Container) -> Hints:
         self.remove_stale_state()
-        hints: ProviderHints = {}
+        hints: Hints = {}
         reusable = self.reusable.get(pod.uid, {})
         for resource, request in self._requests(container.limits).items():
             given = self.state.pods.of_container(pod.uid, container.name)
@@ -181,10 +183,10 @@ class DeviceManager:
             hints[resource] = self._hints(resource, request, of_resource, reused)
         return hints
 
-    def pod_topology_hints(self, pod: Pod) -> ProviderHints | None:
+    def pod_topology_hints(self, pod: Pod) -> Hints:
         """Hints for all containers at once: what init containers leave is not looked at here."""
         self.remove_stale_state()
-        hints: ProviderHints = {}
+        hints: Hints = {}
         for resource, request in self._requests(aggregate(pod, "limits")).items():
             given = self.state.pods.of_pod(pod.uid, resource)
             hints[resource] = self._hints(resource, request, given, frozenset())
