@@ -15,25 +15,33 @@ from cpuplan.language.read.files import refusal
 from cpuplan.language.read.manifests import read_files
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import admission, findings, fleet, lifetimes, manifests, unheeded, unproven
+from cpuplan.simulate import (
+    admission,
+    devices,
+    findings,
+    fleet,
+    lifetimes,
+    manifests,
+    unheeded,
+    unproven,
+)
 from cpuplan.simulate.admission import Answer, UnknownPodError
 from cpuplan.simulate.allocators import BOTH, KOORDINATOR, KUBELET, PLANNED
 from cpuplan.simulate.allocators.base import UnfitError
 from cpuplan.simulate.allocators.registry import ALLOCATORS, SCHEDULERS, start_kubelet
 from cpuplan.simulate.apiserver import Surroundings
+from cpuplan.simulate.devices import Given
 from cpuplan.simulate.fleet import Result, Simulated, Starter, groups_of_nodes
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned, with_recorded_memory
 from cpuplan.simulate.workloads import pods_of
 from cpuplan.upstream.kubelet.kubelet import Node
 from cpuplan.upstream.kubelet.sysinfo import assumes_memory
-from cpuplan.upstream.kubernetes import quantity
 from cpuplan.upstream.kubernetes.errors import KubeletError
-from cpuplan.upstream.kubernetes.quantity import Quantity
 from cpuplan.workers import HERE, Workers
 
 
-class Given(NamedTuple):
+class GivenPods(NamedTuple):
     """The pods to simulate, what is wrong with their files, and what these say of the clusters."""
 
     items: list[Item]
@@ -45,7 +53,7 @@ class Given(NamedTuple):
 _MAX_STATE = 16 * 1024 * 1024
 
 
-def read_pods(paths: Sequence[Path], *, with_claims: bool = False) -> Given:
+def read_pods(paths: Sequence[Path], *, with_claims: bool = False) -> GivenPods:
     """The pods of files and folders, and what is wrong with these."""
     for path in paths:
         if not path.exists():
@@ -57,7 +65,7 @@ def read_pods(paths: Sequence[Path], *, with_claims: bool = False) -> Given:
     problems += made.diagnostics
     if not made.items and not errors(problems):
         problems.append(diagnose("CP721", files=", ".join(map(str, paths))))
-    return Given(list(made.items), problems, made.around)
+    return GivenPods(list(made.items), problems, made.around)
 
 
 def pods_of_workloads(plans: Sequence[ConfiguredPlan]) -> list[Item]:
@@ -82,19 +90,20 @@ def read_state(paths: Sequence[Path]) -> Node:
     return admission.read_state(texts)
 
 
-def read_resources(texts: Iterable[str]) -> dict[str, Quantity]:
-    """Amounts of the form `NAME=AMOUNT`. Raises UsageError for what is not one."""
-    amounts = {}
+def read_resources(texts: Iterable[str]) -> Given:
+    """What `--resource` says. Raises UsageError for what says nothing."""
+    read: list[str] = []
     for text in texts:
-        name, _, amount = text.partition("=")
         try:
-            if not name:
-                raise KubeletError("no name")
-            amounts[name] = quantity.parse(amount)
+            devices.read_given([text])
         except KubeletError:
-            problem = f"--resource is {text!r}; use NAME=AMOUNT, such as ephemeral-storage=100Gi"
+            problem = (
+                f"--resource is {text!r}; use NAME=AMOUNT, such as ephemeral-storage=100Gi, or "
+                "NAME=COUNT@NODE,... for devices on NUMA nodes, such as example.com/nic=2@0,2@1"
+            )
             raise click.UsageError(problem) from None
-    return amounts
+        read.append(text)
+    return devices.read_given(read)
 
 
 def has_others(diagnostics: Iterable[Diagnostic]) -> bool:
@@ -192,12 +201,12 @@ def starter(
     for option, value in (("--state", states), ("--end", wanted.ending)):
         if value and not fleet.is_single(chosen):
             raise click.UsageError(f"{option} needs a single node; give its name")
-    resources = read_resources(amounts)
+    given = read_resources(amounts)
     if wanted.policy != KUBELET and wanted.scheduler != PLANNED:
         raise click.UsageError("--policy and --scheduler exclude each other")
     is_planned = wanted.scheduler == PLANNED
     start = ALLOCATORS[wanted.policy].start if is_planned else SCHEDULERS[wanted.scheduler]
-    return Starter(start, read_state(states), resources, settings().time_limit, around)
+    return Starter(start, read_state(states), given, settings().time_limit, around)
 
 
 @stage("judging pods")
@@ -219,13 +228,14 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     problems = _diagnostics(run.project, result, diagnostics, traps if is_planned else [])
     is_other = wanted.scheduler == BOTH
     other = _simulate(run, run.start._replace(start=start_kubelet)) if is_other else None
-    unaligned = findings.unaligned(run.plans, [item.pod for item in run.items])
+    pods = [item.pod for item in run.items]
+    unaligned = devices.unaligned(run.plans, pods, run.start.given)
     return Outcome(result, answers, problems, other, unaligned, unproven.reason(run.plans))
 
 
 def remarks(run: Run) -> Iterator[str]:
     """What a reader of the answers must know."""
-    yield from findings.notes(run.plans, [item.pod for item in run.items], run.start.resources)
+    yield from findings.notes(run.plans, [item.pod for item in run.items], run.start.given)
     yield from unheeded.notes(run.plans, run.items, run.start.around)
     yield from unproven.notes(run.plans)
     yield from lifetimes.notes(run.plans, [item.pod for item in run.items])

@@ -9,7 +9,14 @@ from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.base.topology import Topology
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Position
-from cpuplan.fleet import class_names, cluster_facts, groups, hardware, targets
+from cpuplan.fleet import (
+    class_names,
+    cluster_facts,
+    device_plugins,
+    groups,
+    hardware,
+    targets,
+)
 from cpuplan.fleet.groups import Claim, Group
 from cpuplan.language.model import vocabulary
 from cpuplan.language.model.base import to_json
@@ -41,6 +48,7 @@ def build(documents: Documents) -> tuple[Fleet, list[Diagnostic]]:
     cluster_facts.settle(classes)
     diagnostics += [*targets.check_targets(documents, classes), *targets.check_labels(claimed)]
     diagnostics += class_names.check(documents, classes)
+    diagnostics += device_plugins.check(documents)
     diagnostics += cluster_facts.check(documents, classes)
     diagnostics += cluster_facts.check_feature_sets(documents, classes)
     diagnostics += targets.check_memberships(documents, claimed, classes)
@@ -231,6 +239,12 @@ def _labels(alike: list[Claim]) -> tuple[dict[str, str], ...]:
     return tuple(map(dict, sorted(sets)))
 
 
+def _device_sets(facts: HardwareSpec, alike: list[Claim]) -> tuple[tuple[Device, ...], ...]:
+    """All devices of nodes; nodes with the same ones count once."""
+    own = dict.fromkeys(claim.group.devices for claim in alike)
+    return tuple((*facts.devices, *devices) for devices in own)
+
+
 def _class(
     documents: Documents,
     alike: list[Claim],
@@ -277,4 +291,6 @@ def _class(
         cluster_facts=stated,
         waves=groups.waves_of_class(spec, alike),
         labels=_labels(alike),
+        device_sets=_device_sets(facts, alike),
+        device_plugins=facts.device_plugins,
     )

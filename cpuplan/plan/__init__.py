@@ -23,7 +23,7 @@ from cpuplan.plan.setting import Settings
 if TYPE_CHECKING:
     from cpuplan.language.model.cluster import ClusterSpec
     from cpuplan.language.model.intent import IntentSpec, Target
-    from cpuplan.language.model.inventory import Device
+    from cpuplan.language.model.inventory import Device, DevicePlugin
 
 
 class Pool(NamedTuple):
@@ -67,6 +67,8 @@ class NodeClass:
         cluster_facts: ClusterSpec | None = None,
         waves: tuple[Wave, ...] = (),
         labels: tuple[Mapping[str, str], ...] = (),
+        device_sets: tuple[tuple[Device, ...], ...] = (),
+        device_plugins: tuple[DevicePlugin, ...] = (),
     ) -> None:
         self.name = name  # unique within the cluster, stable: <intent>-<hardware>
         self.intent = intent
@@ -89,6 +91,9 @@ class NodeClass:
         self.waves = waves
         #: The labels of its nodes in the inventory, each set of them once.
         self.labels = labels
+        #: All devices of its nodes, each set of them once: layouts may be for unlike ones.
+        self.device_sets = device_sets or (devices,)
+        self.device_plugins = device_plugins
         self.written_as = written_as  # the kind of the object that the intent was made from
 
     @property

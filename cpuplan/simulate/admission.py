@@ -4,7 +4,7 @@ Whether they are admitted in every order of arrival is answered by an exhaustive
 """
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from math import comb, log10
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from cpuplan.simulate.allocators.base import (
 from cpuplan.solve import budget
 from cpuplan.solve.budget import UndecidedError
 from cpuplan.upstream.kubelet.cpumanager import state as cpustate
+from cpuplan.upstream.kubelet.devicemanager.manager import Choice, lowest, selections
 from cpuplan.upstream.kubelet.kubelet import Node
 from cpuplan.upstream.kubelet.memorymanager import state as memorystate
 from cpuplan.upstream.kubernetes.errors import AdmissionError
@@ -32,7 +33,10 @@ FILES = {"cpu_state": cpustate.FILE, "memory_state": memorystate.FILE}
 
 
 class Outcome(NamedTuple):
-    """What became of a pod; `moves` are the cpusets that changed for it, in order."""
+    """What became of a pod; `moves` are the cpusets that changed for it, in order.
+
+    `undetermined` are resources of which the kubelet may give it other devices.
+    """
 
     pod: Pod
     qos: str
@@ -40,6 +44,7 @@ class Outcome(NamedTuple):
     refused: Refusal | None = None
     moves: tuple[Move, ...] = ()
     is_exact: bool = True
+    undetermined: tuple[str, ...] = ()
 
     @property
     def is_unknown(self) -> bool:
@@ -121,9 +126,7 @@ def offer(allocator: Allocator, pod: Pod) -> Admission:
 
 def outcome(allocator: Allocator, pod: Pod, admission: Admission) -> Outcome:
     """An outcome whose containers are not placed yet."""
-    return Outcome(
-        pod, allocator.qos(pod), (), admission.refused, admission.moves, admission.is_exact
-    )
+    return Outcome(pod, allocator.qos(pod), (), *admission)
 
 
 def place(allocator: Allocator, of: Outcome) -> Outcome:
@@ -170,8 +173,10 @@ _ABOUT = 10**15
 class Answer(NamedTuple):
     """Every order works (`is_proven`); an order whose last pod is refused; or not decided.
 
+    The refusal `depends` on which devices the kubelet takes where it goes by no order.
+
     `works` of `orders` are known to work, where pods that differ only in their names are alike:
-    as text, since they are more than a number has room for.
+    as text, since they are more than a number has room for; empty where devices decide.
     Without a proof or a failure, the limit of work (`limit`, in words) was reached.
     """
 
@@ -183,6 +188,39 @@ class Answer(NamedTuple):
     works: str = ""
     orders: str = ""
     limit: str = ""
+    depends: bool = False
+
+
+class _Alternatives:
+    """What the kubelet takes where it goes by no order: one possibility in each run, then the next.
+
+    A run takes the choices of the run before up to the last one of which there is another.
+    """
+
+    def __init__(self) -> None:
+        self.is_needed = False
+        self._script: list[int] = []
+        self._made: list[tuple[int, int]] = []  # the possibility that was taken, and how many
+
+    def __call__(self, choice: Choice) -> int:
+        if not choice.matters:
+            return lowest(choice)
+        self.is_needed = True
+        possible = selections(choice)
+        at = self._script[len(self._made)] if len(self._made) < len(self._script) else 0
+        self._made.append((at, len(possible)))
+        return possible[at]
+
+    def advance(self) -> bool:
+        """Whether there is another run."""
+        while self._made and self._made[-1][0] + 1 == self._made[-1][1]:
+            self._made.pop()
+        if not self._made:
+            return False
+        self._script = [at for at, _ in self._made]
+        self._script[-1] += 1
+        self._made = []
+        return True
 
 
 class _Kind(NamedTuple):
@@ -208,6 +246,16 @@ def any_order(allocator: Allocator, pods: Iterable[Pod]) -> Answer:
         return _Search(allocator, list(kinds.values())).run(start)
     finally:
         allocator.restore(start)
+        allocator.kubelet.devices.choose = lowest
+
+
+class _Step(NamedTuple):
+    """What one more pod of a kind leads to: a refusal, or a moment that is new or known."""
+
+    refused: Refusal | None
+    moment: Any = None
+    number: int = 0
+    depends: bool = False  # on which devices the kubelet takes
 
 
 class _Search:
@@ -216,24 +264,27 @@ class _Search:
     def __init__(self, allocator: Allocator, kinds: Sequence[_Kind]) -> None:
         self.allocator, self.kinds = allocator, kinds
         self.tried = 0
+        self.has_alternatives = False
         #: The distinct moments, by number; the start has 0.
         self.seen: dict[Hashable, int] = {}
         #: By the number of pods that have come: moments, and those that one more pod leads to.
         self.steps: list[list[tuple[int, int]]] = [[] for _ in self._all()]
 
     def run(self, start: Any) -> Answer:
-        # a moment, its number, and how it came about
-        stack: list[tuple[Any, int, tuple[int, ...]]] = [(start, 0, ())]
+        # a moment and its number, how it came about, whether devices decided about that
+        stack: list[tuple[_Step, tuple[int, ...]]] = [(_Step(None, start), ())]
         try:
             while stack:
-                moment, number, order = stack.pop()
+                before, order = stack.pop()
                 for kind in self._waiting(order):
-                    reached = self._try(moment, number, order, kind)
-                    if isinstance(reached, Refusal):
-                        failing = self._pods((*order, kind))
-                        return self._answer(failing=failing, refused=reached)
-                    if reached:
-                        stack.append((*reached, (*order, kind)))
+                    for step in self._steps(before, order, kind):
+                        if step.refused:
+                            failing = self._pods((*order, kind))
+                            return self._answer(
+                                failing=failing, refused=step.refused, depends=step.depends
+                            )
+                        if step.moment is not None:
+                            stack.append((step, (*order, kind)))
         except UndecidedError:
             return self._answer(limit=budget.current().words)
         return self._answer(is_proven=True)
@@ -241,6 +292,7 @@ class _Search:
     def _answer(self, *, is_proven: bool = False, **more: Any) -> Answer:
         counts = [len(kind.pods) for kind in self.kinds]
         works, orders = _words(self._works()), _words(_orders(counts))
+        works = "" if self.has_alternatives else works
         answer = Answer(is_proven, self.tried, len(self.seen), orders=orders, works=works)
         return answer._replace(**more)
 
@@ -262,23 +314,32 @@ class _Search:
         counts = Counter(order)
         return [at for at, kind in enumerate(self.kinds) if counts[at] < len(kind.pods)]
 
-    def _try(self, moment: Any, number: int, order: tuple[int, ...], kind: int) -> Any:
-        """The moment after one more pod of a kind and its number, or its Refusal.
-
-        None if it was there already.
-        """
-        self.allocator.restore(moment)
+    def _steps(self, before: _Step, order: tuple[int, ...], kind: int) -> Iterator[_Step]:
+        """One more pod of a kind, with all devices that the kubelet may take."""
         pod = self.kinds[kind].pods[order.count(kind)]
-        refused = self.allocator.admit(pod).refused
-        self.tried += 1
-        if refused:
-            return refused
         counts = tuple(sorted(Counter((*order, kind)).items()))
+        alternatives = self.allocator.kubelet.devices.choose = _Alternatives()
+        is_last = False
+        while not is_last:
+            self.allocator.restore(before.moment)
+            refused = self.allocator.admit(pod).refused
+            self.tried += 1
+            self.has_alternatives |= alternatives.is_needed
+            depends = before.depends or alternatives.is_needed
+            yield self._reached(before.number, counts, len(order), refused)._replace(
+                depends=depends
+            )
+            is_last = not alternatives.advance()
+
+    def _reached(self, number: int, counts: Hashable, came: int, refused: Refusal | None) -> _Step:
+        """The refusal, or the moment; it is kept where it is a new one."""
+        if refused:
+            return _Step(refused)
         key = (counts, self.allocator.key())
         is_new = key not in self.seen
         reached = self.seen.setdefault(key, len(self.seen) + 1)
-        self.steps[len(order)].append((number, reached))
-        return (self.allocator.take(), reached) if is_new else None
+        self.steps[came].append((number, reached))
+        return _Step(None, self.allocator.take() if is_new else None, reached)
 
     def _pods(self, order: tuple[int, ...]) -> tuple[Pod, ...]:
         """The pods of an order of kinds."""

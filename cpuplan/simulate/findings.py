@@ -19,12 +19,12 @@ from cpuplan.facts.settings.kubelet import (
     CPU_MANAGER_POLICY,
     FEATURE_GATES,
     MEMORY_MANAGER_POLICY,
-    TOPOLOGY_MANAGER_POLICY,
 )
 from cpuplan.language.model.vocabulary import codes_off
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import manifests, startup
+from cpuplan.simulate import devices, manifests, startup
 from cpuplan.simulate.apiserver import Surroundings
+from cpuplan.simulate.devices import Given
 from cpuplan.simulate.fleet import Simulated, full_name, listed_names
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import Planned, planned
@@ -41,7 +41,6 @@ from cpuplan.upstream.kubernetes.pod import (
     MEMORY,
     Container,
     Pod,
-    Resources,
     is_pod_level,
 )
 from cpuplan.upstream.kubernetes.qos import GUARANTEED, guaranteed_cpus, pod_qos
@@ -52,7 +51,7 @@ from cpuplan.upstream.openshift.managed import CAPACITY_SUFFIX
 #: No pod can come where the kubelet does not start.
 NOT_STARTED = {"CP701", "CP702", "CP703"}
 #: Of the intent's workloads, which are not the pods at hand.
-_OF_WORKLOADS = {"CP708", "CP712", "CP713", "CP7155", "CP731", "CP7648"}
+_OF_WORKLOADS = {"CP708", "CP712", "CP713", "CP7155", "CP731", "CP7586", "CP7648"}
 
 
 def of_plans(plans: Iterable[ConfiguredPlan], locate: Locate) -> list[Diagnostic]:
@@ -138,7 +137,7 @@ _NOT_SIMULATED = (
 POD_LEVEL, MANAGERS = "PodLevelResources", "PodLevelResourceManagers"
 
 
-def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources) -> Iterator[str]:
+def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Given) -> Iterator[str]:
     """Resources of unknown amount, memory that is assumed, fields that a release ignores."""
     yield from _ignored(plans, pods)
     yield from dict.fromkeys(sentence for plan in plans for sentence in _uneven(plan))
@@ -147,7 +146,7 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources
     if any(plan.node_class.target.has_topology_aware for plan in plans):
         yield from _of_pools(pods)
     requested = _requested(pods)
-    offered = [{*planned(plan).runtime.resources, *given} for plan in plans]
+    offered = [_offered(planned(plan), given) for plan in plans]
     known = frozenset.intersection(*map(frozenset, offered)) if offered else frozenset()
     unknown = [name for name in sorted(requested) if _is_unknown(name, known)]
     if unknown:
@@ -155,11 +154,7 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources
             f"requests for {listed_names(unknown)} are not checked, because the inventory does not "
             "contain how much a node has; give it with --resource NAME=AMOUNT"
         )
-    if devices := unaligned(plans, pods):
-        yield (
-            f"the NUMA nodes of {listed_names(devices)} are not known: the topology manager also "
-            "counts the hints of devices, so pods may be refused, or get other CPUs than here"
-        )
+    yield from devices.notes(plans, pods, given)
     assumed = sorted({plan.node_class.hardware for plan in plans if assumes_memory(plan.topology)})
     if assumed and MEMORY in requested:
         yield (
@@ -168,35 +163,10 @@ def notes(plans: Sequence[ConfiguredPlan], pods: Sequence[Pod], given: Resources
         )
 
 
-#: Resources that no device plugin gives out, by the end of their domain, or one that knows no NUMA
-#: nodes (/dev/kvm, kubevirt/kubevirt pkg/virt-handler/device-manager/generic_device.go).
-_WITHOUT_DEVICES = (
-    "kubernetes.io",
-    "koordinator.sh",
-    "workload.openshift.io",
-    "devices.kubevirt.io",
-)
-
-
-def unaligned(plans: Iterable[ConfiguredPlan], pods: Iterable[Pod]) -> list[str]:
-    """Resources of device plugins that a topology manager aligns, whose NUMA nodes nobody knows.
-
-    Their hints decide with those of CPUs and memory, and are left out (cm/devicemanager,
-    GetTopologyHints).
-    """
-    devices = [name for name in sorted(_requested(pods)) if _is_of_devices(name)]
-    return devices if devices and any(map(_merges_hints, plans)) else []
-
-
-def _is_of_devices(name: str) -> bool:
-    domain, slash, _ = name.partition("/")
-    return bool(slash) and not domain.endswith(_WITHOUT_DEVICES)
-
-
-def _merges_hints(plan: ConfiguredPlan) -> bool:
-    """Whether the node's kubelet merges hints of several NUMA nodes."""
-    policy = planned(plan).config.get(TOPOLOGY_MANAGER_POLICY.key, "none")
-    return policy != "none" and len(plan.topology.numa_nodes) > 1
+def _offered(facts: Planned, given: Given) -> set[str]:
+    """The resources of which it is known how much a node has."""
+    devices_of_plugins = {plugin.resource for plugin in facts.plugins}
+    return {*facts.runtime.resources, *given.amounts} | devices_of_plugins
 
 
 def _of_pools(pods: Sequence[Pod]) -> Iterator[str]:

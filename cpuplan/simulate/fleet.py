@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from cpuplan.base import text
@@ -29,6 +28,7 @@ from cpuplan.simulate.allocators.base import (
 from cpuplan.simulate.allocators.kubelet import Load
 from cpuplan.simulate.allocators.registry import Start
 from cpuplan.simulate.apiserver import Surroundings
+from cpuplan.simulate.devices import Given
 from cpuplan.simulate.manifests import Item
 from cpuplan.simulate.planned import planned, with_recorded_memory
 from cpuplan.solve import budget
@@ -114,7 +114,7 @@ class Starter(NamedTuple):
 
     start: Start
     state: Node = Node()
-    resources: Resources = MappingProxyType({})
+    given: Given = Given()
     #: The limit of work on the nodes of a class, in seconds; None for the default.
     seconds: float | None = None
     around: Surroundings | None = None
@@ -122,7 +122,9 @@ class Starter(NamedTuple):
     def __call__(self, plan: ConfiguredPlan) -> Allocator:
         """A node of a class; CpuplanError where the kubelet does not start."""
         try:
-            facts = planned(plan, self.around)._replace(resources=self.resources)
+            facts = planned(plan, self.around)
+            plugins = self.given.on(facts.plugins)
+            facts = facts._replace(resources=self.given.amounts, plugins=plugins)
             text, is_assumed = self.state.memory_state, assumes_memory(plan.topology)
             facts, _ = with_recorded_memory(facts, text, is_assumed=is_assumed)
             return self.start(facts, self.state)
@@ -508,6 +510,7 @@ def _outcome(outcome: Outcome) -> Hashable:
         outcome.refused,
         moves,
         outcome.is_exact,
+        outcome.undetermined,
     )
 
 

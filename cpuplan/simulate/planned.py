@@ -31,6 +31,7 @@ from cpuplan.facts.settings.kubelet import (
     TOPOLOGY_MANAGER_SCOPE,
 )
 from cpuplan.facts.versions import Version
+from cpuplan.fleet import device_plugins
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate.apiserver import Surroundings
@@ -51,6 +52,7 @@ from cpuplan.upstream.koordinator.extension.numa_aware import (
 )
 from cpuplan.upstream.kubelet.config.codec import merge
 from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
+from cpuplan.upstream.kubelet.devicemanager.pod_devices import Plugin
 from cpuplan.upstream.kubelet.kubelet import Configuration, Kubelet, Node, configure
 from cpuplan.upstream.kubelet.machine import Machine, NodeMemory, hugepage_name
 from cpuplan.upstream.kubelet.memorymanager import state as memorystate
@@ -95,6 +97,8 @@ class Planned(NamedTuple):
     pools: "PolicyInputs[PoolsConfig] | None" = None
     koordinator: "Inputs | None" = None
     dra: "DraInputs | None" = None
+    #: What device plugins offer.
+    plugins: tuple[Plugin, ...] = ()
     #: What publishes the node's NodeResourceTopology.
     exporter: str = ""
 
@@ -106,7 +110,14 @@ class Planned(NamedTuple):
             is_openshift=self.fork.is_openshift,
             cgroup_v1=self.machine.cgroup_v1,
         )
-        kubelet = Kubelet(config, self.machine, node, fork=self.fork, version=self.version)
+        kubelet = Kubelet(
+            config,
+            self.machine,
+            node,
+            fork=self.fork,
+            version=self.version,
+            plugins=self.plugins,
+        )
         kubelet.allocatable |= {**_NOT_CHECKED, **self.runtime.resources, **self.resources}
         return kubelet
 
@@ -143,6 +154,7 @@ def planned(plan: ConfiguredPlan, around: Surroundings | None = None) -> Planned
         pools=topologyaware.policy_inputs(plan) if target.has_topology_aware else None,
         koordinator=theirs,
         dra=_dra(plan) if target.has_dra else None,
+        plugins=device_plugins.plugins_of(plan.node_class),
         exporter=exporter_of(plan),
     )
 

@@ -11,8 +11,8 @@ from cpuplan.facts.settings.kubelet import MEMORY_MANAGER_POLICY, TOPOLOGY_MANAG
 from cpuplan.language.model.allocators import BOUND
 from cpuplan.language.model.pools import Workload
 from cpuplan.language.model.vocabulary import PARTITION
-from cpuplan.plan import NodePlan
-from cpuplan.simulate import admission, room
+from cpuplan.plan import ConfiguredPlan, NodePlan
+from cpuplan.simulate import admission, devices, room
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import (
     NOT_SIMULATED,
@@ -75,7 +75,7 @@ def _parts(plan: NodePlan, workload: Workload) -> Sequence[Scope]:
     return sizes.parts_of_workload(Statements(plan.node_class), workload)
 
 
-def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Diagnostic]:
+def check(plan: ConfiguredPlan, locate: Locate, allocator: Restarting) -> Iterator[Diagnostic]:
     """Pods that are refused: in the order of the intent, in another order, or after a restart.
 
     UndecidedError where the limit of work ends before it is known whether the order of the intent
@@ -116,6 +116,7 @@ def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Dia
     yield from spread[:1]
     if crowded:
         yield diagnose("CP7648", locate(origin), name=name, problem=crowded.words)
+    yield from _unaligned(plan, locate, made)
     with budget.part(_ORDERS):
         answer = admission.any_order(allocator, pods)
     if answer.refused:
@@ -123,6 +124,24 @@ def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Dia
         yield diagnose(
             "CP713", locate(origin), name=name, order=came, problem=answer.refused.message
         )
+
+
+def _unaligned(
+    plan: ConfiguredPlan, locate: Locate, made: Iterable[tuple[Pod, int]]
+) -> Iterator[Diagnostic]:
+    """CP7586: workloads with devices whose NUMA nodes nobody knows, and decide about them."""
+    origin, of = plan.node_class.place("workloads"), plan.node_class
+    for pod, index in {index: (pod, index) for pod, index in made}.values():
+        unknown = devices.unaligned([plan], [pod], devices.Given())
+        if unknown:
+            yield diagnose(
+                "CP7586",
+                locate(f"{origin}.{index}"),
+                name=of.name,
+                workload=plan.spec.workloads[index].name,
+                devices=joined(unknown),
+                hardware=of.hardware,
+            )
 
 
 def _remedy(allocator: Allocator, refused: Refusal) -> str:

@@ -30,6 +30,9 @@ SUITES = {
     "machineinfo": Suite("tests.conformance.machineinfo", "vectors/kubelet/machineinfo.jsonl.gz"),
     "nto-validate": Suite("tests.conformance.nto_validate", "vectors/nto/validate"),
     "kubelet": Suite("tests.conformance.kubelet", "vectors/kubelet"),
+    "devices": Suite(
+        "tests.conformance.devices", str(Path(__file__).parent / "vectors" / "devices.jsonl.gz")
+    ),
     "nto-ppc": Suite("tests.conformance.nto_ppc", "vectors/nto/ppc"),
     "crio": Suite("tests.conformance.crio", "vectors/crio"),
     "mco": Suite("tests.conformance.mco", "vectors/mco"),

@@ -26,7 +26,7 @@ from cpuplan.diagnostics import errors
 from cpuplan.simulate.allocators import KUBELET, PLANNED, POLICIES, SCHEDULING
 
 if TYPE_CHECKING:
-    from cpuplan.cli.simulation import Chosen, Given, Outcome, Run, Wanted
+    from cpuplan.cli.simulation import Chosen, GivenPods, Outcome, Run, Wanted
     from cpuplan.pipeline import Project
     from cpuplan.simulate.fleet import Result
 
@@ -68,7 +68,8 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME=AMOUNT",
     help="What each node can allocate of a resource that the inventory does not contain, such as "
-    "ephemeral-storage=100Gi or example.com/nic=4; may be repeated. Others are not checked.",
+    "ephemeral-storage=100Gi, or devices by NUMA node, such as example.com/nic=2@0,2@1; may be "
+    "repeated. Others are not checked.",
 )
 @click.option(
     "--policy",
@@ -212,7 +213,7 @@ def _report(run: "Run", outcome: "Outcome", svg: Path | None, output_format: str
     print_remarks(remarks(run))
 
 
-def _items(chosen: "Chosen", files: Sequence[Path], wanted: "Wanted") -> "Given":
+def _items(chosen: "Chosen", files: Sequence[Path], wanted: "Wanted") -> "GivenPods":
     """The pods of the files; without any, those of the workloads."""
     from cpuplan.cli import simulation
 
@@ -223,7 +224,7 @@ def _items(chosen: "Chosen", files: Sequence[Path], wanted: "Wanted") -> "Given"
 
             has_claims = has_claims or mechanisms.has_claims(wanted.beside)
         return simulation.read_pods(files, with_claims=has_claims)
-    return simulation.Given(simulation.pods_of_workloads([plan for plan, _ in chosen]), [])
+    return simulation.GivenPods(simulation.pods_of_workloads([plan for plan, _ in chosen]), [])
 
 
 def _print(project: "Project", shown: "Outcome", *, svg: Path | None) -> None:

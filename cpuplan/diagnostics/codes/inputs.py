@@ -223,6 +223,14 @@ CODES = {
         "correct the list, or the node's hardware",
         "`offline` of a node group lists CPUs of its hardware that are switched off on these nodes only.",
     ),
+    "CP2585": Code(
+        "device plugin without devices",
+        "the plugin of {resource} offers nothing: {problem}",
+        "correct the selectors, or add what is missing to `devices`; `cpuplan show` draws them",
+        "A row of `devicePlugins` of a Hardware says which of the `devices` of a node a device plugin offers to pods as "
+        "one resource. A row that selects no device of any node with this hardware has a mistake, and pods that "
+        "request the resource would be simulated as if no node had it.",
+    ),
     "CP232": Code(
         "second Delivery",
         "{name} is a second Delivery document",

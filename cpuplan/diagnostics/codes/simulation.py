@@ -123,6 +123,16 @@ CODES = {
         "orders, up to half a second of work. `cpuplan simulate --any-order` tries more, and says how many.",
         "warning",
     ),
+    "CP7586": Code(
+        "workloads with devices of unknown NUMA nodes",
+        "whether the kubelet of class {name} admits workload {workload} is not known: it requests {devices}, and no "
+        "document says which devices these are",
+        "say it with `devicePlugins` of hardware {hardware}; `numaNodes: false` stands for a plugin that tells no NUMA nodes",
+        "A topology manager other than none also counts the hints of devices: it refuses a pod whose devices are on other "
+        "NUMA nodes than its CPUs, or gives it other CPUs. The devices of a node and their NUMA nodes are in the inventory; "
+        "which of them a device plugin offers as which resource is known of GPUs of NVIDIA, AMD and Intel only.",
+        "warning",
+    ),
     "CP7155": Code(
         "pods not simulated to the end",
         "whether the kubelet of class {name} in cluster {cluster} admits what is planned for it is not known: the limit of "

@@ -271,6 +271,62 @@ class Device(Model):
     )
 
 
+#: Devices that may share one with others, or be cut into parts: more is nothing that anybody makes.
+_MOST_PARTS = 1024
+ResourceName = Annotated[
+    str,
+    matching(
+        r"^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?/[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$",
+        "the name of an extended resource, such as nvidia.com/gpu",
+        "nvidia.com/gpu",
+    ),
+]
+
+
+class DevicePlugin(Model):
+    """Devices that a device plugin offers to pods as one resource: those that all fields match."""
+
+    resource: ResourceName = Field(description="what pods request", examples=["nvidia.com/gpu"])
+    device_class: Literal["network", "gpu", "accelerator", "storage", "other"] | None = Field(
+        default=None, alias="class", description="devices of this class"
+    )
+    vendors: Annotated[tuple[MachineText, ...], Listed] = Field(
+        default=(), description="devices of these PCI vendors", examples=["15b3"]
+    )
+    devices: Annotated[tuple[MachineText, ...], Listed] = Field(
+        default=(), description="devices with these PCI device ids", examples=["1017"]
+    )
+    drivers: Annotated[tuple[MachineText, ...], Listed] = Field(
+        default=(), description="devices of these kernel drivers", examples=["mlx5_core"]
+    )
+    names: Annotated[tuple[MachineText, ...], Listed] = Field(
+        default=(), description="the devices of these network interfaces", examples=["ens1f0"]
+    )
+    addresses: Annotated[tuple[_PciAddress, ...], Listed] = Field(
+        default=(), description="the devices at these PCI addresses"
+    )
+    count: Annotated[int, Field(ge=1, le=_MOST_PARTS)] = Field(
+        default=1,
+        description="how many of the resource a device is: its parts (MIG), those who share it "
+        "(time slices), its virtual functions (SR-IOV)",
+    )
+    functions: bool = Field(
+        default=False,
+        description="a device is as many of the resource as it can have virtual functions, "
+        "whatever `count` says; devices without any are not offered",
+    )
+    numa_nodes: bool = Field(
+        default=True,
+        description="whether the plugin tells the kubelet the NUMA nodes of its devices; without "
+        "them nothing is aligned with these",
+    )
+    preferred_allocation: bool = Field(
+        default=True,
+        description="whether the plugin may choose among the devices that the kubelet offers "
+        "(GetPreferredAllocation)",
+    )
+
+
 class HardwareSpec(Model):
     """One server model: either `regular` or `topology`."""
 
@@ -292,6 +348,11 @@ class HardwareSpec(Model):
     )
     devices: Annotated[tuple[Device, ...], Listed] = Field(
         default=(), description="PCI devices of every machine of this hardware"
+    )
+    device_plugins: Annotated[tuple[DevicePlugin, ...], Listed] = Field(
+        default=(),
+        description="which devices of a node its device plugins offer as which resource, for "
+        "`simulate` and `workloads`; those of GPUs of NVIDIA, AMD and Intel are known without it",
     )
 
 

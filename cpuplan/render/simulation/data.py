@@ -3,14 +3,18 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from cpuplan.base.text import joined, listed
 from cpuplan.simulate import fleet
 from cpuplan.simulate.admission import Answer, Outcome
-from cpuplan.simulate.allocators.base import Left, Move, Placed
+from cpuplan.simulate.allocators.base import GivenDevices, Left, Move, Placed
 from cpuplan.simulate.fleet import Result, Simulated, full_name
 from cpuplan.simulate.runtimes import Started
 from cpuplan.upstream.crio.cgmgr import UNLIMITED
 from cpuplan.upstream.crio.high_performance_hooks import Effects
 from cpuplan.upstream.kubernetes.bits import to_text
+
+#: Devices of a resource that are printed one by one.
+_MOST_DEVICES = 16
 
 
 def runtime_lines(outcomes: Iterable[Outcome]) -> Iterator[str]:
@@ -20,6 +24,25 @@ def runtime_lines(outcomes: Iterable[Outcome]) -> Iterator[str]:
             parts = list(_parts(container))
             if parts:
                 yield f"{full_name(outcome.pod)} {container.name}: {'; '.join(parts)}"
+
+
+def device_lines(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """The devices of each container, and of whom nobody knows which ones it gets."""
+    for outcome in outcomes:
+        for container in outcome.containers:
+            who = f"{full_name(outcome.pod)} {container.name}"
+            yield from (f"{who}: {_device_text(given)}" for given in container.devices)
+        if outcome.undetermined and not outcome.refused:
+            names = joined(outcome.undetermined)
+            yield (
+                f"{full_name(outcome.pod)} may get other devices of {names}, near other NUMA "
+                "nodes: the kubelet takes them in no order, so this is one of several outcomes"
+            )
+
+
+def _device_text(given: GivenDevices) -> str:
+    near = f"NUMA node {','.join(map(str, given.numa_nodes))}" if given.numa_nodes else "no node"
+    return f"{given.resource} {listed(given.ids, _MOST_DEVICES)} ({near})"
 
 
 def _parts(container: Placed) -> Iterator[str]:
@@ -127,6 +150,7 @@ def _order_data(name: str, answer: Answer) -> dict[str, Any]:
         "moments": answer.moments,
         "works": answer.works,
         "orders": answer.orders,
+        "depends": answer.depends,
     }
 
 
@@ -169,6 +193,7 @@ def _pod_data(outcome: Outcome) -> dict[str, Any]:
                 "cpus": to_text(container.cpus),
                 "exclusive": container.is_exclusive,
                 "memoryNodes": list(container.numa_nodes),
+                "devices": list(map(_device_data, container.devices)),
                 "runtime": runtime_data(container.started),
             }
             for container in outcome.containers
@@ -176,6 +201,15 @@ def _pod_data(outcome: Outcome) -> dict[str, Any]:
         "refused": outcome.refused and outcome.refused._asdict(),
         "moves": [_move_data(move) for move in outcome.moves],
         "exact": outcome.is_exact,
+        "undetermined": list(outcome.undetermined),
+    }
+
+
+def _device_data(given: GivenDevices) -> dict[str, Any]:
+    return {
+        "resource": given.resource,
+        "ids": list(given.ids),
+        "numaNodes": list(given.numa_nodes),
     }
 
 

@@ -272,6 +272,7 @@ def _node(
         if any(row[3].startswith("(") for row in rows):
             yield "CPUs in brackets are shared with other containers without exclusive CPUs"
     yield from _refusals(refused, most=_FEW_ALIKE if is_one_of_many else len(refused))
+    yield from data.device_lines(came)
     yield from data.runtime_lines(came)
     yield from _moves(came)
     for departure in node.outcome.departures:
@@ -358,10 +359,16 @@ def order_text(answer: Answer, count: int, unproven: str = "") -> str:
     if answer.is_proven:
         return f"all {count} pods are admitted in every order of arrival ({tried})\n"
     if answer.refused is None:
+        works = f"{answer.works} of {answer.orders} orders of arrival work, and " * bool(
+            answer.works
+        )
         return (
-            f"not proven: {answer.works} of {answer.orders} orders of arrival work, and none that "
-            f"was tried failed, within the limit of {answer.limit} of work ({tried})\n"
+            f"not proven: {works}none that was tried failed, within the limit of {answer.limit} "
+            f"of work ({tried})\n"
         )
     lines = ["in this order of arrival, the last pod is refused:"]
+    if answer.depends:
+        lines = ["in this order of arrival, the last pod is refused if the kubelet, which takes"]
+        lines.append("devices in no order, takes some of them:")
     lines += [f"  {number}. {full_name(pod)}" for number, pod in enumerate(answer.failing, 1)]
     return "\n".join([*lines, f"  {_refusal(answer.refused)}", f"({tried})"]) + "\n"

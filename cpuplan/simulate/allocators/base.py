@@ -67,12 +67,22 @@ class Move(NamedTuple):
 class Admission(NamedTuple):
     """Whether a pod is refused, and the cpusets that change for it, in order.
 
-    Without `is_exact` fewer CPUs might have to move, or a refused pod might have room.
+    Without `is_exact` fewer CPUs might have to move, or a refused pod might have room. Of the
+    resources `undetermined` the kubelet may take other devices, near other NUMA nodes.
     """
 
     refused: Refusal | None = None
     moves: tuple[Move, ...] = ()
     is_exact: bool = True
+    undetermined: tuple[str, ...] = ()
+
+
+class GivenDevices(NamedTuple):
+    """The devices of a resource that a container has, and the NUMA nodes that they are near."""
+
+    resource: str
+    ids: tuple[str, ...]
+    numa_nodes: tuple[int, ...]
 
 
 class Placed(NamedTuple):
@@ -83,6 +93,7 @@ class Placed(NamedTuple):
     is_exclusive: bool
     numa_nodes: tuple[int, ...]
     started: Started
+    devices: tuple[GivenDevices, ...] = ()
 
 
 class Left(NamedTuple):
@@ -302,11 +313,11 @@ def left_for_probes(allocator: Allocator, kubelet: Kubelet, free: int) -> Left:
 def _largest_on(allocator: Allocator, kubelet: Kubelet, most: int, within: int, node: int) -> int:
     """The same for a container with a device on a NUMA node."""
     hint: ProviderHints = {"device": [TopologyHint(1 << node, preferred=True)]}
-    devices = kubelet.devices
-    devices.hints[_PROBE, _PROBE], devices.pod_hints[_PROBE] = hint, hint
+    given = kubelet.given_hints
+    given.hints[_PROBE, _PROBE], given.pod_hints[_PROBE] = hint, hint
     try:
         return largest_admitted(allocator, most, within)
     finally:
-        devices.hints.clear()
-        devices.pod_hints.clear()
+        given.hints.clear()
+        given.pod_hints.clear()
         kubelet.topology_manager.forget(_PROBE)

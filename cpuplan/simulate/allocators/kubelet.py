@@ -15,6 +15,7 @@ from cpuplan.simulate.allocators.base import (
     TOO_MANY_NODES,
     UNSCHEDULABLE,
     Admission,
+    GivenDevices,
     Left,
     Move,
     Overlap,
@@ -24,6 +25,7 @@ from cpuplan.simulate.allocators.base import (
 )
 from cpuplan.simulate.planned import Planned
 from cpuplan.upstream.kubelet.cpumanager.state import CPUState
+from cpuplan.upstream.kubelet.devicemanager.manager import DeviceState
 from cpuplan.upstream.kubelet.kubelet import Kubelet, Node, StartError
 from cpuplan.upstream.kubelet.memorymanager.state import MemoryState, NodeState
 from cpuplan.upstream.kubernetes import quantity
@@ -57,6 +59,7 @@ class Snapshot(NamedTuple):
 
     cpus: CPUState
     memory: MemoryState
+    devices: DeviceState
     active: tuple[Pod, ...]
 
 
@@ -64,8 +67,12 @@ def take_snapshot(kubelet: Kubelet) -> Snapshot:
     """The moment between two pods: nothing stale, nothing to reuse."""
     kubelet.cpus.remove_stale_state()
     kubelet.memory.remove_stale_state()
+    kubelet.devices.remove_stale_state()
     return Snapshot(
-        _copy_cpus(kubelet.cpus.state), _copy_memory(kubelet.memory.state), tuple(kubelet.active)
+        _copy_cpus(kubelet.cpus.state),
+        _copy_memory(kubelet.memory.state),
+        kubelet.devices.state.copy(),
+        tuple(kubelet.active),
     )
 
 
@@ -78,6 +85,8 @@ def restore_snapshot(kubelet: Kubelet, moment: Snapshot) -> None:
         kubelet.cpus.policy.cpus_to_reuse = {}
     if kubelet.memory.policy:
         kubelet.memory.policy.reusable = {}
+    kubelet.devices.reusable = {}
+    kubelet.devices.state = moment.devices.copy()
     kubelet.cpus.state, kubelet.memory.state = _copy_cpus(moment.cpus), _copy_memory(moment.memory)
     kubelet.active = list(moment.active)
     kubelet.topology_manager.forget_all()
@@ -86,11 +95,12 @@ def restore_snapshot(kubelet: Kubelet, moment: Snapshot) -> None:
 def snapshot_key(kubelet: Kubelet) -> Hashable:
     """What the next pod's admission depends on beside its requests; equal moments have one key.
 
-    Who has which CPUs is not in it, only which are left: nobody gives any back.
+    Who has which CPUs is not in it, only which are left: nobody gives any back. Of devices it is
+    how many are left near which NUMA nodes.
     """
     nodes = sorted(kubelet.memory.state.machine.items())
     machine = tuple((node, kept.assignments, kept.cells, _free(kept)) for node, kept in nodes)
-    return kubelet.cpus.state.default, machine
+    return kubelet.cpus.state.default, machine, kubelet.devices.key()
 
 
 def _free(node: NodeState) -> tuple[tuple[str, int], ...]:
@@ -166,7 +176,11 @@ class KubeletAllocator:
         unbound = lacks(stored, self.kubelet.allocatable, self.gates)
         if unbound:
             return Admission(Refusal(UNSCHEDULABLE, unbound))
-        return Admission(_refused(self.kubelet, stored))
+        devices = self.kubelet.devices
+        devices.open.clear()
+        refused = _refused(self.kubelet, stored)
+        names = sorted({choice.resource for choice in devices.open})
+        return Admission(refused, undetermined=tuple(names))
 
     def remove(self, uid: str) -> tuple[Move, ...]:
         """Remove a pod that has ended. The kubelet moves no other."""
@@ -187,6 +201,7 @@ class KubeletAllocator:
                 cpus.state.cpus_of(pod.uid, container.name) is not None,
                 tuple(sorted(memory.nodes_of(pod.uid, container.name))),
                 started[container.name],
+                given_devices(self.kubelet, pod, container),
             )
             for container in pod.all_containers
         )
@@ -269,6 +284,16 @@ def _refused(kubelet: Kubelet, pod: Pod) -> Refusal | None:
     except PanicError as error:
         return Refusal(PANIC, f"the kubelet crashes, and again when it has restarted: {error}")
     return None
+
+
+def given_devices(kubelet: Kubelet, pod: Pod, container: Container) -> tuple[GivenDevices, ...]:
+    """The devices of a container, by resource."""
+    devices = kubelet.devices
+    given = devices.devices_of(pod.uid, container.name)
+    return tuple(
+        GivenDevices(resource, ids, devices.nodes_of(resource, ids))
+        for resource, ids in given.items()
+    )
 
 
 def running(kubelet: Kubelet) -> list[Pod]:

@@ -4,7 +4,7 @@ Upstream: kubernetes/kubernetes pkg/kubelet/kubelet.go cmd/kubelet/app/server.go
   pkg/kubelet/cm/container_manager_linux.go @ 24e2b02af5543d7910c2bb074c7264df5a8f0467
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from cpuplan.facts.versions import Version
@@ -16,6 +16,8 @@ from cpuplan.upstream.kubelet.config.types import of_version
 from cpuplan.upstream.kubelet.config.validation import validate
 from cpuplan.upstream.kubelet.cpumanager import cpu_manager
 from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
+from cpuplan.upstream.kubelet.devicemanager.manager import DeviceManager
+from cpuplan.upstream.kubelet.devicemanager.pod_devices import Plugin
 from cpuplan.upstream.kubelet.machine import Machine
 from cpuplan.upstream.kubelet.memorymanager import memory_manager
 from cpuplan.upstream.kubelet.topologymanager.policy import (
@@ -25,14 +27,14 @@ from cpuplan.upstream.kubelet.topologymanager.policy import (
     new_policy,
 )
 from cpuplan.upstream.kubelet.topologymanager.scope import TopologyManager
-from cpuplan.upstream.kubernetes import kube_features
+from cpuplan.upstream.kubernetes import kube_features, quantity
 from cpuplan.upstream.kubernetes.errors import AggregateError, KubeletError
 from cpuplan.upstream.kubernetes.fit import check_fit
 from cpuplan.upstream.kubernetes.kube_features import LATEST, Gates, set_gates
 from cpuplan.upstream.kubernetes.pod import Container, Pod
 
 
-class Devices:
+class GivenHints:
     """Hints as they are given for each pod; nothing is allocated."""
 
     def __init__(self) -> None:
@@ -46,10 +48,10 @@ class Devices:
         return self.pod_hints.get(pod.uid)
 
     def allocate(self, pod: Pod, container: Container, affinity: TopologyHint) -> None:
-        """Devices are always there."""
+        """Nothing is given out."""
 
     def allocate_pod(self, pod: Pod, affinity: TopologyHint) -> None:
-        """Devices are always there."""
+        """Nothing is given out."""
 
 
 Result = TypeVar("Result")
@@ -114,7 +116,7 @@ def _stage(name: str, step: Callable[[], Result]) -> Result:
 class Kubelet:
     """One run of a kubelet, from its start on. KubeletErrors carry the kubelet's texts."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a kubelet meets, given by name
         self,
         config: Mapping[str, Any] | Configuration,
         machine: Machine,
@@ -124,10 +126,12 @@ class Kubelet:
         folder: str = "/var/lib/kubelet",
         predicates: bool = True,
         version: Version = LATEST,
+        plugins: Iterable[Plugin] = (),
     ) -> None:
         """Start with a KubeletConfiguration; StartError at the stage that fails.
 
-        A `Configuration` is of the same fork, version and cgroups, whatever these say.
+        A `Configuration` is of the same fork, version and cgroups, whatever these say. `plugins`
+        have registered before the first pod comes.
         Without `predicates` pods are not checked against what the node can allocate.
         """
         self.machine, self.fork, self.predicates = machine, fork, predicates
@@ -143,7 +147,7 @@ class Kubelet:
             )
         self.config, self.gates = config
         self._reserve()
-        self._create_managers()
+        self._create_managers(plugins)
         allowed = self.config.get("allowedUnsafeSysctls", ())
         _stage("allowedUnsafeSysctls", lambda: check_allowlist(allowed))
         _stage("cpuManagerStart", lambda: self.cpus.start(node.cpu_state, folder))
@@ -177,9 +181,8 @@ class Kubelet:
         self.reservation = reservations.total(self.capacity)
         self.allocatable = node_container_manager.node_allocatable(self.capacity, self.reservation)
 
-    def _create_managers(self) -> None:
+    def _create_managers(self, plugins: Iterable[Plugin]) -> None:
         config, machine, gates = self.config, self.machine, self.gates
-        self.devices = Devices()
         numa = NUMAInfo(tuple(node.id for node in machine.nodes), machine.distances)
         name, scope = config["topologyManagerPolicy"], config["topologyManagerScope"]
         options = config.get("topologyManagerPolicyOptions", {})
@@ -198,7 +201,14 @@ class Kubelet:
             lambda: memory_manager.new_policy(config, machine, self.reservation, gates),
         )
         self.memory = memory_manager.MemoryManager(memory_policy, gates, self._active_pods)
-        providers = (self.devices, self.cpus, self.memory)
+        self.given_hints = GivenHints()
+        self.devices = DeviceManager(
+            plugins, topology_policy, gates, self._active_pods, is_openshift=self.fork.is_openshift
+        )
+        self.allocatable |= {
+            name: quantity.of(number) for name, number in self.devices.healthy().items()
+        }
+        providers = (self.given_hints, self.devices, self.cpus, self.memory)
         self.topology_manager = TopologyManager(topology_policy, scope, providers, gates)
 
     def _validate_node_allocatable(self) -> None:
@@ -256,6 +266,7 @@ class Kubelet:
         """The pod is gone: drop what it had."""
         self.active = [pod for pod in self.active if pod.uid != uid]
         self.topology_manager.forget(uid)
+        self.devices.remove_stale_state()
         self.cpus.remove_stale_state()
         self.memory.remove_stale_state()
 

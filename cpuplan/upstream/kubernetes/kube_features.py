@@ -36,6 +36,8 @@ BEHAVIOUR_SINCE: dict[str, Version] = {
     "config.memory_reservation": (1, 36),
     # memoryThrottlingFactor is not set by default: memory.high is then left alone (#140007).
     "config.no_throttling_factor": (1, 37),
+    # Hints for devices are made of the NUMA nodes that have some (#138244); before, of all.
+    "devices.nodes_with_devices": (1, 37),
     # Gates that need another which is off keep the kubelet from starting
     # (component-base/featuregate).
     "gates.dependencies": (1, 35),
@@ -58,7 +60,10 @@ BEHAVIOUR_SINCE: dict[str, Version] = {
     "managed.bare_containers": (1, 33),
 }
 #: What OpenShift's kubelet had earlier than the first release of the upstream version.
-OPENSHIFT_BEHAVIOUR_SINCE: dict[str, Version] = {"cpu.odd_uncore_remainders": (1, 33)}
+OPENSHIFT_BEHAVIOUR_SINCE: dict[str, Version] = {
+    "cpu.odd_uncore_remainders": (1, 33),
+    "devices.nodes_with_devices": (1, 36),
+}
 
 
 def has_behaviour(version: Version, name: str, *, is_openshift: bool = False) -> bool:

@@ -79,9 +79,9 @@ class Run:
             answer: Json = {"containers": [_container(*container) for container in created]}
             return answer | self._state_of(pod)
         for name, given in step.get("devices", {}).items():
-            self.kubelet.devices.hints[pod.uid, name] = hints(given) or {}
+            self.kubelet.given_hints.hints[pod.uid, name] = hints(given) or {}
         if "podDevices" in step:
-            self.kubelet.devices.pod_hints[pod.uid] = hints(step["podDevices"]) or {}
+            self.kubelet.given_hints.pod_hints[pod.uid] = hints(step["podDevices"]) or {}
         return self._admit(pod)
 
     def _admit(self, pod: Pod) -> Json:
@@ -119,7 +119,7 @@ class Run:
         return {"machineState": _compact(self.kubelet.memory.state)}
 
     def _restart(self, step: Json) -> Json:
-        left, pods, devices = self.kubelet.stop(), self.kubelet.active, self.kubelet.devices
+        left, pods, devices = self.kubelet.stop(), self.kubelet.active, self.kubelet.given_hints
         self.config = step.get("kubelet", self.config)
         if "machine" in step:
             self.machine = machine_of(step["machine"])
@@ -127,7 +127,7 @@ class Run:
             self.kubelet = Kubelet(self.config, self.machine, left, **self.settings)
         except StartError as error:
             return {"failedStage": error.stage, "error": str(error), "stopped": True}
-        self.kubelet.devices.hints, self.kubelet.devices.pod_hints = (
+        self.kubelet.given_hints.hints, self.kubelet.given_hints.pod_hints = (
             devices.hints,
             devices.pod_hints,
         )

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from cpuplan.simulate import findings
+from cpuplan.simulate import devices, findings
+from cpuplan.simulate.devices import Given
 from cpuplan.upstream.kubernetes.pod import read_pod
 from tests.machines.plans import plan, regular
 
@@ -26,7 +27,7 @@ def test_load_that_the_kernel_does_not_balance(
     node = plan(spec={"isolation": isolation})
     container = {"name": "a", "resources": resources}
     pod = read_pod({"metadata": {"name": "web"}, "spec": {"containers": [container]}})
-    said = [text for text in findings.notes([node], [pod], {}) if "balances no load" in text]
+    said = [text for text in findings.notes([node], [pod], Given()) if "balances no load" in text]
     assert bool(said) is is_said
     assert not said or "on CPUs 2-7 of class ran-server" in said[0]
 
@@ -52,7 +53,7 @@ def test_devices_whose_numa_nodes_nobody_knows(
     node = plan(regular(sockets=2, cores=4), spec={"kubelet": {"topologyManagerPolicy": policy}})
     container = {"name": "a", "resources": {"limits": requests}}
     pod = read_pod({"metadata": {"name": "web"}, "spec": {"containers": [container]}})
-    assert findings.unaligned([node], [pod]) == unknown
-    assert findings.unaligned([plan(regular())], [pod]) == []
-    said = [text for text in findings.notes([node], [pod], {}) if "NUMA nodes of" in text]
+    assert devices.unaligned([node], [pod], Given()) == unknown
+    assert devices.unaligned([plan(regular())], [pod], Given()) == []
+    said = [text for text in findings.notes([node], [pod], Given()) if "NUMA nodes of" in text]
     assert len(said) == bool(unknown)

@@ -126,6 +126,7 @@ def test_json_for_programs(project: Path, capsys: Capture) -> None:
     assert [bool(pod["refused"]) for pod in node["pods"]] == [False, False, True, False]
     (container,) = node["pods"][0]["containers"]
     runtime = container.pop("runtime")
+    assert container.pop("devices") == []
     assert container == {"name": "main", "cpus": "1-3,9-10", "exclusive": True, "memoryNodes": []}
     assert (runtime["cpuset"], runtime["quota"]) == ("1-3,9-10", -1)
     assert runtime["pod"] == {"shares": 5120, "weight": 196, "quota": -1}
