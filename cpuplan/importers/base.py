@@ -179,6 +179,14 @@ class Node(NamedTuple):
     cluster_from: str = ""  # what the cluster's name was derived from, where nobody gave it
     #: Fields of the Cluster document of its cluster.
     cluster_facts: Mapping[str, Any] = {}
+    #: All labels of its Node object, also those that no inventory gets; None without an object.
+    told_labels: Mapping[str, str] | None = None
+    #: The collection of one cluster's nodes that it is from, and how its cluster is called where
+    #: nobody says the name.
+    origin: str = ""
+    home: str = ""
+    #: CPUs at work that its inventory has offline (`change.restore`).
+    online_again: CpuSet = EMPTY
 
 
 class Zone(NamedTuple):
@@ -210,6 +218,9 @@ class NodeObject(NamedTuple):
     huge_pages: dict[int, int] = {}
     zones: tuple[Zone, ...] = ()
     core_types: dict[int, str] = {}
+    #: All labels; None of an object that is no Node object.
+    told_labels: Mapping[str, str] | None = None
+    origin: str = ""  # as in Node
 
 
 class Imported(NamedTuple):

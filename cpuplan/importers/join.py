@@ -21,13 +21,18 @@ _TOPOLOGY = "its NodeResourceTopology"
 
 
 def merge(first: NodeObject, other: NodeObject) -> NodeObject:
-    """Two objects of one node as one; what both have is taken from the first."""
+    """Two objects of one node as one; what both have is taken from the first.
+
+    A Node object has all labels: those of another one are not added to them.
+    """
     zones = {zone.id: zone for zone in other.zones}
     for zone in first.zones:
         zones[zone.id] = _merge_zones(zone, zones[zone.id]) if zone.id in zones else zone
+    both_told = first.told_labels is not None and other.told_labels is not None
+    labels = first.labels if both_told else {**other.labels, **first.labels}
     return NodeObject(
         first.name,
-        {**other.labels, **first.labels},
+        labels,
         first.architecture or other.architecture,
         first.cluster or other.cluster,
         other.cpus if first.cpus is None else first.cpus,
@@ -35,6 +40,8 @@ def merge(first: NodeObject, other: NodeObject) -> NodeObject:
         first.huge_pages or other.huge_pages,
         tuple(zones[number] for number in sorted(zones)),
         first.core_types or other.core_types,
+        other.told_labels if first.told_labels is None else first.told_labels,
+        first.origin or other.origin,
     )
 
 
@@ -109,7 +116,8 @@ def complete(node: Node, known: NodeObject) -> tuple[Node, list[Diagnostic]]:
     )
     labels = {**node.labels, **known.labels}
     cluster = known.cluster or node.cluster
-    return node._replace(machine=machine, labels=labels, cluster=cluster), diagnostics
+    node = node._replace(machine=machine, labels=labels, cluster=cluster)
+    return node._replace(told_labels=known.told_labels), diagnostics
 
 
 def _types_of(online: CpuSet, types: dict[int, str]) -> dict[int, str]:

@@ -67,6 +67,7 @@ def read_node(data: dict[str, Any], cluster: str | None = None) -> NodeObject | 
         number(capacity.get("cpu"), 1, MAX_COUNT),
         size(capacity.get("memory")),
         huge_pages(capacity),
+        told_labels=labels,
     )
 
 

@@ -62,7 +62,7 @@ def cluster_facts(nodes: Iterable[Node]) -> dict[str, dict[str, Any]]:
 
 def cluster_of(node: Node) -> str:
     """The name of a node's cluster, as documents have it."""
-    name = node.cluster or DEFAULT_CLUSTER
+    name = node.cluster or node.home or DEFAULT_CLUSTER
     return naming.name_from(name, DEFAULT_CLUSTER, naming.LONGEST_LABEL, dots=False)
 
 
@@ -70,7 +70,7 @@ def derived_clusters(nodes: Iterable[Node]) -> Iterator[str]:
     """A sentence for each cluster that no option named: where its name is from, and its option."""
     counts: dict[tuple[str, str], int] = {}
     for node in nodes:
-        source = node.cluster_from if node.cluster is not None else "nothing"
+        source = node.cluster_from or ("nothing" if node.cluster is None else "")
         if source:
             key = cluster_of(node), source
             counts[key] = counts.get(key, 0) + 1
