@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
@@ -151,6 +152,24 @@ def _longer(node: Node) -> str:
 def _finished(node: Node, cluster: str | None) -> Node:
     node = node._replace(machine=join.assume(node.machine))
     return node._replace(cluster=cluster, cluster_from="") if cluster else node
+
+
+_OF_NODE = re.compile(r"node ([a-z0-9.-]+)(:? .*)", re.DOTALL)
+
+
+def grouped(remarks: Iterable[str]) -> Iterator[str]:
+    """The remarks, with one for all nodes of which the same is said, in the order of the first."""
+    names: dict[str, list[str]] = {}
+    for remark in remarks:
+        match = _OF_NODE.fullmatch(remark)
+        own = names.setdefault(match[2] if match else remark, [])
+        own += [match[1]] if match else []
+    for text, alike in names.items():
+        if len(alike) > 1:
+            shown = ", ".join(fold_names(set(alike)))
+            yield f"{len(alike)} nodes: {shown}: {text.removeprefix(':').strip()}"
+        else:
+            yield f"node {alike[0]}{text}" if alike else text
 
 
 def _without_machine(objects: Iterable[NodeObject]) -> Iterator[str]:

@@ -99,6 +99,16 @@ class Machine(NamedTuple):
     boot_arguments: str | None
     kubelet: KubeletFiles | None = None  # where the format has the kernel's files
     marks: Marks = Marks()
+    assumptions: tuple[str, ...] = ()  # what no source states, as sentences
+
+
+#: How remarks on what was read say that something was assumed, not only left open.
+_ASSUMED = re.compile(r"\b(assumed|treated as|counts? as|is used)\b")
+
+
+def assumptions_in(remarks: Iterable[str]) -> tuple[str, ...]:
+    """The remarks that state an assumption: they go into the document too."""
+    return tuple(remark for remark in remarks if _ASSUMED.search(remark))
 
 
 def bare_machine(cores: Iterable[CpuSet]) -> Machine:

@@ -193,9 +193,23 @@ def _contradiction(node: str, source: str, what: str, value: object, claimed: ob
     return diagnose("CP131", node=node, what=what, found=value, source=source, claimed=claimed)
 
 
+#: What is said where one source lacks it; another source may have it.
+_MISSING = {
+    "sockets": "sockets are missing: one is assumed",
+    "numa_nodes": "NUMA nodes are missing: one is assumed",
+}
+
+
 def assume(machine: Machine) -> Machine:
-    """The machine with what a document needs and no source had."""
-    return machine._replace(architecture=machine.architecture or "other")
+    """The machine with what a document needs and no source had, and what is assumed of it."""
+    assumptions = [text for text in machine.assumptions if text not in _MISSING.values()]
+    for field, text in _MISSING.items():
+        is_said = any(text[:6].strip() in said and "one is" in said for said in assumptions)
+        if not getattr(machine, field) and not is_said:
+            assumptions.append(text)
+    return machine._replace(
+        architecture=machine.architecture or "other", assumptions=tuple(assumptions)
+    )
 
 
 def open_points(machine: Machine) -> tuple[str, ...]:

@@ -17,9 +17,20 @@ def document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def texts_of(documents: Iterable[Mapping[str, Any]], header: str = "") -> dict[str, str]:
-    """YAML by file name. `header` goes above each document; {kind} in it becomes the kind."""
-    return {file_name(document): text_of(document, header) for document in documents}
+def texts_of(
+    documents: Iterable[Mapping[str, Any]], header: str = "", kinds: Mapping[str, Kind] = {}
+) -> dict[str, str]:
+    """YAML by file name. `header` goes above each document; {kind} in it becomes the kind.
+
+    What was assumed of the `kinds` stands in comments below it, since people judge it later.
+    """
+    texts = {}
+    for known in documents:
+        is_hardware = known["kind"] == "Hardware"
+        kind = kinds.get(known["metadata"]["name"]) if is_hardware else None
+        lines = "".join(f"{line}\n" for line in kind.machine.assumptions) if kind else ""
+        texts[file_name(known)] = text_of(known, f"{header}{lines}")
+    return texts
 
 
 def file_name(document: Mapping[str, Any]) -> str:

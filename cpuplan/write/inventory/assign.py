@@ -53,6 +53,7 @@ class Assigned(NamedTuple):
     changed: dict[str, dict[str, Any]]
     fresh: dict[str, dict[str, Any]]
     hardware: dict[Place, str]
+    kinds: dict[str, Kind]  # of the new documents
     notes: tuple[str, ...]
 
 
@@ -72,6 +73,7 @@ class _Assignment:
         self._specs = {name: document.spec for name, document in self._documents.items()}
         self._fresh: dict[str, dict[str, Any]] = {}
         self._hardware: dict[Place, str] = {}
+        self._kinds: dict[str, Kind] = {}
         self._notes: list[str] = []
 
     def result(self) -> Assigned:
@@ -91,7 +93,7 @@ class _Assignment:
             for name, spec in self._specs.items()
             if spec is not self._documents[name].spec
         }
-        return Assigned(changed, self._fresh, self._hardware, tuple(self._notes))
+        return Assigned(changed, self._fresh, self._hardware, self._kinds, tuple(self._notes))
 
     def _is_read(self, name: str) -> bool:
         """Whether all nodes of a document were read, so that it may change with them."""
@@ -185,6 +187,7 @@ class _Assignment:
                 f"it is named {name}"
             )
         self._fresh[name] = share.spec if share.document is None else _styled(share.spec)
+        self._kinds[name] = share.kind
         self._place(share, name)
 
 

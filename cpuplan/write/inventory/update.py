@@ -140,7 +140,8 @@ def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> 
         *_clusters(known, facts),
     ]
     fresh = _new_documents(known, assigned.fresh, placed, facts)
-    files: Files = {folder / name: (None, text) for name, text in texts_of(fresh, header).items()}
+    texts = texts_of(fresh, header, assigned.kinds)
+    files: Files = {folder / name: (None, text) for name, text in texts.items()}
     diagnostics = [diagnose("CP621", path=path, hint=_HINT) for path in files if path.exists()]
     edited, removed = _edited(changes)
     sentences = (
@@ -187,7 +188,7 @@ def _new_documents(
 def anew(kinds: Kinds, folder: Path, header: str = "") -> Update:
     """Files in `folder` that contain only the import."""
     files: Files = {}
-    for name, text in texts_of(documents.documents_of(kinds), header).items():
+    for name, text in texts_of(documents.documents_of(kinds), header, kinds).items():
         path = folder / name
         before = _text(path) if os.path.isfile(path) else None
         if before != text:
