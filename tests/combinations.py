@@ -22,6 +22,8 @@ from cpuplan.write import emitted
 #: What is said of each subject: a word of `subjects`.
 Row = Mapping[str, str]
 TARGET = "target"
+#: Those whose nodes can hold a plan.
+_PLATFORMS = [platform for platform in platforms.PLATFORMS.values() if not platform.cannot]
 _LONG = {name: name[0] * int(name[1:]) for name in ("c63", "n63", "i63")}
 
 
@@ -31,10 +33,11 @@ def subjects() -> dict[str, dict[str, Any]]:
     path = Path(__file__).with_suffix(".yaml")
     others: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
     targets = {}
-    for platform in platforms.PLATFORMS.values():
+    for platform in _PLATFORMS:
         for release in platform.releases:
-            pool = {"pool": "worker-main"} if platform.has_pools else {}
-            target = {"platform": platform.name, "version": release, **pool}
+            own = {"pool": "worker-main"} if platform.has_pools else {}
+            own |= {"runtime": "crio"} if platform.asks_for_runtime else {}
+            target = {"platform": platform.name, "version": release, **own}
             targets[f"{platform.name} {release}"] = {"target": target}
     return {TARGET: targets, **others, "default": dict(_switched())}
 
@@ -66,7 +69,7 @@ def pairs() -> Iterator[Row]:
 
 def _targets(number: int) -> Iterator[str]:
     """Of each platform the first and the last release, and by turns one between."""
-    for platform in platforms.PLATFORMS.values():
+    for platform in _PLATFORMS:
         first, *between, last = platform.releases
         for release in (first, between[number % len(between)], last):
             yield f"{platform.name} {release}"

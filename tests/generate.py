@@ -9,7 +9,15 @@ import tempfile
 from pathlib import Path
 
 from tests import named_cases, plan_cases
-from tests.pages import defaults, diagnostics, impact, mechanisms, reference
+from tests.pages import (
+    defaults,
+    diagnostics,
+    impact,
+    mechanisms,
+    platforms,
+    reference,
+    releases,
+)
 from tests.projects import REPOSITORY
 from tests.rejected_cases import cases, outcome
 
@@ -25,7 +33,9 @@ def generated() -> dict[str, str]:
     texts["docs/reference.md"] = reference.page({kind: schema(kind) for kind in KINDS})
     texts["docs/defaults.md"] = defaults.page()
     texts["docs/impact.md"] = impact.page()
+    texts["docs/platforms.md"] = platforms.page()
     texts[mechanisms.PATH] = mechanisms.page()
+    texts[releases.PATH] = releases.page()
     script = "templates/snapshot/cpuplan-snapshot.sh"
     texts[script] = collected.rendered((REPOSITORY / script).read_text())
     return texts

@@ -1,5 +1,6 @@
 """A node's root file system, made from its plan: what a node looks like that holds everything."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from cpuplan.backends.kubernetes import node_files
@@ -15,6 +16,7 @@ from cpuplan.facts.platforms import Platform
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.upstream.containerd.cri_config import cri_table, highest
 from cpuplan.upstream.nto.controller import RECOMMEND_FILE
+from tests.platform_nodes import FORMS, HEAD
 
 CPU = "sys/devices/system/cpu"
 #: Units of the vendor: that of OpenShift, and what packages and kubeadm have.
@@ -44,6 +46,15 @@ def _rancher_unit(platform: Platform) -> dict[str, str]:
         return {}
     path = f"etc/systemd/system/{platform.kubelet_unit}"
     return {path: f"[Service]\nExecStart=/usr/local/bin/{host.program} \\\n    agent \\\n"}
+
+
+def _of_platform(plan: ConfiguredPlan) -> Mapping[str, str]:
+    """What is there before the files of a plan."""
+    platform = plan.node_class.platform
+    if platform.takes_files and platform.name in FORMS and platform.kubelet_host is None:
+        return FORMS[platform.name].files(plan)
+    own = OF_KUBEADM if platform.has_runtime_choice else _rancher_unit(platform)
+    return {**own, "var/lib/kubelet/config.yaml": HEAD}
 
 
 def roots_at(path: Path) -> list[Root]:
@@ -101,11 +112,7 @@ def make_root(plan: ConfiguredPlan, root: Path, *, with_kubelet: bool = False) -
         if settings.of(tuned.NAME):
             files[RECOMMEND_FILE] = f"[{tuned.of_operator(plan.node_class.profile)}]\n"
     else:
-        platform = plan.node_class.platform
-        files |= OF_KUBEADM if platform.has_runtime_choice else _rancher_unit(platform)
-        files["var/lib/kubelet/config.yaml"] = (
-            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
-        )
+        files |= _of_platform(plan)
         files |= {path: data.decode() for path, data in node_files(plan).items()}
         if plan.node_class.target.runtime == containerd.NAME:
             files["etc/containerd/config.toml"] = containerd_main(plan)

@@ -1,6 +1,6 @@
-"""What RKE2 and K3s share: one process with the kubelet and containerd, and files as elsewhere.
+"""Platforms that bring a containerd of their own, which is theirs to configure; files as elsewhere.
 
-The platforms differ in folders and units, which are values of `Platform`.
+They differ in folders and units, which are values of `Platform`.
 """
 
 from collections.abc import Iterator

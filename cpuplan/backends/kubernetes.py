@@ -73,7 +73,8 @@ def _texts(plan: ConfiguredPlan) -> Iterator[tuple[str, dict[str, str]]]:
     """The texts of each component by absolute path; empty where it has no settings."""
     settings = plan.settings
     steering = settings.of(rps.NAME)
-    unit = kubelet_unit.render(settings.of(kubelet_unit.NAME))
+    flag = plan.node_class.platform.folder_flag
+    unit = kubelet_unit.render(settings.of(kubelet_unit.NAME), flag)
     yield crio.NAME, {CRIO_DROP_IN: settings.text(crio.NAME, crio.render)}
     yield containerd.NAME, {containerd.DROP_IN: containerd.render(settings.of(containerd.NAME))}
     yield kubelet_unit.NAME, {kubelet_unit.path(plan.node_class.target): unit}

@@ -128,6 +128,7 @@ def _release(plan: ConfiguredPlan) -> Release:
         containerd=containerd.release(target) if has_files else None,
         pool=node_class.machine_config_pool or "",
         kubelet_drop_in=kubelet.drop_in(target) if platform.takes_files else "",
+        kubelet_unit=target.kubelet_unit or "",
     )
 
 

@@ -7,6 +7,7 @@ writes it; `cpuplan snapshot --list` and docs/checking.md tell it.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from cpuplan.facts.platforms import PLATFORMS
 from cpuplan.facts.settings.host import BANNED_CPULIST, SERVICE_AFFINITY
 from cpuplan.facts.settings.table import keys_of
 from cpuplan.upstream.containerd import cri_config as containerd
@@ -25,11 +26,12 @@ _NEVER = """
     tracing_endpoint pause_command manifest-url provider-id default-env conmon-env storage-opt
     insecure_registries insecure-registry registry proxy_plugins stream_processors image_decryption
     """
-#: Flags of the kubelet and of K3s that are no fields of a configuration.
+#: Flags of the kubelet, and of programs that start one, that are no fields of a configuration.
 _OTHER_FLAGS = """
     config config-dir root-dir kubeconfig bootstrap-kubeconfig hostname-override node-ip
     node-labels runtime-cgroups container-runtime cloud-provider image-credential-provider-config
-    image-credential-provider-bin-dir kubelet-arg log-level log-dir state root address foreground
+    image-credential-provider-bin-dir kubelet-arg kubelet-extra-args kubelet-args-file data-dir
+    kubelet-root-dir log-level log-dir state root address foreground
     debug deepdebug hintpolicy policyscript oneshot banirq banmod pid interval no-daemon profile
     no-dbus log c l P d
     """
@@ -70,7 +72,7 @@ _VARIABLES = f"""
     HUGEPAGES_SIZE NUMA_NODE OVS_DPDK_CPUS USE_BPF CONTAINER_CONFIG CONTAINER_CONFIG_DIR
     CONTAINER_RUNTIME_ENDPOINT CONTAINER_INFRA_CTR_CPUSET CONTAINER_SHARED_CPUSET
     CONTAINER_CGROUP_MANAGER CONTAINER_DEFAULT_RUNTIME GRUB_DEFAULT GRUB_ENABLE_BLSCFG
-    GRUB_TIMEOUT saved_entry BOOTUP
+    GRUB_TIMEOUT saved_entry BOOTUP K3S_CONFIG_FILE K3S_DATA_DIR RKE2_CONFIG_FILE RKE2_DATA_DIR
     """
 _TUNED = """
     summary include type priority governor energy_perf_bias energy_performance_preference
@@ -81,6 +83,42 @@ _TUNED = """
     recommend_command reapply_sysctl default_instance_priority udev_buffer_size profile_dirs
     """
 _OWN_KEYS = ("management", "shared_cpus")
+
+
+_USUAL_FILES = """
+    etc/kubernetes/kubelet.conf etc/kubernetes/kubelet.conf.d etc/kubernetes/kubelet
+    etc/kubernetes/kubelet-config.yaml etc/kubernetes/kubelet-config.json
+    etc/kubernetes/kubelet.yaml var/lib/kubelet/config.yaml var/lib/kubelet/config.yaml.d
+    var/lib/kubelet/config.d var/lib/kubelet/kubelet.conf.d var/lib/kubelet/instance-config.yaml
+    etc/kubernetes/openshift-workload-pinning etc/kubernetes/openshift-workload-mixed-cpus
+    """
+
+
+def _kubelet_files() -> str:
+    """Where a kubelet's files may be, those of every platform among them."""
+    paths = dict.fromkeys(_USUAL_FILES.split())
+    for platform in PLATFORMS.values():
+        new = [path for path in platform.kubelet_files if not _is_below(path, paths)]
+        paths |= dict.fromkeys(new)
+    return " ".join(paths)
+
+
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    # What is below etc/default is read by another form, which knows files of a kubelet.
+    return any(
+        path == folder or path.startswith(f"{folder}/") for folder in (*folders, "etc/default")
+    )
+
+
+def _state_files() -> str:
+    folders = dict.fromkeys(platform.root_directory for platform in PLATFORMS.values())
+    names = ("cpu_manager_state", "memory_manager_state")
+    return " ".join(f"{folder.lstrip('/')}/{name}" for folder in folders for name in names)
+
+
+def _flag_files() -> str:
+    files = (file.path for platform in PLATFORMS.values() for file in platform.flag_files)
+    return " ".join(dict.fromkeys(files))
 
 
 class Place(NamedTuple):
@@ -110,24 +148,21 @@ PLACES: tuple[Place, ...] = (
         "variables",
         "etc/default etc/sysconfig/irqbalance etc/sysconfig/kubelet etc/sysconfig/crio "
         "etc/sysconfig/stalld etc/sysconfig/stalld-backend etc/kubernetes/node.env etc/environment "
-        "var/lib/kubelet/kubeadm-flags.env etc/cpuplan/irqbalance etc/eks/kubelet",
-        "known variables, and known flags in variables that end in ARGS or OPTS",
+        "var/lib/kubelet/kubeadm-flags.env etc/cpuplan/irqbalance etc/eks/kubelet "
+        "etc/kubernetes/kubelet.env",
+        "known variables, and known flags in variables that have some",
     ),
     Place(
         "kubelet",
-        "etc/kubernetes/kubelet.conf etc/kubernetes/kubelet.conf.d etc/kubernetes/kubelet "
-        "etc/kubernetes/kubelet-config.yaml etc/kubernetes/kubelet-config.json "
-        "etc/kubernetes/kubelet.yaml var/lib/kubelet/config.yaml var/lib/kubelet/config.yaml.d "
-        "var/lib/kubelet/config.d var/lib/kubelet/kubelet.conf.d "
-        "var/lib/kubelet/instance-config.yaml etc/kubernetes/openshift-workload-pinning "
-        "etc/kubernetes/openshift-workload-mixed-cpus",
+        _kubelet_files(),
         "fields of the KubeletConfiguration without staticPodURL and staticPodURLHeader",
     ),
     Place(
         "state",
-        "var/lib/kubelet/cpu_manager_state var/lib/kubelet/memory_manager_state",
+        _state_files(),
         "CPUs and memory of containers, by name",
     ),
+    Place("flags", _flag_files(), "known flags"),
     Place(
         "rancher",
         "etc/rancher/k3s/config.yaml etc/rancher/k3s/config.yaml.d etc/rancher/rke2/config.yaml "

@@ -44,6 +44,7 @@ COMMANDS = {
     "bundle": "Write what checks nodes as one file, for nodes with nothing but Python.",
     "snapshot": "Print a script that collects what check reads of a node.",
     "fmt": "Rewrite inventories and intents in canonical form, with their comments.",
+    "versions": "List the releases of every program that are known, how, and until when.",
     "schema": "Print the JSON Schema of a kind of document.",
 }
 

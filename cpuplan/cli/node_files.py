@@ -5,7 +5,7 @@ They are the kubelet's, CRI-O's, containerd's and Koordinator's.
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -13,7 +13,7 @@ from cpuplan.base.files import Unreadable, list_files, read_regular
 from cpuplan.base.text import joined
 from cpuplan.cli.output import shown_path
 from cpuplan.diagnostics import Diagnostic, diagnose
-from cpuplan.facts import platforms, versions
+from cpuplan.facts import platforms, programs, versions
 from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.language.read.files import object_files
 
@@ -86,15 +86,10 @@ def check_koordinator(
 def _koordinator_release(wanted: str | None, targets: "Iterable[Target]") -> "Version":
     """The one that all targets with Koordinator share, or the newest, unless one is wanted."""
     from cpuplan.simulate.files.koordinator import release_of
-    from cpuplan.upstream.koordinator.extension.releases import RELEASES, name_of
 
-    known = {name_of(release): release for release in RELEASES}
-    if wanted and wanted not in known:
-        raise click.BadParameter(
-            f"koordinator/{wanted} is not a known release; use one of {', '.join(known)}",
-            param_hint="--target",
-        )
-    return known[wanted] if wanted else release_of(targets)
+    if wanted and not programs.KOORDINATOR.find(wanted):
+        raise _unknown(f"{_KOORDINATOR}{wanted}", programs.KOORDINATOR)
+    return versions.from_text(wanted) if wanted else release_of(targets)
 
 
 #: Words of which each file has one that is for kubelets (`simulate.files.kubelet_documents`).
@@ -205,23 +200,23 @@ def release_of(wanted: str | None, targets: "Iterable[Target]") -> tuple[version
     """
     from cpuplan.upstream.kubernetes.kube_features import LATEST
 
-    releases = {f"{target.platform}/{target.version}" for target in targets}
-    name = wanted or (releases.pop() if len(releases) == 1 else "")
+    stated = {f"{target.platform}/{target.version}" for target in targets}
+    name = wanted or (stated.pop() if len(stated) == 1 else "")
     known_as, _, release = name.partition("/")
     platform = platforms.PLATFORMS.get(known_as)
     version = platform.releases.get(release) if platform else None
     if wanted and version is None:
-        known = ", ".join(map(_range, platforms.PLATFORMS.values()))
-        raise click.BadParameter(
-            f"{wanted!r} is not a known release; use one of {known}", param_hint="--target"
-        )
+        raise _unknown(wanted, *(programs.PROGRAMS[name] for name in platforms.PLATFORMS))
     return version or LATEST, platform is not None and platform.forks_kubelet
 
 
-def _range(platform: platforms.Platform) -> str:
-    """`kubernetes/1.27 to 1.37`."""
-    first, *_, last = platform.releases
-    return f"{platform.name}/{first} to {last}"
+def _unknown(wanted: str, *programs: programs.Program) -> click.BadParameter:
+    """What CP501 says of intents: `containerd/9.9' is not a known release`."""
+    known = ", ".join(f"{row.name}/{row.span.removeprefix('from ')}" for row in programs)
+    text = f"{wanted!r} is not a known release; use one of {known}"
+    return click.BadParameter(
+        f"{text}, or a release of cpuplan that knows it", param_hint="--target"
+    )
 
 
 #: Where containerd's configuration is on nodes, and its main file.
@@ -288,14 +283,11 @@ class _Copy:
 
 def _runtime_release(wanted: str | None, targets: "Iterable[Target]") -> versions.Version:
     """What is asked for, else what all targets with containerd share, else the newest."""
-    from cpuplan.language.model.intent import Target
-
-    known = get_args(Target.model_fields["containerd"].annotation)
-    if wanted and wanted not in known:
-        text = f"{wanted!r} is no known release of containerd; use one of {', '.join(known)}"
-        raise click.BadParameter(text, param_hint="--target")
+    known = programs.CONTAINERD
+    if wanted and not known.find(wanted):
+        raise _unknown(f"{_CONTAINERD}{wanted}", known)
     stated = {target.containerd for target in targets if target.runtime == "containerd"}
-    return versions.from_text(wanted or (stated.pop() if len(stated) == 1 else known[-1]))
+    return versions.from_text(wanted or (stated.pop() if len(stated) == 1 else known.names[-1]))
 
 
 def _driver(kubelet: "Sequence[Documents]") -> str:
@@ -392,15 +384,15 @@ def read(
     """The files of the command line, told apart."""
     given = [object_files(path) for path in files]
     refused = [problem for listed in given for problem in listed.diagnostics]
-    releases = _targets(wanted)
+    asked = _targets(wanted)
     configurations, rest = split_kubelet([path for listed in given for path in listed.files])
-    objects, problems, others = split_koordinator(rest, releases.koordinator)
+    objects, problems, others = split_koordinator(rest, asked.koordinator)
     refused += problems
     merged = None
     if config_dir:
         merged, unread = drop_ins(config_dir)
         refused += unread
-    return NodeFiles(configurations, merged, runtimes, objects, releases, others, refused)
+    return NodeFiles(configurations, merged, runtimes, objects, asked, others, refused)
 
 
 def _targets(wanted: Sequence[str]) -> Wanted:
@@ -414,5 +406,5 @@ def _targets(wanted: Sequence[str]) -> Wanted:
         if len(names) > 1:
             raise click.UsageError(f"--target names two releases of one: {joined(names)}")
     of_kubelet, *others = (next(iter(names), None) for names in groups)
-    releases = (name and name.partition("/")[2] for name in others)
-    return Wanted(of_kubelet, *releases)
+    names_only = (name and name.partition("/")[2] for name in others)
+    return Wanted(of_kubelet, *names_only)

@@ -15,7 +15,7 @@ from cpuplan.language.read.files import refusal
 from cpuplan.language.read.manifests import read_files
 from cpuplan.pipeline import Project, described
 from cpuplan.plan import ConfiguredPlan
-from cpuplan.simulate import admission, findings, fleet, manifests, unheeded
+from cpuplan.simulate import admission, findings, fleet, lifetimes, manifests, unheeded, unread
 from cpuplan.simulate.admission import Answer, UnknownPodError
 from cpuplan.simulate.allocators import BOTH, KOORDINATOR, KUBELET, PLANNED
 from cpuplan.simulate.allocators.base import UnfitError
@@ -147,6 +147,8 @@ class Outcome(NamedTuple):
     other: Result | None
     #: Resources whose NUMA nodes are not known, and that decide about pods.
     unaligned: Sequence[str] = ()
+    #: What kubelets do that has no port, in words; empty without any.
+    unread: str = ""
 
     @property
     def unproven(self) -> str:
@@ -155,7 +157,7 @@ class Outcome(NamedTuple):
             return "some objects are not simulated; without their pods"
         if self.unaligned:
             return f"the NUMA nodes of {joined(self.unaligned)} are not known; without their hints"
-        return ""
+        return f"{self.unread} is not simulated; without it" if self.unread else ""
 
     @property
     def exit_code(self) -> int:
@@ -165,7 +167,7 @@ class Outcome(NamedTuple):
             return 1
         proven = [answer.is_proven for _, answer in self.orders]
         is_known = self.result.is_complete and not has_others(self.diagnostics)
-        is_proven = all(proven) and not (proven and self.unaligned)
+        is_proven = all(proven) and not (proven and (self.unaligned or self.unread))
         return 0 if is_known and is_proven else UNPROVEN
 
     def shown(self) -> "Outcome":
@@ -218,13 +220,15 @@ def outcome_of(run: Run, given: Sequence[Diagnostic], traps: Sequence[Diagnostic
     is_other = wanted.scheduler == BOTH
     other = _simulate(run, run.start._replace(start=start_kubelet)) if is_other else None
     unaligned = findings.unaligned(run.plans, [item.pod for item in run.items])
-    return Outcome(result, answers, problems, other, unaligned)
+    return Outcome(result, answers, problems, other, unaligned, unread.reason(run.plans))
 
 
 def remarks(run: Run) -> Iterator[str]:
     """What a reader of the answers must know."""
     yield from findings.notes(run.plans, [item.pod for item in run.items], run.start.resources)
     yield from unheeded.notes(run.plans, run.items, run.start.around)
+    yield from unread.notes(run.plans)
+    yield from lifetimes.notes(run.plans, [item.pod for item in run.items])
     state = run.start.state.memory_state
     for plan in run.plans if state else ():
         is_assumed = assumes_memory(plan.topology)

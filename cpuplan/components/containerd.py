@@ -111,7 +111,8 @@ def _handler(plan: NodePlan) -> Iterator[Setting]:
     reason = stated(plan, f"pods ask for the handler {handler}", "runtime.handler")
     kind = "io.containerd.runc.v2"
     yield from emit(plan, rows.RUNTIME_TYPE, kind, (reason,), handler=handler)
-    driver = plan.spec.kubelet.configuration.get("cgroupDriver", "systemd")
+    usual = plan.node_class.platform.cgroup_driver
+    driver = plan.spec.kubelet.configuration.get("cgroupDriver", usual)
     by_systemd = stated(plan, f"the kubelet's cgroupDriver is {driver}", "runtime.handler")
     because = (reason, by_systemd)
     yield from emit(plan, rows.SYSTEMD_CGROUP, driver == "systemd", because, handler=handler)

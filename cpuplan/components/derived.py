@@ -133,7 +133,8 @@ def _model_number(plan: ConfiguredPlan) -> Value:
 
 
 def _driver(plan: ConfiguredPlan) -> Value:
-    return str(plan.spec.kubelet.configuration.get("cgroupDriver", "systemd"))
+    usual = plan.node_class.platform.cgroup_driver
+    return str(plan.spec.kubelet.configuration.get("cgroupDriver", usual))
 
 
 def _profile(plan: ConfiguredPlan) -> Value:

@@ -205,14 +205,19 @@ def _reservations(plan: NodePlan) -> Iterator[Setting]:
 def _no_cgroups(plan: NodePlan) -> Iterator[Setting]:
     """Empty cgroups of reservations, where those of the base would stop the kubelet."""
     node_class = plan.node_class
-    if not (node_class.platform.may_reserve_cgroups and reserved_cpus(plan)):
+    base, own = node_class.platform.base(), plan.spec.kubelet.configuration
+    if not reserved_cpus(plan) or not node_class.platform.takes_files:
         return
     text = f"a base with this cgroup would stop a kubelet with {rows.RESERVED_CPUS.key}"
     because = (node_class.reason(text, node_class.target_field("platform")),)
     for reserver in ("kube", "system"):
         key = rows.RESERVED_CGROUP.of(reserver=reserver)
-        if key not in plan.spec.kubelet.configuration:
+        if key in base and key not in own:
             yield from emit(plan, rows.RESERVED_CGROUP, "", because, reserver=reserver)
+    if rows.ENFORCED.key in base and rows.ENFORCED.key not in own:
+        text = f"a base that enforces more would stop a kubelet with {rows.RESERVED_CPUS.key}"
+        because = (node_class.reason(text, node_class.target_field("platform")),)
+        yield from emit(plan, rows.ENFORCED, ("pods",), because)
 
 
 def _amounts(plan: NodePlan, row: Row, text: str) -> Iterator[Setting]:

@@ -95,9 +95,15 @@ def can_limit(plan: NodePlan) -> bool:
 def without_slices(plan: NodePlan) -> Iterator[tuple[str, Value]]:
     """(field, value) of the kubelet's configuration by which pods have no slices of these names."""
     for field, values in NEEDED.items():
-        value = plan.spec.kubelet.configuration.get(field, values[0])
+        value = plan.spec.kubelet.configuration.get(field, _usual(plan, field))
         if value not in values:
             yield field, value
+
+
+def _usual(plan: NodePlan, field: str) -> Value:
+    """What the kubelet has where the intent does not say it."""
+    values = {"cgroupDriver": plan.node_class.platform.cgroup_driver}
+    return values.get(field, NEEDED[field][0])
 
 
 def used_by_guaranteed(plan: NodePlan) -> CpuSet:
@@ -200,7 +206,8 @@ def _check_mechanism(
     for field, value in without_slices(plan):
         place = locate(plan.node_class.place(f"kubelet.configuration.{field}"))
         shown = str(value).lower() if isinstance(value, bool) else value
-        yield diagnose("CP581", place, field=field, value=shown)
+        needed = {"cgroupDriver": "systemd", "cgroupsPerQOS": "true", "cgroupRoot": "/"}[field]
+        yield diagnose("CP581", place, field=field, value=shown, needed=needed)
 
 
 def _check_guaranteed(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

@@ -237,7 +237,7 @@ def _with_given(stated: Document | None, cluster: str, objects: list[GivenObject
     added = frozenset(fields.keys() - own.keys())
     for field in fields:
         source = _with_list(source, field, [known for known in objects if known.field == field])
-    spec = model.ClusterSpec.model_validate(source.at(("spec",)))
+    spec = model.ClusterSpec.read(source.at(("spec",)))
     return Document("Cluster", cluster, spec, source, of_objects=added)
 
 

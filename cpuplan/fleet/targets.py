@@ -311,12 +311,23 @@ def _without_effect(intent: Document) -> Iterator[Diagnostic]:
 
 
 def _of_no_runtime(intent: Document, index: int, target: Target) -> Iterator[Diagnostic]:
-    """CP230: containerd where the platform has another runtime, and its release beside CRI-O."""
+    """CP230: containerd where the platform has another runtime, releases of what is not used.
+
+    CP2505 where no runtime is the usual one, CP2506 where the platform can hold no plan.
+    """
     platform = platforms.of(target)
+    if platform.cannot:
+        place = intent.at("targets", index, "platform")
+        yield diagnose("CP2506", place, platform=platform.title, problem=platform.cannot)
+    if platform.asks_for_runtime and not has_key(target, "runtime"):
+        yield diagnose("CP2505", intent.at("targets", index, "platform"), platform=platform.title)
     if target.runtime == "containerd" and not platform.has_runtime_choice:
         yield _no_effect(intent, target, ("targets", index, "runtime"))
     elif target.runtime == "crio" and has_key(target, "containerd"):
         yield _no_effect(intent, target, ("targets", index, "containerd"), "nodes with CRI-O")
+    if has_key(target, "nriPlugins") and not target.has_nri_policy:
+        where = "nodes without an NRI policy"
+        yield _no_effect(intent, target, ("targets", index, "nriPlugins"), where)
 
 
 def _unread(target: Target) -> Iterator[str]:

@@ -12,7 +12,7 @@ from cpuplan.diagnostics import CpuplanError, Diagnostic, Label, errors, is_poss
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.fleet.lock import Locked, Start, in_order
 from cpuplan.fleet.previous import Key
-from cpuplan.language.model.vocabulary import EXPERT_RULES
+from cpuplan.language.model.vocabulary import codes_off
 from cpuplan.language.read import statements
 from cpuplan.plan import ConfiguredPlan, Limited, NodeClass, NodePlan, Pool
 from cpuplan.plan.setting import Setting, Settings
@@ -86,17 +86,13 @@ def check_node(node: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     from cpuplan.simulate import startup
     from cpuplan.solve import goals
 
-    off = {
-        code
-        for switch in node.spec.rules
-        if switch.disable
-        for code in EXPERT_RULES[switch.disable].codes
-    }
+    off = codes_off(node.spec.rules)
     problems = [*goals.check_proof(node, locate)]
     problems += [*checks.check(node, locate), *backends.check(node, locate)]
     problems = [problem for problem in problems if problem.code not in off]
     if not errors(problems):
-        problems += startup.check(node, locate)
+        started = startup.check(node, locate)
+        problems += [problem for problem in started if problem.code not in off]
     return problems
 
 

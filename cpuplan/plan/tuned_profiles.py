@@ -220,7 +220,7 @@ def match_of(given: TunedRecommendation) -> tuple[Match, ...]:
 
 
 def _match(given: TunedMatch) -> Match:
-    below = tuple(_match(TunedMatch.model_validate(item)) for item in given.match)
+    below = tuple(_match(TunedMatch.read(item)) for item in given.match)
     return Match(given.label, given.value, given.type == "pod", below)
 
 

@@ -250,7 +250,7 @@ def _without_bad_lists(source: Source) -> PerformanceProfileSpec | None:
         name: "0" if name in CPU_SETS and not _is_list(value) else value
         for name, value in spec["cpu"].items()
     }
-    return PerformanceProfileSpec.model_validate({**spec, "cpu": cpu})
+    return PerformanceProfileSpec.read({**spec, "cpu": cpu})
 
 
 def _by_operator(problem: Diagnostic, source: Source) -> Diagnostic:

@@ -1,10 +1,13 @@
-"""Tables of what there is: the classes of a plan, the server models of the catalogue."""
+"""Tables of what there is: classes of a plan, server models, the releases that are known."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
 
 from cpuplan.base.cpuset import cpus_text
 from cpuplan.base.naming import fold_names
 from cpuplan.base.text import counted, listed
+from cpuplan.facts.programs import Known, Program
 from cpuplan.fleet import hardware
 from cpuplan.language.model.inventory import HardwareSpec
 from cpuplan.language.model.pools import POOLS
@@ -17,6 +20,7 @@ _CLASSES = ("CLUSTER", "NODES", "INTENT", "HARDWARE", "CPUS", *(pool.upper() for
 _MOST_RANGES = 2
 #: Server models in a line, lines of what is special, and classes in one of these.
 _MOST_MODELS, _MOST_NOTES, _MOST_NAMED = 2, 10, 4
+_PROGRAMS = ("PROGRAM", "RELEASES", "KNOWN BY", "UP TO")
 _MODELS = ("NAME", "SOCKETS", "CORES", "CPUS", "NUMA NODES", "L3", "MODEL")
 
 
@@ -138,3 +142,58 @@ def _model(name: str, spec: HardwareSpec) -> tuple[str, ...]:
         groups = (topology.sockets, topology.cores, topology.cpus, topology.numa_facts, caches)
         sizes = [str(len(group)) for group in groups]
     return (name, *sizes, spec.model or "")
+
+
+def programs(chosen: Sequence[Program], *, every: bool = False) -> str:
+    """A line for each release, or for the neighbours that are known in the same way."""
+    rows = [row for program in chosen for row in _releases(program, every=every)]
+    return table([_PROGRAMS, *rows])
+
+
+def _releases(program: Program, *, every: bool) -> Iterator[tuple[str, ...]]:
+    for _, group in groupby(program.releases, key=lambda known: _key(known, every=every)):
+        together = list(group)
+        names = Program(*program[:4], tuple(together)).span.removeprefix("from ")
+        yield program.name, _with_state(names, together), _how(together), program.until
+
+
+def _key(known: Known, *, every: bool) -> tuple[str, ...]:
+    if every:
+        return (known.name,)
+    of = "" if known.is_certain else known.of
+    return known.basis, of, known.state
+
+
+def _with_state(names: str, together: Sequence[Known]) -> str:
+    state = together[0].state
+    return f"{names} ({state})" if state else names
+
+
+def _how(together: Sequence[Known]) -> str:
+    """The words of one release; of several what they share."""
+    first = together[0]
+    if len(together) == 1 or not first.is_certain:
+        return first.words
+    return f"{first.words.split(' at ')[0]} of each"
+
+
+def programs_data(chosen: Sequence[Program]) -> dict[str, Any]:
+    """The whole table."""
+    return {"programs": [_program(program) for program in chosen]}
+
+
+def _program(program: Program) -> dict[str, Any]:
+    return {
+        "name": program.name,
+        "title": program.title,
+        "project": program.project,
+        "until": program.until,
+        "releases": [_release(known) for known in program.releases],
+    }
+
+
+def _release(known: Known) -> dict[str, Any]:
+    row = {"name": known.name, "basis": known.basis.value, "of": known.of, "how": known.words}
+    if known.kubernetes:
+        row["kubernetes"] = ".".join(map(str, known.kubernetes))
+    return row | ({"state": known.state} if known.state else {})

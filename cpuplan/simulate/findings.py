@@ -19,6 +19,7 @@ from cpuplan.facts.settings.kubelet import (
     MEMORY_MANAGER_POLICY,
     TOPOLOGY_MANAGER_POLICY,
 )
+from cpuplan.language.model.vocabulary import codes_off
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.simulate import manifests, startup
 from cpuplan.simulate.apiserver import Surroundings
@@ -49,13 +50,17 @@ from cpuplan.upstream.openshift.managed import CAPACITY_SUFFIX
 #: No pod can come where the kubelet does not start.
 NOT_STARTED = {"CP701", "CP702", "CP703"}
 #: Of the intent's workloads, which are not the pods at hand.
-_OF_WORKLOADS = {"CP708", "CP712", "CP713", "CP7155", "CP731"}
+_OF_WORKLOADS = {"CP708", "CP712", "CP713", "CP7155", "CP731", "CP7648"}
 
 
 def of_plans(plans: Iterable[ConfiguredPlan], locate: Locate) -> list[Diagnostic]:
     """What goes wrong on these nodes whatever the pods are."""
-    problems = dict.fromkeys(problem for plan in plans for problem in startup.check(plan, locate))
-    return [problem for problem in problems if problem.code not in _OF_WORKLOADS]
+    problems: dict[Diagnostic, None] = {}
+    for plan in plans:
+        left_out = _OF_WORKLOADS | codes_off(plan.spec.rules)
+        started = startup.check(plan, locate)
+        problems |= dict.fromkeys(at for at in started if at.code not in left_out)
+    return list(problems)
 
 
 def of_claims(plans: Iterable[ConfiguredPlan], items: Iterable[Item]) -> Iterator[Diagnostic]:
@@ -91,7 +96,7 @@ def of_pods(nodes: Sequence[Simulated]) -> Iterator[Diagnostic]:
             yield diagnose(code, name=node.plan.node_class.name, example=example)
         for again, refused in remainder.after_restart:
             who = full_name(again) if again else "its own state file"
-            problem = f"{refused.reason}: {refused.message}"
+            problem = refused.words
             yield diagnose("CP708", node=listed_names(node.nodes), pod=who, problem=problem)
 
 

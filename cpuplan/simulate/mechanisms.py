@@ -4,18 +4,28 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
+from cpuplan.facts import programs
+from cpuplan.facts.programs import Program
+from cpuplan.facts.versions import to_text
+
 #: The names of targets' mechanisms, in the order of the tables.
 KUBELET, DRA, BALLOONS = "kubelet", "dra", "balloons"
 TOPOLOGY_AWARE, KOORDINATOR = "topology-aware", "koordinator"
 MECHANISMS = (KUBELET, DRA, BALLOONS, TOPOLOGY_AWARE, KOORDINATOR)
+
+
+def _newest(program: Program) -> str:
+    return f"{program.title} {to_text(programs.latest(program))}"
+
+
 #: The releases that the answers are for.
 RELEASES = MappingProxyType(
     {
-        KUBELET: "Kubernetes 1.36, static policy",
+        KUBELET: f"{_newest(programs.KUBERNETES)}, static policy",
         DRA: "dra-driver-cpu after 0.2.0",
-        BALLOONS: "nri-plugins 0.14",
-        TOPOLOGY_AWARE: "nri-plugins 0.14",
-        KOORDINATOR: "Koordinator 1.8",
+        BALLOONS: _newest(programs.NRI_PLUGINS),
+        TOPOLOGY_AWARE: _newest(programs.NRI_PLUGINS),
+        KOORDINATOR: _newest(programs.KOORDINATOR),
     }
 )
 

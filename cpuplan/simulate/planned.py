@@ -21,6 +21,7 @@ from cpuplan.components.nri.policies import PolicyInputs
 from cpuplan.components.nrt import exporter_of
 from cpuplan.components.openshift import pinning
 from cpuplan.facts import versions
+from cpuplan.facts.platforms import Platform
 from cpuplan.facts.settings.kubelet import (
     CPU_MANAGER_OPTIONS,
     CPU_MANAGER_POLICY,
@@ -29,6 +30,7 @@ from cpuplan.facts.settings.kubelet import (
     TOPOLOGY_MANAGER_POLICY,
     TOPOLOGY_MANAGER_SCOPE,
 )
+from cpuplan.facts.versions import Version
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.state import Expected
 from cpuplan.simulate.apiserver import Surroundings
@@ -47,6 +49,7 @@ from cpuplan.upstream.koordinator.extension.numa_aware import (
     SINGLE_NUMA_NODE,
     STATIC,
 )
+from cpuplan.upstream.kubelet.config.codec import merge
 from cpuplan.upstream.kubelet.cpumanager.policy_static import Fork
 from cpuplan.upstream.kubelet.kubelet import Configuration, Kubelet, Node, configure
 from cpuplan.upstream.kubelet.machine import Machine, NodeMemory, hugepage_name
@@ -122,8 +125,7 @@ def planned(plan: ConfiguredPlan, around: Surroundings | None = None) -> Planned
     target = plan.node_class.target
     version = versions.kubernetes_version(target) or LATEST
     platform = plan.node_class.platform
-    config = with_gates(kubelet.configuration(plan.settings.of(kubelet.NAME)), version)
-    config = {"maxPods": platform.max_pods, **config}
+    config = _merged(platform, kubelet.configuration(plan.settings.of(kubelet.NAME)), version)
     is_fork = platform.forks_kubelet
     fork = Fork(is_fork, is_fork and target.cpu_partitioning)
     topology = without(plan.topology, plan.pool("offlined").cpus)
@@ -281,6 +283,12 @@ def given_out_by(expected: Expected) -> str:
     return "Koordinator" if expected.facts.get(derived.KOORDLET) else ""
 
 
+def _merged(platform: Platform, given: dict[str, Any], version: Version) -> dict[str, Any]:
+    """What a plan gives to a kubelet, above what lies below a drop-in of its platform."""
+    base = platform.base(version) if platform.takes_files else {}
+    return {"maxPods": platform.max_pods, **with_gates(merge(base, given), version)}
+
+
 def planned_of_expected(expected: Expected) -> Planned:
     """All that a node starts with; `planned` makes the same from a plan."""
     return kubelet_alone(expected)._replace(
@@ -295,7 +303,7 @@ def kubelet_alone(expected: Expected) -> Planned:
     release, platform = expected.release, expected.platform
     version = release.kubernetes or LATEST
     given = kubelet.configuration(expected.settings.of(kubelet.NAME))
-    config = {"maxPods": platform.max_pods, **with_gates(given, version)}
+    config = _merged(platform, given, version)
     topology = without(expected.topology, expected.pool("offlined").cpus)
     machine = machine_of(topology, _pages_of_facts(expected.topology, expected.facts))
     is_v1 = expected.facts.get(derived.CGROUPS) == "v1"

@@ -12,8 +12,8 @@ from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
 from cpuplan.facts.settings.kubelet import CPU_MANAGER_OPTIONS, FEATURE_GATES
 from cpuplan.plan import ConfiguredPlan, NodePlan
-from cpuplan.simulate import workloads
-from cpuplan.simulate.allocators.base import HANG, probe
+from cpuplan.simulate import room, workloads
+from cpuplan.simulate.allocators.base import HANG, Restarting, probe
 from cpuplan.simulate.allocators.kubelet import KubeletAllocator
 from cpuplan.simulate.files.kubelet_configuration import field_of, hint_for
 from cpuplan.simulate.planned import Planned, planned
@@ -59,16 +59,22 @@ def _check(plan: ConfiguredPlan, locate: Locate) -> list[Diagnostic]:
     if facts.dra:
         from cpuplan.simulate.allocators.dra import DraAllocator  # for few plans
 
-        return list(workloads.check(plan, locate, DraAllocator(facts)))
+        return _pods(plan, locate, DraAllocator(facts))
     if facts.koordinator:
         return _check_koordinator(plan, locate, facts)
     if policy is None:
-        return []
+        return list(room.check(plan, locate, allocator))
     checks = (_check_overlap, _check_loop, _check_shared_slices)
     problems = [
         problem for check_one in checks for problem in check_one(plan, locate, allocator, policy)
     ]
-    return problems or list(workloads.check(plan, locate, allocator))
+    return problems or _pods(plan, locate, allocator)
+
+
+def _pods(plan: ConfiguredPlan, locate: Locate, allocator: Restarting) -> list[Diagnostic]:
+    """Whether an empty node has room for pods, else whether the workloads have."""
+    empty = list(room.check(plan, locate, allocator))
+    return [*empty, *workloads.check(plan, locate, allocator)]
 
 
 def _check_nri_policy(plan: ConfiguredPlan, locate: Locate, facts: Planned) -> list[Diagnostic]:
@@ -91,7 +97,7 @@ def _check_koordinator(plan: ConfiguredPlan, locate: Locate, facts: Planned) -> 
         allocator = KoordinatorAllocator(facts)
     except StartError:
         return []  # CP632: arguments with which the scheduler does not start
-    checks = (workloads.check, workloads.check_profiled)
+    checks = (room.check, workloads.check, workloads.check_profiled)
     return [problem for check_one in checks for problem in check_one(plan, locate, allocator)]
 
 

@@ -12,7 +12,7 @@ from cpuplan.language.model.allocators import BOUND
 from cpuplan.language.model.pools import Workload
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
-from cpuplan.simulate import admission
+from cpuplan.simulate import admission, room
 from cpuplan.simulate.admission import Outcome
 from cpuplan.simulate.allocators.base import (
     NOT_SIMULATED,
@@ -89,6 +89,7 @@ def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Dia
         return
     start = allocator.take()
     outcomes = admission.admit(allocator, pods)
+    crowded = room.refusal_of_smallest(plan, allocator)
     spread = list(_spread(plan, locate, allocator, zip(outcomes, made, strict=True)))
     again = allocator.restart()
     allocator.restore(start)
@@ -96,7 +97,7 @@ def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Dia
         if outcome.refused and outcome.refused.reason == NOT_SIMULATED:
             raise UndecidedError
         if outcome.refused:
-            problem = f"{outcome.refused.reason}: {outcome.refused.message}"
+            problem = outcome.refused.words
             yield diagnose(
                 "CP712",
                 locate(written[outcome.pod.uid]),
@@ -110,9 +111,11 @@ def check(plan: NodePlan, locate: Locate, allocator: Restarting) -> Iterator[Dia
         who, place = (
             (running.uid, written[running.uid]) if running else ("its own state file", origin)
         )
-        node, problem = f"a node of class {name}", f"{refused.reason}: {refused.message}"
+        node, problem = f"a node of class {name}", refused.words
         yield diagnose("CP708", locate(place), node=node, pod=who, problem=problem)
     yield from spread[:1]
+    if crowded:
+        yield diagnose("CP7648", locate(origin), name=name, problem=crowded.words)
     with budget.part(_ORDERS):
         answer = admission.any_order(allocator, pods)
     if answer.refused:

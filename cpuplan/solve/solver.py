@@ -76,7 +76,7 @@ def _explain(
     pools: list[Pool] = []
     sets: list[Pool] = []
     for name, cpus in layout.items():
-        because = [rule.reason for rule in problem.rules if rule.name == name]
+        because = [rule.reason for rule in problem.rules if rule.name == name and rule.is_reason]
         pool = Pool(name, cpus, (*because, *goals.reasons(problem, name, layout)))
         (pools if name in POOLS else sets).append(pool)
     return NodePlan(node_class, tuple(pools), tuple(sets), limited)

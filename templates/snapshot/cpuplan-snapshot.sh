@@ -49,7 +49,7 @@ cdi-spec-dirs cgroup-driver cgroup-manager cgroup-root cgroups-per-qos clean-shu
 cloud-provider cluster-dns cluster-domain config config-dir conmon conmon-cgroup container-attach-socket-dir
 container-exits-dir container-log-max-files container-log-max-size container-runtime container-runtime-endpoint
 contention-profiling cpu-cfs-quota cpu-cfs-quota-period cpu-manager-policy cpu-manager-policy-options
-cpu-manager-reconcile-period ctr-stop-timeout d debug decryption-keys-path deepdebug default-capabilities
+cpu-manager-reconcile-period ctr-stop-timeout d data-dir debug decryption-keys-path deepdebug default-capabilities
 default-mounts-file default-runtime default-sysctls default-transport default-ulimits
 device-ownership-from-security-context disable-hostport-mapping drop-infra-ctr enable-controller-attach-detach
 enable-criu-support enable-debugging-handlers enable-nri enable-pod-events enable-server enforce-node-allocatable
@@ -62,24 +62,24 @@ image-gc-high-threshold image-gc-low-threshold image-service-endpoint image-volu
 insecure-registries internal-repair internal-wipe interval iptables-drop-bit iptables-masquerade-bit
 irqbalance-config-file irqbalance-config-restore-file keep-terminated-pod-volumes kernel-memcg-notification
 kube-api-burst kube-api-content-type kube-api-qps kube-reserved kube-reserved-cgroup kubeconfig kubelet-arg
-kubelet-cgroups l listen local-storage-capacity-isolation log log-dir log-filter log-flush-frequency log-journald
-log-level log-size-max log-to-journald logging-format logtostderr make-iptables-util-chains max-open-files max-pods
-memory-manager-policy min-injected-gomaxprocs minimum-image-ttl-duration minimum-mappable-gid minimum-mappable-uid
-namespaced-auth-dir namespaces-dir no-daemon no-dbus no-pivot node-ip node-labels node-status-max-images
-node-status-update-frequency nri-disable-connections nri-listen nri-plugin-config-dir nri-plugin-dir
-nri-plugin-registration-timeout nri-plugin-request-timeout oci-artifact-mount-support one-output oneshot oom-score-adj
-pause-command pause-image pause-image-auth-file pid pids-limit pinned-images pinns-path pod-cidr pod-manifest-path
-pod-max-pids pods-per-core policyscript port privileged-seccomp-profile profile protect-kernel-defaults
-pull-progress-timeout qos-reserved rdt-config-file read-only read-only-port register-node register-schedulable
-register-with-taints registry-burst registry-qps reserved-cpus reserved-memory resolv-conf root root-dir
-rotate-certificates rotate-server-certificates runonce runroot runtime-cgroups runtime-request-timeout seccomp-default
-seccomp-profile selinux separate-pull-cgroup serialize-image-pulls shared-cpuset short-name-mode signature-policy
-signature-policy-dir skip-headers skip-log-headers state storage-driver storage-option stream-address
-stream-enable-tls stream-idle-timeout stream-port stream-tls-ca stream-tls-cert stream-tls-key
-streaming-connection-idle-timeout sync-frequency system-cgroups system-reserved system-reserved-cgroup timezone
-tls-cert-file tls-cipher-suites tls-min-version tls-private-key-file topology-manager-policy
-topology-manager-policy-options topology-manager-scope uid-mappings v version version-file version-file-persist
-volume-plugin-dir volume-stats-agg-period
+kubelet-args-file kubelet-cgroups kubelet-extra-args kubelet-root-dir l listen local-storage-capacity-isolation log
+log-dir log-filter log-flush-frequency log-journald log-level log-size-max log-to-journald logging-format logtostderr
+make-iptables-util-chains max-open-files max-pods memory-manager-policy min-injected-gomaxprocs
+minimum-image-ttl-duration minimum-mappable-gid minimum-mappable-uid namespaced-auth-dir namespaces-dir no-daemon
+no-dbus no-pivot node-ip node-labels node-status-max-images node-status-update-frequency nri-disable-connections
+nri-listen nri-plugin-config-dir nri-plugin-dir nri-plugin-registration-timeout nri-plugin-request-timeout
+oci-artifact-mount-support one-output oneshot oom-score-adj pause-command pause-image pause-image-auth-file pid
+pids-limit pinned-images pinns-path pod-cidr pod-manifest-path pod-max-pids pods-per-core policyscript port
+privileged-seccomp-profile profile protect-kernel-defaults pull-progress-timeout qos-reserved rdt-config-file
+read-only read-only-port register-node register-schedulable register-with-taints registry-burst registry-qps
+reserved-cpus reserved-memory resolv-conf root root-dir rotate-certificates rotate-server-certificates runonce runroot
+runtime-cgroups runtime-request-timeout seccomp-default seccomp-profile selinux separate-pull-cgroup
+serialize-image-pulls shared-cpuset short-name-mode signature-policy signature-policy-dir skip-headers
+skip-log-headers state storage-driver storage-option stream-address stream-enable-tls stream-idle-timeout stream-port
+stream-tls-ca stream-tls-cert stream-tls-key streaming-connection-idle-timeout sync-frequency system-cgroups
+system-reserved system-reserved-cgroup timezone tls-cert-file tls-cipher-suites tls-min-version tls-private-key-file
+topology-manager-policy topology-manager-policy-options topology-manager-scope uid-mappings v version version-file
+version-file-persist volume-plugin-dir volume-stats-agg-period
 '
 KERNEL='
 BOOT_IMAGE acpi acpi_pad.disable amd_iommu amd_pstate apparmor audit audit_backlog_limit biosdevname cgroup_disable
@@ -114,8 +114,8 @@ VARIABLES='
 BOOTUP CONTAINER_CGROUP_MANAGER CONTAINER_CONFIG CONTAINER_CONFIG_DIR CONTAINER_DEFAULT_RUNTIME
 CONTAINER_INFRA_CTR_CPUSET CONTAINER_RUNTIME_ENDPOINT CONTAINER_SHARED_CPUSET CPUS GOMAXPROCS GRUB_DEFAULT
 GRUB_ENABLE_BLSCFG GRUB_TIMEOUT HUGEPAGES_COUNT HUGEPAGES_SIZE IRQBALANCE_BANNED_CPULIST IRQBALANCE_BANNED_CPUS
-IRQBALANCE_DEBUG IRQBALANCE_ONESHOT IRQBALANCE_PID NUMA_NODE OFFLINE_CPUS OPENSHIFT_ISOLATED_CPUS
-OPENSHIFT_SHARED_CPUS OVS_DPDK_CPUS USE_BPF saved_entry
+IRQBALANCE_DEBUG IRQBALANCE_ONESHOT IRQBALANCE_PID K3S_CONFIG_FILE K3S_DATA_DIR NUMA_NODE OFFLINE_CPUS
+OPENSHIFT_ISOLATED_CPUS OPENSHIFT_SHARED_CPUS OVS_DPDK_CPUS RKE2_CONFIG_FILE RKE2_DATA_DIR USE_BPF saved_entry
 '
 FIELDS='
 address allowedUnsafeSysctls apiVersion authentication authorization cgroupDriver cgroupRoot cgroupsPerQOS clusterDNS
@@ -174,9 +174,9 @@ CONTAINERD='
 base_runtime_spec binaryname cdi_spec_dirs cgroup cgroup_writable cni cni_conf_dir cni_max_conf_num configbody
 configpath container_annotations containerd criuimagepath criupath criuworkpath debug default_runtime
 default_runtime_name default_validator device_ownership_from_security_context disable disable_apparmor disable_cgroup
-disable_connections disable_hugetlb_controller disable_proc_mount disabled_plugins drain_exec_sync_io_timeout enable
-enable_cdi enable_criu enable_experimental_restore_via_create enable_selinux enable_unprivileged_icmp
-enable_unprivileged_ports grpc ignore_blockio_not_enabled_errors ignore_deprecation_warnings
+disable_connections disable_hugetlb_controller disable_pause_image_pull disable_proc_mount disabled_plugins
+drain_exec_sync_io_timeout enable enable_cdi enable_criu enable_experimental_restore_via_create enable_selinux
+enable_unprivileged_icmp enable_unprivileged_ports grpc ignore_blockio_not_enabled_errors ignore_deprecation_warnings
 ignore_image_defined_volumes ignore_rdt_not_enabled_errors imports io_type iogid iouid max_container_log_line_size
 metrics netns_mounts_under_state_dir no_pivot nonewkeyring nopivotroot oom_score options plugin_config_path plugin_dir
 plugin_path plugin_registration_timeout plugin_request_timeout plugins pod_annotations privileged_without_host_devices
@@ -229,6 +229,7 @@ variables etc/environment
 variables var/lib/kubelet/kubeadm-flags.env
 variables etc/cpuplan/irqbalance
 variables etc/eks/kubelet
+variables etc/kubernetes/kubelet.env
 kubelet etc/kubernetes/kubelet.conf
 kubelet etc/kubernetes/kubelet.conf.d
 kubelet etc/kubernetes/kubelet
@@ -242,8 +243,17 @@ kubelet var/lib/kubelet/kubelet.conf.d
 kubelet var/lib/kubelet/instance-config.yaml
 kubelet etc/kubernetes/openshift-workload-pinning
 kubelet etc/kubernetes/openshift-workload-mixed-cpus
+kubelet home/kubernetes/kubelet-config.yaml
+kubelet run/k0s/kubelet/config.yaml
+kubelet var/lib/kubelet/kubelet.conf
 state var/lib/kubelet/cpu_manager_state
 state var/lib/kubelet/memory_manager_state
+state var/lib/k0s/kubelet/cpu_manager_state
+state var/lib/k0s/kubelet/memory_manager_state
+state var/snap/microk8s/common/var/lib/kubelet/cpu_manager_state
+state var/snap/microk8s/common/var/lib/kubelet/memory_manager_state
+flags var/snap/microk8s/current/args/kubelet
+flags var/snap/k8s/common/args/kubelet
 rancher etc/rancher/k3s/config.yaml
 rancher etc/rancher/k3s/config.yaml.d
 rancher etc/rancher/rke2/config.yaml
@@ -483,7 +493,7 @@ copy_written() {
 
 # Where a file holds keys, only its kind is told.
 remove_keys() {
-  for place in etc var boot run usr lib opt; do
+  for place in etc var boot run usr lib opt home; do
     [ -d "$to/$place" ] || continue
     find "$to/$place" -type f -exec grep -lE "$SECRET" {} + 2>/dev/null
   done | while IFS= read -r file; do
@@ -519,6 +529,7 @@ function form_of(path,    rest, form) {
   }
   form = forms[rest]
   if (form == "variables" && path ~ /\.json$/) return "kubelet"
+  if (form == "unit" && path ~ /\.env$/) return "variables"
   if (form == "agent") {
     if (path ~ /containerd[^\/]*\/[^\/]*\.toml(\.tmpl)?$/) return "containerd"
     return path ~ /kubelet/ ? "kubelet" : "none"
@@ -579,7 +590,7 @@ function argument(word,    at, name) {
   name = at ? substr(word, 1, at - 1) : word
   gsub(/_/, "-", name)
   sub(/^--?/, "", name)
-  if (("flag", name) in known) return word
+  if (("flag", name) in known && name !~ /^kubelet-(extra-)?args?$/) return word
   return name ~ /^[a-z][a-z-]*$/ ? (at ? substr(word, 1, at) "REDACTED" : word) : "REDACTED"
 }
 function command_word(word,    at, name, flag) {
@@ -590,7 +601,7 @@ function command_word(word,    at, name, flag) {
     sub(/^--?/, "", flag)
     gsub(/_/, "-", flag)
     hides = expects = 0
-    if (flag == "kubelet-arg" && at) return name "=" argument(substr(word, at + 1))
+    if ((flag == "kubelet-arg" || flag == "kubelet-extra-args") && at) return name "=" argument(substr(word, at + 1))
     if (("flag", flag) in known) { expects = !at; return word }
     hides = !at
     if (name ~ /^--[a-z][a-z-]*$/ || name ~ /^-[A-Za-z]$/) return at ? name "=REDACTED" : name
@@ -600,7 +611,7 @@ function command_word(word,    at, name, flag) {
   if (expects) { expects = 0; return word }
   if (word ~ /^\$\{?[A-Za-z_][A-Za-z_0-9]*\}?$/ || word ~ /^%[a-zA-Z%]$/ || word ~ /^[@:+!|-]+$/) return word
   if (word ~ /^[@:+!|-]*\/(usr|bin|sbin|etc|var|run|opt|proc|sys|lib|lib64|dev|host)(\/[A-Za-z0-9._@%+-]+)*\/?$/) return word
-  return word ~ /^(server|agent|kubelet|crio|containerd|irqbalance|tuned|start|stop|true)$/ ? word : "REDACTED"
+  return word ~ /^(server|agent|worker|controller|kubelet|crio|containerd|irqbalance|tuned|start|stop|true)$/ ? word : "REDACTED"
 }
 function kernel_word(word,    at, name, value) {
   if (word ~ /^\$\{?[A-Za-z_][A-Za-z_0-9]*\}?$/ || word == "--") return word
@@ -619,7 +630,7 @@ function variable(name, value,    quote, bare) {
   bare = quote == "" ? value : substr(value, 2, length(value) - 2)
   if (bare == "") return value
   if (name ~ /CMDLINE/) return quote each_word(bare, "kernel") quote
-  if (name ~ /(ARGS|OPTS|OPTIONS|FLAGS)$/) { hides = expects = 0; return quote each_word(bare, "command") quote }
+  if (name ~ /(ARGS|OPTS|OPTIONS|FLAGS)$/ || bare ~ /^--[a-z]/) { hides = expects = 0; return quote each_word(bare, "command") quote }
   # What follows on the line may be another assignment, a command or a comment.
   if (("variable", name) in known) return bare ~ /[=;#$`&|(){}<\\]/ ? quote "REDACTED" quote : value
   if (tolower(name) ~ /^(http|https|all|ftp)_proxy$/) {
@@ -630,12 +641,14 @@ function variable(name, value,    quote, bare) {
   return quote "REDACTED" quote
 }
 function variables(line,    at, name) {
+  if (more) { more = line ~ /\\$/; return each_word(line, "command") }
   if (line ~ /^[ \t]*$/) return line
   at = index(line, "=")
   name = substr(line, 1, at - 1)
   if (!at || name !~ /^[ \t]*(export[ \t]+)?[A-Za-z_][A-Za-z0-9_.]*\+?[ \t]*$/) return "#"
   sub(/^[ \t]*(export[ \t]+)?/, "", name)
   sub(/\+?[ \t]*$/, "", name)
+  more = name ~ /(ARGS|OPTS|OPTIONS|FLAGS)$/ && line ~ /\\$/
   return substr(line, 1, at) variable(name, substr(line, at + 1))
 }
 # The words of Environment=, some with blanks in quotes.
@@ -914,6 +927,7 @@ function filtered(line) {
   if (is_own(name_of) && (form == "unit" || form == "sysctl" || form == "variables")) return line
   if (form == "unit") return unit(line)
   if (form == "variables") return variables(line)
+  if (form == "flags") { hides = expects = 0; return line ~ /^[ \t]*#/ ? "#" : each_word(line, "command") }
   if (form == "kubelet") return yaml(line, "field")
   if (form == "rancher") return yaml(line, "rancher")
   if (form == "crio" || form == "containerd") return toml(line, form)
@@ -946,7 +960,7 @@ function start() {
   name_of = substr(current, length(TO) + 2)
   form = form_of(name_of)
   text = original = key = whole = held = waiting = claims = ""
-  continued = hides = expects = flow = begun = below = depth = triple = kept = free = closed = top = 0
+  continued = hides = expects = flow = begun = below = depth = triple = kept = free = closed = top = more = 0
 }
 BEGIN { NONE = "\001" }
 stream == "command" { hides += 0; print NR == 1 && $0 !~ /^-/ ? $0 : command_word($0); next }
@@ -964,20 +978,20 @@ AWK
   export FLAGS KERNEL DIRECTIVES VARIABLES FIELDS CRIO CONTAINERD TUNED FORMS
   find "$to" -name '*
 *' -exec rm -rf {} + 2>/dev/null
-  for place in etc var boot run usr lib opt proc/cmdline proc/sys sys/module; do
+  for place in etc var boot run usr lib opt home proc/cmdline proc/sys sys/module; do
     [ -e "$to/$place" ] && find "$to/$place" -type f -size +0
   done >"$lists/unfiltered"
   tr '\n' '\0' <"$lists/unfiltered" | xargs -0 awk -v TO="$to" -f "$work/filter.awk" >"$lists/filtered"
   awk -v filtered="$lists/filtered" 'BEGIN { while ((getline line < filtered) > 0) done[line] } !($0 in done)' \
     "$lists/unfiltered" | tr '\n' '\0' | xargs -0 rm -f
   # The second net: words that look like secrets in what is kept.
-  for place in etc var boot run usr lib opt proc/cmdline; do
+  for place in etc var boot run usr lib opt home proc/cmdline; do
     [ -e "$to/$place" ] || continue
     find "$to/$place" -type f -exec grep -lE "$MENTIONS" {} + 2>/dev/null
   done | while IFS= read -r file; do
     if redact <"$file" >"$work/redacted" && ! cmp -s "$file" "$work/redacted"; then cat "$work/redacted" >"$file"; fi
   done
-  for place in etc var boot run usr lib opt; do
+  for place in etc var boot run usr lib opt home; do
     [ -d "$to/$place" ] && find "$to/$place" -type f
   done | while IFS= read -r file; do touch -r "$root${file#"$to"}" "$file" 2>/dev/null; done
   # Other scripts than those of plans are empty now.
@@ -992,7 +1006,7 @@ copy_processes() {
     name=
     { read -r name <"$process/comm"; } 2>/dev/null || continue
     case $name in
-      kubelet | crio | containerd | irqbalance | tuned | systemd | k3s* | rke2* | dockerd | conmon | stalld | \
+      kubelet | crio | containerd | irqbalance | tuned | systemd | k3s* | rke2* | k0s* | kubelite | dockerd | conmon | stalld | \
         koordlet | hyperkube)
         { tr '\0' '\n' <"$process/cmdline"; } 2>/dev/null | known_words | tr '\n' '\0' >"$work/words"
         # What ended meanwhile has no folder here.

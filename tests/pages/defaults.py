@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from cpuplan.facts.platforms import PLATFORMS, Platform
+from cpuplan.base.text import joined
+from cpuplan.facts.platforms import KUBERNETES, PLATFORMS, Platform
 from cpuplan.facts.settings.row import Default
 from cpuplan.facts.settings.table import DEFAULTS, shown
 from cpuplan.render.explain.reasons import off_switch, on_switch
@@ -55,19 +56,24 @@ needs (unless `runtime: {annotatePods: false}`).
 
 
 def page() -> str:
-    """A table for each platform."""
-    platforms = sorted(PLATFORMS.values(), key=lambda platform: platform.title)
-    return "\n".join([_HEAD, *chain.from_iterable(map(_tables, platforms))])
+    """A table for each platform; those that are Kubernetes on other nodes have one."""
+    own = list(_tables(KUBERNETES, KUBERNETES.title))
+    others = [row for row in PLATFORMS.values() if row != KUBERNETES and not row.cannot]
+    same = [row for row in others if list(_tables(row, KUBERNETES.title)) == own]
+    titles = joined(sorted((row.title for row in same), key=str.lower))
+    own.insert(1, f"The same on {titles}.\n")
+    apart = (_tables(row, row.title) for row in others if row not in same)
+    return "\n".join([_HEAD, *own, *chain.from_iterable(apart)])
 
 
-def _tables(platform: Platform) -> Iterator[str]:
+def _tables(platform: Platform, title: str) -> Iterator[str]:
     on = [row for row in DEFAULTS if row.on.includes(platform)]
     off = [row for row in DEFAULTS if row.is_off_but_possible(platform)]
-    yield f"## {platform.title}\n"
+    yield f"## {title}\n"
     yield "| name | settings | reason | to change it |"
     yield from _rows(on, [f"`{off_switch(row)}`" for row in on])
     if off:
-        yield f"Off on {platform.title} unless switched on:\n"
+        yield f"Off on {title} unless switched on:\n"
         yield "| name | setting | reason | to switch it on |"
         yield from _rows(off, map(on_switch, off))
 

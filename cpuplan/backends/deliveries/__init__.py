@@ -24,12 +24,15 @@ _NOT_ON_FLATCAR = {
 
 
 def check(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
-    """CP595 to CP597, at the delivery in the target."""
+    """CP595 to CP597 and CP5505, at the delivery in the target."""
     node_class = plan.node_class
     target = node_class.target
     for index, name in enumerate(target.delivery):
         place = locate(node_class.place(node_class.target_field(f"delivery.{index}")))
-        if name == "clusterApi" and not has_key(target, "hostingNamespace"):
+        if problem := node_class.platform.refused_deliveries.get(name):
+            title = node_class.platform.title
+            yield diagnose("CP5505", place, delivery=name, platform=title, problem=problem)
+        elif name == "clusterApi" and not has_key(target, "hostingNamespace"):
             yield diagnose("CP597", place)
         if target.os_family == "flatcar" and name in _NOT_ON_FLATCAR:
             problem = _NOT_ON_FLATCAR[name]

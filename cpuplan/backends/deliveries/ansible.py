@@ -14,6 +14,7 @@ from cpuplan.backends.base import NodeFile, NodeTree, to_file
 from cpuplan.backends.deliveries import script
 from cpuplan.base.emit import to_yaml
 from cpuplan.base.program import resource
+from cpuplan.facts.platforms import KUBERNETES
 from cpuplan.plan import NodeClass
 
 FOLDER = "ansible"
@@ -48,6 +49,8 @@ def inventory(node_class: NodeClass, tree: NodeTree) -> bytes:
         "cpuplan_kubelet": node_class.target.kubelet_service,
         "cpuplan_runtime": _runtime(node_class),
     }
+    if node_class.platform.root_directory != KUBERNETES.root_directory:
+        variables["cpuplan_kubelet_folder"] = node_class.platform.root_directory
     groups: dict[str, Any] = {
         group(node_class.name): {"hosts": dict.fromkeys(node_class.nodes), "vars": variables}
     }
@@ -60,7 +63,8 @@ def _runtime(node_class: NodeClass) -> str:
     """The unit that runs containers."""
     target = node_class.target
     is_own = node_class.platform.has_runtime_unit
-    return f"{target.runtime}.service" if is_own else target.kubelet_service
+    runtime = node_class.platform.runtime or target.runtime
+    return f"{runtime}.service" if is_own else target.kubelet_service
 
 
 def playbooks(node_classes: Iterable[NodeClass]) -> Iterator[tuple[str, bytes]]:

@@ -13,6 +13,7 @@ from cpuplan.backends.base import MAY_BE_MISSING, NODE_WAVE, Manifest, NodeFile,
 from cpuplan.backends.deliveries import script
 from cpuplan.base import naming
 from cpuplan.components.base import template
+from cpuplan.facts.platforms import KUBERNETES
 from cpuplan.plan import NodeClass
 
 API_VERSION = "skyhook.nvidia.com/v1alpha1"
@@ -48,7 +49,7 @@ def manifests(node_class: NodeClass, tree: NodeTree) -> Iterator[Manifest]:
         "image": _IMAGE,
         "interrupt": reboot,
         "configInterrupts": {"*": reboot},
-        "configMap": _config_map(script.script_files(tree)),
+        "configMap": _config_map(script.script_files(tree), node_class.platform.root_directory),
     }
     data: dict[str, Any] = {
         "apiVersion": API_VERSION,
@@ -63,6 +64,10 @@ def manifests(node_class: NodeClass, tree: NodeTree) -> Iterator[Manifest]:
     yield Manifest(f"10-skyhook-{node_class.name}.yaml", data)
 
 
+def _script(name: str, kubelet: str) -> str:
+    return template(f"nodewright/{name}").replace(KUBERNETES.root_directory, kubelet)
+
+
 def _budget(unavailable: int | str) -> dict[str, int]:
     """How many nodes may change at a time; of a share, the operator rounds down to at least one."""
     if isinstance(unavailable, str):
@@ -70,14 +75,17 @@ def _budget(unavailable: int | str) -> dict[str, int]:
     return {"count": unavailable}
 
 
-def _config_map(files: Mapping[str, NodeFile]) -> dict[str, str]:
-    """The scripts, the files by keys, and a list that says where each belongs."""
+def _config_map(files: Mapping[str, NodeFile], kubelet: str) -> dict[str, str]:
+    """The scripts, the files by keys, and a list that says where each belongs.
+
+    The scripts are those of a kubelet whose folder is the usual one.
+    """
     keys = {path: f"file{_NOT_IN_KEYS.sub('_', path)}" for path in files}
     if len(set(keys.values())) < len(keys):
         keys = {path: f"{key}-{index}" for index, (path, key) in enumerate(keys.items())}
     lines = [f"{file.permissions} {keys[path]} {path}\n" for path, file in files.items()]
     return {
-        **{name: template(f"nodewright/{name}") for name in _SCRIPTS},
+        **{name: _script(name, kubelet) for name in _SCRIPTS},
         "files": "".join(lines),
         **{keys[path]: file.text for path, file in files.items()},
     }

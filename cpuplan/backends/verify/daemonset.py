@@ -27,9 +27,8 @@ _EVERYWHERE = (
     "/var/log/containers",
 )
 _OF_SYSTEMD = ("/boot", "/run/systemd/system")
-#: Of the kubelet's folder; with volumes of pods, and with sockets by which plugins register. Each
-#: kubelet makes them (kubernetes/pkg/kubelet/kubelet.go, setupDataDirs; cm/devicemanager).
-_KUBELET = "/var/lib/kubelet"
+#: Below the kubelet's folder; volumes of pods, and sockets by which plugins register. Each kubelet
+#: makes them (kubernetes/pkg/kubelet/kubelet.go, setupDataDirs; cm/devicemanager).
 _HIDDEN = ("device-plugins", "plugins", "plugins_registry", "pod-resources", "pods")
 _NAME = "nothing"
 
@@ -57,7 +56,7 @@ def of(plan: ConfiguredPlan, verify: Verify) -> list[Mount]:
 
 def folders(plan: ConfiguredPlan, verify: Verify) -> list[Mount]:
     """Those that are there as a whole."""
-    return [*_folders(plan), *_of_root(verify)]
+    return [*_folders(plan), *_of_root(plan, verify)]
 
 
 def _folders(plan: ConfiguredPlan) -> Iterator[Mount]:
@@ -87,9 +86,11 @@ def _files(plan: ConfiguredPlan, verify: Verify) -> Iterator[Mount]:
         yield Mount(path, "File", given=f"file-{at}")
 
 
-def _of_root(verify: Verify) -> Iterator[Mount]:
+def _of_root(plan: ConfiguredPlan, verify: Verify) -> Iterator[Mount]:
     if verify.access != "user":
-        yield Mount(_KUBELET, has_volumes=True)
+        yield Mount(plan.node_class.platform.root_directory, has_volumes=True)
+        # Readable for root alone, as the programs that write them leave them.
+        yield from map(Mount, plan.node_class.platform.kubelet_places)
 
 
 def volumes(plan: ConfiguredPlan, verify: Verify) -> list[dict[str, Any]]:
@@ -104,7 +105,8 @@ def volume_mounts(plan: ConfiguredPlan, verify: Verify) -> list[dict[str, Any]]:
     is_recursive = _makes_all_read_only(plan)
     mounted = [_mount(volume, is_recursive=is_recursive) for volume in of(plan, verify)]
     if verify.access != "user":
-        places = (f"{HOST}{_KUBELET}/{name}" for name in _HIDDEN)
+        kubelet = plan.node_class.platform.root_directory
+        places = (f"{HOST}{kubelet}/{name}" for name in _HIDDEN)
         mounted += [{"name": _NAME, "mountPath": place, "readOnly": True} for place in places]
     return [*mounted, {"name": "state", "mountPath": STATE, "readOnly": True}]
 

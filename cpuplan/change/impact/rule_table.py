@@ -32,7 +32,7 @@ _NODES = (
     Rule(
         "state-file",
         Impact.DRAIN,
-        "drain, removal of /var/lib/kubelet/{file}, and start of the kubelet",
+        "drain, removal of {folder}/{file}, and start of the kubelet",
         "A kubelet does not start with a state file of another policy, or of CPUs or memory that "
         "do not fit.",
         "kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies; "
@@ -41,7 +41,7 @@ _NODES = (
     Rule(
         "state-file-maybe",
         Impact.DRAIN,
-        "drain, removal of /var/lib/kubelet/{file}, and start of the kubelet, unless the platform "
+        "drain, removal of {folder}/{file}, and start of the kubelet, unless the platform "
         "removes the file",
         "Whether the platform removes the state file itself is not known for all releases.",
         "bottlerocket-os/bottlerocket#1465",
@@ -50,7 +50,7 @@ _NODES = (
     Rule(
         "state-file-new-node",
         Impact.DRAIN,
-        "drain, removal of /var/lib/kubelet/cpu_manager_state, and start of the kubelet, if it ran "
+        "drain, removal of {folder}/cpu_manager_state, and start of the kubelet, if it ran "
         "with another policy",
         "A kubelet that ran before leaves a state file of its policy; what it was is not known.",
         "kubernetes.io/docs/tasks/administer-cluster/cpu-management-policies",

@@ -1,7 +1,8 @@
 """The kubelet's flags where no command line of its own is here: what its platform has instead.
 
 K3s and RKE2 take them as `kubelet-arg`: in the unit, where an installer writes them, in variables,
-and in a configuration with drop-ins. Snaps have a file of flags.
+and in a configuration with drop-ins. k0s takes them in its unit, as one argument. Snaps have a file
+of flags.
 """
 
 import re
@@ -12,7 +13,7 @@ from cpuplan.base import nodetext
 from cpuplan.check.processes import Command, Program, command_of_unit, find_process
 from cpuplan.check.services.units import unit_files
 from cpuplan.check.subject import Subject
-from cpuplan.facts.platforms import FlagFile, Host
+from cpuplan.facts.platforms import FlagFile, Host, Supervisor
 from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.upstream.kubelet.config.codec import raw_fields
 
@@ -35,11 +36,12 @@ def of_platform(subject: Subject) -> Flags:
     platform = subject.expected.platform
     if platform.kubelet_host:
         return _of_host(subject, platform.kubelet_host)
+    given = _of_supervisor(subject, platform.supervisor) if platform.supervisor else None
     for file in platform.flag_files:
-        given = _of_file(subject, file)
-        if given:
-            return Flags(given)
-    unit = platform.kubelet_unit
+        given = given or _of_file(subject, file)
+    if given:
+        return Flags(given)
+    unit = subject.expected.kubelet_service
     return Flags(None, f"neither the kubelet's process nor a {unit} that starts it is here")
 
 
@@ -66,11 +68,27 @@ def _of_host(subject: Subject, host: Host) -> Flags:
     return Flags(Command(tuple(flags), files[-1], files=files) if files else None, unseen)
 
 
-def _unit(subject: Subject, host: Host) -> Command | None:
+def _of_supervisor(subject: Subject, supervisor: Supervisor) -> Command | None:
+    """The flags that k0s gives to the kubelet, and those of its command line, which win."""
+    start = _unit(subject, supervisor)
+    if start is None:
+        return None
+    places: dict[str, str] = {}
+    for name, (flag, usual) in (("data", supervisor.data), ("root", supervisor.root)):
+        said = _values(start.words, flag)
+        places[name] = said[-1].rstrip("/") if said else usual.format(**places)
+    words = [flag.format(**places) for flag in supervisor.flags]
+    for argument in _values(start.words, supervisor.argument):
+        words += argument.split()
+    return start._replace(words=tuple(words))
+
+
+def _unit(subject: Subject, host: Host | Supervisor) -> Command | None:
     """What the unit that is enabled runs, or else the first that is installed."""
-    files = unit_files(subject)
-    enabled = [unit for unit in host.units if any(files.starters(unit))]
-    for unit in (*enabled, *host.units):
+    files, own = unit_files(subject), subject.expected.release.kubelet_unit
+    units = dict.fromkeys((own, *host.units) if own else host.units)
+    enabled = [unit for unit in units if any(files.starters(unit))]
+    for unit in (*enabled, *units):
         start = command_of_unit(subject, unit, host.program)
         if start:
             return start
@@ -127,8 +145,11 @@ def _of_file(subject: Subject, file: FlagFile) -> Command | None:
     """The flags of a file, and the program that runs with them."""
     process = find_process(subject, _KUBELITE)
     named = _first(process.words, _ARGS_FILE) if process else ""
-    path = named.lstrip("/") or file.path
-    text = subject.root.read(path)
+    path = named.lstrip("/")
+    text = subject.root.read(path) if path else None
+    if text is None:
+        # A copy, or an agent, may have the link to the revision's folder alone.
+        path, text = file.path, subject.root.read(file.path)
     if text is None:
         return None
     return Command(tuple(_words(text, file.variables)), path, process=process, files=(path,))

@@ -58,7 +58,7 @@ class Sources(NamedTuple):
 
 def program(subject: Subject) -> Program:
     """The kubelet of the platform."""
-    return Program("kubelet", subject.expected.platform.kubelet_unit, "the kubelet")
+    return Program("kubelet", subject.expected.kubelet_service, "the kubelet")
 
 
 def find_sources(subject: Subject) -> Sources:
@@ -74,19 +74,31 @@ def find_sources(subject: Subject) -> Sources:
 
 def _sources(subject: Subject) -> Sources:
     root = subject.root
-    start, unseen = command(subject, program(subject)), ""
+    start = command(subject, program(subject))
+    unseen = _without_unit(subject, start) if start else ""
     if start is None:
         start, unseen = flags.of_platform(subject)
     if start is None:
         platform = subject.expected.platform
         drop_ins = _drop_ins(root, platform.kubelet_folder)
-        return Sources(_usual(root, platform), drop_ins, unseen=unseen)
+        usual = Flags(root_dir=platform.root_directory)
+        return Sources(_usual(root, platform), drop_ins, usual, unseen=unseen)
     try:
         given = options.parse_flags(start.words)
     except KubeletError as error:
         return Sources("", (), Flags(), start, str(error))
     main, drop_ins = given.config.lstrip("/"), _drop_ins(root, given.config_dir)
     return Sources(main, drop_ins, given, start, unseen=unseen)
+
+
+def _without_unit(subject: Subject, start: Command) -> str:
+    """Why variables of a command line may be missing: the compiled drop-in gives it, to no unit."""
+    own = kubelet_unit.FILE
+    unit = subject.expected.kubelet_service
+    if start.process or not start.path.endswith(f"/{own}"):
+        return ""
+    is_there = any(path.endswith(f"/{unit}") for path in start.files)
+    return "" if is_there else f"the {unit} that {own} belongs to is not here"
 
 
 def as_seen(subject: Subject, answers: Iterable[Answer]) -> Iterator[Answer]:
@@ -133,6 +145,18 @@ def _settings(subject: Subject) -> list[Setting]:
     return [setting for setting in planned if setting.key == kubelet_unit.CONFIG_DIR]
 
 
+def _remedy(subject: Subject) -> str:
+    """What gives the kubelet the flag: the compiled drop-in of its unit, or somebody."""
+    platform = subject.expected.platform
+    flag = platform.folder_flag
+    if flag.by_hand:
+        return f"{flag.by_hand.format(folder=platform.kubelet_folder)}, and restart it"
+    end = f"; a unit without ${flag.variable} needs" if flag.variable else ", which has"
+    folder = f"{kubelet_unit.CONFIG_DIR}={platform.kubelet_folder}"
+    itself = " itself" if flag.variable else ""
+    return f"run `systemctl daemon-reload` and restart the kubelet{end} {folder}{itself}"
+
+
 def unread_folder(subject: Subject) -> Diagnostic | None:
     """CP876 for a kubelet whose command line is known and names another folder, or none."""
     read = find_sources(subject)
@@ -141,5 +165,7 @@ def unread_folder(subject: Subject) -> Diagnostic | None:
     for setting in _settings(subject):
         if read.flags.config_dir.rstrip("/") != str(setting.value).rstrip("/"):
             place, labels = read.place(subject.root), subject.labels(setting.reasons)
-            return diagnose("CP876", place, labels=labels, folder=setting.value)
+            return diagnose(
+                "CP876", place, labels=labels, folder=setting.value, remedy=_remedy(subject)
+            )
     return None

@@ -33,7 +33,7 @@ def unit(subject: Subject) -> Iterator[Answer]:
 
     A drop-in that is missing or edited is a finding of the compiled files.
     """
-    name = subject.expected.platform.kubelet_unit
+    name = subject.expected.kubelet_service
     lines = unit_files(subject).lines(name)
     for setting in subject.expected.settings.of(kubelet_unit.NAME):
         if setting.key == kubelet_unit.CONFIG_DIR:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from cpuplan.base.cpuset import EMPTY, CpuSet, cpus_text, union
 from cpuplan.base.text import at_most, counted, plural
+from cpuplan.check.kubelet.sources import find_sources
 from cpuplan.check.pods.cgroups import Container, Partition, Tree, above, partitions
 from cpuplan.check.roots.root import Root
 from cpuplan.check.subject import Subject
@@ -110,7 +111,11 @@ def mixed(root: Root, container: Running) -> Mixed | None:
     return Mixed(cpu_list(values.get(ISOLATED_ENV, "")), cpu_list(values[SHARED_ENV]) or EMPTY)
 
 
-STATE_FILE = f"var/lib/kubelet/{FILE}"
+def state_file(subject: Subject) -> str:
+    """The path of the state file."""
+    return find_sources(subject).state(FILE)
+
+
 #: By which the file has the CPUs of whole pods too.
 _POD_LEVEL = {"podEntries": "PodLevelResourceManagers"}
 STATIC_POLICY = "static"
@@ -134,9 +139,9 @@ class Assigned(NamedTuple):
         return not self.problem and self.policy == STATIC_POLICY
 
 
-def assigned(root: Root) -> Assigned:
+def assigned(root: Root, path: str) -> Assigned:
     """What the state file says. Whether the kubelet takes it is its own check's."""
-    text = root.read(STATE_FILE)
+    text = root.read(path)
     if text is None:
         return Assigned(problem="the kubelet's state file is not here")
     try:
@@ -381,7 +386,7 @@ def view(subject: Subject) -> View:
 
 
 def _view(subject: Subject) -> View:
-    tree, state = Tree(subject.root), assigned(subject.root)
+    tree, state = Tree(subject.root), assigned(subject.root, state_file(subject))
     containers = tuple(running(subject.root, tree, threads(subject)))
     told = {}
     paired: list[Pair] = []

@@ -14,13 +14,13 @@ from cpuplan.base.topology import Topology
 from cpuplan.check.pods import container_cpus
 from cpuplan.check.pods.cgroups import MOUNT, PARTITION_FILE, Quota, Tree, above, troubles
 from cpuplan.check.pods.container_cpus import (
-    STATE_FILE,
     Assigned,
     Lost,
     Misplaced,
     Pair,
     View,
     cpuset,
+    state_file,
     view,
 )
 from cpuplan.check.roots.root import Root
@@ -273,15 +273,15 @@ def containers(subject: Subject) -> Iterator[Answer]:
     seen = view(subject)
     if reason := _unknown(seen):
         if _is_static(subject):
-            yield subject.unread(EXCLUSIVE, STATE_FILE, reason)
-            yield subject.unread(POOLED, STATE_FILE, reason)
+            yield subject.unread(EXCLUSIVE, state_file(subject), reason)
+            yield subject.unread(POOLED, state_file(subject), reason)
         return
     lost = Lost(
         seen.online, union(partition.cpus for partition in seen.partitions if partition.is_valid)
     )
     misplaced = [
         *container_cpus.exclusive(seen.tree, seen.pairs, lost),
-        *container_cpus.gone(seen.state, seen.tree.pods(), STATE_FILE),
+        *container_cpus.gone(seen.state, seen.tree.pods(), state_file(subject)),
     ]
     yield from _answers(subject, EXCLUSIVE, misplaced)
     yield from _pooled(subject, seen, lost)
@@ -304,9 +304,9 @@ def _pooled(subject: Subject, seen: View, lost: Lost) -> Iterator[Answer]:
     """Of containers without exclusive CPUs. A pod with CPUs of its own has a pool of its own."""
     if subject.expected.settings.of(node.NAME):
         return  # koordlet writes their cpusets by itself
-    if _is_settling(subject.root):
+    if _is_settling(subject.root, state_file(subject)):
         reason = "the kubelet has just changed its state file, and containers follow"
-        yield subject.unverifiable(POOLED, STATE_FILE, reason)
+        yield subject.unverifiable(POOLED, state_file(subject), reason)
         return
     own = {pair.running.container.path for pair in seen.pairs}
     others = [
@@ -322,9 +322,9 @@ def _pooled(subject: Subject, seen: View, lost: Lost) -> Iterator[Answer]:
     yield from _answers(subject, POOLED, list(misplaced))
 
 
-def _is_settling(root: Root) -> bool:
+def _is_settling(root: Root, path: str) -> bool:
     """Whether a kubelet that runs has changed its state a moment ago."""
-    written = root.mtime(STATE_FILE) if root.is_running else None
+    written = root.mtime(path) if root.is_running else None
     return written is not None and 0 <= time.time() - written < _SETTLING
 
 
@@ -339,7 +339,7 @@ def _answers(subject: Subject, fact: str, misplaced: list[Misplaced]) -> Iterato
             who=container.who,
         )
     if not misplaced:
-        yield subject.held(fact, STATE_FILE)
+        yield subject.held(fact, state_file(subject))
 
 
 def throttling(subject: Subject) -> Iterator[Answer]:
@@ -378,11 +378,11 @@ def aligned(subject: Subject) -> Iterator[Answer]:
         yield subject.differs(
             ALIGNMENT,
             "CP859",
-            STATE_FILE,
+            state_file(subject),
             observed=container.observed,
             expected=container.wanted,
             who=container.who,
             cpus=cpus_text(container.cpus),
         )
     if not misaligned_pods:
-        yield subject.held(ALIGNMENT, STATE_FILE)
+        yield subject.held(ALIGNMENT, state_file(subject))

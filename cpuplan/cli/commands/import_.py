@@ -102,11 +102,11 @@ def _tell_of_memory(profile: "Document") -> None:
 
 
 def _check_release(release: str) -> None:
-    from cpuplan.components.checks import releases
-    from cpuplan.facts import platforms
+    from cpuplan.components.checks.releases import unknown
+    from cpuplan.facts.programs import OPENSHIFT
 
-    if release and release not in platforms.OPENSHIFT.releases:
-        raise CpuplanError([releases.unknown(platforms.OPENSHIFT, release)])
+    if release and not OPENSHIFT.find(release):
+        raise CpuplanError([unknown(OPENSHIFT, release)])
 
 
 def _release() -> str:

@@ -146,11 +146,11 @@ def request_of(**options: Any) -> asked.Request:
             f"--release is {wanted.release!r}, which is not a valid release; use one such as 4.20"
         )
     if wanted.release:
-        from cpuplan.components.checks import releases
-        from cpuplan.facts import platforms
+        from cpuplan.components.checks.releases import unknown
+        from cpuplan.facts.programs import OPENSHIFT
 
-        if wanted.release not in platforms.OPENSHIFT.releases:
-            raise CpuplanError([releases.unknown(platforms.OPENSHIFT, wanted.release)])
+        if not OPENSHIFT.find(wanted.release):
+            raise CpuplanError([unknown(OPENSHIFT, wanted.release)])
     if problem := asked.contradiction(wanted):
         raise click.UsageError(problem)
     if problem := naming.problem_of(wanted.name):

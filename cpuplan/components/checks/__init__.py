@@ -17,6 +17,7 @@ class Check(Protocol):
 
 #: A module and its function, in the order in which they are asked; a module loads when it is.
 CHECKS: tuple[tuple[str, str], ...] = (
+    ("cpuplan.components.checks.releases", "check_provenance"),
     ("cpuplan.components.checks.releases", "check_features"),
     ("cpuplan.components.checks.machine", "check_caches"),
     ("cpuplan.components.checks.kubelet", "check"),

@@ -6,7 +6,7 @@ from typing import Any
 from cpuplan.base.cpuset import CpuSet, cpus_text
 from cpuplan.base.text import counted, did_you_mean, joined, quantity_text
 from cpuplan.base.topology import Topology
-from cpuplan.components import chosen, hugepages, kubelet, memory
+from cpuplan.components import chosen, hugepages, kubelet, memory, mixedcpus
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import At, Locate, Position
 from cpuplan.facts import versions
@@ -138,6 +138,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
 
     return [
         *_check_drop_in(plan, locate),
+        *_check_folder_flag(plan, locate),
         *_check_further(plan, at),
         *check_kubelet_config(plan, at),
         *_check_options(plan, at, CPU_MANAGER_OPTIONS.head),
@@ -149,6 +150,7 @@ def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
         *_check_thresholds(plan, at),
         *_check_memory(plan, at),
         *_check_uneven_pages(plan, locate),
+        *_check_shared(plan, locate),
     ]
 
 
@@ -158,6 +160,17 @@ def _check_drop_in(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
     if not owns_all and not versions.has(target, "kubelet.config_dir"):
         position = locate(plan.node_class.place(plan.node_class.target_field("version")))
         yield diagnose("CP502", position, version=target.version, path=kubelet.drop_in(target))
+
+
+def _check_folder_flag(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP5506: no drop-in of a unit can give the flag with the folder."""
+    node_class = plan.node_class
+    platform = node_class.platform
+    if platform.folder_flag.by_hand:
+        folder = platform.kubelet_folder
+        position = locate(node_class.place(node_class.target_field("platform")))
+        remedy = platform.folder_flag.by_hand.format(folder=folder)
+        yield diagnose("CP5506", position, platform=platform.title, folder=folder, remedy=remedy)
 
 
 #: Fields that follow from something else than the field of the same name in an intent.
@@ -222,6 +235,10 @@ def _check_options(plan: NodePlan, at: At, field: str) -> Iterator[Diagnostic]:
 def _wanted(option: str) -> str:
     if option == policy_options.MAX_NUMA_NODES:
         return f"a number from {policy_options.DEFAULT_MAX_NUMA_NODES} up"
+    if option == policy_options.NUMA_STRATEGY:
+        return " or ".join(policy_options.NUMA_STRATEGIES)
+    if option == policy_options.NUMA_WEIGHTS:
+        return "resources with weights from 0 to 100, such as cpu=3,memory=1"
     return '"true" or "false"'
 
 
@@ -243,6 +260,22 @@ def _check_static(plan: NodePlan, at: At) -> Iterator[Diagnostic]:
     is_fork = plan.node_class.platform.forks_kubelet
     if STRICT_RESERVATION in options and is_fork and not target.cpu_partitioning:
         yield diagnose("CP511", at(f"{field}.{STRICT_RESERVATION}"))
+
+
+def _check_shared(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP5645: a shared pool that is no more than a name to the kubelet, which knows reserved CPUs.
+
+    Of CPUs beside exclusive ones it would be, with mixed CPUs.
+    """
+    shared, target = plan.pool("shared").cpus, plan.node_class.target
+    if not shared or mixedcpus.are_wanted(plan) or target.has_other_mechanism:
+        return
+    if kubelet.is_static(plan):
+        reserved = plan.pool("reserved").cpus
+        with_reserved = reserved <= kubelet.default_cpus(plan)
+        where = "all CPUs that are left, those of reserved too" if with_reserved else "all others"
+        place = locate(plan.node_class.place("pools.shared"))
+        yield diagnose("CP5645", place, name=plan.node_class.name, where=where)
 
 
 def _check_align_by_socket(plan: NodePlan, position: Position | None) -> Iterator[Diagnostic]:

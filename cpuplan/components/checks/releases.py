@@ -1,14 +1,17 @@
 """What the release of a target lacks, and defaults that an intent switches to no effect."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from cpuplan.base.text import joined, quantity_text
 from cpuplan.components import chosen, memory, mixedcpus
 from cpuplan.components.chosen import is_written
+from cpuplan.components.koordinator.release_names import PROPOSAL
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.diagnostics.source import Locate, Position
-from cpuplan.facts import platforms
-from cpuplan.facts.platforms import Feature, Platform
+from cpuplan.facts import platforms, programs, versions
+from cpuplan.facts.platforms import Feature
+from cpuplan.facts.programs import Known, Program
 from cpuplan.facts.settings.kubelet import (
     EVICTION_HARD,
     KUBE_RESERVED,
@@ -58,27 +61,103 @@ def _check_amounts(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
         yield diagnose("CP562", position, fields=joined(unsaid), total=total)
 
 
-def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
-    """Releases that the table does not have: of the nodes and of their control plane."""
+class _Stated(NamedTuple):
+    """A release that a target names: the program, the release, where, and whether it matters."""
+
+    program: Program
+    name: str
+    place: str
+    is_used: bool = True
+
+
+def _stated(plan: NodePlan) -> Iterator[_Stated]:
+    """The releases of the target: of its platform first."""
     node_class = plan.node_class
-    target, platform, facts = node_class.target, node_class.platform, node_class.cluster_facts
-    stated = {
-        node_class.place(node_class.target_field("version")): target.version,
-        node_class.cluster_place("version"): facts.version,
-    }
+    target = node_class.target
+
+    def at(field: str) -> str:
+        return node_class.place(node_class.target_field(field))
+
+    yield _Stated(programs.PROGRAMS[target.platform], target.version, at("version"))
+    has_containerd = target.runtime == "containerd" and node_class.platform.has_runtime_choice
+    yield _Stated(programs.CONTAINERD, target.containerd, at("containerd"), has_containerd)
+    if target.koordinator != PROPOSAL:
+        field, has_it = at("koordinator"), target.has_koordinator
+        yield _Stated(programs.KOORDINATOR, target.koordinator, field, has_it)
+    field, has_driver = at("dra.release"), target.has_dra
+    yield _Stated(programs.DRA_DRIVER_CPU, target.dra.release, field, has_driver)
+    field, has_plugins = at("nriPlugins"), target.has_nri_policy
+    yield _Stated(programs.NRI_PLUGINS, target.nri_plugins, field, has_plugins)
+
+
+def check(plan: NodePlan, locate: Locate) -> list[Diagnostic]:
+    """Releases that the table does not have: of the nodes, their programs, their control plane."""
+    node_class = plan.node_class
+    control_plane = _Stated(
+        programs.PROGRAMS[node_class.platform.name],
+        node_class.cluster_facts.version or "",
+        node_class.cluster_place("version"),
+    )
     return [
-        unknown(platform, release, locate(place))
-        for place, release in stated.items()
-        if release and release not in platform.releases
+        unknown(stated.program, stated.name, locate(stated.place))
+        for stated in (*_stated(plan), control_plane)
+        if stated.name and not stated.program.find(stated.name)
     ]
 
 
-def unknown(platform: Platform, version: str, position: Position | None = None) -> Diagnostic:
+def unknown(program: Program, version: str, position: Position | None = None) -> Diagnostic:
     """That the table has no such release."""
-    first, *_, last = platform.releases
-    return diagnose(
-        "CP501", position, platform=platform.name, version=version, first=first, last=last
-    )
+    return diagnose("CP501", position, program=program.name, version=version, span=program.span)
+
+
+def check_provenance(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    """CP5625 for releases whose rules were neither read nor recorded; CP5626 for unknown ones."""
+    for stated, known in _uncertain(plan):
+        yield diagnose(
+            "CP5625",
+            locate(stated.place),
+            title=stated.program.title,
+            version=stated.name,
+            how=known.words,
+            program=stated.program.name,
+        )
+    yield from _check_tuned(plan, locate)
+
+
+def uncertain(plan: NodePlan) -> Iterator[str]:
+    """The same in words: `Kubernetes 1.37 is predicted by the rules of 1.36`."""
+    for stated, known in _uncertain(plan):
+        yield f"{stated.program.title} {stated.name} is {known.words}"
+
+
+def _uncertain(plan: NodePlan) -> Iterator[tuple[_Stated, Known]]:
+    platform, *others = _stated(plan)
+    for stated in (platform, *_below(plan, platform), *(row for row in others if row.is_used)):
+        known = stated.program.find(stated.name)
+        if known and not known.is_certain:
+            yield stated, known
+
+
+def _below(plan: NodePlan, platform: _Stated) -> Iterator[_Stated]:
+    """The Kubernetes and the CRI-O of a platform's release, where the release itself is certain."""
+    known = platform.program.find(platform.name)
+    if known is None or known.kubernetes is None:
+        return
+    name = versions.to_text(known.kubernetes)
+    if known.is_certain:
+        yield platform._replace(program=programs.KUBERNETES, name=name)
+    if (plan.node_class.platform.runtime or plan.node_class.target.runtime) == "crio":
+        yield platform._replace(program=programs.CRIO, name=name)
+
+
+def _check_tuned(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:
+    node_class, tuned = plan.node_class, plan.node_class.target.tuned
+    newest = programs.newest(programs.TUNED)
+    if tuned and versions.from_text(tuned) > newest:
+        place = locate(node_class.place(node_class.target_field("tuned")))
+        title, name = programs.TUNED.title, programs.TUNED.name
+        known = versions.to_text(newest)
+        yield diagnose("CP5626", place, title=title, version=tuned, newest=known, program=name)
 
 
 def check_features(plan: NodePlan, locate: Locate) -> Iterator[Diagnostic]:

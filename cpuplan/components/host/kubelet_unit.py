@@ -2,8 +2,9 @@
 
 kubeadm's unit gives the kubelet $KUBELET_CONFIG_ARGS (kubernetes/release, 10-kubeadm.conf), which
 no environment file sets, while /etc/default/kubelet and /etc/sysconfig/kubelet replace
-KUBELET_EXTRA_ARGS. What the kubelet counts when it starts must be there before: it requires the
-units that set aside huge pages and switch CPUs off.
+KUBELET_EXTRA_ARGS; what other platforms need is in their rows (`Platform.folder_flag`). What the
+kubelet counts when it starts must be there before: it requires the units that set aside huge pages
+and switch CPUs off.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from cpuplan.components import chosen, units
 from cpuplan.components.emission import by_default, emit
 from cpuplan.components.host import interrupts
 from cpuplan.facts import platforms, versions
+from cpuplan.facts.platforms import FolderFlag
 from cpuplan.facts.settings import host as rows
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value
@@ -24,12 +26,13 @@ if TYPE_CHECKING:
     from cpuplan.language.model.intent import Target
 
 NAME = rows.KUBELET_UNIT
-#: kubeadm's own file.
-CONFIGURATION = "/var/lib/kubelet/config.yaml"
+#: The drop-in. It sorts after kubeadm's.
+FILE = "50-cpuplan.conf"
 CONFIG_DIR, ALPHA = rows.CONFIG_DIR.key, rows.CONFIG_DIR_ALPHA.key
 _WANTS, _REQUIRES, _AFTER = rows.WANTS.key, rows.REQUIRES.key, rows.AFTER.key
-_ARGUMENTS = f"KUBELET_CONFIG_ARGS=--config={CONFIGURATION} {CONFIG_DIR}="
-_DIRECTORY = re.compile(rf'^Environment="{re.escape(_ARGUMENTS)}(\S+)"$', re.MULTILINE)
+_DIRECTORY = re.compile(
+    rf'^(?:Environment="|ExecStart=)[^\n]*{re.escape(CONFIG_DIR)}=([^"\s]+)"?$', re.MULTILINE
+)
 _GATE = re.compile(rf"^Environment={ALPHA}=(.*)$", re.MULTILINE)
 _UNITS = re.compile(rf"^({_REQUIRES}|{_WANTS}|{_AFTER})=(.*)$", re.MULTILINE)
 
@@ -58,19 +61,28 @@ def _folder(plan: NodePlan) -> Iterator[Setting]:
         yield from emit(plan, rows.CONFIG_DIR_ALPHA, "1", because)
 
 
+def flag_lines(folder: Value, flag: FolderFlag) -> list[str]:
+    """The lines of the unit by which the kubelet is told of a folder; none where others do it."""
+    words = f"{CONFIG_DIR}={folder}"
+    if flag.variable:
+        given = f"{flag.flags} {words}" if flag.flags else words
+        return [f'Environment="{flag.variable}={given}"']
+    return ["ExecStart=", f"ExecStart={flag.command} {words}"] if flag.command else []
+
+
 def path(target: Target) -> str:
-    """The drop-in. Its name sorts after kubeadm's."""
-    return f"{units.UNIT_FOLDER}/{target.kubelet_service}.d/50-cpuplan.conf"
-
-
-def render(settings: Sequence[Setting]) -> str:
     """The drop-in."""
+    return f"{units.UNIT_FOLDER}/{target.kubelet_service}.d/{FILE}"
+
+
+def render(settings: Sequence[Setting], flag: FolderFlag = platforms.KUBERNETES.folder_flag) -> str:
+    """The drop-in of a platform's unit; "" where nothing is to say in it."""
     values = {setting.key: setting.value for setting in settings}
     names = {key: values[key] for key in (_WANTS, _REQUIRES, _AFTER) if key in values}
     unit = [f"{key}={_joined(value)}" for key, value in names.items()]
     service = []
     if CONFIG_DIR in values:
-        service.append(f'Environment="{_ARGUMENTS}{values[CONFIG_DIR]}"')
+        service += flag_lines(values[CONFIG_DIR], flag)
     if ALPHA in values:
         service.append(f"Environment={ALPHA}={values[ALPHA]}")
     sections = {"Unit": unit, "Service": service}

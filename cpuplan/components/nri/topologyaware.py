@@ -8,6 +8,7 @@ from cpuplan.components.chosen import of_mechanism
 from cpuplan.components.emission import emit
 from cpuplan.components.nri import policies
 from cpuplan.components.nri.policies import PolicyInputs
+from cpuplan.facts import versions
 from cpuplan.facts.settings import objects as rows
 from cpuplan.language.model.vocabulary import PARTITION
 from cpuplan.plan import NodePlan
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 NAME = rows.TOPOLOGY_AWARE
 KIND = "TopologyAwarePolicy"
 _ISOLATED = "isolated"
+#: The first release whose CRD has `controllableInterrupts`, for both policies.
+_HAS_INTERRUPTS: versions.Version = (0, 14)
 
 
 def settings(plan: NodePlan) -> Iterator[Setting]:
@@ -36,7 +39,8 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
     because = (of_mechanism(plan, "the default of the CRD"),)
     yield from emit(plan, rows.CPU_PRIORITY, "none", because)
     yield from emit(plan, rows.UNLIMITED_BURSTABLE, "package", because)
-    yield from emit(plan, rows.CONTROLLABLE_INTERRUPTS, ("*",), because)
+    if versions.from_text(plan.node_class.target.nri_plugins) >= _HAS_INTERRUPTS:
+        yield from emit(plan, rows.CONTROLLABLE_INTERRUPTS, ("*",), because)
     yield from policies.agent(plan, rows.TOPOLOGY_AWARE_POLICY)
 
 

@@ -320,9 +320,9 @@ CODES = {
     "CP876": Code(
         "kubelet without its drop-ins",
         "the kubelet does not read {folder}",
-        f"run `systemctl daemon-reload` and restart the kubelet; a unit without $KUBELET_CONFIG_ARGS needs {CONFIG_DIR.key}={{folder}} itself",
-        f"The folder is read only with {CONFIG_DIR.key}, which the compiled drop-in of the unit gives as kubeadm's unit "
-        "expects it. Without it, the kubelet runs with no reserved CPUs and no CPU manager.",
+        "{remedy}",
+        f"The folder is read only with {CONFIG_DIR.key}, which the compiled drop-in of the unit gives as the platform's "
+        "unit expects it; on k0s and MicroK8s, somebody must give it. Without it, the kubelet runs with no reserved CPUs and no CPU manager.",
     ),
     "CP877": Code(
         "unreadable expected state",

@@ -10,10 +10,28 @@ CODES = {
     # Settings and targets: the CP5xx except those of the kubelet.
     "CP501": Code(
         "unknown release",
-        "{platform} {version} is unknown to this release of cpuplan",
-        "use a version from {first} to {last}, or a release of cpuplan that knows it",
-        "cpuplan has one table of what each release of a target can do. Guessing for an unknown release could leave "
-        "nodes with a kubelet or CRI-O that does not start.",
+        "{program} {version} is unknown to this release of cpuplan",
+        "use a version {span}, or a release of cpuplan that knows it; `cpuplan versions {program}` lists them",
+        "cpuplan has one table of what each release of a platform, a container runtime, Koordinator, the DRA CPU driver "
+        "and the NRI plugins can do. Guessing for an unknown release could leave nodes with a program that does not "
+        "start.",
+    ),
+    "CP5625": Code(
+        "release that is not proven",
+        "{title} {version} is {how}",
+        "compare one node with `cpuplan check` before all get it; `cpuplan versions {program}` says what is known",
+        "Answers of the newest releases are those of an older one until their source was read or their answers were "
+        "recorded, and so are those of releases of which only names were read. Files and simulations may then differ "
+        "from what the program does; docs/limits.md says where.",
+        "note",
+    ),
+    "CP5626": Code(
+        "release newer than those that are known",
+        "{title} {version} is unknown to this release of cpuplan; it is taken to be as {newest}",
+        "compare one node with `cpuplan check` before all get it, or use a release of cpuplan that knows it",
+        "What cpuplan writes for TuneD differs by what came with which release, and nothing that it writes is refused by "
+        "a newer one.",
+        "warning",
     ),
     "CP520": Code(
         "boot argument that contradicts the plan",
@@ -95,6 +113,16 @@ CODES = {
         "runtime.mixedCpus is true, but there are no shared CPUs",
         "add pools.shared, or remove runtime.mixedCpus",
         "With mixed CPUs, containers use the shared pool in addition to their exclusive CPUs.",
+    ),
+    "CP5645": Code(
+        "shared pool that the kubelet does not know",
+        "the kubelet of class {name} gives CPUs of pools.shared exclusively too, and containers without exclusive CPUs "
+        "run on {where}",
+        "leave out `runtime.mixedCpus: false`, give the CPUs to isolated, or use mechanism balloons",
+        "The static policy knows two sets: CPUs that it may give exclusively, and reserved ones. Containers without "
+        "exclusive CPUs run on all that no other container has. Without mixed CPUs nothing keeps a pool for them. With "
+        "the policy option strict-cpu-reservation they are not on reserved CPUs.",
+        "note",
     ),
     "CP531": Code(
         "mixed CPUs on an old CRI-O",
@@ -336,6 +364,22 @@ CODES = {
         "choose another form in delivery, or change osFamily if the nodes have another operating system",
         "Flatcar is configured by Ignition at the first boot. Its image has no Python, and its cloud-init knows a few "
         "keys only.",
+    ),
+    "CP5505": Code(
+        "delivery that the platform cannot take",
+        "{delivery} does not reach nodes of {platform}: {problem}",
+        "choose another form in delivery, such as tree or ansible",
+        "Some deliveries are objects of a tool that sets up nodes in one way only. Which ones a platform takes is in its row "
+        "of facts (docs/kubernetes.md).",
+    ),
+    "CP5506": Code(
+        "flag that somebody must give",
+        "the kubelet of {platform} reads {folder} only if it is told to, and no drop-in of its unit can do that",
+        "{remedy}",
+        "A kubelet reads a folder of drop-ins only with a flag. On these platforms a program starts the kubelet with flags of "
+        "its own, and takes further ones where it was installed or in a file of its own. `check` says so as long as the flag "
+        "is not there (CP876). This is a note.",
+        "note",
     ),
     "CP596": Code(
         "delivery at the first boot only",

@@ -323,6 +323,21 @@ CODES = {
         "after `99-worker-cnf-generated-kubelet`. Later, a file that only the workers' KubeletConfig causes is "
         "inherited.",
     ),
+    "CP2505": Code(
+        "container runtime that is not stated",
+        "nodes of {platform} have CRI-O or containerd, and the target does not say which",
+        "add runtime: containerd and the release in containerd, or runtime: crio",
+        "Each runtime has files of its own, and `check` looks for those of the one that is stated. These platforms set up "
+        "either, so nothing is assumed.",
+    ),
+    "CP2506": Code(
+        "platform whose nodes can hold no plan",
+        "nodes of {platform} cannot hold a plan: {problem}",
+        "use nodes whose kubelet takes files, such as those of the platform eks, kubeadm or kubespray",
+        "GKE and AKS keep the kubelet's configuration to themselves. They take a policy of the CPU manager, and the kubelet "
+        "then reserves CPUs by itself, by the number that the service computes: no file that cpuplan could write makes these "
+        "the CPUs of the layout, and kernel arguments cannot be set to them.",
+    ),
     "CP258": Code(
         "contradicting feature sets",
         "the feature set of cluster {cluster} is {feature_set} here, but {other} elsewhere",

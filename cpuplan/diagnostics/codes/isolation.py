@@ -47,7 +47,7 @@ CODES = {
     "CP581": Code(
         "QoS sets without slices",
         "QoS sets cannot be kept if {field} of the kubelet is {value}",
-        "remove the field from kubelet.configuration",
+        "let kubelet.configuration say {field}: {needed}",
         "The sets are kept by `AllowedCPUs` of kubepods-besteffort.slice and kubepods-burstable.slice. The kubelet makes "
         "slices of these names only with cgroupDriver systemd, cgroupsPerQOS true and cgroupRoot /.",
     ),

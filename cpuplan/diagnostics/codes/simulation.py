@@ -121,6 +121,39 @@ CODES = {
         "them, and a workload may have thousands of pods. The limit is counted in steps of the simulated kubelet and not by a "
         "clock, so that the same input ends at the same pod everywhere.",
     ),
+    "CP7645": Code(
+        "node without CPUs for pods",
+        "nodes of class {name} admit no pod that requests CPU: {problem}",
+        "give isolated CPUs that best-effort pods share with the others",
+        "The kubelet offers pods what is not reserved: the CPUs of isolated, less those that are for best-effort pods "
+        "alone. A pod that requests a thousandth of a CPU was tried on an empty node. Pods without requests are "
+        "admitted. To allow it, disable the rule isolated-not-empty.",
+        "warning",
+    ),
+    "CP7646": Code(
+        "node without CPUs for exclusive use",
+        "nodes of class {name} give no container CPUs of its own: {problem}",
+        "give isolated a whole core, or set cpuManagerPolicy to none",
+        "The static policy is there to give containers of Guaranteed pods whole CPUs, and whole cores with "
+        "full-pcpus-only. The smallest such pod was tried on an empty node.",
+        "warning",
+    ),
+    "CP7647": Code(
+        "nothing left of the rest",
+        "{pool} takes the rest, of which class {name} leaves no CPU",
+        "make the other pools smaller, or leave {pool} out",
+        "A pool without CPUs has no effect, and what was to run there runs elsewhere.",
+        "warning",
+    ),
+    "CP7648": Code(
+        "workloads that fill a node",
+        "beside its workloads, class {name} admits no other pod that requests CPU: {problem}",
+        "give isolated one CPU more than the workloads need, or plan one pod fewer",
+        "Each node also runs pods of DaemonSets, for its network for example, and these come first: then a pod of the "
+        "workloads is refused. A pod that requests a thousandth of a CPU was tried after the workloads. A "
+        "DaemonSet whose requests are known belongs into `workloads`.",
+        "warning",
+    ),
     "CP714": Code(
         "pod that shares CPUs otherwise than it asks",
         "{who} {problem}",

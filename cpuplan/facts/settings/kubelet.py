@@ -139,8 +139,10 @@ TOPOLOGY_MANAGER_OPTIONS = _row(
     "topologyManagerPolicyOptions.{option}", field="kubelet.topologyManagerPolicyOptions.{option}"
 )
 FEATURE_GATES = _row("featureGates.{gate}", field="targets.mechanism")
-#: Of `kube` and `system`: empty, since the base configuration may have one (EKS, k0s).
+#: Of `kube` and `system`: empty, since the base configuration may have one (`Platform.bases`).
 RESERVED_CGROUP = _row("{reserver}ReservedCgroup", field="targets.platform")
+#: Of pods alone, since the base configuration may enforce reservations in these cgroups.
+ENFORCED = _row("enforceNodeAllocatable", field="targets.platform")
 #: All that an intent says in the words of KubeletConfiguration.
 FURTHER = _row("{field}", field="kubelet.configuration.{field}")
 

@@ -7,12 +7,14 @@ are recognised.
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from cpuplan.base.cpuset import EMPTY, MAX_CPU, CpuSet, CpuSetError
 from cpuplan.base.naming import is_subdomain
 from cpuplan.base.topology import MAX_NUMA_NODE
 from cpuplan.diagnostics import Diagnostic, diagnose
+from cpuplan.facts import platforms
 from cpuplan.importers import join
 from cpuplan.importers.base import (
     Imported,
@@ -97,8 +99,16 @@ def read(path: Path) -> Imported:
     if not name:
         name = node_name(path)
         remarks = [*remarks, f"there is no host name: the node is named {name}, after the file"]
+    if platform := platforms.seen(partial(_is_there, tree)):
+        use = f"platform: {platform.name} in its target"
+        remarks = [*remarks, f"files of {platform.title} are there: use {use}"]
     node = Node(name, machine, {}, cluster_facts=_cluster_facts(tree))
     return Imported((node,), tuple(remarks), tuple(diagnostics))
+
+
+def _is_there(tree: Tree, path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    return name in tree.names(folder)
 
 
 def _cluster_facts(tree: Tree) -> dict[str, str]:

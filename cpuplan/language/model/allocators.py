@@ -8,11 +8,26 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cpuplan.language.model.base import Key, Labels, Listed, Model, Name, matching
+from cpuplan.language.model.base import (
+    Key,
+    Labels,
+    Listed,
+    Model,
+    Name,
+    ProgramRelease,
+    matching,
+)
 from cpuplan.language.model.pools import SetName
 
 #: `proposal` has the names of the text of 2022 that Koordinator began with.
-KoordinatorRelease = Literal["proposal", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8"]
+KoordinatorRelease = Annotated[
+    str,
+    matching(
+        r"^(proposal|[0-9]{1,2}\.[0-9]{1,2})$",
+        "proposal, or two numbers with a dot, such as 1.8",
+        "1.8",
+    ),
+]
 QosClass = Literal["LSE", "LSR", "LS", "BE", "SYSTEM"]
 #: Classes whose pods are bound to CPUs that koord-scheduler chooses.
 BOUND: tuple[QosClass, ...] = ("LSE", "LSR")
@@ -138,7 +153,6 @@ class Koordinator(Model):
     )
 
 
-DraRelease = Literal["0.2", "0.3"]
 Mode = Literal["grouped", "individual"]
 Accounting = Literal["requests", "podResources", "mapping"]
 
@@ -146,7 +160,7 @@ Accounting = Literal["requests", "podResources", "mapping"]
 class Dra(Model):
     """With mechanism dra: the driver in the cluster, and how pods claim CPUs of it."""
 
-    release: DraRelease = Field(
+    release: ProgramRelease = Field(
         default="0.2",
         description="release of the driver. 0.2 takes flags; 0.3 reads a configuration file",
     )

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -38,6 +38,14 @@ class Model(BaseModel):
         validate_by_alias=True,
         defer_build=True,
     )
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """The mapping of a document, whose keys have one spelling: that of the schema.
+
+        The names of attributes are for code, which makes mappings by them.
+        """
+        return cls.model_validate(value, by_name=False)
 
 
 def to_json(model: Model) -> str:
@@ -82,7 +90,7 @@ class Later:
         self._model = model
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> CoreSchema:
-        return no_info_plain_validator_function(self._model.model_validate)
+        return no_info_plain_validator_function(self._model.read)
 
     def __get_pydantic_json_schema__(self, _schema: CoreSchema, _handler: Any) -> dict[str, Any]:
         LATER[self._model.__name__] = self._model
@@ -298,6 +306,14 @@ Release = Annotated[
     ),
 ]
 
+#: A release of a program beside the platform; `facts.programs` has those that are known.
+ProgramRelease = Annotated[
+    str,
+    matching(
+        r"^[0-9]{1,2}\.[0-9]{1,2}$", "two numbers with a dot, such as 2.3 or 0.14", "2.3", "0.14"
+    ),
+]
+
 #: A unit of systemd that runs a program; systemd allows a backslash too, which scripts do not.
 ServiceName = Annotated[
     str,
@@ -455,6 +471,16 @@ KeyValue = Annotated[
         "letters, digits, dots, signs or a percent sign",
         "500Mi",
         "10%",
+    ),
+]
+#: The value of an option of one of the kubelet's policies: a switch, a word, numbers by resource.
+OptionValue = Annotated[
+    str,
+    matching(
+        r"^((-?[0-9.+]|[A-Za-z])[A-Za-z0-9.%+=,/_-]{0,250})?$",
+        "letters, digits, dots and signs, or numbers by resource",
+        "true",
+        "cpu=3,memory=1",
     ),
 ]
 _URL = r"[A-Za-z0-9._~:/?@!&*+,=%\[\]-]"

@@ -156,7 +156,7 @@ class TunedMatch(Model):
     def _matches_below(self) -> Self:
         """Whether the matches below have the same form."""
         for given in self.match:
-            TunedMatch.model_validate(given)
+            TunedMatch.read(given)
         return self
 
 

@@ -16,6 +16,7 @@ from cpuplan.language.model.base import (
     Name,
     OciRuntime,
     PoolName,
+    ProgramRelease,
     Reason,
     Release,
     ServiceName,
@@ -71,6 +72,7 @@ RuleName = Literal[
     "cpu0-reserved",
     "whole-cores",
     "reserved-not-empty",
+    "isolated-not-empty",
     "reserved-on-every-numa-node",
     "strict-cpu-reservation",
     "memory-adds-up",
@@ -163,7 +165,9 @@ class ProfileText(Model):
 class Target(Model):
     """The platform of the compiled files."""
 
-    platform: platforms.Name = Field(description="platform of the nodes")
+    platform: platforms.Name = Field(
+        description="platform of the nodes; kubernetes: of which it is not known what set them up"
+    )
     version: Release = Field(description="release of the platform, as text with two numbers")
     mode: Literal["mco", "performanceProfile"] = Field(
         default="mco",
@@ -175,15 +179,14 @@ class Target(Model):
     )
     os_family: Literal["debian", "flatcar", "redhat", "suse"] | None = Field(
         default=None,
-        description="kubernetes: the operating system, where files lie elsewhere. Default: what is "
-        "right or harmless on all",
+        description="where files of the node are ours: the operating system, where they lie "
+        "elsewhere. Default: what is right or harmless on all",
     )
     kubelet_unit: ServiceName | None = Field(
         default=None,
-        description="kubernetes, rke2, k3s: the unit that runs the kubelet, such as "
-        "k0sworker.service or rke2-server.service. Default: kubelet.service, rke2-agent.service, "
-        "k3s-agent.service",
-        examples=["k0sworker.service"],
+        description="where files of the node are ours: the unit that runs the kubelet, such as "
+        "rke2-server.service. Default: that of the platform, see docs/kubernetes.md",
+        examples=["rke2-server.service"],
     )
     pool: PoolName | None = Field(default=None, description="openshift: the MachineConfigPool")
     mixed_hardware: Literal["split", "common"] | None = Field(
@@ -201,7 +204,7 @@ class Target(Model):
     )
     delivery: Annotated[tuple[Delivery, ...], Field(min_length=1), Listed] = Field(
         default=("tree",),
-        description="kubernetes, rke2, k3s: the forms in which nodes get their files; see "
+        description="where files of the node are ours: the forms in which nodes get them; see "
         "docs/delivery.md",
     )
     mechanism: Literal["kubelet", "balloons", "topology-aware", "dra", "koordinator"] = Field(
@@ -224,11 +227,17 @@ class Target(Model):
         "reserved CPUs, beside kube-system; * stands for any text",
         examples=[["infra-*"]],
     )
+    nri_plugins: ProgramRelease = Field(
+        default="0.14",
+        description="with mechanism balloons or topology-aware: release of the NRI plugins",
+    )
     dra: Annotated[Dra, Later(Dra)] = Field(default_factory=Dra.model_construct)
     runtime: Literal["crio", "containerd"] = Field(
-        default="crio", description="container runtime; containerd: kubernetes"
+        default="crio",
+        description="container runtime, where the platform does not bring one. kubeadm and "
+        "kubespray: it must be stated",
     )
-    containerd: Literal["1.6", "1.7", "2.0", "2.1", "2.2", "2.3"] = Field(
+    containerd: ProgramRelease = Field(
         default="2.0", description="with runtime containerd: its oldest release on the nodes"
     )
     oci_runtime: OciRuntime | None = Field(

@@ -10,6 +10,7 @@ from cpuplan.language.model.base import (
     Listed,
     Model,
     Name,
+    OptionValue,
     Quantity,
     matching,
     visible,
@@ -151,7 +152,7 @@ class Kubelet(Model):
         description="what is aligned: each container separately (the kubelet's default), or "
         "whole pods",
     )
-    topology_manager_policy_options: dict[Key, KeyValue] = Field(
+    topology_manager_policy_options: dict[Key, OptionValue] = Field(
         default={}, description='options of the topology manager; values are text ("true")'
     )
     memory_manager_policy: Literal["None", "Static"] | None = Field(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from cpuplan.language.model.intent import Target
+    from cpuplan.language.model.intent import RuleSwitch, Target
 
 
 NODE_ROLE = "node-role.kubernetes.io/"
@@ -79,6 +79,12 @@ EXPERT_RULES = {
         "(pkg/kubelet/cm/cpumanager/cpu_manager.go, NewManager).",
         ("CP212",),
     ),
+    "isolated-not-empty": ExpertRule(
+        "isolated has a CPU, so that pods can run",
+        "The kubelet offers pods the CPUs of isolated, less those that are for best-effort pods alone. Where there are "
+        "none, it refuses each pod that requests CPU (pkg/kubelet/lifecycle/predicate.go, OutOfcpu).",
+        ("CP7645",),
+    ),
     "reserved-on-every-numa-node": ExpertRule(
         "each NUMA node with isolated CPUs also has a reserved one",
         "Interrupts of a NUMA node's devices, and kernel threads that work for it, then do not have to cross the machine.",
@@ -102,6 +108,12 @@ EXPERT_RULES = {
         ("CP512", "CP5150", "CP5151"),
     ),
 }
+
+
+def codes_off(switches: Iterable[RuleSwitch]) -> frozenset[str]:
+    """The codes of findings that go with the built-in rules that are disabled."""
+    disabled = [switch.disable for switch in switches if switch.disable]
+    return frozenset(code for name in disabled for code in EXPERT_RULES[name].codes)
 
 
 class Word(NamedTuple):

@@ -230,7 +230,7 @@ def validate(
     from pydantic import ValidationError
 
     try:
-        return model.model_validate(source.at(field)), []
+        return model.read(source.at(field)), []
     except ValidationError as error:
         from cpuplan.language.read.mistakes import diagnostics_of
 

@@ -177,6 +177,8 @@ class Release(NamedTuple):
     pool: str = ""
     #: The kubelet's drop-in; "" where it gets none.
     kubelet_drop_in: str = ""
+    #: The unit that runs the kubelet, where the target says another one than the platform has.
+    kubelet_unit: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +207,11 @@ class Expected:
     def platform(self) -> Platform:
         """The platform of the nodes."""
         return platforms.PLATFORMS[self.release.platform]
+
+    @property
+    def kubelet_service(self) -> str:
+        """The unit that runs the kubelet."""
+        return self.release.kubelet_unit or self.platform.kubelet_unit
 
     def pool(self, name: str) -> Pool:
         """The pool or set `name`; an empty one where the layout has none."""
@@ -240,6 +247,14 @@ def _digest(expected: Expected) -> str:
     return sha256(to_json(data).encode()).hexdigest()
 
 
+def _release(release: Release) -> dict[str, Any]:
+    """All values; the unit only where a target says it, so that other files stay as they are."""
+    data = release._asdict()
+    if not release.kubelet_unit:
+        del data["kubelet_unit"]
+    return data
+
+
 def _plan(expected: Expected, facts: Mapping[str, Value]) -> dict[str, Any]:
     release, all_facts = expected.release, {**expected.facts, **facts}
     return {
@@ -247,7 +262,7 @@ def _plan(expected: Expected, facts: Mapping[str, Value]) -> dict[str, Any]:
         "class": expected.name,
         "intent": expected.intent,
         "hardware": expected.hardware,
-        "release": {**release._asdict(), "kubernetes": release.kubernetes},
+        "release": _release(release),
         "machine": _machine(expected.topology),
         "devices": list(map(_device, expected.devices)),
         "pools": {name: _pool(pool) for name, pool in expected.pools.items()},

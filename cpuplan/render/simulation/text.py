@@ -126,7 +126,7 @@ def _reasons(nodes: Iterable[Simulated]) -> Iterator[str]:
         for outcome in node.outcome.outcomes:
             if outcome.refused and not outcome.is_unknown:
                 pods = "/".join(filter(None, workload_of(outcome.pod)))
-                reason = f"{outcome.refused.reason}: {outcome.refused.message}"
+                reason = outcome.refused.words
                 key = pods, _NUMBER.sub("0", reason)
                 refusals.setdefault(key, Counter())[_name(node)] += len(node.nodes)
                 reasons.setdefault(key, set()).add(reason)
@@ -309,7 +309,7 @@ def _cpus(container: Placed) -> str:
 
 
 def _refusal(refused: Refusal | None) -> str:
-    return f"{refused.reason}: {refused.message}" if refused else ""
+    return refused.words if refused else ""
 
 
 def _moves(came: Iterable[Outcome]) -> Iterator[str]:

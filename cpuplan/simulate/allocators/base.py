@@ -48,6 +48,11 @@ class Refusal(NamedTuple):
     reason: str
     message: str
 
+    @property
+    def words(self) -> str:
+        """Reason and message as the pod's status shows them."""
+        return f"{self.reason}: {self.message}"
+
 
 class Move(NamedTuple):
     """A new cpuset of a running container; `is_exclusive`: of its own, not the shared pool's."""
@@ -273,7 +278,7 @@ def _reason(kubelet: Kubelet, refused: Refusal, count: int) -> str:
         return f"{TOPOLOGY_MANAGER_POLICY.key} {policy} requires {count} free CPUs on {nodes}"
     if refused.reason == f"OutOf{CPU}":
         return f"the requests of all pods leave fewer CPUs: {refused.message}"
-    return f"{refused.reason}: {refused.message}"
+    return refused.words
 
 
 def left_for_probes(allocator: Allocator, kubelet: Kubelet, free: int) -> Left:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics.source import Field, Position, Source
+from cpuplan.facts.platforms import EKS
 from cpuplan.language.read import yaml
 from cpuplan.simulate.files.kubelet_configuration import (
     NO_COMMAND,
@@ -54,8 +55,6 @@ _RANCHER = frozenset(
         "write-kubeconfig-mode",
     }
 )
-#: What lies under the configuration of an EKS node (awslabs/amazon-eks-ami, nodeadm).
-_EKS = {"kubeReservedCgroup": "/runtime", "systemReservedCgroup": "/system"}
 
 
 class Judged(NamedTuple):
@@ -179,12 +178,17 @@ def _of_document(source: Source, lines: Sequence[str]) -> Iterator[Judged]:
     elif owner == "Talos":
         yield from _laid_over(source, ("machine", "kubelet", "extraConfig"), NO_FILE)
     elif owner == "EKS":
-        base = {"apiVersion": API_VERSION, "kind": KIND, **_EKS}
+        base = {"apiVersion": API_VERSION, "kind": KIND, **_reserved_cgroups()}
         yield from _laid_over(source, ("spec", "kubelet", "config"), File("", json.dumps(base)))
     elif owner in _NESTING:
         for field, value in _walk(data):
             if isinstance(value, str) and KIND in value:
                 yield from _of_text(source, field, lines, is_partial=True)
+
+
+def _reserved_cgroups() -> dict[str, Any]:
+    """Of what lies under the configuration of an EKS node, all that a given one can contradict."""
+    return {name: value for name, value in EKS.base().items() if name.endswith("ReservedCgroup")}
 
 
 def _file(source: Source, field: Field) -> File:

@@ -24,6 +24,7 @@ RULES: tuple[Callable[[Statements], Iterator[Rule]], ...] = (
     placement.together,
     sizes.workloads_fit,
     cores.reserved_not_empty,
+    cores.isolated_not_empty,
     cores.reserved_on_every_numa_node,
     cores.cpu0_reserved,
     sizes.pods_have_a_place,

@@ -87,6 +87,18 @@ def reserved_not_empty(statements: Statements) -> Iterator[Rule]:
         yield built_in("reserved", "reserved-not-empty", text, least)
 
 
+def isolated_not_empty(statements: Statements) -> Iterator[Rule]:
+    """Isolated has a CPU, whatever its size: the kubelet offers pods no other ones.
+
+    It is about the node, and no reason for the CPUs that isolated has.
+    """
+    if "isolated" in statements.sets and statements.is_on("isolated-not-empty"):
+        scope = machine(statements.topology)
+        text = "isolated is not empty: pods need a CPU"
+        least = Amount("isolated", scope, "CPUs", 1, len(scope.cpus))
+        yield built_in("isolated", "isolated-not-empty", text, least)._replace(is_reason=False)
+
+
 def reserved_on_every_numa_node(statements: Statements) -> Iterator[Rule]:
     """If enabled, each NUMA node with isolated CPUs has a reserved one for the kernel's work."""
     name = "reserved-on-every-numa-node"

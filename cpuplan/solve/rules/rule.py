@@ -22,6 +22,8 @@ class Rule(NamedTuple):
     field: str
     reason: Reason
     constraints: tuple[Constraint, ...]
+    #: Whether the set has its CPUs because of it; not of what nearly every layout does by itself.
+    is_reason: bool = True
 
     def __hash__(self) -> int:
         """Of the texts: constraints on many parts of a machine take long, and say no more."""

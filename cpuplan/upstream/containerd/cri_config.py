@@ -69,7 +69,7 @@ HANDLER = _keys(
     ),
     flag=(
         "privileged_without_host_devices privileged_without_host_devices_all_devices_allowed "
-        "cgroup_writable"
+        "cgroup_writable disable_pause_image_pull"
     ),
     number="cni_max_conf_num",
     list="pod_annotations container_annotations",
@@ -100,7 +100,7 @@ VALIDATOR = _keys(
     list="required_plugins",
     text="tolerate_missing_plugins_annotation",
 )
-#: Keys that are newer than 1.6, and those that 2.0 took away.
+#: Keys that are newer than 1.6, and those that releases took away.
 _SINCE: Mapping[Version, str] = {
     (1, 7): (
         "enable_cdi cdi_spec_dirs drain_exec_sync_io_timeout sandbox_mode "
@@ -110,18 +110,28 @@ _SINCE: Mapping[Version, str] = {
     (2, 1): "cgroup_writable",
     (2, 2): "default_validator enable_criu enable_experimental_restore_via_create",
     (2, 3): "stats_collect_period stats_retention_period",
+    (2, 4): "disable_pause_image_pull",
 }
-_GONE_WITH_2_NAMES = """
-    systemd_cgroup disable_cgroup no_pivot default_runtime untrusted_workload_runtime
-    runtime_engine runtime_root"""
-_GONE_WITH_2 = frozenset(_GONE_WITH_2_NAMES.split())
-_SINCE_BY_KEY = {key: release for release, keys in _SINCE.items() for key in keys.split()}
+_GONE: Mapping[Version, str] = {
+    (2, 0): (
+        "systemd_cgroup disable_cgroup no_pivot default_runtime untrusted_workload_runtime "
+        "runtime_engine runtime_root"
+    ),
+    (2, 4): "enable_experimental_restore_via_create",
+}
+
+
+def _by_key(table: Mapping[Version, str]) -> dict[str, Version]:
+    return {key: release for release, keys in table.items() for key in keys.split()}
+
+
+_SINCE_BY_KEY, _GONE_BY_KEY = _by_key(_SINCE), _by_key(_GONE)
 
 
 def knows(keys: Keys, key: str, release: Version) -> bool:
     """Whether a release reads a key of a table."""
     name = key.lower()
-    if name not in keys or (release >= (2, 0) and name in _GONE_WITH_2):
+    if name not in keys or (name in _GONE_BY_KEY and release >= _GONE_BY_KEY[name]):
         return False
     return release >= _SINCE_BY_KEY.get(name, (1, 6))
 

@@ -9,10 +9,11 @@ Upstream: cri-o/cri-o pkg/config/config.go pkg/config/workloads.go internal/conf
 
 from collections.abc import Mapping
 
-from cpuplan.facts.platforms import Version
+from cpuplan.facts import programs
+from cpuplan.facts.programs import Version
 
 #: The newest release whose keys are known.
-LATEST: Version = (1, 37)
+LATEST: Version = programs.latest(programs.CRIO)
 #: Types of TOML, and of Go for `text` that is a duration.
 Keys = Mapping[str, str]
 

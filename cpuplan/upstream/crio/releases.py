@@ -1,10 +1,8 @@
 """What CRI-O's releases make of annotations for CPUs: what came when, and what they break.
 
-Read from the heads of the branches release-1.27 to release-1.37 of August 2026 and, for the first
-release with a change, from the tags; distributions build from the branches. 1.27 is 850e2b136b,
-1.28 635b52bd41, 1.29 1726df9505, 1.30 5eea6fb702, 1.31 249255c6a2, 1.32 089e95c949, 1.33
-e1875f1fd0, 1.34 358c4b4486, 1.35 41f610b281, 1.36 9a9de9c51f, 1.37 65f5ee4679. In all of them
-`true` is the old way to write `disable`.
+Read from the heads of the branches release-1.27 to release-1.37 of August 2026, whose commits
+`facts.programs` has, and, for the first release with a change, from the tags; distributions build
+from the branches. In all of them `true` is the old way to write `disable`.
 
 Upstream: cri-o/cri-o internal/runtimehandlerhooks/high_performance_hooks_linux.go
   pkg/annotations/annotations.go @ f954a17e505f8931e91004403b5f5eac71ab6085
@@ -14,13 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from cpuplan.facts.platforms import Version
+from cpuplan.facts import programs
+from cpuplan.facts.programs import Version
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.strconv import atoi
 
 #: The first and the newest branch that are told apart.
-FIRST: Version = (1, 27)
-LATEST: Version = (1, 37)
+FIRST: Version = programs.first(programs.CRIO)
+LATEST: Version = programs.latest(programs.CRIO)
 
 LOAD_BALANCING = "cpu-load-balancing.crio.io"
 QUOTA = "cpu-quota.crio.io"

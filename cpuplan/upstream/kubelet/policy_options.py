@@ -8,6 +8,7 @@ Upstream: kubernetes/kubernetes pkg/kubelet/cm/cpumanager/policy_options.go
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cpuplan.facts.versions import Version, maturity
@@ -23,6 +24,12 @@ PREFER_UNCORE_CACHE = "prefer-align-cpus-by-uncorecache"
 STRICT_RESERVATION = "strict-cpu-reservation"
 MAX_NUMA_NODES = "max-allowable-numa-nodes"
 PREFER_CLOSEST = "prefer-closest-numa-nodes"
+NUMA_STRATEGY = "numa-allocation-strategy"
+NUMA_WEIGHTS = "numa-score-weights"
+#: The values of NUMA_STRATEGY; "" is `none` too.
+NUMA_STRATEGIES = ("least-allocated", "most-allocated", "none")
+#: The largest weight of a resource in NUMA_WEIGHTS; 0 leaves it out.
+_MOST_WEIGHT = 100
 
 #: Without the option, the topology manager refuses larger machines, memory-only nodes counted.
 DEFAULT_MAX_NUMA_NODES = 8
@@ -66,6 +73,9 @@ TOPOLOGY_MANAGER = Manager(
     {
         PREFER_CLOSEST: {"alpha": (1, 26), "beta": (1, 28), "stable": (1, 32)},
         MAX_NUMA_NODES: {"beta": (1, 31), "stable": (1, 35)},
+        # KEP-6007, kubernetes#142226: which of equally good NUMA nodes, by how full they are.
+        NUMA_STRATEGY: {"alpha": (1, 38)},
+        NUMA_WEIGHTS: {"alpha": (1, 38)},
     },
 )
 #: By the field of KubeletConfiguration that has the options.
@@ -95,6 +105,8 @@ class TopologyOptions(NamedTuple):
 
     max_allowable_numa_nodes: int = DEFAULT_MAX_NUMA_NODES
     prefer_closest_numa_nodes: bool = False
+    numa_allocation_strategy: str = "none"
+    numa_score_weights: Mapping[str, int] = MappingProxyType({})
 
 
 class Cause(Enum):
@@ -135,9 +147,50 @@ def option_errors(
                 yield OptionError(option, Cause.VALUE, str(error))
 
 
-def parse_option(option: str, value: str) -> bool | int:
+def parse_option(option: str, value: str) -> bool | int | str | Mapping[str, int]:
     """The value of an option; KubeletError where it has none."""
-    return _parse_max(value) if option == MAX_NUMA_NODES else _parse_bool_option(option, value)
+    if option == MAX_NUMA_NODES:
+        return _parse_max(value)
+    if option == NUMA_STRATEGY:
+        return _parse_strategy(value)
+    if option == NUMA_WEIGHTS:
+        return _parse_weights(value)
+    return _parse_bool_option(option, value)
+
+
+def _parse_strategy(value: str) -> str:
+    if value and value not in NUMA_STRATEGIES:
+        known = " ".join(map(quote, NUMA_STRATEGIES))
+        bad = f"bad value for option {quote(NUMA_STRATEGY)}"
+        raise KubeletError(f"{bad}: {quote(value)} must be one of [{known}]")
+    return value or "none"
+
+
+def _parse_weights(value: str) -> dict[str, int]:
+    """`cpu=3,memory=1`; empty parts count as nothing."""
+    try:
+        pairs = (part.strip() for part in value.split(","))
+        weights = dict(_parse_weight(pair) for pair in pairs if pair)
+        for name, weight in sorted(weights.items()):
+            if not 0 <= weight <= _MOST_WEIGHT:
+                least = f"must be in range [0, {_MOST_WEIGHT}], got {weight}"
+                raise KubeletError(f"weight for {quote(name)} {least}")
+    except KubeletError as error:
+        raise KubeletError(f"bad value for option {quote(NUMA_WEIGHTS)}: {error}") from None
+    return weights
+
+
+def _parse_weight(pair: str) -> tuple[str, int]:
+    resource, equals, weight = pair.partition("=")
+    if not equals:
+        raise KubeletError(f"invalid weight entry {quote(pair)}: expected resource=weight")
+    name = resource.strip()
+    if not name:
+        raise KubeletError(f"empty resource name in weight entry {quote(pair)}")
+    try:
+        return name, atoi(weight.strip())
+    except KubeletError as error:
+        raise KubeletError(f"invalid weight value for {quote(name)}: {error}") from None
 
 
 def _parse_bool_option(option: str, value: str) -> bool:

@@ -8,6 +8,7 @@ Upstream: kubernetes/kubernetes pkg/features/kube_features.go
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from cpuplan.facts import programs
 from cpuplan.facts.versions import Version
 from cpuplan.upstream.kubernetes.errors import AggregateError, KubeletError
 
@@ -22,6 +23,9 @@ BEHAVIOUR_SINCE: dict[str, Version] = {
     # Odd remainders find a place in an uncore cache too (#131850, opened after 1.33.0); before,
     # whole cores only.
     "cpu.odd_uncore_remainders": (1, 34),
+    # A distribution over NUMA nodes has at least as many as the hint (#139456); before, as few as
+    # suffice. The pull request is of July 2026: 1.37 may have it already.
+    "cpu.distribution_by_hint": (1, 38),
     # By default the kubelet does not start on cgroup v1 (KubeletConfiguration failCgroupV1).
     "config.fail_cgroup_v1": (1, 35),
     # kubeAPIQPS, kubeAPIBurst, eventRecordQPS and eventBurst are ten times as high (#116121).
@@ -44,6 +48,8 @@ BEHAVIOUR_SINCE: dict[str, Version] = {
     # The managers leave pods with resources of their own alone (#133279); before, they looked at
     # the containers.
     "pods.no_pod_level_alignment": (1, 34),
+    # Guaranteed pods are not resized beside a static manager, without a gate (#128287).
+    "resize.exclusive": (1, 32),
     # State files have their content as a text with a checksum of its own, beside the copy for older
     # kubelets (#139102, #139626).
     "state.data": (1, 37),
@@ -129,9 +135,9 @@ OTHER_GATES = frozenset(
 
 
 ALPHA, BETA, GA, DEPRECATED = "alpha", "beta", "ga", "deprecated"
-#: The version that the rules of this package were recorded from. Of 1.37 only the fields were read,
-#: its release notes and the documentation of its gates: see docs/limits.md.
-LATEST: Version = (1, 36)
+#: The version that the rules of this package were recorded from; what was read of later ones is in
+#: docs/limits.md.
+LATEST: Version = programs.latest(programs.KUBERNETES)
 #: Gates for all others of a stage.
 ALL = {"AllAlpha": ALPHA, "AllBeta": BETA}
 
@@ -166,7 +172,11 @@ GATES: dict[str, tuple[Spec, ...]] = {
     "DRAConsumableCapacity": (_alpha(34), _beta(36), _ga(37, locked=False)),
     "DRANodeAllocatableResources": (_alpha(36),),
     "DefaultPodSysctls": (_alpha(37),),
-    "DisableCPUQuotaWithExclusiveCPUs": (_beta(33), Spec((1, 36), DEPRECATED, default=True)),
+    "DisableCPUQuotaWithExclusiveCPUs": (
+        _beta(33),
+        Spec((1, 36), DEPRECATED, default=True),
+        Spec((1, 37), DEPRECATED, default=True, locked=True),
+    ),
     "GracefulNodeShutdown": (_alpha(20), _beta(21)),
     "GracefulNodeShutdownBasedOnPodPriority": (_alpha(23), _beta(24)),
     "HugepageAwareEviction": (_beta(37),),
@@ -175,6 +185,8 @@ GATES: dict[str, tuple[Spec, ...]] = {
     "InPlacePodVerticalScaling": (_alpha(27), _beta(33), _ga(35)),
     "InPlacePodVerticalScalingExclusiveCPUs": (_alpha(32),),
     "InPlacePodVerticalScalingExclusiveMemory": (_alpha(34),),
+    "InPlacePodVerticalScalingInitContainers": (_beta(36), _ga(37)),
+    "InPlacePodVerticalScalingSchedulerPreemption": (_alpha(37),),
     "KubeletCrashLoopBackOffMax": (_alpha(32), _beta(35)),
     "KubeletEnsureSecretPulledImages": (_alpha(33), _beta(35)),
     "KubeletSeparateDiskGC": (_alpha(29), _beta(31)),
@@ -183,10 +195,10 @@ GATES: dict[str, tuple[Spec, ...]] = {
     "LoggingBetaOptions": (_beta(24),),
     "MemoryManager": (_alpha(21), _beta(22), _ga(32)),
     "MemoryQoS": (_alpha(22), _beta(37)),
-    "NodeDeclaredFeatures": (_alpha(35), _beta(36)),
+    "NodeDeclaredFeatures": (_alpha(35), _beta(36), _ga(37)),
     "NodeLogQuery": (_alpha(27), _beta(30, default=False), _ga(36)),
     "NodeSwap": (_alpha(22), _beta(28, default=False), _beta(30), _ga(34)),
-    "PodLevelResourceManagers": (_alpha(36),),
+    "PodLevelResourceManagers": (_alpha(36), _beta(37, default=False)),
     "PodLevelResources": (_alpha(32), _beta(34)),
     "RotateKubeletServerCertificate": (_alpha(7), _beta(12)),
     "SidecarContainers": (_alpha(28), _beta(29), _ga(33)),
@@ -202,7 +214,23 @@ OPENSHIFT_ON = ("NodeLogQuery",)
 REMOVED: dict[str, Version] = {
     "CPUManager": (1, 33),
     "MemoryManager": (1, 36),
+    "SidecarContainers": (1, 37),
     "TopologyManager": (1, 29),
+}
+#: The same of gates whose stages are not told apart (CHANGELOG-1.37, as of August 2026).
+REMOVED_OTHERS: dict[Version, frozenset[str]] = {
+    (1, 37): frozenset(
+        """
+        APIServerTracing AnonymousAuthConfigurableEndpoints AnyVolumeDataSource
+        AuthorizeNodeWithSelectors AuthorizeWithSelectors BtreeWatchCache ConsistentListFromCache
+        GangScheduling JobBackoffLimitPerIndex JobPodReplacementPolicy JobSuccessPolicy
+        LogarithmicScaleDown OrderedNamespaceDeletion PodLifecycleSleepAction
+        PodLifecycleSleepActionAllowZero PreventStaticPodAPIReferences RelaxedDNSSearchValidation
+        ResilientWatchCacheInitialization RetryGenerateName SchedulerQueueingHints
+        StreamingCollectionEncodingToJSON StreamingCollectionEncodingToProtobuf
+        StructuredAuthenticationConfiguration
+        """.split()  # noqa: SIM905 - a page of words
+    ),
 }
 #: Gates that cannot be on without others (kube_features.go,
 #: defaultKubernetesFeatureGateDependencies).
@@ -272,7 +300,7 @@ def set_gates(
     OpenShift's kubelet only warns of unknown gates, and has others on by default.
     """
     for name, value in sorted(given.items()):
-        if name in ALL or name in OTHER_GATES:
+        if name in ALL or (name in OTHER_GATES and not _was_removed(name, version)):
             continue
         history = specs(name, version)
         if not history:
@@ -295,7 +323,12 @@ def set_gates(
 
 def _may_be_new(name: str, version: Version) -> bool:
     """Whether the gate may have come with a version whose gates were not read."""
-    return version > LATEST and name not in REMOVED
+    return version > LATEST and name not in REMOVED and not _was_removed(name, version)
+
+
+def _was_removed(name: str, version: Version) -> bool:
+    """Whether a gate whose stages are not told apart is gone: its name stops the kubelet."""
+    return any(version >= since and name in names for since, names in REMOVED_OTHERS.items())
 
 
 def _check_dependencies(gates: Gates, given: Mapping[str, bool]) -> None:

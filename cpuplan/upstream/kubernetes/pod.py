@@ -5,7 +5,7 @@ Upstream: kubernetes/kubernetes pkg/apis/core/v1/defaults.go
   @ 24e2b02af5543d7910c2bb074c7264df5a8f0467
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -43,6 +43,7 @@ class Container(NamedTuple):
     is_restartable: bool = False
     env: tuple[str, ...] = ()  # `NAME=value`, as in an OCI spec
     claims: tuple[str, ...] = ()  # entries of spec.resourceClaims
+    resize_policy: tuple[tuple[str, str], ...] = ()  # a resource, and what a resize restarts
 
     @property
     def is_plain_init(self) -> bool:
@@ -67,6 +68,7 @@ class Pod(NamedTuple):
     labels: Mapping[str, str] = MappingProxyType({})
     priority_class: str = ""
     claims: tuple[PodClaim, ...] = ()
+    ephemeral: tuple[str, ...] = ()  # names of spec.ephemeralContainers
 
     @property
     def all_containers(self) -> tuple[Container, ...]:
@@ -122,6 +124,7 @@ def read_pod(manifest: Manifest) -> Pod:
         labels=metadata.get("labels") or {},
         priority_class=spec.get("priorityClassName") or "",
         claims=tuple(map(_read_claim, spec.get("resourceClaims") or ())),
+        ephemeral=tuple(_texts(spec.get("ephemeralContainers"), "name")),
     )
 
 
@@ -140,7 +143,21 @@ def _read_container(given: Manifest, *, is_init: bool) -> Container:
         is_restartable=is_init and given.get("restartPolicy") == "Always",
         env=tuple(map(_read_variable, given.get("env") or ())),
         claims=tuple(dict.fromkeys(used["name"] for used in resources.get("claims") or ())),
+        resize_policy=tuple(
+            zip(
+                _texts(given.get("resizePolicy"), "resourceName"),
+                _texts(given.get("resizePolicy"), "restartPolicy"),
+                strict=False,
+            )
+        ),
     )
+
+
+def _texts(given: Any, key: str) -> Iterator[str]:
+    """A field of each part of a list; nobody has looked at the types."""
+    for part in given if isinstance(given, list) else ():
+        value = part.get(key) if isinstance(part, dict) else None
+        yield value if isinstance(value, str) else ""
 
 
 def _read_variable(given: Manifest) -> str:

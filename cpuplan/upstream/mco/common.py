@@ -7,6 +7,9 @@ Upstream: openshift/machine-config-operator pkg/controller/common/helpers.go
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from cpuplan.facts.programs import OPENSHIFT
+from cpuplan.facts.versions import from_text
+
 
 class McoError(Exception):
     """A refusal; `cause` is the broken rule, `facts` are the values that break it."""
@@ -67,20 +70,7 @@ class NodePoolError(McoError):
 Release: TypeAlias = tuple[int, int]
 
 #: In order. 4.23 and 5.0 have the same text.
-RELEASES: tuple[Release, ...] = (
-    (4, 14),
-    (4, 15),
-    (4, 16),
-    (4, 17),
-    (4, 18),
-    (4, 19),
-    (4, 20),
-    (4, 21),
-    (4, 22),
-    (4, 23),
-    (5, 0),
-    (5, 1),
-)
+RELEASES: tuple[Release, ...] = tuple(map(from_text, OPENSHIFT.names))
 NEWEST = RELEASES[-1]
 
 #: First releases.

@@ -7,68 +7,19 @@ from typing import NamedTuple
 import pytest
 
 from cpuplan.components import kubelet
-from cpuplan.facts.platforms import PLATFORMS
+from cpuplan.facts.platforms import PLATFORMS, Platform
 from cpuplan.plan import ConfiguredPlan
 from cpuplan.plan.expected.evidence import Verdict
+from cpuplan.upstream.kubelet.cpumanager.state import CPUState, dump
+from cpuplan.upstream.kubernetes.bits import parse_cpus
+from cpuplan.upstream.kubernetes.kube_features import Gates
 from tests import checked
 from tests.hosts import make_root
 from tests.machines.plans import plan
+from tests.platform_nodes import FORMS, HEAD, Form
 
-HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
-
-
-def k3s(node: ConfiguredPlan) -> dict[str, str]:
-    """The unit of its installer, and the drop-in that it writes itself."""
-    platform = node.node_class.platform
-    folder = platform.kubelet_folder.strip("/")
-    return {
-        f"{folder}/00-{platform.name}-defaults.conf": f"{HEAD}cgroupDriver: systemd\n",
-        f"etc/systemd/system/{platform.kubelet_unit}": (
-            "[Service]\n"
-            f"EnvironmentFile=-/etc/default/%N\n"
-            f"ExecStart=/usr/local/bin/{platform.name} \\\n    agent \\\n"
-            "\t'--server' \\\n\t'https://192.0.2.1:6443' \\\n"
-            "\t'--kubelet-arg' \\\n\t'max-pods=40' \\\n"
-        ),
-    }
-
-
-def talos(node: ConfiguredPlan) -> dict[str, str]:
-    """Its kubelet runs in a container of the host, with one file."""
-    config = kubelet.render(node.settings.of(kubelet.NAME))
-    words = ("/usr/local/bin/kubelet", "--config=/etc/kubernetes/kubelet.yaml")
-    return {
-        "etc/kubernetes/kubelet.yaml": config,
-        "proc/901/comm": "kubelet\n",
-        "proc/901/cgroup": "0::/podruntime/kubelet\n",
-        "proc/901/cmdline": "\0".join((*words, "--cert-dir=/var/lib/kubelet/pki", "")),
-    }
-
-
-def bottlerocket(node: ConfiguredPlan) -> dict[str, str]:
-    """Its image has the unit, its settings become the file and a drop-in of the unit."""
-    config = kubelet.render(node.settings.of(kubelet.NAME))
-    unit = "etc/systemd/system/kubelet.service"
-    return {
-        "etc/kubernetes/kubelet/config": config,
-        unit: "[Service]\nType=notify\n",
-        f"{unit}.d/exec-start.conf": (
-            "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet \\\n"
-            "    --cloud-provider external \\\n    --config /etc/kubernetes/kubelet/config \\\n"
-            "    --root-dir /var/lib/kubelet\n"
-        ),
-    }
-
-
-MADE = {"k3s": k3s, "rke2": k3s, "talos": talos, "bottlerocket": bottlerocket}
-RELEASES = {"k3s": "1.35", "rke2": "1.35", "talos": "1.12", "bottlerocket": "1.35"}
-EACH = pytest.mark.parametrize("platform", MADE)
-CONFIGS = {
-    "k3s": "var/lib/rancher/k3s/agent/etc/kubelet.conf.d/90-cpuplan.conf",
-    "rke2": "var/lib/rancher/rke2/agent/etc/kubelet.conf.d/90-cpuplan.conf",
-    "talos": "etc/kubernetes/kubelet.yaml",
-    "bottlerocket": "etc/kubernetes/kubelet/config",
-}
+RELEASES = {"talos": "1.12"}
+EACH = pytest.mark.parametrize("platform", FORMS)
 
 
 class Node(NamedTuple):
@@ -94,65 +45,194 @@ class Node(NamedTuple):
 
 def made(platform: str, root: Path) -> Node:
     """A node of a platform that has what was compiled."""
-    node = plan(platform=platform, version=RELEASES[platform])
+    form = FORMS[platform]
+    version = RELEASES.get(platform, "1.35")
+    spec = {"kubelet": {"topologyManagerPolicy": "restricted"}}
+    node = plan(platform=platform, version=version, target=dict(form.target), spec=spec)
     make_root(node, root)
-    (root / "var/lib/kubelet/config.yaml").unlink()
+    if form.main != "var/lib/kubelet/config.yaml":
+        (root / "var/lib/kubelet/config.yaml").unlink(missing_ok=True)
     result = Node(node, root)
-    result.write(MADE[platform](node))
+    result.write(dict(form.files(node)))
     return result
 
 
 def test_each_platform_tells_its_runtime() -> None:
-    assert {name for name, platform in PLATFORMS.items() if platform.has_runtime_choice} == {
-        "kubernetes"
-    }
-    assert {PLATFORMS[name].runtime for name in MADE} == {"containerd"}
+    own = {name for name, platform in PLATFORMS.items() if platform.has_runtime_choice}
+    assert own == {"kubernetes", "kubeadm", "kubespray"}
+    assert {PLATFORMS[name].runtime for name in FORMS if name not in own} == {"containerd"}
+    refused = {name for name, platform in PLATFORMS.items() if platform.cannot}
+    assert {"openshift", "kubernetes", *FORMS, *refused} == set(PLATFORMS)
+
+
+def _held(node: Node) -> set[Verdict]:
+    """What is said of the planned keys of the kubelet."""
+    verdicts = node.verdicts()
+    facts = [f"kubelet {setting.key}" for setting in node.plan.settings.of(kubelet.NAME)]
+    assert facts
+    return {verdicts[fact] for fact in facts}
 
 
 @EACH
 def test_it_holds_its_plan(platform: str, tmp_path: Path) -> None:
     node = made(platform, tmp_path)
     assert node.codes() == []
-    verdicts = node.verdicts()
-    settings = node.plan.settings.of(kubelet.NAME)
-    facts = [f"kubelet {setting.key}" for setting in settings]
-    assert facts
-    assert {verdicts[fact] for fact in facts} == {Verdict.HELD}
-    assert not any(fact.startswith("crio") for fact in verdicts)
+    assert _held(node) == {Verdict.HELD}
+    assert not any(fact.startswith("crio") for fact in node.verdicts())
 
 
-def edited(old: str, new: str) -> Callable[[str], str]:
-    def edit(text: str) -> str:
+def state_of(policy: str, cpus: str) -> str:
+    """A state file of the CPU manager."""
+    default = parse_cpus(cpus) if cpus else 0
+    return dump(CPUState(default), policy, Gates({}, (1, 35)))
+
+
+class Change(NamedTuple):
+    """One thing that is done to a node, and the codes of which one must be said; none: nothing."""
+
+    name: str
+    of: Callable[[Node, Form, Platform], None]
+    codes: frozenset[str] = frozenset()
+    #: Only where files of the node are ours; where there is a file under the drop-in.
+    of_files: bool = False
+    of_main: bool = False
+
+
+def _own(node: Node, form: Form) -> Path:
+    """The file with what is planned."""
+    drop_in = checked.expected(node.plan).release.kubelet_drop_in.lstrip("/")
+    return node.root / (drop_in or form.main)
+
+
+def _edit(old: str, new: str) -> Callable[[Node, Form, Platform], None]:
+    def edit(node: Node, form: Form, _platform: Platform) -> None:
+        path = _own(node, form)
+        text = path.read_text()
         assert old in text
-        return text.replace(old, new)
+        path.write_text(text.replace(old, new))
 
     return edit
 
 
-@EACH
-@pytest.mark.parametrize(
-    ("edit", "expected"),
-    [
-        (edited("cpuManagerPolicy: static", "cpuManagerPolicy: none"), {"CP823"}),
-        (edited("reservedSystemCPUs: 0-1", "reservedSystemCPUs: 0-2"), {"CP823"}),
-        (edited("reservedSystemCPUs:", "reservedCPUs:"), {"CP709", "CP822"}),
-        (edited("kind: Kube", "kind: Cube"), {"CP821"}),
-    ],
+def _flag(flag: str) -> Callable[[Node, Form, Platform], None]:
+    def add(node: Node, form: Form, _platform: Platform) -> None:
+        path = node.root / form.flags
+        before = path.read_text()
+        path.write_text(form.flag(before, flag))
+        assert flag in path.read_text() != before
+
+    return add
+
+
+def _later(text: str, name: str = "99-other.conf") -> Callable[[Node, Form, Platform], None]:
+    def add(node: Node, _form: Form, platform: Platform) -> None:
+        node.write({f"{platform.kubelet_folder.lstrip('/')}/{name}": f"{HEAD}{text}"})
+
+    return add
+
+
+def _state(name: str, text: str) -> Callable[[Node, Form, Platform], None]:
+    def add(node: Node, _form: Form, platform: Platform) -> None:
+        node.write({f"{platform.root_directory.lstrip('/')}/{name}": text})
+
+    return add
+
+
+def _main(old: str, new: str) -> Callable[[Node, Form, Platform], None]:
+    def edit(node: Node, form: Form, _platform: Platform) -> None:
+        path = node.root / form.main
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+
+    return edit
+
+
+def _gone(node: Node, form: Form, _platform: Platform) -> None:
+    _own(node, form).unlink()
+
+
+def _without_main(node: Node, form: Form, _platform: Platform) -> None:
+    (node.root / form.main).unlink()
+
+
+DIFFERS, FLAG, UNTAKEN = frozenset({"CP823"}), frozenset({"CP824"}), frozenset({"CP829"})
+MISSING, BROKEN = frozenset({"CP820", "CP822"}), frozenset({"CP821"})
+NO_FOLDER, STATE = frozenset({"CP876", "CP822"}), frozenset({"CP825", "CP826"})
+CHANGES = (
+    Change("policy", _edit("cpuManagerPolicy: static", "cpuManagerPolicy: none"), DIFFERS),
+    Change("reserved", _edit("reservedSystemCPUs: 0-1", "reservedSystemCPUs: 0-2"), DIFFERS),
+    Change("fewer", _edit("reservedSystemCPUs: 0-1", "reservedSystemCPUs: '0'"), DIFFERS),
+    Change(
+        "alignment",
+        _edit("topologyManagerPolicy: restricted", "topologyManagerPolicy: none"),
+        DIFFERS,
+    ),
+    Change("misspelt", _edit("reservedSystemCPUs:", "reservedCPUs:"), frozenset({"CP709"})),
+    Change("kind", _edit("kind: Kube", "kind: Cube"), BROKEN),
+    Change("no YAML", _edit("cpuManagerPolicy:", "cpuManagerPolicy: ["), BROKEN),
+    Change("gone", _gone, MISSING),
+    Change("later policy", _later("cpuManagerPolicy: none\n"), DIFFERS, of_files=True),
+    Change("later CPUs", _later("reservedSystemCPUs: '0'\n"), DIFFERS, of_files=True),
+    Change(
+        "later option",
+        _later('cpuManagerPolicyOptions: {full-pcpus-only: "true"}\n'),
+        DIFFERS,
+        of_files=True,
+    ),
+    Change(
+        "later cgroup",
+        _later("systemReservedCgroup: /system\n"),
+        frozenset({"CP823", "CP703"}),
+        of_files=True,
+    ),
+    Change("flag policy", _flag("--cpu-manager-policy=none"), FLAG),
+    Change("flag CPUs", _flag("--reserved-cpus=0"), FLAG),
+    Change("flag alignment", _flag("--topology-manager-policy=none"), FLAG),
+    Change("no number", _flag("--max-pods=many"), UNTAKEN),
+    Change("other folder", _flag("--config-dir=/etc/other"), NO_FOLDER, of_files=True),
+    Change("other root", _flag("--root-dir=/data"), frozenset()),
+    Change("state of no policy", _state("cpu_manager_state", state_of("none", "")), STATE),
+    Change("state of other CPUs", _state("cpu_manager_state", state_of("static", "0-3")), STATE),
+    Change("state that is damaged", _state("cpu_manager_state", "{}"), STATE),
+    Change("main", _without_main, frozenset({"CP820", "CP821"}), of_main=True),
+    Change("main that is broken", _main("KubeletConf", "Conf"), BROKEN, of_main=True),
+    # Nothing that the plan is about.
+    Change("state", _state("cpu_manager_state", state_of("static", "0-7"))),
+    Change("a comment", _edit("kind: Kube", "# a comment\nkind: Kube")),
+    Change("another flag", _flag("--max-pods=20")),
+    Change("no drop-in", _later("cpuManagerPolicy: none\n", "99-other.yaml"), of_files=True),
+    Change("other fields", _later("maxPods: 40\n"), of_files=True),
+    Change("same flag", _flag("--reserved-cpus=0-1")),
 )
-def test_a_changed_fact_is_found(
-    platform: str, tmp_path: Path, edit: Callable[[str], str], expected: set[str]
-) -> None:
-    node = made(platform, tmp_path)
-    path = tmp_path / CONFIGS[platform]
-    path.write_text(edit(path.read_text()))
-    assert expected & set(node.codes())
 
 
 @EACH
-def test_a_node_without_the_file(platform: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("change", CHANGES, ids=[change.name for change in CHANGES])
+def test_a_change_is_found_and_no_other(platform: str, tmp_path: Path, change: Change) -> None:
+    form, row = FORMS[platform], PLATFORMS[platform]
+    if change.of_files and not row.takes_files:
+        pytest.skip("it has no drop-ins of ours")
+    if change.of_main and not (row.takes_files and form.main):
+        pytest.skip("there is no file below a drop-in")
     node = made(platform, tmp_path)
-    (tmp_path / CONFIGS[platform]).unlink()
-    assert {"CP820", "CP822"} & set(node.codes())
+    change.of(node, form, row)
+    codes = set(node.codes())
+    if change.name == "other folder" and row.folder_flag.command:
+        assert not codes  # that of the compiled drop-in comes last
+        return
+    assert bool(codes & change.codes) == bool(change.codes), codes
+    if not change.codes:
+        # A drop-in with another comment, and a kubelet that runs without its other state file.
+        assert codes <= {"CP871", "CP8225"}
+
+
+@EACH
+def test_flags_that_cannot_be_read_are_not_none(platform: str, tmp_path: Path) -> None:
+    """Where nothing says how the kubelet is started, no setting is held."""
+    node = made(platform, tmp_path)
+    (tmp_path / FORMS[platform].start).unlink()
+    assert Verdict.HELD not in _held(node)
 
 
 UNIT = "etc/systemd/system/k3s-agent.service"

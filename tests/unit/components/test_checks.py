@@ -109,6 +109,21 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     ("CP501", {"version": "4.13"}, ["openshift 4.13", "4.14", "5.1"]),
     ("CP501", {"platform": "kubernetes", "version": "1.26"}, ["kubernetes 1.26"]),
+    ("CP501", {**KUBERNETES, "target": {"containerd": "3.0"}}, ["containerd 3.0", "2.4"]),
+    ("CP501", {**KUBERNETES, "target": {"koordinator": "2.0"}}, ["koordinator 2.0", "1.8"]),
+    ("CP501", {**KUBERNETES, "target": {"nriPlugins": "9.1"}}, ["nri-plugins 9.1", "0.14"]),
+    ("CP5625", {}, ["OpenShift 5.1", "unproven"]),
+    ("CP5625", {"platform": "talos", "version": "1.14"}, ["Kubernetes 1.37", "rules of 1.36"]),
+    (
+        "CP5625",
+        {**KUBERNETES, "target": {"mechanism": "koordinator", "koordinator": "1.4"}},
+        ["Koordinator 1.4", "rules of 1.8"],
+    ),
+    (
+        "CP5626",
+        {"version": "5.0", "target": {"mode": "performanceProfile", "tuned": "2.40"}},
+        ["TuneD 2.40", "2.28"],
+    ),
     (
         "CP502",
         {"platform": "kubernetes", "version": "1.27"},
@@ -509,6 +524,11 @@ def findings(given: dict[str, Any]) -> list[Diagnostic]:
     return checks.check(plan(arguments.pop("topology", None), **arguments), no_position)
 
 
+def but_the_release(given: list[Diagnostic]) -> list[Diagnostic]:
+    """All but that the release is not proven: plans have the newest one here."""
+    return [finding for finding in given if finding.code != "CP5625"]
+
+
 @pytest.mark.parametrize(
     ("code", "given", "named"), ROWS, ids=[f"{code}-{at}" for at, (code, *_) in enumerate(ROWS)]
 )
@@ -641,7 +661,7 @@ FINE: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("given", FINE)
 def test_nothing_is_wrong(given: dict[str, Any]) -> None:
-    assert findings(given) == []
+    assert but_the_release(findings(given)) == []
 
 
 def test_findings_stand_where_the_statement_is() -> None:
@@ -652,7 +672,7 @@ def test_findings_stand_where_the_statement_is() -> None:
         return Position("intents/ran.yaml", 1, 1)
 
     node = plan(spec={"kernel": {"extraArguments": ["quiet", "nohz_full=0"]}})
-    (only,) = checks.check(node, locate)
+    (only,) = but_the_release(checks.check(node, locate))
     assert only.position == Position("intents/ran.yaml", 1, 1)
     assert "Intent/ran:spec.kernel.extraArguments.1" in asked
 
@@ -664,4 +684,5 @@ def test_nothing_else_is_said_of_an_unknown_release() -> None:
 
 def test_offline_cpus_do_not_need_to_come_up() -> None:
     topology = regular(cores=8, offline=CpuSet.parse("6-7"))
-    assert findings({"topology": topology, **kernel("nr_cpus=6")}) == []
+    given = {"topology": topology, **kernel("nr_cpus=6")}
+    assert but_the_release(findings(given)) == []

@@ -412,6 +412,8 @@ def _expert_rules_hold(node: NodeClass, said: Asked, layout: Bits) -> bool:
     static = node.spec.kubelet.cpu_manager_policy == "static"
     if static and "reserved-not-empty" not in said.switched_off and not layout["reserved"]:
         return False
+    if "isolated-not-empty" not in said.switched_off and layout.get("isolated") == 0:
+        return False
     if "reserved-on-every-numa-node" in said.switched_on and any(
         layout.get("isolated", 0) & cpus.bits and not layout["reserved"] & cpus.bits
         for cpus in topology.numa_nodes.values()

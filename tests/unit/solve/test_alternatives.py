@@ -63,10 +63,10 @@ def test_a_cpu_whose_move_makes_a_goal_worse() -> None:
         (
             {
                 "reserved": {"cpus": "0", "wholeCores": False},
-                "shared": {"count": 31, "wholeCores": False},
+                "isolated": {"count": 31, "wholeCores": False},
             },
             16,
-            ["Intent/ran:spec.pools.reserved.cpus", "Intent/ran:spec.pools.shared.count"],
+            ["Intent/ran:spec.pools.reserved.cpus", "Intent/ran:spec.pools.isolated.count"],
         ),
         # All but one core, and the one is that of CPU 0.
         (

@@ -58,7 +58,7 @@ TWO_CONTAINERS = {
         ]
     },
 }
-RULES = ["cpu0-reserved", "whole-cores", "reserved-not-empty"]
+RULES = ["cpu0-reserved", "whole-cores", "reserved-not-empty", "isolated-not-empty"]
 #: Few layouts are tried in a moment, and those of a small problem are enough.
 MOST_LAYOUTS = 3000
 

@@ -175,7 +175,7 @@ def test_a_smaller_share_is_a_remedy() -> None:
     with pytest.raises(CpuplanError) as caught:
         solved({"reserved": {"cores": 17}, "isolcpus": {"percent": 90, "of": "reserved"}})
     (problem,) = caught.value.diagnostics
-    assert "lower isolcpus.percent to 88" in problem.remedy
+    assert "lower isolcpus.percent to 82" in problem.remedy
 
 
 def test_whole_caches_of_unlike_machines() -> None:

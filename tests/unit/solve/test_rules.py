@@ -211,6 +211,7 @@ def test_reasons_name_their_statements() -> None:
             "offlined takes whole cores: siblings stay in one pool",
             "Intent/ran:spec.pools.offlined.wholeCores",
         ),
+        ("isolated is not empty: pods need a CPU", "rule isolated-not-empty"),
         (
             (
                 "CPU 0 stays in reserved: "
@@ -230,6 +231,7 @@ def test_one_thread_per_core_needs_no_whole_cores() -> None:
             "reserved is not empty: the kubelet's static policy needs a CPU",
             "rule reserved-not-empty",
         ),
+        ("isolated is not empty: pods need a CPU", "rule isolated-not-empty"),
         (
             (
                 "CPU 0 stays in reserved: "

@@ -147,11 +147,6 @@ def _file(half: Half, end: str) -> bytes | None:
 
 
 _CPU, _POLICY = "cpu_manager_state", CPU_MANAGER_POLICY.key
-#: Platforms that remove the file of the CPU manager where its policy changes, and no other
-#: (docs.siderolabs.com).
-_REMOVES_OF_OTHER_POLICY = frozenset({"talos"})
-#: Platforms of which it is not known.
-_MAY_REMOVE = frozenset({"bottlerocket"})
 
 
 def state_file_steps(before: Half, after: Half, changes: tuple[Changed, ...]) -> Iterator[Step]:
@@ -160,23 +155,27 @@ def state_file_steps(before: Half, after: Half, changes: tuple[Changed, ...]) ->
     if new is None or new.platform.removes_state_files:
         return
     own = [change for change in changes if change.component == kubelet.NAME]
+    folder = new.platform.root_directory
     if before.key is None:
         if after.value(kubelet.NAME, _POLICY) == "static":
-            yield RULES["state-file-new-node"].step(f"kubelet {_POLICY}", origin_of(own))
+            because = f"kubelet {_POLICY}"
+            yield RULES["state-file-new-node"].step(because, origin_of(own), folder=folder)
         return
     old = before.state
     if old is None:
         if own:
-            yield RULES["state-file-maybe"].step(told(own), origin_of(own), file=_CPU)
+            names = {"file": _CPU, "folder": folder}
+            yield RULES["state-file-maybe"].step(told(own), origin_of(own), **names)
         return
     because = told(own) or "the offlined CPUs"
     policy = before.value(kubelet.NAME, _POLICY) != after.value(kubelet.NAME, _POLICY)
     for refusal in statefiles.refusals(kubelet_alone(old), kubelet_alone(new)):
-        name = new.release.platform
-        if refusal.file == _CPU and policy and name in _REMOVES_OF_OTHER_POLICY:
+        if refusal.file == _CPU and policy and new.platform.removes_state_of_other_policy:
             continue
-        rule = RULES["state-file-maybe" if name in _MAY_REMOVE else "state-file"]
-        yield rule.step(f"{because}{refusal.when}", origin_of(own), file=refusal.file)
+        may_be_gone = new.platform.may_remove_state(new.release.version)
+        rule = RULES["state-file-maybe" if may_be_gone else "state-file"]
+        names = {"file": refusal.file, "folder": folder}
+        yield rule.step(f"{because}{refusal.when}", origin_of(own), **names)
 
 
 _RUNTIMES = ("crio", "containerd")

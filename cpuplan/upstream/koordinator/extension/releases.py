@@ -9,11 +9,12 @@ Upstream: koordinator-sh/koordinator apis/extension/constants.go
 
 from typing import NamedTuple
 
-from cpuplan.facts.versions import Version
+from cpuplan.facts import programs
+from cpuplan.facts.versions import Version, from_text
 from cpuplan.upstream.koordinator.extension import constants
 
 #: The releases that cpuplan tells apart.
-RELEASES: tuple[Version, ...] = tuple((1, minor) for minor in range(2, 9))
+RELEASES: tuple[Version, ...] = tuple(map(from_text, programs.KOORDINATOR.names))
 #: The release that the rules of this package were recorded from.
 LATEST: Version = RELEASES[-1]
 _FIRST: Version = RELEASES[0]

@@ -257,11 +257,18 @@ class Choice(NamedTuple):
 
 
 def take_by_topology_numa_distributed(
-    topology: CPUTopology, available: int, count: int, group: int, *, spread: bool = False
+    topology: CPUTopology,
+    available: int,
+    count: int,
+    group: int,
+    *,
+    spread: bool = False,
+    hinted: int = 0,
 ) -> int:
     """Takes `count` CPUs out of `available`, in groups of `group` CPUs.
 
-    With full-pcpus-only a group is the threads of a core.
+    With full-pcpus-only a group is the threads of a core. `hinted` is the number of NUMA nodes in
+    the hint, which fewer must not be; 0 for none, and one that is too high does not count.
 
     KubeletError when there are not enough; HangError where the kubelet never ends.
     """
@@ -275,6 +282,8 @@ def take_by_topology_numa_distributed(
     numa_nodes = [cpus for _, cpus in taken.sort_available_numa_nodes()]
     free = [(cpus & taken.free).bit_count() for cpus in numa_nodes]
     lowest, highest = range_numa_nodes_needed(topology, len(numa_nodes), count, group)
+    if hinted <= highest:
+        lowest = max(lowest, hinted)
     for size in range(lowest, highest + 1):
         choice = best_combination(free, count, group, size)
         if choice:

@@ -285,7 +285,8 @@ class StaticPolicy:
         result = 0
         if affinity is not None:
             aligned = allocatable & self.aligned(affinity)
-            result = self.take_by_topology(aligned, min(count, aligned.bit_count()))
+            part = min(count, aligned.bit_count())
+            result = self.take_by_topology(aligned, part, self._hinted(affinity))
         result |= self.take_by_topology(allocatable & ~result, count - result.bit_count())
         state.default &= ~result
         return result
@@ -296,13 +297,18 @@ class StaticPolicy:
             return self.topology.in_numa_nodes(affinity)
         return sum(self.topology.sockets[socket] for socket in self.topology.sockets_of(affinity))
 
-    def take_by_topology(self, available: int, count: int) -> int:
-        """The allocator that the options choose."""
+    def _hinted(self, affinity: int) -> int:
+        """How many NUMA nodes a distribution has at least."""
+        by_hint = kube_features.has_behaviour(self.gates.version, "cpu.distribution_by_hint")
+        return affinity.bit_count() if by_hint else 0
+
+    def take_by_topology(self, available: int, count: int, hinted: int = 0) -> int:
+        """The allocator that the options choose; `hinted` as it has it."""
         options, spread = self.options, self.options.distribute_cpus_across_cores
         if options.distribute_cpus_across_numa:
             group = self.cpu_group_size if options.full_pcpus_only else 1
             return take_by_topology_numa_distributed(
-                self.topology, available, count, group, spread=spread
+                self.topology, available, count, group, spread=spread, hinted=hinted
             )
         return take_by_topology_numa_packed(
             self.topology,

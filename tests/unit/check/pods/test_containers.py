@@ -9,7 +9,6 @@ import pytest
 from cpuplan.base.cpuset import EMPTY, CpuSet
 from cpuplan.check.pods.cgroups import Tree, container_of
 from cpuplan.check.pods.container_cpus import (
-    STATE_FILE,
     Lost,
     Misplaced,
     Planned,
@@ -29,6 +28,7 @@ from cpuplan.upstream.kubernetes.kube_features import Gates
 from tests import kubepods, processes
 from tests.processes import Thread
 
+STATE_FILE = "var/lib/kubelet/cpu_manager_state"
 ONLINE, DEFAULT, PLANNED = "0-7", "0-1,6-7", Planned(CpuSet.parse("6-7"), CpuSet.parse("0"))
 LATENCY, WEB, MIXED = "1a-1", "2b-2", "3c-3"
 #: Identifiers of containers.
@@ -63,7 +63,7 @@ def make(root: Path) -> Path:
 
 def judged(folder: Path, partitioned: CpuSet = EMPTY) -> list[Misplaced]:
     root = Root(folder)
-    tree, state = Tree(root), assigned(root)
+    tree, state = Tree(root), assigned(root, STATE_FILE)
     assert not state.problem
     containers = running(root, tree, read_threads(root))
     told = {
@@ -233,21 +233,21 @@ def test_a_state_file_that_no_kubelet_reads(tmp_path: Path) -> None:
     path = make(tmp_path) / kubepods.STATE
     for text in ("", "[]", "{}", path.read_text().replace("2-3", "3-4")):
         path.write_text(text)
-        assert assigned(Root(tmp_path)).problem
+        assert assigned(Root(tmp_path), STATE_FILE).problem
     path.unlink()
-    assert "not here" in assigned(Root(tmp_path)).problem
+    assert "not here" in assigned(Root(tmp_path), STATE_FILE).problem
 
 
 def test_a_state_file_of_137_is_read_by_its_data(tmp_path: Path) -> None:
     path = make(tmp_path) / kubepods.STATE
-    before = assigned(Root(tmp_path))
+    before = assigned(Root(tmp_path), STATE_FILE)
     given = json.loads(path.read_text())
     state = load(path.read_text(), given["policyName"], Gates())
     text = dump(state, given["policyName"], Gates(version=(1, 37)))
     path.write_text(text)
-    assert assigned(Root(tmp_path)) == before
+    assert assigned(Root(tmp_path), STATE_FILE) == before
     path.write_text(text.replace('"dataChecksum":', '"dataChecksum":1'))
-    assert assigned(Root(tmp_path)).problem
+    assert assigned(Root(tmp_path), STATE_FILE).problem
 
 
 def test_a_container_of_control_groups_of_version_1(tmp_path: Path) -> None:

@@ -15,8 +15,15 @@ import pytest
 
 from cpuplan.base.program import resource
 from cpuplan.check import collected
+from cpuplan.check.host import check
 from cpuplan.check.roots.root import Kind, Root
-from tests.hosts import roots_at
+from cpuplan.check.subject import nowhere
+from cpuplan.facts.platforms import PLATFORMS
+from cpuplan.plan.expected.evidence import Verdict
+from tests import checked
+from tests.hosts import make_root, roots_at
+from tests.machines.plans import plan
+from tests.platform_nodes import FORMS
 from tests.projects import run_in
 
 SCRIPT = resource("templates", "snapshot", "cpuplan-snapshot.sh")
@@ -207,6 +214,26 @@ def test_secrets_stay(words: list[str], node: Path, tmp_path: Path) -> None:
     assert snapshot.read("boot/grub/grub.cfg") == (
         "password_pbkdf2 REDACTED\nlinux /vmlinuz quiet\n"
     )
+
+
+@pytest.mark.parametrize("platform", [name for name in FORMS if PLATFORMS[name].takes_files])
+def test_a_snapshot_of_each_platform_holds_what_the_node_holds(
+    platform: str, tmp_path: Path
+) -> None:
+    form = FORMS[platform]
+    made = plan(platform=platform, version="1.35", target=dict(form.target))
+    folder = PLATFORMS[platform].root_directory.lstrip("/")
+    root = make_root(made, tmp_path / "node")
+    states = {f"{folder}/cpu_manager_state": '{"policyName":"none"}'}
+    for path, text in {**form.files(made), **states}.items():
+        write(root, path, text)
+    snapshot = collect(shells()[0], root, tmp_path / "out.tar.gz")
+    assert snapshot.read(f"{folder}/cpu_manager_state")
+    said = check(snapshot, checked.expected(made), "", nowhere)
+    codes = {answer.finding.code for answer in said if answer.finding}
+    assert codes == {"CP825"}
+    held = {answer.fact for answer in said if answer.verdict is Verdict.HELD}
+    assert {"kubelet cpuManagerPolicy", "kubelet reservedSystemCPUs"} <= held
 
 
 @pytest.mark.parametrize("words", shells(), ids=lambda words: words[0])

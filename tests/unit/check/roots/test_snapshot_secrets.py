@@ -205,6 +205,13 @@ def plant_configurations(made: Planted) -> None:
     made.kinds("var/lib/kubelet/config.d/a.conf", kubelet, _YAML)
     made.kinds("etc/rancher/k3s/config.yaml.d/a.yaml", "", _YAML)
     made.kinds("etc/rancher/rke2/config.yaml.d/b.yaml", "kubelet-arg:\n- v=2\n", _YAML)
+    made.kinds("run/k0s/kubelet/config.yaml", kubelet, _YAML)
+    made.kinds("home/kubernetes/kubelet-config.yaml", kubelet, _YAML)
+    made.each("var/snap/microk8s/current/args/kubelet", "--v=2\n@\n", _FLAGS)
+    made.each("etc/kubernetes/kubelet.env", 'KUBELET_ARGS="--v=2 \\\n @ \\\n--a "\n', _FLAGS)
+    made.add("etc/systemd/system/k3s.service.env", f"K3S_TOKEN={made.new()}\n")
+    k0s = "etc/systemd/system/k0sworker.service"
+    made.each(k0s, 'ExecStart=/usr/bin/k0s worker "--kubelet-extra-args=@ --v=2"\n', _FLAGS)
     text = json.dumps(
         {
             "kind": "KubeletConfiguration",

@@ -291,7 +291,7 @@ def test_kubelet_configurations_need_no_project(tmp_path: Path, capsys: Capture)
         tmp_path, ["validate", "kubelet.yaml", "--target", "kubernetes/1.5"], capsys
     )
     assert code == 2
-    assert "kubernetes/1.27 to 1.37" in err
+    assert "kubernetes/1.27 to 1.38" in err
 
 
 def test_a_kubelet_configuration_beside_the_project_is_for_its_release(

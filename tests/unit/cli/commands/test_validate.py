@@ -74,7 +74,7 @@ def test_objects_of_koordinator_without_a_project(tmp_path: Path, capsys: Captur
     code, said = validate(tmp_path, capsys, "node.yaml", "--target", "koordinator/1.3")
     assert (code, f"Koordinator 1.3 does not read {_POLICY}" in said) == (0, True)
     code, said = validate(tmp_path, capsys, "node.yaml", "--target", "koordinator/2.0")
-    assert (code, "koordinator/2.0 is not a known release" in said) == (2, True)
+    assert (code, "'koordinator/2.0' is not a known release" in said) == (2, True)
 
 
 def test_nodes_that_say_nothing_of_koordinator_are_its_if_asked_for(

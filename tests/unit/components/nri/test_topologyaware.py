@@ -45,6 +45,12 @@ def test_the_object_as_it_lies_in_the_cluster() -> None:
     }
 
 
+def test_older_plugins_have_a_crd_without_interrupts() -> None:
+    """v0.13.0, config/crd/bases: the API server would refuse an unknown field."""
+    fields = spec(target={"nriPlugins": "0.13"})
+    assert fields == {name: spec()[name] for name in spec() if name != "controllableInterrupts"}
+
+
 def test_host_cpus_are_not_available_and_namespaces_are_reserved() -> None:
     fields = spec(isolcpus="7,15", target={"reservedNamespaces": ["infra-*"]})
     assert fields["availableResources"] == {"cpu": "cpuset:0-6,8-14"}

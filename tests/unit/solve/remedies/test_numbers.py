@@ -35,15 +35,15 @@ def told(
 @pytest.mark.parametrize(
     ("pool", "key", "changes"),
     [
-        ({"cores": 9}, "cores", [("lower shared.cores to 3", 6 / 9)]),
-        ({"count": 12}, "count", [("lower shared.count to 6", 6 / 12)]),
-        ({"min": 12}, "min", [("lower shared.min to 6", 6 / 12)]),
+        ({"cores": 9}, "cores", [("lower shared.cores to 2", 7 / 9)]),
+        ({"count": 12}, "count", [("lower shared.count to 4", 8 / 12)]),
+        ({"min": 12}, "min", [("lower shared.min to 4", 8 / 12)]),
         (
             {"min": 3, "max": 3},
             "min",
             [("lower shared.min to 2", 1 / 3), ("raise shared.max to 4", 1 / 3)],
         ),
-        ({"percent": 90}, "percent", [("lower shared.percent to 75", 15 / 90)]),
+        ({"percent": 90}, "percent", [("lower shared.percent to 50", 40 / 90)]),
         ({"rest": True, "min": 12}, "rest", [("lower shared.min to 6", 6 / 12)]),
         ({"cpus": "1-3,5-7"}, "cpus", []),
     ],

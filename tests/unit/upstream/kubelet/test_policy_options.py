@@ -7,11 +7,13 @@ from cpuplan.upstream.kubelet.policy_options import (
     TOPOLOGY_MANAGER,
     Cause,
     StaticPolicyOptions,
+    TopologyOptions,
     exclusive_pairs,
     max_numa_nodes,
     option_errors,
     static_policy_options,
     switched_on,
+    topology_options,
 )
 from cpuplan.upstream.kubernetes.errors import KubeletError
 from cpuplan.upstream.kubernetes.kube_features import Gates
@@ -30,6 +32,70 @@ from cpuplan.upstream.kubernetes.kube_features import Gates
 )
 def test_maturity(option: str, version: tuple[int, int], wanted: str | None) -> None:
     assert CPU_MANAGER.level(option, version) == wanted
+
+
+_NEW = {"TopologyManagerPolicyAlphaOptions": True}
+
+
+def test_options_for_full_numa_nodes_since_1_38() -> None:
+    given = {"numa-allocation-strategy": "most-allocated", "numa-score-weights": "cpu=3, gpu=0,"}
+    options = topology_options(given, Gates(_NEW, (1, 38)))
+    assert options.numa_allocation_strategy == "most-allocated"
+    assert options.numa_score_weights == {"cpu": 3, "gpu": 0}
+    causes = [error.cause for error in option_errors(given, TOPOLOGY_MANAGER, Gates({}, (1, 38)))]
+    assert causes == [Cause.GATE, Cause.GATE]
+    causes = [error.cause for error in option_errors(given, TOPOLOGY_MANAGER, Gates({}, (1, 37)))]
+    assert causes == [Cause.TOO_NEW, Cause.TOO_NEW]
+    off = {"numa-allocation-strategy": "", "numa-score-weights": ""}
+    assert topology_options(off, Gates(_NEW, (1, 38))) == TopologyOptions()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        (
+            "numa-allocation-strategy",
+            "fullest",
+            (
+                'bad value for option "numa-allocation-strategy": "fullest" must be one of '
+                '["least-allocated" "most-allocated" "none"]'
+            ),
+        ),
+        (
+            "numa-score-weights",
+            "cpu",
+            (
+                'bad value for option "numa-score-weights": invalid weight entry "cpu": expected '
+                "resource=weight"
+            ),
+        ),
+        (
+            "numa-score-weights",
+            "=3",
+            'bad value for option "numa-score-weights": empty resource name in weight entry "=3"',
+        ),
+        (
+            "numa-score-weights",
+            "cpu=101",
+            (
+                'bad value for option "numa-score-weights": weight for "cpu" must be in range '
+                "[0, 100], got 101"
+            ),
+        ),
+        (
+            "numa-score-weights",
+            "cpu=x",
+            (
+                'bad value for option "numa-score-weights": invalid weight value for "cpu": '
+                'strconv.Atoi: parsing "x": invalid syntax'
+            ),
+        ),
+    ],
+)
+def test_values_that_keep_the_kubelet_from_starting(option: str, value: str, message: str) -> None:
+    with pytest.raises(KubeletError) as caught:
+        topology_options({option: value}, Gates(_NEW, (1, 38)))
+    assert str(caught.value) == message
 
 
 def test_every_wrong_option_has_a_cause() -> None:

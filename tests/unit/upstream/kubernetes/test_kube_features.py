@@ -40,6 +40,23 @@ def test_a_version_that_was_not_read_may_have_new_gates() -> None:
         set_gates({"MemoryManager": True}, (1, 37))
 
 
+def test_gates_that_1_37_has_no_more() -> None:
+    for name in ("SidecarContainers", "APIServerTracing", "PreventStaticPodAPIReferences"):
+        set_gates({name: True}, (1, 36))
+        with pytest.raises(KubeletError, match=f"unrecognized feature gate: {name}"):
+            set_gates({name: True}, (1, 37))
+    assert Gates({}, (1, 38)).enabled("SidecarContainers"), "gone because it is always on"
+
+
+def test_stages_of_1_37() -> None:
+    assert not Gates({}, (1, 37)).enabled("PodLevelResourceManagers")
+    assert Gates({"AllBeta": True}, (1, 37)).enabled("PodLevelResourceManagers")
+    assert not Gates({"AllBeta": True}, (1, 36)).enabled("PodLevelResourceManagers")
+    set_gates({"DisableCPUQuotaWithExclusiveCPUs": False}, (1, 36))
+    with pytest.raises(KubeletError, match="feature is locked to true"):
+        set_gates({"DisableCPUQuotaWithExclusiveCPUs": False}, (1, 37))
+
+
 def test_a_gate_s_name_is_known_as_long_as_it_exists() -> None:
     assert set_gates({"MemoryManager": True}, (1, 35)).enabled("MemoryManager")
     assert specs("MemoryManager") == ()

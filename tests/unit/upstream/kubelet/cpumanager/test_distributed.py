@@ -97,3 +97,18 @@ def test_bug_full_pcpus_only_never_ends_with_odd_free_counts() -> None:
 
 def test_free_halves_of_cores_do_not_count_as_groups() -> None:
     assert to_text(take(DUAL, all_but(DUAL, 0, 6), 20, 2)) == "1-5,7-11,13-17,19-23"
+
+
+@pytest.mark.parametrize(
+    ("hinted", "taken"),
+    [
+        pytest.param(0, "0,16,1,17", id="as few nodes as suffice"),
+        pytest.param(1, "0,16,1,17", id="the same"),
+        pytest.param(2, "0,16,4,20", id="as many as the hint has"),
+        pytest.param(4, "0,4,8,12", id="all of them"),
+        pytest.param(5, "0,16,1,17", id="more than there are: the hint does not count"),
+    ],
+)
+def test_a_hint_has_a_floor(hinted: int, taken: str) -> None:
+    """kubernetes#139456: devices on several nodes keep CPUs on as many."""
+    assert take(QUAD, parse_cpus("0-31"), 4, 1, hinted=hinted) == parse_cpus(taken)

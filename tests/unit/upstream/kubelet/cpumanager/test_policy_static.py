@@ -313,3 +313,12 @@ def test_hints_of_a_container_that_has_its_cpus() -> None:
     state.entries["p"]["a"] |= 1
     assert given.topology_hints(state, workload, workload.containers[0]) == {"cpu": []}
     assert given.pod_topology_hints(state, workload) == {"cpu": []}
+
+
+@pytest.mark.parametrize(("minor", "cpus"), [(37, "6-7,18-19"), (38, "1,6,13,18")])
+def test_a_hint_of_both_nodes_spreads_a_distribution(minor: int, cpus: str) -> None:
+    """kubernetes#139456: devices on both NUMA nodes, and CPUs that one node could give."""
+    given = policy(options={"distribute-cpus-across-numa": "true"}, gates=Gates({}, (1, minor)))
+    state = started(given)
+    taken = given.allocate_cpus(state, 4, bits_of((0, 1)), 0)
+    assert to_text(taken) == cpus
