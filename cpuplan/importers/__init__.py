@@ -165,9 +165,10 @@ def grouped(remarks: Iterable[str]) -> Iterator[str]:
         own = names.setdefault(match[2] if match else remark, [])
         own += [match[1]] if match else []
     for text, alike in names.items():
-        if len(alike) > 1:
-            shown = ", ".join(fold_names(set(alike)))
-            yield f"{len(alike)} nodes: {shown}: {text.removeprefix(':').strip()}"
+        different = set(alike)
+        if len(different) > 1:
+            shown = ", ".join(fold_names(different))
+            yield f"{len(different)} nodes: {shown}: {text.removeprefix(':').strip()}"
         else:
             yield f"node {alike[0]}{text}" if alike else text
 

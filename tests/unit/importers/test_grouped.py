@@ -7,6 +7,7 @@ from cpuplan.importers import grouped
 from cpuplan.importers.documents import documents_of, texts_of
 from cpuplan.importers.documents.kinds import kinds_of
 
+TOGETHER = "it is unknown which CPUs belong together; it is assumed"
 SUMMARY = """\
 Architecture:        x86_64
 On-line CPU(s) list: 0-3
@@ -37,8 +38,7 @@ def test_assumptions_are_in_the_document(tmp_path: Path) -> None:
     texts = texts_of(documents_of(kinds), "", kinds)
     comments = {line for text in texts.values() for line in text.splitlines() if line[0] == "#"}
     assert comments == {
-        "# it is unknown which CPUs belong together; it is assumed that each NUMA node is one "
-        "socket",
+        f"# {TOGETHER} that each NUMA node is one socket",
         "# sockets are missing: one is assumed",
         "# NUMA nodes are missing: one is assumed",
     }
