@@ -99,6 +99,16 @@ class Machine(NamedTuple):
     boot_arguments: str | None
     kubelet: KubeletFiles | None = None  # where the format has the kernel's files
     marks: Marks = Marks()
+    assumptions: tuple[str, ...] = ()  # what no source states, as sentences
+
+
+#: How remarks on what was read say that something was assumed, not only left open.
+_ASSUMED = re.compile(r"\b(assumed|treated as|counts? as|is used)\b")
+
+
+def assumptions_in(remarks: Iterable[str]) -> tuple[str, ...]:
+    """The remarks that state an assumption: they go into the document too."""
+    return tuple(remark for remark in remarks if _ASSUMED.search(remark))
 
 
 def bare_machine(cores: Iterable[CpuSet]) -> Machine:
@@ -179,6 +189,14 @@ class Node(NamedTuple):
     cluster_from: str = ""  # what the cluster's name was derived from, where nobody gave it
     #: Fields of the Cluster document of its cluster.
     cluster_facts: Mapping[str, Any] = {}
+    #: All labels of its Node object, also those that no inventory gets; None without an object.
+    told_labels: Mapping[str, str] | None = None
+    #: The collection of one cluster's nodes that it is from, and how its cluster is called where
+    #: nobody says the name.
+    origin: str = ""
+    home: str = ""
+    #: CPUs at work that its inventory has offline (`change.restore`).
+    online_again: CpuSet = EMPTY
 
 
 class Zone(NamedTuple):
@@ -212,6 +230,9 @@ class NodeObject(NamedTuple):
     core_types: dict[int, str] = {}
     #: Fields of the Cluster document of its cluster.
     cluster_facts: Mapping[str, Any] = {}
+    #: All labels; None of an object that is no Node object.
+    told_labels: Mapping[str, str] | None = None
+    origin: str = ""  # as in Node
 
 
 class Imported(NamedTuple):

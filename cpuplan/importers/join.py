@@ -21,13 +21,18 @@ _TOPOLOGY = "its NodeResourceTopology"
 
 
 def merge(first: NodeObject, other: NodeObject) -> NodeObject:
-    """Two objects of one node as one; what both have is taken from the first."""
+    """Two objects of one node as one; what both have is taken from the first.
+
+    A Node object has all labels: those of another one are not added to them.
+    """
     zones = {zone.id: zone for zone in other.zones}
     for zone in first.zones:
         zones[zone.id] = _merge_zones(zone, zones[zone.id]) if zone.id in zones else zone
+    both_told = first.told_labels is not None and other.told_labels is not None
+    labels = first.labels if both_told else {**other.labels, **first.labels}
     return NodeObject(
         first.name,
-        {**other.labels, **first.labels},
+        labels,
         first.architecture or other.architecture,
         first.cluster or other.cluster,
         other.cpus if first.cpus is None else first.cpus,
@@ -36,6 +41,8 @@ def merge(first: NodeObject, other: NodeObject) -> NodeObject:
         tuple(zones[number] for number in sorted(zones)),
         first.core_types or other.core_types,
         {**other.cluster_facts, **first.cluster_facts},
+        other.told_labels if first.told_labels is None else first.told_labels,
+        first.origin or other.origin,
     )
 
 
@@ -112,7 +119,7 @@ def complete(node: Node, known: NodeObject) -> tuple[Node, list[Diagnostic]]:
     cluster = known.cluster or node.cluster
     facts = {**node.cluster_facts, **known.cluster_facts}
     node = node._replace(machine=machine, labels=labels, cluster=cluster, cluster_facts=facts)
-    return node, diagnostics
+    return node._replace(told_labels=known.told_labels), diagnostics
 
 
 def _types_of(online: CpuSet, types: dict[int, str]) -> dict[int, str]:
@@ -188,9 +195,23 @@ def _contradiction(node: str, source: str, what: str, value: object, claimed: ob
     return diagnose("CP131", node=node, what=what, found=value, source=source, claimed=claimed)
 
 
+#: What is said where one source lacks it; another source may have it.
+_MISSING = {
+    "sockets": "sockets are missing: one is assumed",
+    "numa_nodes": "NUMA nodes are missing: one is assumed",
+}
+
+
 def assume(machine: Machine) -> Machine:
-    """The machine with what a document needs and no source had."""
-    return machine._replace(architecture=machine.architecture or "other")
+    """The machine with what a document needs and no source had, and what is assumed of it."""
+    assumptions = [text for text in machine.assumptions if text not in _MISSING.values()]
+    for field, text in _MISSING.items():
+        is_said = any(text[:6].strip() in said and "one is" in said for said in assumptions)
+        if not getattr(machine, field) and not is_said:
+            assumptions.append(text)
+    return machine._replace(
+        architecture=machine.architecture or "other", assumptions=tuple(assumptions)
+    )
 
 
 def open_points(machine: Machine) -> tuple[str, ...]:

@@ -70,6 +70,7 @@ def read_node(data: dict[str, Any], cluster: str | None = None) -> NodeObject | 
         size(capacity.get("memory")),
         huge_pages(capacity),
         cluster_facts=_runtime(info),
+        told_labels=labels,
     )
 
 

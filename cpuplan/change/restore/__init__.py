@@ -116,8 +116,10 @@ def restore(imported: Imported, root: Path) -> Imported:
     nodes = []
     names_by_sentence: dict[str, list[str]] = {}
     for node in imported.nodes:
-        machine, sentences = _restored(node.machine, project.of(node))
-        nodes.append(node._replace(machine=machine))
+        planned = project.of(node)
+        machine, sentences = _restored(node.machine, planned)
+        online = planned.offline & node.machine.online
+        nodes.append(node._replace(machine=machine, online_again=online))
         for sentence in sentences:
             names_by_sentence.setdefault(sentence, []).append(node.name)
     remarks = (

@@ -497,7 +497,9 @@ def _switched_off(
     machine: Machine, planned: Planned, whole: FullMachine, missing: CpuSet
 ) -> Iterator[_Off]:
     """The CPUs of `missing` that are off by software, by what did it."""
-    by_units = _units(machine, planned) & missing
+    if own := planned.offline & missing:
+        yield _Off(own, "`offline` of its group in the inventory")
+    by_units = _units(machine, planned) & (missing - planned.offline)
     if by_units:
         yield _Off(by_units, _UNIT)
     line = " ".join(planned.arguments) if machine.boot_arguments is None else machine.boot_arguments

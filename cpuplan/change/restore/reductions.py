@@ -98,6 +98,7 @@ class Planned(NamedTuple):
     hardware: str = ""
     spec: HardwareSpec | None = None
     offlined: CpuSet = EMPTY
+    offline: CpuSet = EMPTY  # that its group of nodes has offline
     arguments: tuple[str, ...] = ()  # extra boot arguments of its intent
     #: By NUMA node (None: the machine) and size in kB.
     huge_pages: dict[tuple[int | None, int], int] = {}  # noqa: RUF012 - never changed
@@ -136,7 +137,9 @@ def read(root: Path) -> Plans:
         document.name: document.spec for document in project.documents.of_kind("Hardware")
     }
     nodes = {
-        (group.cluster, name): Planned(group.hardware, specs.get(group.hardware))
+        (group.cluster, name): Planned(
+            group.hardware, specs.get(group.hardware), offline=group.offline
+        )
         for group in groups.build_groups(project.documents, [])
         for name in group.names
     }
@@ -146,7 +149,7 @@ def read(root: Path) -> Plans:
         for name in node_class.nodes:
             known = nodes[node_class.cluster, name]
             nodes[node_class.cluster, name] = planned._replace(
-                hardware=known.hardware, spec=known.spec
+                hardware=known.hardware, spec=known.spec, offline=known.offline
             )
     return Plans(nodes)
 

@@ -359,6 +359,7 @@ def _finish(
 ) -> int:
     """Say what was found, and print or write it."""
     from cpuplan.change.restore import restore
+    from cpuplan.importers import grouped
     from cpuplan.importers.documents import (
         derived_clusters,
         documents_of,
@@ -369,14 +370,14 @@ def _finish(
 
     imported = restore(imported, settings().root)
     print_diagnostics(imported.diagnostics)
-    print_remarks(imported.remarks)
+    print_remarks(grouped(imported.remarks))
     if not imported.nodes:
         return 1
     by_name = kinds.kinds_of(imported)
     print_remarks([*kinds.unlike(by_name), *unlike_runtimes(imported.nodes)])
     if to_stdout:
         print_remarks(derived_clusters(imported.nodes))
-        printed = texts_of(documents_of(by_name), HEADER)
+        printed = texts_of(documents_of(by_name), HEADER, by_name)
         echo("---\n".join(printed.values()), nl=False)
     else:
         made = _update(by_name, output or settings().root / "inventories", force=force)

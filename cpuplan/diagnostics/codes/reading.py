@@ -224,6 +224,13 @@ CODES = {
         "If two machines have the same name, the first one counts. Node objects complete a machine and do not count as "
         "a second one.",
     ),
+    "CP1545": Code(
+        "node of several clusters",
+        "{path} describes node {node}, which {clusters} have, and does not name the cluster",
+        "import the clusters one after the other, each with its own files and with --cluster",
+        "Nodes of two clusters may have the same name. A must-gather belongs to one cluster; a file of a node, or of "
+        "objects that `kubectl` printed, says nothing about that, and is used for neither.",
+    ),
     "CP130": Code(
         "NUMA nodes without CPU numbers",
         "the only source for {nodes} is a NodeResourceTopology, which counts CPUs but does not number them",

@@ -17,9 +17,20 @@ def document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def texts_of(documents: Iterable[Mapping[str, Any]], header: str = "") -> dict[str, str]:
-    """YAML by file name. `header` goes above each document; {kind} in it becomes the kind."""
-    return {file_name(document): text_of(document, header) for document in documents}
+def texts_of(
+    documents: Iterable[Mapping[str, Any]], header: str = "", kinds: Mapping[str, Kind] = {}
+) -> dict[str, str]:
+    """YAML by file name. `header` goes above each document; {kind} in it becomes the kind.
+
+    What was assumed of the `kinds` stands in comments below it, since people judge it later.
+    """
+    texts = {}
+    for known in documents:
+        is_hardware = known["kind"] == "Hardware"
+        kind = kinds.get(known["metadata"]["name"]) if is_hardware else None
+        lines = "".join(f"{line}\n" for line in kind.machine.assumptions) if kind else ""
+        texts[file_name(known)] = text_of(known, f"{header}{lines}")
+    return texts
 
 
 def file_name(document: Mapping[str, Any]) -> str:
@@ -98,7 +109,7 @@ def unlike_runtimes(nodes: Iterable[Node]) -> Iterator[str]:
 
 def cluster_of(node: Node) -> str:
     """The name of a node's cluster, as documents have it."""
-    name = node.cluster or DEFAULT_CLUSTER
+    name = node.cluster or node.home or DEFAULT_CLUSTER
     return naming.name_from(name, DEFAULT_CLUSTER, naming.LONGEST_LABEL, dots=False)
 
 
@@ -106,7 +117,7 @@ def derived_clusters(nodes: Iterable[Node]) -> Iterator[str]:
     """A sentence for each cluster that no option named: where its name is from, and its option."""
     counts: dict[tuple[str, str], int] = {}
     for node in nodes:
-        source = node.cluster_from if node.cluster is not None else "nothing"
+        source = node.cluster_from or ("nothing" if node.cluster is None else "")
         if source:
             key = cluster_of(node), source
             counts[key] = counts.get(key, 0) + 1

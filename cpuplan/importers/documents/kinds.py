@@ -308,7 +308,10 @@ def _least(machine: Machine, other: Machine) -> Machine:
     devices = [
         _agreed(device, by_address.get(device.address, device)) for device in machine.devices
     ]
-    return machine._replace(numa_nodes=tuple(nodes), devices=tuple(devices))
+    assumptions = tuple(dict.fromkeys((*machine.assumptions, *other.assumptions)))
+    return machine._replace(
+        numa_nodes=tuple(nodes), devices=tuple(devices), assumptions=assumptions
+    )
 
 
 def _agreed(a: DeviceFacts, b: DeviceFacts) -> DeviceFacts:

@@ -21,6 +21,7 @@ from cpuplan.importers.base import (
     Machine,
     Node,
     NumaFacts,
+    assumptions_in,
     by_first_cpu,
     cache_order,
     distinct,
@@ -410,6 +411,7 @@ def read(path: Path) -> Imported:
 def _imported(
     name: str, machine: Machine, remarks: list[str], diagnostics: list[Diagnostic]
 ) -> Imported:
+    machine = machine._replace(assumptions=assumptions_in(remarks))
     node = Node(name, machine, {}, partial=True)
     return Imported(
         (node,), tuple(f"node {name}: {remark}" for remark in remarks), tuple(diagnostics)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from cpuplan.base.cpuset import CpuSet
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.importers import join
-from cpuplan.importers.base import Imported, Node, bare_machine, node_name
+from cpuplan.importers.base import Imported, Node, assumptions_in, bare_machine, node_name
 from cpuplan.importers.data import whole
 from cpuplan.importers.lscpu import BETWEEN, FORMAT, numactl, numbering, tables
 from cpuplan.importers.lscpu.numactl import NumaList
@@ -67,8 +67,9 @@ def read_parts(paths: Sequence[Path]) -> Imported:
     summary = next((summary for _, summary in parts.summaries), None)
     facts = _with_numa_list(facts, parts, name, diagnostics)
     remarks = [*facts.remarks, *numbering.common_remarks(facts.machine, summary)]
-    remarks.append(f"there is no host name: the node is named {name}, after the file")
-    node = Node(name, facts.machine, {})
+    machine = facts.machine._replace(assumptions=assumptions_in(remarks))
+    remarks.append("there is no host name: the node is named after the file")
+    node = Node(name, machine, {})
     return Imported(
         (node,), tuple(f"node {name}: {remark}" for remark in remarks), tuple(diagnostics)
     )

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
+from cpuplan.base import naming
 from cpuplan.base.naming import is_subdomain
 from cpuplan.base.progress import follow
 from cpuplan.diagnostics import Diagnostic, diagnose
@@ -170,35 +171,78 @@ def _tuneds(tree: FolderTree, diagnostics: list[Diagnostic]) -> dict[str, Any]:
     return {given_tuneds.FIELD: [given_tuneds.entry(item)[0] for item in foreign]} if names else {}
 
 
+class _Collection(NamedTuple):
+    """The images of one must-gather, and what they say of its cluster."""
+
+    folder: Path
+    trees: list[FolderTree]
+    cluster: str | None
+    source: str
+    home: str  # what its cluster is called where nothing says the name
+
+
 def read(path: Path) -> Imported:
     """Read every node. Of a node in two images, the first in the order of names counts."""
+    read = [_read(collection) for collection in _collections(path)]
+    diagnostics = [problem for part in read for problem in part.diagnostics]
+    nodes = [node for part in read for node in part.nodes]
+    if not nodes and not diagnostics:
+        diagnostics.append(diagnose("CP124", path=path))
+    return Imported(
+        tuple(nodes),
+        tuple(remark for part in read for remark in part.remarks),
+        tuple(diagnostics),
+        tuple(known for part in read for known in part.objects),
+    )
+
+
+def _collections(path: Path) -> Iterator[_Collection]:
+    """The must-gathers at `path`: the images in one folder are parts of one, and of one cluster."""
+    folders: dict[Path, list[Path]] = {}
+    for image in images(path):
+        folders.setdefault(path if image == path else image.parent, []).append(image)
+    for folder, parts in folders.items():
+        trees = [FolderTree(image) for image in parts]
+        named = [known for known in map(cluster_name, trees) if known[0] is not None]
+        cluster, source = named[0] if named else (None, "")
+        yield _Collection(folder, trees, cluster, source, _home(folder))
+
+
+def _home(folder: Path) -> str:
+    """The name of the folder, which is all that tells two clusters without names apart."""
+    name = folder.resolve().name
+    return naming.name_from(name, "default", naming.LONGEST_LABEL, dots=False)
+
+
+def _read(collection: _Collection) -> Imported:
     nodes: dict[str, Node] = {}
     objects: dict[str, NodeObject] = {}
     remarks: list[str] = []
     diagnostics: list[Diagnostic] = []
-    for image in images(path):
-        tree = FolderTree(image)
-        cluster, source = cluster_name(tree)
+    cluster, source = collection.cluster, collection.source
+    origin = str(collection.folder)
+    if cluster is None:
+        source = f"the folder {collection.folder.resolve().name} of its must-gather"
+        remarks.append(
+            f"{collection.folder} does not contain the cluster's name: "
+            "its Infrastructure object has none, or is missing"
+        )
+    for tree in collection.trees:
         stated = {**facts(tree), **foreign_facts(tree, diagnostics)}
-        if cluster is None:
-            remarks.append(
-                f"{image} does not contain the cluster's name: "
-                "its Infrastructure object has none, or is missing"
-            )
         for known in node_objects(tree, cluster, diagnostics):
-            objects.setdefault(known.name, known)
+            objects.setdefault(known.name, known._replace(origin=origin))
         names = list(filter(is_subdomain, tree.names("nodes")))
         for name in follow("nodes", len(names), names, str):
             node = None if name in nodes else read_node(tree, name, cluster, remarks, diagnostics)
             if node is not None:
-                nodes[name] = node._replace(cluster_from=source, cluster_facts=stated)
+                nodes[name] = node._replace(
+                    cluster_from=source, cluster_facts=stated, origin=origin, home=collection.home
+                )
         diagnostics += tree.refused.diagnostics()
     without_object = sorted(nodes.keys() - objects)
     remarks += (
         f"node {name} has no Node object: its labels are unknown" for name in without_object
     )
-    if not nodes and not diagnostics:
-        diagnostics.append(diagnose("CP124", path=path))
     return Imported(
         tuple(nodes.values()), tuple(remarks), tuple(diagnostics), tuple(objects.values())
     )

@@ -16,7 +16,15 @@ from cpuplan.base.topology import MAX_NUMA_NODE
 from cpuplan.diagnostics import Diagnostic, diagnose
 from cpuplan.facts import platforms
 from cpuplan.importers import join
-from cpuplan.importers.base import Imported, Machine, Marks, Node, NumaFacts, node_name
+from cpuplan.importers.base import (
+    Imported,
+    Machine,
+    Marks,
+    Node,
+    NumaFacts,
+    assumptions_in,
+    node_name,
+)
 from cpuplan.importers.packed_files import ArchiveError
 from cpuplan.importers.sysroot import cpuinfo, sysfs
 from cpuplan.importers.sysroot.sysfs import DECIMAL, MAX_VALUE, Reader
@@ -155,7 +163,8 @@ def _read(reader: Reader) -> tuple[Machine | None, list[str]]:
     if any(node.memory is None for node in machine.numa_nodes):
         machine = _with_machineinfo(tree, machine)
     machine = machine._replace(kubelet=files, marks=read_marks(reader, machine))
-    return machine, _remarks(reader, machine, info)
+    remarks = _remarks(reader, machine, info)
+    return machine._replace(assumptions=assumptions_in(remarks)), remarks
 
 
 def _from_sysfs(

@@ -1,6 +1,6 @@
-"""Which Hardware documents and imported machines belong together, and their merged facts."""
+"""The facts of a Hardware document and of an import, merged, and put into the text of its file."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import yaml
@@ -9,8 +9,7 @@ from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError, union
 from cpuplan.base.emit import Flow, to_yaml
 from cpuplan.base.text import quantity_bytes
 from cpuplan.base.yaml_values import LOADER
-from cpuplan.importers.documents.kinds import Kind, same_memory, with_digest
-from cpuplan.write.inventory.nodes import Known, Place, place_of, users
+from cpuplan.importers.documents.kinds import same_memory
 
 #: The keys above a value; an item of a list has those of the list.
 Path: TypeAlias = tuple[str, ...]
@@ -499,6 +498,46 @@ def same_facts(old: dict[str, Any], new: dict[str, Any], *, complete: bool) -> b
     return bool(plain(_merged(bare_old, bare_new, complete=complete)) == bare_old)
 
 
+def says_no_more(document: dict[str, Any], spec: dict[str, Any]) -> bool:
+    """Whether a document has no fact that `spec` lacks, except what software sets."""
+    bare, other = (_without(plain(value), _SOFTWARE) for value in (document, spec))
+    return bool(plain(_merged(other, bare, complete=False)) == other)
+
+
+def agreed_software(
+    document: dict[str, Any], spec: dict[str, Any], *, silence: bool
+) -> dict[str, Any]:
+    """The document without what software sets otherwise on a machine of `spec`.
+
+    With `silence`, what `spec` lacks is otherwise too.
+    """
+    changed = dict(document)
+    devices = _agreed(document.get("devices"), spec.get("devices"), "address", silence=silence)
+    if devices is not None:
+        changed["devices"] = devices
+    layout, other = document.get("topology") or {}, spec.get("topology") or {}
+    nodes = _agreed(layout.get("numaNodes"), other.get("numaNodes"), "id", silence=silence)
+    if nodes is not None:
+        changed["topology"] = {**layout, "numaNodes": nodes}
+    return changed
+
+
+def _agreed(old: Any, new: Any, identity: str, *, silence: bool) -> list[dict[str, Any]] | None:
+    """The entries without what differs; None where nothing does."""
+    others = {entry[identity]: entry for entry in plain(new or [])}
+    before = plain(old or [])
+    entries = []
+    for entry in before:
+        other = others.get(entry[identity], {})
+        kept = {
+            key: value
+            for key, value in entry.items()
+            if key not in _SOFTWARE or other.get(key, None if silence else value) == value
+        }
+        entries.append(kept)
+    return None if entries == before else entries
+
+
 def _without(value: Any, keys: frozenset[str]) -> Any:
     if isinstance(value, dict):
         return {key: _without(item, keys) for key, item in value.items() if key not in keys}
@@ -516,92 +555,3 @@ def _in_cores(layout: Mapping[str, Any]) -> CpuSet:
 
 def _cpus(layout: Mapping[str, Any], key: str) -> CpuSet:
     return CpuSet.parse_kernel(str(layout[key])) if layout.get(key) is not None else EMPTY
-
-
-class Matches(NamedTuple):
-    """By kind of machine: the document that it has, if any, and the name of its document."""
-
-    documents: dict[str, Known]
-    names: dict[str, str]
-
-
-class _Candidate(NamedTuple):
-    """A document that a kind of machines may have."""
-
-    document: Known
-    name: str  # the kind's
-    kind: Kind
-    nodes: Collection[Place]  # that the document and the import both have
-    complete: bool  # all nodes of the document are in the import
-
-
-def match(known: Collection[Known], kinds: Mapping[str, Kind], read: Collection[Place]) -> Matches:
-    """Find the document of each kind, by its facts, by more facts, by its name or by its nodes.
-
-    By the last two only if all of a document's nodes are among those that were `read`: else it
-    would change for nodes of which nothing is known.
-    """
-    hardware = [document for document in known if document.kind == "Hardware"]
-    nodes = users(known)
-    matched: dict[str, Known] = {}
-    for test in _TESTS:
-        for name in sorted(kinds, key=lambda name: (-len(kinds[name].nodes), name)):
-            if name in matched:
-                continue
-            free = [document for document in hardware if document not in matched.values()]
-            candidates = _candidates(free, name, kinds[name], nodes, set(read))
-            fitting = [candidate for candidate in candidates if test(candidate)]
-            if fitting:
-                matched[name] = max(fitting, key=_closeness).document
-    taken = {document.name for document in hardware}
-    names = {name: _name(name, kind, matched.get(name), taken) for name, kind in kinds.items()}
-    return Matches(matched, names)
-
-
-def _candidates(
-    documents: Collection[Known],
-    name: str,
-    kind: Kind,
-    nodes: Mapping[str, set[Place]],
-    read: set[Place],
-) -> Iterator[_Candidate]:
-    places = set(map(place_of, kind.nodes))
-    for document in documents:
-        own = nodes.get(document.name, set())
-        yield _Candidate(document, name, kind, places & own, own <= read)
-
-
-def _closeness(candidate: _Candidate) -> tuple[int, bool]:
-    return len(candidate.nodes), candidate.document.name == candidate.name
-
-
-def _name(name: str, kind: Kind, document: Known | None, taken: Collection[str]) -> str:
-    if document:
-        return document.name
-    return with_digest(name, kind.spec) if name in taken else name
-
-
-def _has_facts(candidate: _Candidate) -> bool:
-    document, kind = candidate.document, candidate.kind
-    return same_facts(document.spec, kind.spec, complete=kind.machine.kubelet is not None)
-
-
-def _tells_more(candidate: _Candidate) -> bool:
-    kind = candidate.kind
-    if not candidate.nodes or kind.machine.kubelet is not None:
-        return False
-    return tells_less(candidate.document.spec, kind.spec)
-
-
-def _has_name(candidate: _Candidate) -> bool:
-    return candidate.complete and candidate.document.name == candidate.name
-
-
-def _has_nodes(candidate: _Candidate) -> bool:
-    """A regular machine of a catalogue has too few facts: it matches only by name."""
-    known = candidate.complete and bool(candidate.nodes)
-    return known and "topology" in candidate.document.spec
-
-
-#: Surest first.
-_TESTS = (_has_facts, _tells_more, _has_name, _has_nodes)

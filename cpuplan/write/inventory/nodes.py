@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from cpuplan.base.cpuset import EMPTY, CpuSet, CpuSetError
 from cpuplan.base.emit import Flow
 from cpuplan.base.naming import expand_names, fold_names
 from cpuplan.diagnostics import Diagnostic
@@ -111,27 +112,67 @@ def users(known: Collection[Known]) -> dict[str, set[Place]]:
 
 
 def in_known_clusters(nodes: Sequence[Node], known: Collection[Known]) -> list[Node]:
-    """The nodes; those without a cluster get that of the inventory, or of the others in it."""
+    """The nodes; those without a cluster get that of the inventory, or of the others beside them.
+
+    Beside a node are those of its must-gather; of files, all of the import. Two must-gathers that
+    name no cluster may have nodes of one name, of which only the first can be the inventory's.
+    """
     clusters: dict[str, set[str]] = {}
     for document in known:
         if document.kind == "Nodes":
             for name in document.node_names:
                 clusters.setdefault(name, set()).add(document.cluster)
-    only = {name: names.pop() for name, names in clusters.items() if len(names) == 1}
-    nameless = [node for node in nodes if node.cluster is None]
-    used = {only[node.name] for node in nameless if node.name in only}
-    common = used.pop() if len(used) == 1 else None
-    return [
-        _placed(node, only.get(node.name), common) if node.cluster is None else node
-        for node in nodes
-    ]
+    beside: dict[str, list[Node]] = {}
+    for node in nodes:
+        if node.cluster is None:
+            beside.setdefault(node.origin, []).append(node)
+    placed: dict[int, Node] = {}
+    taken: set[Place] = {place_of(node) for node in nodes if node.cluster is not None}
+    for group in beside.values():
+        own = _placed(group, clusters, taken)
+        taken.update(map(place_of, own))
+        placed.update(zip(map(id, group), own, strict=True))
+    return [placed.get(id(node), node) for node in nodes]
 
 
-def _placed(node: Node, own: str | None, common: str | None) -> Node:
-    source = ""
-    if own is None and common:
-        source = "the cluster of the nodes next to it in the inventory"
-    return node._replace(cluster=own or common, cluster_from=source)
+def _placed(
+    nodes: Sequence[Node], clusters: Mapping[str, set[str]], taken: Collection[Place]
+) -> list[Node]:
+    """Nodes that are beside each other in the clusters that the inventory has them in."""
+    only = {}
+    for node in nodes:
+        names = clusters.get(node.name, set())
+        own = {node.home} & names or names
+        if len(own) == 1 and (next(iter(own)), node.name) not in taken:
+            only[node.name] = next(iter(own))
+    used = set(only.values())
+    common = next(iter(used)) if len(used) == 1 else None
+    if nodes and nodes[0].origin and len(used) > 1:
+        only, common = {}, None  # a must-gather is of one cluster, whatever the names of its nodes
+    placed = []
+    for node in nodes:
+        own_cluster, source = only.get(node.name), node.cluster_from
+        if node.origin and (own_cluster or common):
+            source = "nodes of these names in the inventory"
+            source = "" if (own_cluster or common) == node.home else source
+        elif own_cluster or common:
+            source = "" if own_cluster else "the cluster of the nodes next to it in the inventory"
+        placed.append(node._replace(cluster=own_cluster or common, cluster_from=source))
+    return placed
+
+
+def device_addresses(known: Collection[Known]) -> dict[Place, frozenset[str]]:
+    """The addresses of devices that nodes have by their group, not by their hardware."""
+    addresses: dict[Place, frozenset[str]] = {}
+    for document in known:
+        for group in groups_of(document.spec) if document.kind == "Nodes" else ():
+            if own := _addresses(group):
+                addresses.update(((document.cluster, name), own) for name in group.names)
+    return addresses
+
+
+def _addresses(group: Group) -> frozenset[str]:
+    return frozenset(device["address"] for device in group.data.get("devices") or ())
 
 
 #: Keys of an entry that is written on one line.
@@ -141,17 +182,27 @@ _Labels = tuple[tuple[str, str], ...]
 
 
 class Wanted(NamedTuple):
-    """The facts of an import about a node. Its labels may be unknown, and are empty then."""
+    """The facts of an import about a node.
+
+    `told` are all labels of its Node object, also those that no inventory gets; None where no
+    object was read. `present` are the addresses of its devices, None where no source lists any.
+    `online` are CPUs that were seen at work, whatever a group says.
+    """
 
     hardware: str
     labels: dict[str, str]
+    told: Mapping[str, str] | None = None
+    present: frozenset[str] | None = None
+    online: CpuSet = EMPTY
 
 
 class _Change(NamedTuple):
-    """The hardware (None: the same) and the labels in which a node differs from its group."""
+    """In what a node differs from its group: hardware (None: the same), labels, lists without."""
 
     hardware: str | None = None
     labels: _Labels = ()
+    online: CpuSet = EMPTY  # of the CPUs that the group has offline
+    gone: frozenset[str] = frozenset()  # devices of the group that the node has not
 
 
 _UNCHANGED = _Change()
@@ -167,34 +218,26 @@ def merge_nodes(
     hand, and stay.
     """
     new = {name: wanted[name] for name in sorted(added)}
-    spec = _move_down(spec, new, wanted)
-    spec = _change_for_all(spec, wanted)
+    spec = _move_down(spec, new)
+    spec = _change_for_all(spec, wanted, new)
     entries = [entry for group in groups_of(spec) for entry in _changed(spec, group, wanted)]
     entries = _extended(spec, entries, new)
     written = [Flow(entry) if entry.keys() <= _SHORT else entry for entry in entries]
     return {**spec, "nodes": written}
 
 
-def _move_down(
-    spec: dict[str, Any], new: Mapping[str, Wanted], wanted: Mapping[str, Wanted]
-) -> dict[str, Any]:
-    """Move labels of the cluster that a new node lacks from all nodes to each group.
+def _move_down(spec: dict[str, Any], new: Mapping[str, Wanted]) -> dict[str, Any]:
+    """Move the labels of the document that a new node is not known to have to each group.
 
-    A label that no node of the import has was written by hand, and stays.
+    Its Node object lacks them, or nobody read it: no node gets labels because others have them.
     """
-    groups = groups_of(spec)
-    known = [wanted[name] for group in groups for name in group.names if name in wanted]
     labels: dict[str, str] = dict(spec.get("labels") or {})
-    lacking = [
-        key
-        for key, value in labels.items()
-        if _has_node_without(new.values(), key) and _has_node_with(known, key, value)
-    ]
+    lacking = lent_labels(labels, new.values())
     if not lacking:
         return spec
     moved = {key: labels.pop(key) for key in lacking}
     entries = []
-    for group in groups:
+    for group in groups_of(spec):
         own = group.data.get("labels") or {}
         entries.append({**group.data, "labels": {**moved, **own}})
     changed = {**spec, "labels": labels, "nodes": entries}
@@ -203,16 +246,22 @@ def _move_down(
     return changed
 
 
-def _has_node_without(nodes: Iterable[Wanted], key: str) -> bool:
-    """Whether the import knows labels of a node, and `key` is not among them."""
-    return any(facts.labels and key not in facts.labels for facts in nodes)
+def lent_labels(labels: Mapping[str, str], nodes: Iterable[Wanted]) -> list[str]:
+    """The labels of a document that one of the nodes would have without having them."""
+    lent = dict.fromkeys(
+        key for of_node in nodes for key, value in labels.items() if _lacks(of_node, key, value)
+    )
+    return [key for key in labels if key in lent]
 
 
-def _has_node_with(nodes: Iterable[Wanted], key: str, value: str) -> bool:
-    return any(facts.labels.get(key) == value for facts in nodes)
+def _lacks(facts: Wanted, key: str, value: str) -> bool:
+    """Whether a node has no such label; another value is written beside its name."""
+    return key not in facts.labels and (facts.told is None or facts.told.get(key) != value)
 
 
-def _change_for_all(spec: dict[str, Any], wanted: Mapping[str, Wanted]) -> dict[str, Any]:
+def _change_for_all(
+    spec: dict[str, Any], wanted: Mapping[str, Wanted], new: Mapping[str, Wanted]
+) -> dict[str, Any]:
     """Change the facts of the document's level that change in the same way for all their nodes."""
     groups = groups_of(spec)
     names = [name for group in groups for name in group.names]
@@ -222,7 +271,8 @@ def _change_for_all(spec: dict[str, Any], wanted: Mapping[str, Wanted]) -> dict[
     if spec.get("hardware") and len(hardware) == 1 and None not in hardware:
         changed["hardware"] = hardware.pop()
     if names and all(name in wanted for name in names):
-        common = set.intersection(*(set(wanted[name].labels.items()) for name in names))
+        everybody = [*(wanted[name] for name in names), *new.values()]
+        common = set.intersection(*(set(facts.labels.items()) for facts in everybody))
         own = {key for group in groups for key in (group.data.get("labels") or {})}
         shared = {key: value for key, value in sorted(common) if key not in own}
         labels = spec.get("labels") or {}
@@ -257,14 +307,31 @@ def _changed(
     # a group that changes as a whole keeps its name and place
     is_divided = bool(unchanged) or len(alike) > 1
     for change, names in alike.items():
-        for name in fold_names(names) if is_divided else [group.data["name"]]:
-            entry = {**group.data, "name": name}
-            if change.hardware:
-                entry["hardware"] = change.hardware
-            if change.labels:
-                entry["labels"] = {**(group.data.get("labels") or {}), **dict(change.labels)}
-            entries.append(entry)
+        ranges = fold_names(names) if is_divided else [group.data["name"]]
+        entries += [_entry({**group.data, "name": name}, change) for name in ranges]
     return entries
+
+
+def _entry(entry: dict[str, Any], change: _Change) -> dict[str, Any]:
+    """An entry with what changes."""
+    if change.hardware:
+        entry["hardware"] = change.hardware
+    if change.labels:
+        entry["labels"] = {**(entry.get("labels") or {}), **dict(change.labels)}
+    if change.online:
+        entry["offline"] = (_offline(entry) - change.online).kernel_list()
+    if change.gone:
+        kept = [device for device in entry["devices"] if device["address"] not in change.gone]
+        entry["devices"] = kept
+    empty = [key for key in ("offline", "devices") if not entry.get(key, "some")]
+    return {key: value for key, value in entry.items() if key not in empty}
+
+
+def _offline(entry: Mapping[str, Any]) -> CpuSet:
+    try:
+        return CpuSet.parse_kernel(str(entry.get("offline") or ""))
+    except CpuSetError:
+        return EMPTY
 
 
 def _change(spec: Mapping[str, Any], group: Group, wanted: Wanted | None) -> _Change:
@@ -272,7 +339,11 @@ def _change(spec: Mapping[str, Any], group: Group, wanted: Wanted | None) -> _Ch
         return _UNCHANGED
     labels = {**(spec.get("labels") or {}), **(group.data.get("labels") or {})}
     hardware = None if wanted.hardware == hardware_of(spec, group) else wanted.hardware
-    return _Change(hardware, _other_labels(wanted, labels))
+    gone: frozenset[str] = frozenset()
+    if wanted.present is not None:
+        gone = _addresses(group) - wanted.present
+    online = _offline(group.data) & wanted.online
+    return _Change(hardware, _other_labels(wanted, labels), online, gone)
 
 
 def _other_labels(wanted: Wanted, labels: Mapping[str, str]) -> _Labels:

@@ -22,57 +22,66 @@ from cpuplan.importers.documents.kinds import Kind
 from cpuplan.language.read import yaml
 from cpuplan.language.read.files import refusal
 from cpuplan.write.comments import MAX_CHARACTERS, Comment, UnreadableError, comments, read, same
-from cpuplan.write.inventory.merge import (
-    Matches,
-    match,
-    merge_hardware,
-    plain,
-    same_facts,
-    splice,
-    tells_less,
-)
+from cpuplan.write.inventory.assign import assign
+from cpuplan.write.inventory.merge import plain, splice
 from cpuplan.write.inventory.nodes import (
     Known,
     Place,
     Wanted,
+    groups_of,
     in_known_clusters,
+    lent_labels,
     merge_nodes,
     place_of,
     users,
 )
 
 
-def notes(
-    known: Collection[Known],
-    kinds: Mapping[str, Kind],
-    matches: Matches,
-    wanted: Mapping[Place, Wanted],
-) -> Iterator[str]:
-    """Remarks on new names, and on what the import leaves unchanged."""
-    yield from _new_names(kinds, matches)
-    yield from _kept_facts(kinds, matches)
+def notes(known: Collection[Known], wanted: Mapping[Place, Wanted]) -> Iterator[str]:
+    """Remarks on what the import leaves unchanged, or does not take over."""
+    yield from _labels(known, wanted)
     yield from _unread_nodes(known, wanted)
     yield from _unused(known, wanted)
 
 
-def _new_names(kinds: Mapping[str, Kind], matches: Matches) -> Iterator[str]:
-    for name in sorted(kinds):
-        own = matches.names[name]
-        if name not in matches.documents and own != name:
-            shown = ", ".join(fold_names(node.name for node in kinds[name].nodes))
-            yield f"{shown}: different from the Hardware {name} of other nodes; it is named {own}"
-
-
-def _kept_facts(kinds: Mapping[str, Kind], matches: Matches) -> Iterator[str]:
-    for name, existing in matches.documents.items():
-        kind = kinds[name]
-        if kind.machine.kubelet is not None or not tells_less(existing.spec, kind.spec):
-            continue
-        if not same_facts(existing.spec, kind.spec, complete=False):
+def _labels(known: Collection[Known], wanted: Mapping[Place, Wanted]) -> Iterator[str]:
+    """Labels that nodes are not known to have: those of their document, and of others beside it."""
+    of_document: dict[str, list[str]] = {}
+    for existing in known:
+        if existing.kind == "Nodes":
+            of_document.setdefault(existing.cluster, existing.node_names)
+            yield from _stale_labels(existing, wanted)
+    placed = {place for places in users(known).values() for place in places}
+    for cluster in of_document:
+        new = {
+            name: facts
+            for (where, name), facts in wanted.items()
+            if where == cluster and (where, name) not in placed
+        }
+        first = next(item for item in known if item.kind == "Nodes" and item.cluster == cluster)
+        unknown = {name: facts for name, facts in new.items() if facts.told is None}
+        if lent := lent_labels(first.spec.get("labels") or {}, unknown.values()):
+            shown = ", ".join(fold_names(unknown))
             yield (
-                f"Hardware {existing.name} contains more than what was read, "
-                "and is kept where the two differ"
+                f"{shown}: no Node object was read, so the labels are unknown; {', '.join(lent)} "
+                f"of the other nodes of cluster {cluster} are not taken over"
             )
+
+
+def _stale_labels(existing: Known, wanted: Mapping[Place, Wanted]) -> Iterator[str]:
+    """Labels of the inventory that the Node objects of its nodes lack; they stay."""
+    lacking: dict[str, list[str]] = {}
+    for group in groups_of(existing.spec):
+        labels = {**(existing.spec.get("labels") or {}), **(group.data.get("labels") or {})}
+        for name in group.names:
+            facts = wanted.get((existing.cluster, name))
+            for key in lent_labels(labels, [facts]) if facts and facts.told is not None else ():
+                lacking.setdefault(f"{key}={labels[key]}", []).append(name)
+    for label, names in lacking.items():
+        yield (
+            f"{', '.join(fold_names(names))}: the inventory has the label {label}, the Node object "
+            "does not; it stays in the inventory: label the node, or delete it there"
+        )
 
 
 def _unread_nodes(known: Collection[Known], wanted: Mapping[Place, Wanted]) -> Iterator[str]:
@@ -120,44 +129,53 @@ def update(known: list[Known], kinds: Kinds, folder: Path, header: str = "") -> 
         name: kind._replace(nodes=in_known_clusters(kind.nodes, known))
         for name, kind in kinds.items()
     }
-    matches = match(known, kinds, _places(kinds))
-    placed = [(node, matches.names[name]) for name, kind in kinds.items() for node in kind.nodes]
-    placed.sort(key=lambda pair: pair[0].name)
-    wanted = {
-        place_of(node): Wanted(hardware, dict(sorted(node.labels.items())))
-        for node, hardware in placed
-    }
-    facts = cluster_facts(node for node, _ in placed)
+    assigned = assign(known, kinds)
+    nodes = sorted((node for kind in kinds.values() for node in kind.nodes), key=_by_name)
+    placed = [(node, assigned.hardware[place_of(node)]) for node in nodes]
+    wanted = {place_of(node): _wanted(node, hardware) for node, hardware in placed}
+    facts = cluster_facts(nodes)
     changes = [
-        *_hardware(known, kinds, matches),
+        *_hardware(known, assigned.changed),
         *_nodes(known, wanted),
         *_clusters(known, facts),
     ]
-    fresh = _new_documents(known, kinds, matches, placed, facts)
-    files: Files = {folder / name: (None, text) for name, text in texts_of(fresh, header).items()}
+    fresh = _new_documents(known, assigned.fresh, placed, facts)
+    texts = texts_of(fresh, header, assigned.kinds)
+    files: Files = {folder / name: (None, text) for name, text in texts.items()}
     diagnostics = [diagnose("CP621", path=path, hint=_HINT) for path in files if path.exists()]
     edited, removed = _edited(changes)
     sentences = (
-        *derived_clusters(node for node, _ in placed),
-        *notes(known, kinds, matches, wanted),
+        *derived_clusters(nodes),
+        *assigned.notes,
+        *notes(known, wanted),
         *removed,
     )
     return Update({**files, **edited}, sentences, tuple(diagnostics))
 
 
+def _by_name(node: Node) -> str:
+    return node.name
+
+
+def _wanted(node: Node, hardware: str) -> Wanted:
+    devices = frozenset(device.address for device in node.machine.devices)
+    return Wanted(
+        hardware,
+        dict(sorted(node.labels.items())),
+        node.told_labels,
+        devices or None,
+        node.online_again,
+    )
+
+
 def _new_documents(
     known: list[Known],
-    kinds: Kinds,
-    matches: Matches,
+    hardware: Mapping[str, dict[str, Any]],
     placed: list[tuple[Node, str]],
     facts: Mapping[str, Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
     """The documents of hardware, nodes and clusters that the inventory does not have yet."""
-    fresh = [
-        document("Hardware", matches.names[name], kinds[name].spec)
-        for name in sorted(kinds)
-        if name not in matches.documents
-    ]
+    fresh = [document("Hardware", name, hardware[name]) for name in sorted(hardware)]
     clusters = {existing.cluster for existing in known if existing.kind == "Nodes"}
     fresh += nodes_documents(pair for pair in placed if place_of(pair[0])[0] not in clusters)
     described = {existing.name for existing in known if existing.kind == "Cluster"}
@@ -170,7 +188,7 @@ def _new_documents(
 def anew(kinds: Kinds, folder: Path, header: str = "") -> Update:
     """Files in `folder` that contain only the import."""
     files: Files = {}
-    for name, text in texts_of(documents.documents_of(kinds), header).items():
+    for name, text in texts_of(documents.documents_of(kinds), header, kinds).items():
         path = folder / name
         before = _text(path) if os.path.isfile(path) else None
         if before != text:
@@ -179,19 +197,11 @@ def anew(kinds: Kinds, folder: Path, header: str = "") -> Update:
     return Update(files, tuple(derived_clusters(nodes)))
 
 
-def _places(kinds: Kinds) -> set[Place]:
-    return {place_of(node) for kind in kinds.values() for node in kind.nodes}
-
-
-def _hardware(known: Collection[Known], kinds: Kinds, matches: Matches) -> Iterator[_Change]:
-    """Changes of Hardware documents. One that other nodes use too has the same facts, and stays."""
-    read_nodes = _places(kinds)
-    of_hardware = users(known)
-    for name, existing in matches.documents.items():
-        if of_hardware.get(existing.name, set()) <= read_nodes:
-            kind = kinds[name]
-            complete = kind.machine.kubelet is not None
-            yield existing, merge_hardware(existing.spec, kind.spec, complete=complete)
+def _hardware(known: Collection[Known], changed: Mapping[str, dict[str, Any]]) -> Iterator[_Change]:
+    """Changes of Hardware documents."""
+    for existing in known:
+        if existing.kind == "Hardware" and existing.name in changed:
+            yield existing, changed[existing.name]
 
 
 def _nodes(known: Iterable[Known], wanted: Mapping[Place, Wanted]) -> Iterator[_Change]:

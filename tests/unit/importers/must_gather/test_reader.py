@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cpuplan import importers
-from cpuplan.importers.documents import hardware_documents
+from cpuplan.importers.documents import cluster_of, derived_clusters, hardware_documents
 from cpuplan.language.model.cluster import ClusterSpec
 from tests.machines import trees
 
@@ -336,3 +336,37 @@ def test_tuned_objects_of_others(tmp_path: Path) -> None:
     assert recommended.machine_config_labels == {"role": "du"}
     assert recommended.match is not None
     assert recommended.match[0].match == ({"label": "row", "type": "node"},)
+
+
+def nameless(root: Path, name: str, *nodes: str) -> Path:
+    gather(root, f"{name}/quay-io-image", *nodes)
+    (root / name / "quay-io-image" / INFRASTRUCTURE).unlink()
+    return root / name
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_two_without_a_name_are_two_clusters(tmp_path: Path, apart: bool) -> None:
+    """The folder is all that tells them apart, also where their nodes have the same names."""
+    first, two = nameless(tmp_path, "north", "w0", "w1"), nameless(tmp_path, "south", "w0")
+    imported = importers.run(None, [first, two] if apart else [tmp_path])
+    assert not imported.diagnostics
+    places = [(cluster_of(node), node.name) for node in imported.nodes]
+    assert sorted(places) == [("north", "w0"), ("north", "w1"), ("south", "w0")]
+    told = [sentence for sentence in derived_clusters(imported.nodes) if "folder" in sentence]
+    assert len(told) == 2
+
+
+def test_folders_of_one_name_are_two_clusters(tmp_path: Path) -> None:
+    paths = [nameless(tmp_path / place, "gathered", "w0") for place in ("a", "b")]
+    imported = importers.run(None, paths)
+    names = {cluster_of(node) for node in imported.nodes}
+    assert len(names) == 2
+    assert {name[:10] for name in names} == {"a-gathered", "b-gathered"}
+
+
+def test_a_name_in_one_image_is_that_of_the_must_gather(tmp_path: Path) -> None:
+    gather(tmp_path, "image-a", "w0")
+    gather(tmp_path, "image-b", "w1")
+    (tmp_path / "image-a" / INFRASTRUCTURE).unlink()
+    imported = importers.run(None, [tmp_path])
+    assert {cluster_of(node) for node in imported.nodes} == {"lab"}

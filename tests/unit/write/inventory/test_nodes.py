@@ -116,10 +116,10 @@ W02 = {"name": "w[0-2]"}
                 hardware="gold",
             ),
         ),
-        # a label of all nodes that a new one has not; one by hand holds for new nodes too
+        # a label of all nodes that a new one is not known to have is lent to none
         (
             spec(W02, hardware="gold", labels={"role": "w", "site": "a"}),
-            "w0=gold/role:w m0=gold/role:m",
+            "w0=gold/role:w m0=gold/role:m,site:a",
             "m0",
             spec(
                 W02,
@@ -129,14 +129,27 @@ W02 = {"name": "w[0-2]"}
             ),
         ),
         (
+            spec(W02, hardware="gold", labels={"w": ""}),
+            "m0=gold",
+            "m0",
+            {"cluster": "lab", "hardware": "gold"}
+            | {"nodes": [{**W02, "labels": {"w": ""}}, {"name": "m0"}]},
+        ),
+        # nor one that all the others got
+        (
+            spec(W02, hardware="gold"),
+            "w0=gold/w: w1=gold/w: w2=gold/w: m0=gold",
+            "m0",
+            spec({**W02, "labels": {"w": ""}}, {"name": "m0"}, hardware="gold"),
+        ),
+        (
             spec(W02, hardware="gold", labels={"w": "", "site": "a"}),
             "w0=gold/w: m0=gold/m:",
             "m0",
             spec(
-                {**W02, "labels": {"w": ""}},
+                {**W02, "labels": {"w": "", "site": "a"}},
                 {"name": "m0", "labels": {"m": ""}},
                 hardware="gold",
-                labels={"site": "a"},
             ),
         ),
     ],

@@ -246,6 +246,64 @@ def test_less_is_told_of_one_of_many(tmp_path: Path) -> None:
     )
 
 
+def test_a_new_node_gets_nothing_of_others(tmp_path: Path) -> None:
+    """Its source has no devices: that the others of its model have a card is not said of it."""
+    machine = server(NIC)
+    run(tmp_path, {"w0": machine})
+    bare = machine._replace(devices=(), kubelet=None)
+    update = run(tmp_path, {"w0": machine, "w1": bare})
+    own = next(name for name in names(update) if name.startswith("hardware"))
+    assert "devices" not in (tmp_path / own).read_text()
+    assert f"- {{name: w1, hardware: {own[9:-5]}}}" in (tmp_path / "nodes-lab.yaml").read_text()
+    (note,) = update.notes
+    assert note == (
+        f"w1: Hardware {NAME} of other nodes contains more than what was read, of which nothing is "
+        f"taken over; the Hardware is named {own[9:-5]}"
+    )
+    # less of both is the same
+    update = run(tmp_path, {"w0": bare, "w1": bare})
+    assert not update.files
+
+
+def test_what_a_group_has_offline(tmp_path: Path) -> None:
+    run(tmp_path, {"w0": server(), "w1": server()})
+    path = tmp_path / "nodes-lab.yaml"
+    edit(path, ('{name: "w[0-1]"}', '{name: "w[0-1]", offline: "3,7"}'))
+    imported = Imported((Node("w1", server(), {}, "lab", online_again=CpuSet((7,))),))
+    known, _ = inventory.read(tmp_path)
+    files = update_inventory(known, kinds_of(imported), tmp_path).files
+    assert '- {name: w0, offline: "3,7"}\n  - {name: w1, offline: "3"}\n' in files[path][1]
+
+
+def test_devices_of_a_group(tmp_path: Path) -> None:
+    """They stay with the group as long as the node has them, and are no other hardware."""
+    run(tmp_path, {"w0": server(NIC), "w1": server(NIC)})
+    path = tmp_path / "nodes-lab.yaml"
+    card = '{address: "0000:3b:00.0", class: gpu, vendor: "0x10de", device: "0x20b5"}'
+    edit(path, ('{name: "w[0-1]"}', f'{{name: "w[0-1]", devices: [{card}]}}'))
+    assert not run(tmp_path, {"w0": server(NIC, GPU), "w1": server(NIC, GPU)}).files
+    run(tmp_path, {"w0": server(NIC)})
+    assert f"name: w1, devices: [{card}]" in path.read_text()
+    assert "{name: w0}" in path.read_text()
+
+
+def test_a_label_that_left_the_cluster_is_named(tmp_path: Path) -> None:
+    def read(labels: dict[str, str]) -> Update:
+        node = Node("w0", server(), labels, "lab", told_labels=labels | {"kubernetes.io/os": "x"})
+        known, _ = inventory.read(tmp_path)
+        return update_inventory(known, kinds_of(Imported((node,))), tmp_path)
+
+    for path, (_, text) in read({"tier": "gold", "rack": "7"}).files.items():
+        path.write_text(text)
+    update = read({"rack": "7"})
+    assert not update.files
+    (note,) = update.notes
+    assert note == (
+        "w0: the inventory has the label tier=gold, the Node object does not; it stays in the "
+        "inventory: label the node, or delete it there"
+    )
+
+
 def test_cpu_taken_offline(tmp_path: Path) -> None:
     machine = server()
     run(tmp_path, {"w0": machine})
