@@ -24,6 +24,8 @@ _RELEASE = re.compile(r"v?(\d+\.\d+)(?:\.\d+.*)?")
 _PLATFORMS = {
     Owner.TALOS: platforms.TALOS.name,
     Owner.BOTTLEROCKET: platforms.BOTTLEROCKET.name,
+    Owner.EKS: platforms.EKS.name,
+    Owner.MICROK8S: platforms.MICROK8S.name,
 }
 _RANCHER = (platforms.RKE2.name, platforms.K3S.name)
 #: Folders that only roots of nodes have, which are no folders of files.

@@ -14,9 +14,11 @@ from cpuplan.simulate.allocators import PLANNED
 from cpuplan.simulate.allocators.registry import start_planned
 from cpuplan.simulate.comparison import Under, compare
 from cpuplan.simulate.fleet import is_single
-from cpuplan.simulate.mechanisms import DRA, MECHANISMS
+from cpuplan.simulate.mechanisms import DRA, KUBELET, MECHANISMS
 
 _ALL = "all"
+#: What people call them.
+_OTHER_NAMES = {"static": KUBELET}
 
 
 def run(simulated: Run, svg: Path | None, output_format: str, *, of_workloads: bool) -> int:
@@ -46,22 +48,18 @@ def has_claims(words: str | None) -> bool:
 
 
 def mechanisms_of(words: str) -> tuple[str, ...]:
-    """The mechanisms of a list such as `static,dra`, in its order; UsageError for other names."""
-    from cpuplan.render.simulation.mechanisms import title
-
-    # A target calls the static policy `kubelet`.
-    known = {title(mechanism): mechanism for mechanism in MECHANISMS}
-    aliases = {**known, **{mechanism: mechanism for mechanism in MECHANISMS}}
-    names = [name.strip() for name in words.split(",") if name.strip()]
+    """The mechanisms of a list such as `kubelet,dra`, in its order; UsageError for other names."""
+    names = [_OTHER_NAMES.get(name, name) for name in map(str.strip, words.split(",")) if name]
     if names == [_ALL]:
         return MECHANISMS
     for name in names:
-        if name not in aliases:
-            text = f"--with: there is no mechanism {name!r}; there are {', '.join(known)}, and all"
-            raise click.UsageError(f"{text}. {did_you_mean(name, known)}".rstrip(". "))
+        if name not in MECHANISMS:
+            known = ", ".join(MECHANISMS)
+            text = f"--with: there is no mechanism {name!r}; there are {known}, and all"
+            raise click.UsageError(f"{text}. {did_you_mean(name, MECHANISMS)}".rstrip(". "))
     if not names:
-        raise click.UsageError(f"--with needs mechanisms, such as {listed(list(known), 2)}")
-    return tuple(dict.fromkeys(aliases[name] for name in names))
+        raise click.UsageError(f"--with needs mechanisms, such as {listed(list(MECHANISMS), 2)}")
+    return tuple(dict.fromkeys(names))
 
 
 def _check(simulated: Run) -> None:
@@ -98,7 +96,6 @@ def _print(simulated: Run, compared: Sequence[Under], svg: Path | None, output_f
 def _draw(simulated: Run, compared: Sequence[Under], svg: Path) -> None:
     """One picture of the node under each mechanism, one below the other."""
     from cpuplan.render.map.svg import draw_svgs
-    from cpuplan.render.simulation.mechanisms import title
     from cpuplan.render.simulation.text import owners_map
     from cpuplan.write.files import write_file
 
@@ -108,7 +105,7 @@ def _draw(simulated: Run, compared: Sequence[Under], svg: Path) -> None:
     for under in compared:
         for node in under.result.nodes if under.result else ():
             drawn = owners_map(node, name, hardware)
-            maps.append(drawn._replace(title=f"{title(under.mechanism)}: {drawn.title}"))
+            maps.append(drawn._replace(title=f"{under.mechanism}: {drawn.title}"))
     if not maps:
         raise click.UsageError("--svg: no mechanism starts on this node")
     write_file(svg, draw_svgs(f"containers with CPUs of their own on {name}", maps))

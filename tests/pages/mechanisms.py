@@ -1,6 +1,5 @@
 """The table of promises in docs/mechanisms.md, from the data that `simulate --with` prints."""
 
-from cpuplan.render.simulation.mechanisms import title
 from cpuplan.simulate.mechanisms import MECHANISMS, PROMISES, RELEASES
 from tests.projects import REPOSITORY
 
@@ -17,7 +16,7 @@ def page() -> str:
 
 
 def _table() -> str:
-    heads = " | ".join(title(mechanism) for mechanism in MECHANISMS)
+    heads = " | ".join(MECHANISMS)
     lines = [f"| promise | {heads} |", "|---" * (len(MECHANISMS) + 1) + "|"]
     for promise in PROMISES:
         cells = " | ".join(promise.held[mechanism].text for mechanism in MECHANISMS)

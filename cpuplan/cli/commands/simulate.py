@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     "--with",
     "beside",
     metavar="MECHANISM,...",
-    help="Put mechanisms side by side on the same layout: static, dra, balloons, topology-aware, "
+    help="Put mechanisms side by side on the same layout: kubelet, dra, balloons, topology-aware, "
     "koordinator, or all. Where each pod runs, what is left, what a mechanism cannot keep, and "
     "what it promises.",
 )

@@ -375,7 +375,7 @@ class NodeGroup(Model):
 
 
 class NodesSpec(Model):
-    """Nodes of one cluster; a group may override `hardware` and `labels`."""
+    """Nodes of one cluster; a group may name other `hardware`, and adds its `labels`."""
 
     cluster: Name = Field(description="the cluster of the nodes")
     hardware: DocumentName | None = Field(

@@ -16,15 +16,8 @@ from cpuplan.simulate.fleet import Result, Simulated, full_name, listed_names, n
 from cpuplan.simulate.mechanisms import KOORDINATOR, KUBELET, PROMISES, RELEASES, Promise
 from cpuplan.upstream.kubernetes.bits import to_text
 
-#: The names of mechanisms for users who choose between them.
-TITLES = {KUBELET: "static"}
 #: Of a list of shared CPUs in a column.
 _MOST_LETTERS = 16
-
-
-def title(mechanism: str) -> str:
-    """The name that `--with` takes."""
-    return TITLES.get(mechanism, mechanism)
 
 
 def text(compared: Sequence[Under], *, whole: bool = False) -> str:
@@ -48,7 +41,7 @@ def pods_text(results: Mapping[str, Result | None], *, whole: bool) -> str:
 
 
 def _heads(mechanisms: Iterable[str]) -> list[str]:
-    return [title(mechanism).upper() for mechanism in mechanisms]
+    return [mechanism.upper() for mechanism in mechanisms]
 
 
 def promises_text(mechanisms: Sequence[str], *, whole: bool) -> str:
@@ -147,7 +140,7 @@ def _left_text(left: Left | None) -> str:
 def _problems(under: Under) -> str:
     """What the mechanism cannot keep, and which pods lose their own CPUs, below its name."""
     lines = [*map(_problem, under.problems), *_losing(under)]
-    return "\n".join([f"with {title(under.mechanism)}:", *lines]) + "\n" if lines else ""
+    return "\n".join([f"with {under.mechanism}:", *lines]) + "\n" if lines else ""
 
 
 def _losing(under: Under) -> Iterator[str]:
@@ -174,7 +167,7 @@ def data(compared: Sequence[Under]) -> dict[str, Any]:
 def _under_data(under: Under) -> dict[str, Any]:
     simulated = to_data(under.result) if under.result else {"nodes": [], "refused": []}
     return {
-        "mechanism": title(under.mechanism),
+        "mechanism": under.mechanism,
         "release": RELEASES[under.mechanism],
         "planned": under.is_planned,
         "starts": under.result is not None,
@@ -193,7 +186,7 @@ def _promise_data(promise: Promise, compared: Sequence[Under]) -> dict[str, Any]
     held = {}
     for under in compared:
         answer = promise.held[under.mechanism]
-        held[title(under.mechanism)] = {
+        held[under.mechanism] = {
             "answer": answer.answer,
             "by": answer.by,
             "source": answer.source,

@@ -619,7 +619,7 @@ def test_side_by_side(project: Path, capsys: Capture) -> None:
     arguments = ["simulate", "worker-0", "both.yaml", "--scheduler", "both"]
     code, out, err = run_in(project, arguments, capsys)
     assert (code, err) == (0, f"{_NOT_PLANNED}\n")
-    table = out.partition("\nPOD             STATIC")[2]
+    table = out.partition("\nPOD             KUBELET")[2]
     assert table.splitlines()[1:4] == [
         "default/dpdk-0  1-2,9-10              1-2,9-10",
         "default/dpdk-1  5-6,13-14             5-6,13-14",
@@ -649,7 +649,7 @@ def test_mechanisms_side_by_side(project: Path, capsys: Capture) -> None:
 
 def test_mechanisms_for_programs(project: Path, capsys: Capture) -> None:
     (project / "own.yaml").write_text(_OWN)
-    arguments = ["simulate", "worker-0", "own.yaml", "--with", "koordinator,static"]
+    arguments = ["simulate", "worker-0", "own.yaml", "--with", "koordinator,kubelet"]
     code, out, _ = run_in(project, [*arguments, "--format", "json"], capsys)
     data = json.loads(out)
     assert code == 0
