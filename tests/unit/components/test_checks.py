@@ -95,6 +95,12 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
         ["1.6 has no CDI"],
     ),
     ("CP528", {**PLAIN, "target": ON_CONTAINERD}, ["pause containers"]),
+    ("CP5506", {"platform": "microk8s", "version": "1.34"}, ["args/kubelet", "--config-dir="]),
+    (
+        "CP5645",
+        {**KUBERNETES, "shared": "2-3", "spec": {"runtime": {"mixedCpus": False}}},
+        ["gives CPUs of pools.shared exclusively", "those of reserved too"],
+    ),
     (
         "CP529",
         {**PLAIN, "target": OLD, "spec": {"runtime": {"handler": "rt"}}},
@@ -614,6 +620,7 @@ def test_every_code_has_a_row() -> None:
         "CP637",
         "CP6175",
         "CP595",
+        "CP5505",
         "CP596",
         "CP588",
         *(f"CP538{number}" for number in range(8)),
