@@ -131,11 +131,12 @@ class _Around:
         document = documents.by_name.get(("Hardware", group.hardware))
         return build(document.spec, group.offline)[0] if document else None
 
-    def releases(self, platform: str) -> list[str]:
+    def releases(self, platform: platforms.Platform) -> list[str]:
         """The releases of the project's targets of a platform."""
         intents = self.project.of_kind("Intent")
         targets = [target for intent in intents for target in intent.spec.targets]
-        return sorted({target.version for target in targets if target.platform == platform})
+        own = [target for target in targets if platforms.of(target) is platform]
+        return sorted({target.version for target in own})
 
 
 def _wanted(known: Known, asked: Asked, around: _Around) -> kubelet_intents.Wanted:
@@ -158,7 +159,7 @@ def _target(known: Known, asked: Asked, around: _Around) -> dict[str, str]:
     told = known.told
     name = asked.platform or told.platform or _platform(known)
     platform = platforms.PLATFORMS[name]
-    release = asked.release or told.release or _only(around.releases(name), platform)
+    release = asked.release or told.release or _only(around.releases(platform), platform)
     if release not in platform.releases:
         from cpuplan.components.checks import releases
 

@@ -23,7 +23,7 @@ from cpuplan.facts.settings.kubelet import RESERVED_CPUS
 from cpuplan.facts.settings.row import Row
 from cpuplan.plan import NodePlan
 from cpuplan.plan.setting import Setting, Value, from_plain, plain
-from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND, fits, is_fraction
+from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND, with_fractions
 from cpuplan.upstream.kubelet.policy_options import (
     DISTRIBUTE_ACROSS_CORES,
     FULL_PCPUS_ONLY,
@@ -62,15 +62,13 @@ def settings(plan: NodePlan) -> Iterator[Setting]:
 
 def _further(plan: NodePlan) -> Iterator[Setting]:
     """Fields that no other field of the intent gives; `checks.kubelet` refuses the rest."""
-    for field, value in sorted(plan.spec.kubelet.configuration.items()):
+    for field, value in sorted(with_fractions(plan.spec.kubelet.configuration).items()):
         because = (plan.node_class.reason("asked for", f"kubelet.configuration.{field}"),)
         if isinstance(value, dict):
             for key, item in sorted(value.items()):
                 yield from emit(
                     plan, rows.FURTHER, from_plain(item), because, field=f"{field}.{key}"
                 )
-        elif isinstance(value, str) and is_fraction(field) and fits(field, value):
-            yield from emit(plan, rows.FURTHER, float(value), because, field=field)
         else:
             yield from emit(plan, rows.FURTHER, from_plain(value), because, field=field)
 

@@ -160,7 +160,7 @@ def test_kubernetes_needs_no_split(tmp_path: Path) -> None:
         project,
         INTENT,
         'platform: openshift\n    version: "4.20"\n    pool: worker-du',
-        'platform: kubernetes\n    version: "1.33"',
+        'platform: kubernetes\n    version: "1.33"\n    runtime: crio',
     )
     for name in ("case.yaml", "expected.txt"):
         (project / name).unlink()

@@ -6,6 +6,7 @@ take more away."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from cpuplan.base.naming import fold_names
 from cpuplan.base.progress import stage
@@ -13,6 +14,7 @@ from cpuplan.change.restore import cpus, reductions
 from cpuplan.change.restore.reductions import Planned
 from cpuplan.fleet import hardware
 from cpuplan.importers.base import Imported, Machine, NumaFacts
+from cpuplan.importers.documents import OF_RUNTIMES
 from cpuplan.importers.documents.kinds import MEMORY_TOLERANCE, same_memory
 
 #: Memory below 4 GiB of which devices have addresses: `mem=` counts them.
@@ -119,8 +121,9 @@ def restore(imported: Imported, root: Path) -> Imported:
         planned = project.of(node)
         machine, sentences = _restored(node.machine, planned)
         online = planned.offline & node.machine.online
-        nodes.append(node._replace(machine=machine, online_again=online))
-        for sentence in sentences:
+        facts, on_runtime = _beside_targets(node.cluster_facts, planned)
+        nodes.append(node._replace(machine=machine, online_again=online, cluster_facts=facts))
+        for sentence in (*sentences, *on_runtime):
             names_by_sentence.setdefault(sentence, []).append(node.name)
     remarks = (
         f"{', '.join(fold_names(names))}: {sentence}"
@@ -133,3 +136,19 @@ def _restored(machine: Machine, planned: Planned) -> tuple[Machine, list[str]]:
     machine, on_cpus = cpus.restore(machine, planned)
     machine, on_memory = restore_memory(machine, planned)
     return machine, [*on_cpus, *on_memory]
+
+
+def _beside_targets(
+    facts: Mapping[str, Any], planned: Planned
+) -> tuple[Mapping[str, Any], list[str]]:
+    """The facts of the cluster without a runtime that the node's target states.
+
+    A target's own counts more than that of the Cluster document, which would change no plan.
+    """
+    runtime = facts.get("runtime")
+    if planned.runtime is None or runtime is None:
+        return facts, []
+    others = {name: value for name, value in facts.items() if name not in OF_RUNTIMES}
+    if runtime == planned.runtime:
+        return others, []
+    return others, [f"has {runtime}, where its target states runtime: {planned.runtime}"]

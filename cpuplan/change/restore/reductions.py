@@ -102,6 +102,7 @@ class Planned(NamedTuple):
     arguments: tuple[str, ...] = ()  # extra boot arguments of its intent
     #: By NUMA node (None: the machine) and size in kB.
     huge_pages: dict[tuple[int | None, int], int] = {}  # noqa: RUF012 - never changed
+    runtime: str | None = None  # that its target states
 
 
 class Plans:
@@ -163,4 +164,11 @@ def _planned(layouts: Starts, node_class: NodeClass) -> Planned:
             (pages.numa_node, hugepages.to_kib(pages.size)): pages.count
             for pages in node_class.spec.huge_pages.pages
         },
+        runtime=_runtime(node_class),
     )
+
+
+def _runtime(node_class: NodeClass) -> str | None:
+    """The runtime that the target states itself; None where the Cluster document has it."""
+    is_of_cluster = node_class.cluster_facts.runtime is not None
+    return None if is_of_cluster else node_class.target.stated_runtime

@@ -80,12 +80,12 @@ def _together(stated: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     releases = [str(own["containerd"]) for own in stated if "containerd" in own]
     facts |= {"containerd": min(releases)} if releases else {}
     if len(runtimes_of(stated)) > 1:
-        facts = {name: value for name, value in facts.items() if name not in _OF_RUNTIMES}
+        facts = {name: value for name, value in facts.items() if name not in OF_RUNTIMES}
     return facts
 
 
 #: Facts that a cluster with two runtimes does not have.
-_OF_RUNTIMES = ("runtime", "containerd")
+OF_RUNTIMES = ("runtime", "containerd")
 
 
 def runtimes_of(stated: Iterable[Mapping[str, Any]]) -> list[str]:

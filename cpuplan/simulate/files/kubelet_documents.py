@@ -35,7 +35,7 @@ from cpuplan.simulate.files.kubelet_owners import (
 )
 from cpuplan.simulate.files.platform_files import of_bottlerocket, of_flags, of_patch
 from cpuplan.upstream.kubelet.config.options import FLAG_FIELDS, parse_flags
-from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND
+from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND, with_fractions
 from cpuplan.upstream.kubernetes.errors import KubeletError
 
 #: In whose objects texts with documents, and flags, stand anywhere below.
@@ -220,7 +220,8 @@ def _file(source: Source, field: Field) -> File:
     part = source.part(field) if field else source
     given: Any = part.data
     head = {"apiVersion": API_VERSION, "kind": KIND}
-    return File(source.path, json.dumps({**head, **given}, default=str), part)
+    fields = with_fractions({**head, **given})
+    return File(source.path, json.dumps(fields, default=str), part)
 
 
 def _laid_over(source: Source, field: Field, base: File) -> Iterator[Judged]:

@@ -14,7 +14,7 @@ from cpuplan.diagnostics.source import Mark, Marks, Position, Source
 from cpuplan.language.read import yaml
 from cpuplan.simulate.files.kubelet_configuration import Command, File
 from cpuplan.upstream.kubelet.config.options import parse_flags
-from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND, STRUCTS
+from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND, STRUCTS, with_fractions
 from cpuplan.upstream.kubernetes.errors import KubeletError
 
 _HEAD = {"apiVersion": API_VERSION, "kind": KIND}
@@ -37,7 +37,7 @@ def of_patch(path: str, text: str, *, is_json: bool) -> Laid | None:
     if len(sources) != 1:
         return None
     data: Any = sources[0].data
-    return Laid(File(path, json.dumps({**_HEAD, **data}, default=str), sources[0]))
+    return Laid(File(path, json.dumps(with_fractions({**_HEAD, **data}), default=str), sources[0]))
 
 
 def _of_operations(path: str, text: str) -> Laid | None:
@@ -105,7 +105,7 @@ def _mark_of(name: str, lines: list[str]) -> Mark:
 
 
 def _file(path: str, fields: dict[str, Any], marks: dict[str | int, Mark]) -> File:
-    data = {**_HEAD, **fields}
+    data = with_fractions({**_HEAD, **fields})
     places: Marks = {id(data): marks}
     return File(path, json.dumps(data, default=str), Source(path, data, places, (0, 0)))
 

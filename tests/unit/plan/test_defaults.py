@@ -38,6 +38,8 @@ NEEDED = {
     "interrupts": {"CPUS"},
     "irqbalance": {"IRQBALANCE_BANNED_CPULIST"},
 }
+#: What switches need of an intent to set anything: with nohz_full=, the kernel sets the mask.
+NEEDED_BY = {"workqueues": {"isolation": {"nohzFull": False}}}
 #: What a node for real-time workloads boots with beside.
 LATENCY = {
     "skew_tick": "1",
@@ -239,7 +241,7 @@ def test_no_can_be_said_of_each(name: str) -> None:
     ],
 )
 def test_yes_can_be_said_on_kubernetes(name: str) -> None:
-    spec = {"defaults": [{"enable": name, "because": "it is wanted"}]}
+    spec = {"defaults": [{"enable": name, "because": "it is wanted"}], **NEEDED_BY.get(name, {})}
     node = plan(spec=spec, **KUBERNETES)
     switched = [
         setting for setting in node.settings if name in {row.name for row in _rows(setting)}

@@ -233,6 +233,27 @@ def test_an_effective_configuration_keeps_what_somebody_has_set() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("kubeletconfiguration.yaml", "memoryThrottlingFactor: 0.8\n"),
+        (
+            "kubeletconfiguration0+json.yaml",
+            "- {op: add, path: /memoryThrottlingFactor, value: 0.8}\n",
+        ),
+        (
+            "talos.yaml",
+            "machine: {type: worker, kubelet: {extraConfig: {memoryThrottlingFactor: 0.8}}}\n",
+        ),
+    ],
+)
+def test_a_number_with_a_point_stays_one(name: str, text: str) -> None:
+    given = documents(name, text)
+    assert given is not None
+    ((drop_in,),) = (judged.drop_ins for judged in given.judged)
+    assert json.loads(drop_in.text)["memoryThrottlingFactor"] == 0.8
+
+
 def test_what_a_kubelet_does_not_read_is_told_and_left_out() -> None:
     """Case counts in the file, and not in drop-ins; what may be secret is not written to Git."""
     configuration = {

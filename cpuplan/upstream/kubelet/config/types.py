@@ -264,6 +264,16 @@ def is_fraction(name: str) -> bool:
     return name in _CONFIGURATION and float in _json(name)[0]
 
 
+def with_fractions(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields as their document has them, whose reader leaves numbers with a point as text."""
+    return {
+        name: float(value)
+        if isinstance(value, str) and is_fraction(name) and fits(name, value)
+        else value
+        for name, value in fields.items()
+    }
+
+
 def _json(name: str) -> tuple[tuple[type, ...], str]:
     go_type = _CONFIGURATION[name].removeprefix("*")
     return _LIST if go_type.startswith("[]") else _JSON.get(go_type, _MAPPING)

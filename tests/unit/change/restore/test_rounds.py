@@ -228,8 +228,31 @@ def test_an_inventory_that_took_the_plan_for_a_fact_is_mended(
     unit.write_text(kept)
     run(project, "import", "sysroot", str(root), capsys=capsys)
     mended = content(project / "inventories")
+    # Without an inventory no target selects the node, so its runtime is a fact of the cluster.
+    assert "runtime: crio\n" in mended.pop("cluster-lab.yaml")
     assert sorted(text.count("offline") for text in mended.values()) == [0, 0]
     assert sorted(map(len, mended.values())) == sorted(map(len, good.values()))
+
+
+def test_a_runtime_that_a_target_states_is_no_fact_of_the_cluster(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """What the node shows is said where it is not that of the target."""
+    project, plan = new_project(tmp_path, "kubernetes", "offlined", capsys)
+    before = content(project)
+    root = booted(plan, "offlined", tmp_path / "root")
+    shutil.move(root / "etc/crio", root / "etc/containerd")
+    said = run(project, "import", "sysroot", str(root), capsys=capsys)
+    assert "worker-0: has containerd, where its target states runtime: crio" in said
+    assert content(project) == before
+    intent_path = project / "intents/du.yaml"
+    intent_path.write_text(intent_path.read_text().replace(", runtime: crio", ""))
+    run(project, "import", "sysroot", str(root), capsys=capsys)
+    cluster = project / "inventories/cluster-lab.yaml"
+    assert cluster.read_text().endswith("spec:\n  runtime: containerd\n")
+    shutil.move(root / "etc/containerd", root / "etc/crio")
+    run(project, "import", "sysroot", str(root), capsys=capsys)
+    assert cluster.read_text().endswith("spec:\n  runtime: crio\n")
 
 
 def test_broken_cpus_are_a_fact(tmp_path: Path, capsys: Capture) -> None:
@@ -266,6 +289,9 @@ def test_hosts_that_were_really_booted(host: str, tmp_path: Path, capsys: Captur
     if not SHARED.is_dir():
         pytest.skip(f"recorded data is not at {SHARED}")
     shutil.copytree(SHARED / "hosts/project", tmp_path / "project")
+    for path in (tmp_path / "project/intents").iterdir():  # older than the rule on runtimes
+        text = path.read_text()
+        path.write_text(text.replace('version: "1.34"}', 'version: "1.34", runtime: crio}'))
     root = str(SHARED / f"hosts/{host}/root.tar.xz")
     code, _, said = run_in(tmp_path / "project", ["import", "--diff", "sysroot", root], capsys)
     assert (code, said.splitlines()[-1]) == (0, "1 node read; the inventory is up to date")

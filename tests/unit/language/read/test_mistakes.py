@@ -202,7 +202,7 @@ def test_no_mistake_is_answered_with_a_regular_expression(kind: str) -> None:
         (
             "spec.defaults.0.enable",
             "mce",
-            "spec.defaults.0.enable is 'mce'; it must be one of 26 names",
+            "spec.defaults.0.enable is 'mce'; it must be one of 27 names",
             f"known: {', '.join(sorted(SWITCHES))}",
         ),
         (
