@@ -236,15 +236,11 @@ def test_an_effective_configuration_keeps_what_somebody_has_set() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("kubeletconfiguration.yaml", "memoryThrottlingFactor: 0.8\n"),
-        (
-            "kubeletconfiguration0+json.yaml",
-            "- {op: add, path: /memoryThrottlingFactor, value: 0.8}\n",
-        ),
         (
             "talos.yaml",
             "machine: {type: worker, kubelet: {extraConfig: {memoryThrottlingFactor: 0.8}}}\n",
         ),
+        ("settings.toml", "[settings.kubernetes]\nmemory-throttling-factor = 0.8\n"),
     ],
 )
 def test_a_number_with_a_point_stays_one(name: str, text: str) -> None:
