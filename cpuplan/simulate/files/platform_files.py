@@ -5,11 +5,12 @@ They are kubeadm's patches, Bottlerocket's settings, and files of flags as Micro
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.backends import bottlerocket
 from cpuplan.base import foreign
+from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Mark, Marks, Position, Source
 from cpuplan.language.read import yaml
 from cpuplan.simulate.files.kubelet_configuration import Command, File
@@ -30,7 +31,7 @@ class Laid(NamedTuple):
 def of_patch(path: str, text: str, *, is_json: bool) -> Laid | None:
     """A patch of kubeadm for the kubelet's configuration: fields, or operations on them."""
     sources, problems = yaml.parse(path, text)
-    if problems:
+    if _is_no_yaml(problems):
         return None
     if is_json:
         return _of_operations(path, text)
@@ -40,10 +41,17 @@ def of_patch(path: str, text: str, *, is_json: bool) -> Laid | None:
     return Laid(File(path, json.dumps(with_fractions({**_HEAD, **data}), default=str), sources[0]))
 
 
+def _is_no_yaml(problems: Sequence[Diagnostic]) -> bool:
+    """Whether no reader takes it: what readers disagree on, as of 0.8, is for the kubelet."""
+    return any(problem.code == "CP101" for problem in problems)
+
+
 def _of_operations(path: str, text: str) -> Laid | None:
     """A JSON patch, as far as it sets whole fields."""
     wrapped, problems = yaml.parse(path, f"operations:\n{text}")
-    operations: Any = wrapped[0].data.get("operations") if wrapped and not problems else None  # type: ignore[union-attr]
+    operations: Any = (
+        wrapped[0].data.get("operations") if wrapped and not _is_no_yaml(problems) else None
+    )  # type: ignore[union-attr]
     if not isinstance(operations, list):
         return None
     fields: dict[str, Any] = {}

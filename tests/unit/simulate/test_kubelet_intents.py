@@ -240,6 +240,11 @@ def test_an_effective_configuration_keeps_what_somebody_has_set() -> None:
             "talos.yaml",
             "machine: {type: worker, kubelet: {extraConfig: {memoryThrottlingFactor: 0.8}}}\n",
         ),
+        ("kubeletconfiguration.yaml", "memoryThrottlingFactor: 0.8\n"),
+        (
+            "kubeletconfiguration0+json.yaml",
+            "- {op: add, path: /memoryThrottlingFactor, value: 0.8}\n",
+        ),
         ("settings.toml", "[settings.kubernetes]\nmemory-throttling-factor = 0.8\n"),
     ],
 )
