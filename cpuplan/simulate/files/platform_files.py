@@ -49,9 +49,10 @@ def _is_no_yaml(problems: Sequence[Diagnostic]) -> bool:
 def _of_operations(path: str, text: str) -> Laid | None:
     """A JSON patch, as far as it sets whole fields."""
     wrapped, problems = yaml.parse(path, f"operations:\n{text}")
-    operations: Any = (
-        wrapped[0].data.get("operations") if wrapped and not _is_no_yaml(problems) else None
-    )  # type: ignore[union-attr]
+    if not wrapped or _is_no_yaml(problems):
+        return None
+    data: Any = wrapped[0].data
+    operations = data.get("operations")
     if not isinstance(operations, list):
         return None
     fields: dict[str, Any] = {}
