@@ -1,6 +1,7 @@
 """A node of each platform, with the files that the platform makes: it holds what was compiled."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,12 +44,16 @@ class Node(NamedTuple):
         return {answer.fact: answer.verdict for answer in checked.answers(self.root, self.plan)}
 
 
-def made(platform: str, root: Path) -> Node:
-    """A node of a platform that has what was compiled."""
-    form = FORMS[platform]
+@cache
+def planned(platform: str) -> ConfiguredPlan:
     version = RELEASES.get(platform, "1.35")
     spec = {"kubelet": {"topologyManagerPolicy": "restricted"}}
-    node = plan(platform=platform, version=version, target=dict(form.target), spec=spec)
+    return plan(platform=platform, version=version, target=dict(FORMS[platform].target), spec=spec)
+
+
+def made(platform: str, root: Path) -> Node:
+    """A node of a platform that has what was compiled."""
+    form, node = FORMS[platform], planned(platform)
     make_root(node, root)
     if form.main != "var/lib/kubelet/config.yaml":
         (root / "var/lib/kubelet/config.yaml").unlink(missing_ok=True)
