@@ -107,7 +107,7 @@ def test_a_number_is_lowered_to_what_the_machine_has(number: str, tmp_path: Path
     intent = INTENT.replace("cores: 1, per: numaNode", f"cores: {number}")
     ran = _validated(tmp_path, _with(intent))
     assert number in ran.printed
-    assert "lower reserved.cores to 8" in ran.printed
+    assert "lower reserved.cores to 7" in ran.printed
 
 
 def test_pods_are_lowered_to_what_the_machine_has(tmp_path: Path) -> None:

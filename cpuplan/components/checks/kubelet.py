@@ -12,6 +12,7 @@ from cpuplan.diagnostics.source import At, Locate, Position
 from cpuplan.facts import versions
 from cpuplan.facts.settings.kubelet import (
     CPU_MANAGER_OPTIONS,
+    ENFORCED,
     EVICTION_HARD,
     FEATURE_GATES,
     KUBE_RESERVED,
@@ -540,7 +541,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "worker": {
         "systemCgroups": _SLICE,
         "systemReservedCgroup": _SLICE,
-        "enforceNodeAllocatable": _ENFORCED,
+        ENFORCED.key: _ENFORCED,
     },
 }
 _HINTS = {

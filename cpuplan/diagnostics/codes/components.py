@@ -4,7 +4,14 @@ from cpuplan.diagnostics.codes.code import Code
 from cpuplan.facts.settings.crio import EXEC_CPU_AFFINITY, INFRA_CTR_CPUSET, SHARED_CPUSET
 from cpuplan.facts.settings.host import CONFIG_DIR
 from cpuplan.facts.settings.kernel import NOHZ_FULL
-from cpuplan.facts.settings.kubelet import CPU_MANAGER_POLICY, RESERVED_CPUS, RESERVED_MEMORY
+from cpuplan.facts.settings.kubelet import (
+    CPU_MANAGER_POLICY,
+    EVICTION_HARD,
+    KUBE_RESERVED,
+    RESERVED_CPUS,
+    RESERVED_MEMORY,
+    SYSTEM_RESERVED,
+)
 
 CODES = {
     # Settings and targets: the CP5xx except those of the kubelet.
@@ -101,7 +108,7 @@ CODES = {
         "shared pool that the kubelet does not know",
         "the kubelet of class {name} gives CPUs of pools.shared exclusively too, and containers without exclusive CPUs "
         "run on {where}",
-        "leave out `runtime.mixedCpus: false`, give the CPUs to isolated, or use mechanism balloons",
+        "give the CPUs to isolated, use mechanism balloons, or leave out `runtime.mixedCpus: false` where the runtime has mixed CPUs",
         "The static policy knows two sets: CPUs that it may give exclusively, and reserved ones. Containers without "
         "exclusive CPUs run on all that no other container has. Without mixed CPUs nothing keeps a pool for them. With "
         "the policy option strict-cpu-reservation they are not on reserved CPUs.",
@@ -249,8 +256,8 @@ CODES = {
         "reservation that the nodes may contradict",
         "the memory manager's reservation is {total}, but kubelet.{fields} may be different on the nodes",
         "set these fields to the values on the nodes, or to `{{}}` for nothing",
-        f"With the policy Static, a kubelet starts only if {RESERVED_MEMORY.key} is exactly the sum of kubeReserved, "
-        "systemReserved and evictionHard. The drop-in is merged into the nodes' own configuration, whose amounts "
+        f"With the policy Static, a kubelet starts only if {RESERVED_MEMORY.key} is exactly the sum of {KUBE_RESERVED.head}, "
+        f"{SYSTEM_RESERVED.head} and {EVICTION_HARD.head}. The drop-in is merged into the nodes' own configuration, whose amounts "
         "cpuplan does not know: it assumes the kubelet's defaults for what is not written. This is a warning because the assumption may be right.",
         "warning",
     ),
@@ -515,14 +522,14 @@ CODES = {
     ),
     "CP516": Code(
         "percentage with the memory manager",
-        "evictionHard memory.available is {value}, but the memory manager needs an amount",
+        f"{EVICTION_HARD.head} memory.available is {{value}}, but the memory manager needs an amount",
         "write an amount such as 100Mi",
         f"{RESERVED_MEMORY.key} must equal the sum of the reservations and this threshold, to the byte. A percentage depends "
         "on the memory that the kernel reports, so the sum cannot be known in advance.",
     ),
     "CP517": Code(
         f"{RESERVED_MEMORY.key} does not add up",
-        f"{RESERVED_MEMORY.key} is {{found}} in total, but kubeReserved, systemReserved and evictionHard are {{wanted}} in total",
+        f"{RESERVED_MEMORY.key} is {{found}} in total, but {KUBE_RESERVED.head}, {SYSTEM_RESERVED.head} and {EVICTION_HARD.head} are {{wanted}} in total",
         f"make the sums equal, or omit {RESERVED_MEMORY.key} to have it computed",
         "The kubelet does not start unless both are equal to the byte.",
     ),

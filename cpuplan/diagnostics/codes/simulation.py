@@ -3,9 +3,12 @@
 from cpuplan.diagnostics.codes.code import Code
 from cpuplan.facts.settings.kubelet import (
     CPU_MANAGER_POLICY,
+    EVICTION_HARD,
+    KUBE_RESERVED,
     MEMORY_MANAGER_POLICY,
     RESERVED_CPUS,
     RESERVED_MEMORY,
+    SYSTEM_RESERVED,
 )
 
 CODES = {
@@ -103,8 +106,8 @@ CODES = {
         "reserved huge pages",
         f"the kubelet of {{where}} does not start: {RESERVED_MEMORY.key} has {{problem}}, but huge pages cannot be reserved",
         "remove the entry",
-        f"For each resource, the sum of {RESERVED_MEMORY.key} must equal that of kubeReserved, systemReserved and "
-        f"evictionHard. Huge pages pass the validation of {RESERVED_MEMORY.key} but cannot be in the others, so the sums never "
+        f"For each resource, the sum of {RESERVED_MEMORY.key} must equal that of {KUBE_RESERVED.head}, {SYSTEM_RESERVED.head} and "
+        f"{EVICTION_HARD.head}. Huge pages pass the validation of {RESERVED_MEMORY.key} but cannot be in the others, so the sums never "
         "match (pkg/kubelet/cm/memorymanager, validateReservedMemory).",
     ),
     "CP712": Code(
@@ -178,7 +181,7 @@ CODES = {
     "CP7605": Code(
         "memory of NUMA nodes without CPUs",
         "the memory manager gives {pods} memory of {nodes} of hardware {hardware} alone, without CPUs",
-        f"set {MEMORY_MANAGER_POLICY.key} to None, or reserve all memory of these nodes ({RESERVED_MEMORY.key}, in systemReserved too)",
+        f"set {MEMORY_MANAGER_POLICY.key} to None, or reserve all memory of these nodes ({RESERVED_MEMORY.key}, in {SYSTEM_RESERVED.head} too)",
         "HBM, CXL memory and memory of GPUs is memory like any other to the Static memory manager: where the NUMA nodes "
         "with CPUs are full, or their CPUs do not decide, a pod gets that of the lowest node with enough, and the kernel "
         "lets it use no other (cpuset.mems). With CPUs or devices of the pod on other nodes, the topology manager's policy "

@@ -30,7 +30,7 @@ def position(source: Source, path: str) -> Position:
 
 
 def _field(data: Any, path: str) -> Iterator[str | int]:
-    """The path to a value; a key with dots (`evictionHard.memory.available`) is found whole."""
+    """The path to a value; a key with dots (`labels.example.com/role`) is found whole."""
     while path:
         if isinstance(data, dict) and path in data:
             yield path

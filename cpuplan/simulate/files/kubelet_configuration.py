@@ -126,7 +126,7 @@ def check_managers(
 
 
 def _reservations(config: Mapping[str, Any]) -> Iterator[Finding]:
-    """Amounts of systemReserved and kubeReserved that no machine can keep."""
+    """Amounts of reservations that no machine can keep."""
     for field in (SYSTEM_RESERVED.head, KUBE_RESERVED.head):
         for name, text in sorted((config.get(field) or {}).items()):
             try:
@@ -225,7 +225,7 @@ _HINTS = (
     ),
     (
         re.compile("unable to determine reserved CPU"),
-        f"add {RESERVED_CPUS.key}, or CPU to systemReserved",
+        f"add {RESERVED_CPUS.key}, or CPU to {SYSTEM_RESERVED.head}",
     ),
     (re.compile("can't use reservedSystemCPUs"), "remove the cgroups, or the list of CPUs"),
     (re.compile(r"(\w+ReservedCgroup) \(.*must be specified"), "add \\1, or enforce pods only"),

@@ -18,6 +18,7 @@ from cpuplan.facts import platforms
 from cpuplan.facts.settings.kubelet import (
     CPU_MANAGER_OPTIONS,
     CPU_MANAGER_POLICY,
+    ENFORCED,
     EVICTION_HARD,
     FEATURE_GATES,
     KUBE_RESERVED,
@@ -54,7 +55,6 @@ _BECAUSE = "imported: the nodes do not have it"
 _SECRET = "staticPodURLHeader"  # noqa: S105 - the name of a field
 #: kubeadm gives it as a flag, and no intent changes it.
 _SOCKET = "containerRuntimeEndpoint"
-_ENFORCED = "enforceNodeAllocatable"
 _ALL_ENFORCED = ("pods", "none", "")
 #: A threshold that is none (pkg/kubelet/eviction/helpers.go, parseThresholdStatement).
 _NEVER = "0%"
@@ -201,12 +201,12 @@ class _Draft:
                 problem = f"becomes empty: a kubelet with {RESERVED_CPUS.key} does not take it"
                 self._say("CP2526", key, problem=problem)
                 self.fields[key] = ""
-        enforced = self.fields.get(_ENFORCED)
+        enforced = self.fields.get(ENFORCED.key)
         kept = [name for name in enforced or () if name in _ALL_ENFORCED]
         if enforced and kept != enforced:
             problem = f"becomes {', '.join(kept) or 'none'}: the others need a cgroup"
-            self._say("CP2526", _ENFORCED, problem=problem)
-            self.fields[_ENFORCED] = kept or ["none"]
+            self._say("CP2526", ENFORCED.key, problem=problem)
+            self.fields[ENFORCED.key] = kept or ["none"]
 
     def pools(self) -> dict[str, Any]:
         """The reserved CPUs, and the rules that would have them otherwise."""

@@ -119,13 +119,13 @@ def test_paths_are_those_of_the_repository(
 ) -> None:
     code, out, _ = run_in(repository / folder, [*arguments, "--format", name], capsys)
     assert code == 1
-    assert read(name, out) == [_place(SHOWN, 12, "CP203")]
+    assert read(name, out) == [_place(SHOWN, 13, "CP203")]
 
 
 def test_paths_of_text_too(repository: Path, capsys: Capture) -> None:
     for folder, arguments in (("site a%b/intents", []), (".", ["-C", "site a%b"])):
         err = run_in(repository / folder, [*arguments, "validate"], capsys)[2]
-        assert f"\n  --> {SHOWN}:12:23\n  12 |     reserved: {{cores: x" in err
+        assert f"\n  --> {SHOWN}:13:23\n  13 |     reserved: {{cores: x" in err
 
 
 def test_on_a_terminal_paths_are_relative_to_its_user(

@@ -696,7 +696,6 @@ FINE: list[dict[str, Any]] = [
         "spec": {"kernel": {"pageSize": "64k"}, "hugePages": {"defaultSize": "512M"}},
     },
     {"reserved": "", **kubelet(cpuManagerPolicy="none")},
-    {"version": "4.14", "shared": "2", "spec": {"runtime": {"mixedCpus": False}}},
     *({"version": version} for version in platforms.OPENSHIFT.releases),
     kubelet(configuration={"maxPods": 250, "eventBurst": 0, "imageGCHighThresholdPercent": None}),
     {**KUBERNETES, **kubelet(configuration={"featureGates": {"MemoryQoS": True}})},

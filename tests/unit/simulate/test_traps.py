@@ -101,11 +101,11 @@ SINGLE = {
 WHOLE = {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}
 
 WORKLOADS: list[tuple[dict[str, Any], list[str]]] = [
-    (workloads((4, 2), (2, 2)), []),
-    (workloads((4, 3)), []),
+    (workloads((4, 2), (2, 2)), ["CP7648"]),
+    (workloads((4, 3)), ["CP7648"]),
     (workloads((4, 3), **SINGLE), ["CP712"]),
-    (workloads((6, 2), **SINGLE), []),
-    (workloads((4, 2), (2, 1), (1, 2), **SINGLE), ["CP713"]),
+    (workloads((6, 2), **SINGLE), ["CP7648"]),
+    (workloads((4, 2), (2, 1), (1, 2), **SINGLE), ["CP7648", "CP713"]),
     (workloads((3, 1), **WHOLE), ["CP712"]),
     (workloads((8, 1), **WHOLE), ["CP708"]),
     (workloads((4, 1), (2, 1), **WHOLE), []),
@@ -211,9 +211,9 @@ def _wants(cpus: int, memory: str = "1Gi") -> dict[str, Any]:
         ({"manifest": _pod(_wants(3), _wants(3))}, []),
         ({"manifest": _pod(_wants(6), init=(_wants(6),))}, []),  # one after the other
         ({"manifest": _pod(_wants(3), _wants(3)), "pods": 2, "per": "numaNode"}, ["CP712"]),
-        ({"manifest": _pod(_wants(3), _wants(3)), "per": "numaNode"}, []),
+        ({"manifest": _pod(_wants(3), _wants(3)), "per": "numaNode"}, ["CP7648"]),
         ({"manifest": _pod(_wants(1, "9999Gi"))}, ["CP712"]),  # CPUs are not all it needs
-        ({"manifest": _pod({**_wants(1), "name": "gpu"}), "pods": 12}, []),
+        ({"manifest": _pod({**_wants(1), "name": "gpu"}), "pods": 12}, ["CP7648"]),
     ],
 )
 def test_manifests_of_intents_are_admitted(workload: dict[str, Any], codes: list[str]) -> None:

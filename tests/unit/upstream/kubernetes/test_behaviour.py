@@ -2,11 +2,11 @@
 
 import pytest
 
+from cpuplan.facts import programs
 from cpuplan.upstream.kubernetes import kube_features
-from cpuplan.upstream.kubernetes.kube_features import LATEST
 
 #: The documentation of this version was read, if not its source.
-READ_OF = LATEST[0], LATEST[1] + 1
+READ_OF = programs.newest(programs.KUBERNETES)
 
 
 @pytest.mark.parametrize("name", kube_features.BEHAVIOUR_SINCE)
