@@ -267,9 +267,24 @@ _BESIDE: tuple[dict[str, Any], ...] = (
 )
 
 
+@cache
+def _schema(kind: str) -> dict[str, Any]:
+    return schema(kind)
+
+
+@cache
+def _document(kind: str) -> Any:
+    """The spec of the usual document of a kind."""
+    documents = {"Intent": INTENT, "Hardware": SITE, "Nodes": SITE}
+    for document in yaml.safe_load_all(documents.get(kind, "")):
+        if document["kind"] == kind:
+            return document["spec"]
+    return {}
+
+
 def _specs(leaf: Leaf, value: Any) -> Iterator[Any]:
     """Specs that may be right where the value is."""
-    whole = schema(leaf.kind)
+    whole = _schema(leaf.kind)
     definitions = whole["definitions"]
     base = _base(leaf)
     depths = range(len(leaf.path) - 1, -1, -1)
@@ -289,11 +304,7 @@ def _base(leaf: Leaf) -> Any:
     """The spec of the usual document of a kind, without what the leaf replaces."""
     if leaf.kind == "Hardware" and leaf.path[0] == "topology":
         return {"topology": deepcopy(_TOPOLOGY)}
-    documents = {"Intent": INTENT, "Hardware": SITE, "Nodes": SITE}
-    for document in yaml.safe_load_all(documents.get(leaf.kind, "")):
-        if document["kind"] == leaf.kind:
-            return document["spec"]
-    return {}
+    return deepcopy(_document(leaf.kind))
 
 
 #: Mappings that are replaced as a whole: their keys exclude each other.

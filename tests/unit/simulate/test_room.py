@@ -53,7 +53,7 @@ def _random_spec(chance: random.Random, threads: int) -> dict[str, Any]:
     return spec
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(40))
 def test_a_pod_fits_or_a_finding_says_why_not(seed: int) -> None:
     """The kubelet offers pods what is online and not in `reservedSystemCPUs`.
 
@@ -76,6 +76,12 @@ def test_a_pod_fits_or_a_finding_says_why_not(seed: int) -> None:
     offered = topology.online - offline - kubelet.reserved_cpus(plan)
     codes = {problem.code for problem in findings(plan)}
     assert ("CP7645" in codes) == (not offered)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40, 200))
+def test_a_pod_fits_or_a_finding_says_why_not_at_length(seed: int) -> None:
+    test_a_pod_fits_or_a_finding_says_why_not(seed)
 
 
 def test_the_remedy_leaves_pods_a_cpu() -> None:
