@@ -15,7 +15,7 @@ WORD = re.compile(r"[A-Za-z0-9_.,:/+@%=!*^~?#()\[\]-]*")
 #: Fields that hold prose, or what others called something: any visible text on one line. The tests
 #: of outputs show where these go.
 PROSE = re.compile(
-    r".*\.(vendors?|model|devices?|drivers?|names?|because|reason|files|interfaceName"
+    r".*\.((vendors|devices|drivers|names)\[\]|vendor|model|device|driver|name|because|reason|files|interfaceName"
     r"|kernelArguments\[\]|units\[\]|files\[\]|path|at|nodes\[\]|annotations\{\}\.value)"
 )
 #: Their values are checked by those that know what they are for: ranges of names by CP228, what

@@ -659,9 +659,9 @@ def test_mechanisms_for_programs(project: Path, capsys: Capture) -> None:
         False,
         ["default/dpdk"],
     )
-    assert (second["mechanism"], second["planned"], second["losing"]) == ("static", True, [])
+    assert (second["mechanism"], second["planned"], second["losing"]) == ("kubelet", True, [])
     assert second["nodes"][0]["pods"][0]["containers"][0]["cpus"] == "1-2,9-10"
-    held = {promise["name"]: promise["held"]["static"]["answer"] for promise in data["promises"]}
+    held = {promise["name"]: promise["held"]["kubelet"]["answer"] for promise in data["promises"]}
     assert (held["exclusive"], held["cache"], held["qos"]) == ("yes", "preferred", "no")
 
 
@@ -681,7 +681,7 @@ def test_mechanisms_in_one_picture(project: Path, capsys: Capture) -> None:
     code, _, _ = run_in(project, [*arguments, "--svg", "own.svg"], capsys)
     picture = (project / "own.svg").read_text()
     assert code == 0
-    assert ">static: worker-0<" in picture
+    assert ">kubelet: worker-0<" in picture
     assert ">koordinator: worker-0<" in picture
     assert picture.count(">default/dpdk c<") == 2
     code, _, err = run_in(project, ["simulate", *arguments[2:], "--svg", "own.svg"], capsys)
