@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from cpuplan import importers
+from cpuplan.base.cpuset import CpuSet
 from cpuplan.base.topology import UNKNOWN, Topology
+from cpuplan.diagnostics import CpuplanError
 from cpuplan.plan import NodePlan
 from cpuplan.solve import solver
 from tests.conformance.round_trip import read_back
@@ -56,12 +58,20 @@ def check(plan: NodePlan) -> None:
         assert len(cores) == 1
 
 
+def _is_one_core(topology: Topology, cpus: CpuSet) -> bool:
+    return len({topology[cpu].core for cpu in cpus}) == 1
+
+
 @pytest.mark.parametrize("machine", MACHINES)
 def test_layout(machine: str) -> None:
     known = topologies(machine)
     assert known
     for topology in known:
         node = node_class(topology, INTENT)
+        if all(_is_one_core(topology, cpus) for cpus in topology.numa_nodes.values()):
+            with pytest.raises(CpuplanError, match="CP401"):  # nothing is left for pods
+                solver.solve(node, locate)
+            continue
         plan = solver.solve(node, locate)
         check(plan)
         assert solver.verify(node, {pool.name: pool.cpus for pool in plan.pools})
