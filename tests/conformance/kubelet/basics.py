@@ -112,13 +112,14 @@ def answer_policy_options(given: Json) -> Json:
         gates = kube_features.set_gates(given.get("featureGates", {}))
     except KubeletError as error:
         return {"featureGatesError": str(error)}
-    parse = (
-        policy_options.static_policy_options
-        if given["manager"] == "cpu"
-        else policy_options.topology_options
-    )
-    options = parse(given["options"], gates)
-    return {"options": {name.replace("_", "-"): value for name, value in options._asdict().items()}}
+    is_cpu = given["manager"] == "cpu"
+    manager = policy_options.CPU_MANAGER if is_cpu else policy_options.TOPOLOGY_MANAGER
+    parse = policy_options.static_policy_options if is_cpu else policy_options.topology_options
+    options = parse(given["options"], gates)._asdict()
+    named = {name.replace("_", "-"): value for name, value in options.items()}
+    # Of an option of later releases the recorded kubelet has no field.
+    own = {name: value for name, value in named.items() if manager.level(name, gates.version)}
+    return {"options": own}
 
 
 def answer_topologymanager(given: Json) -> Json:
