@@ -12,10 +12,10 @@ pkg/apis/performanceprofile/v2/performanceprofile_validation.go.
 from collections.abc import Callable, Mapping
 from datetime import date
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypedDict
 
 from cpuplan.facts import programs
-from cpuplan.facts.programs import kubernetes_of
+from cpuplan.facts.programs import Program, kubernetes_of
 
 #: What parts of a platform itself do in some releases and not in others.
 Feature = Literal[
@@ -316,15 +316,24 @@ class Platform(NamedTuple):
         return fields
 
 
+class _Named(TypedDict):
+    name: str
+    title: str
+    releases: Mapping[str, Version]
+
+
+def _of(program: Program) -> _Named:
+    """What a row shares with the program whose releases are its own."""
+    return {"name": program.name, "title": program.title, "releases": kubernetes_of(program)}
+
+
 _DAY = date(2026, 11, 28)
 _ALL = (1, 0)
 #: By which nodes of EKS reserve (also those with Bottlerocket).
 _EKS_CGROUPS = {"kubeReservedCgroup": "/runtime", "systemReservedCgroup": "/system"}
 _EVICTION = {"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
 KUBERNETES = Platform(
-    "kubernetes",
-    "Kubernetes",
-    releases=kubernetes_of(programs.KUBERNETES),
+    **_of(programs.KUBERNETES),
     features={},
     sources=(Source("kubernetes/release cmd/krel/templates/latest/kubeadm @ f618b2a3", _DAY),),
     # kubeadm (and a kubeconfig in the second), Kubespray, EKS (twice), AKS, GKE.
@@ -347,9 +356,7 @@ KUBERNETES = Platform(
 
 _NO_TEMPLATE = {"clusterApi": "a KubeadmConfigTemplate sets up nodes with kubeadm"}
 KUBEADM = KUBERNETES._replace(
-    name="kubeadm",
-    title="kubeadm",
-    releases=kubernetes_of(programs.KUBEADM),
+    **_of(programs.KUBEADM),
     sources=(
         Source("kubernetes/release cmd/krel/templates/latest/kubeadm @ f618b2a3", _DAY),
         Source("kubernetes/kubernetes cmd/kubeadm/app/componentconfigs @ 046d201c", _DAY),
@@ -366,9 +373,7 @@ KUBEADM = KUBERNETES._replace(
 #: The image with Amazon Linux 2023. nodeadm writes the file at each boot, and gives the folder
 #: below it by flag if a NodeConfig has a configuration: 40-nodeadm.conf is merged before ours.
 EKS = KUBERNETES._replace(
-    name="eks",
-    title="Amazon EKS",
-    releases=kubernetes_of(programs.EKS),
+    **_of(programs.EKS),
     sources=(
         Source("awslabs/amazon-eks-ami nodeadm/internal/kubelet @ 81fec2e8", _DAY),
         Source("awslabs/amazon-eks-ami templates/al2023/runtime/rootfs @ 81fec2e8", _DAY),
@@ -397,9 +402,7 @@ EKS = KUBERNETES._replace(
 )
 #: The configuration is in /run since 1.32 (commit 21396900).
 K0S = KUBERNETES._replace(
-    name="k0s",
-    title="k0s",
-    releases=kubernetes_of(programs.K0S),
+    **_of(programs.K0S),
     sources=(
         Source("k0sproject/k0s pkg/component/worker/kubelet.go @ dff90cee", _DAY),
         Source("k0sproject/k0s pkg/component/controller/workerconfig @ dff90cee", _DAY),
@@ -428,9 +431,7 @@ K0S = KUBERNETES._replace(
     refused_deliveries=_NO_TEMPLATE,
 )
 MICROK8S = KUBERNETES._replace(
-    name="microk8s",
-    title="MicroK8s",
-    releases=kubernetes_of(programs.MICROK8S),
+    **_of(programs.MICROK8S),
     sources=(Source("canonical/microk8s microk8s-resources @ d099c907", _DAY),),
     runtime="containerd",
     has_runtime_unit=False,
@@ -449,9 +450,7 @@ MICROK8S = KUBERNETES._replace(
 )
 #: What is reserved and enforced is asked for in an inventory (`kube_reserved`, `system_reserved`).
 KUBESPRAY = KUBERNETES._replace(
-    name="kubespray",
-    title="Kubespray",
-    releases=kubernetes_of(programs.KUBESPRAY),
+    **_of(programs.KUBESPRAY),
     sources=(Source("kubernetes-sigs/kubespray roles/kubernetes/node @ 46dbdd39", _DAY),),
     asks_for_runtime=True,
     marks=("etc/kubernetes/kubelet.env",),
@@ -475,9 +474,7 @@ KUBESPRAY = KUBERNETES._replace(
 #: Since kOps 1.36 its settings of the kubelet are in a file (commit 5b0bf6b3); before, they are
 #: flags, above which no drop-in counts.
 KOPS = KUBERNETES._replace(
-    name="kops",
-    title="kOps",
-    releases=kubernetes_of(programs.KOPS),
+    **_of(programs.KOPS),
     sources=(Source("kubernetes/kops nodeup/pkg/model/kubelet.go @ 268927e2", _DAY),),
     runtime="containerd",
     marks=("opt/kops",),
@@ -506,9 +503,7 @@ KOPS = KUBERNETES._replace(
 )
 #: A node system configuration sets policies, options of none, and no CPUs.
 GKE = KUBERNETES._replace(
-    name="gke",
-    title="GKE",
-    releases=kubernetes_of(programs.GKE),
+    **_of(programs.GKE),
     sources=(
         Source("cloud.google.com/kubernetes-engine reference/rest/v1/NodeKubeletConfig", _DAY),
     ),
@@ -523,9 +518,7 @@ GKE = KUBERNETES._replace(
 )
 #: A custom node configuration sets two policies. The agent of a node may enforce reservations.
 AKS = GKE._replace(
-    name="aks",
-    title="AKS",
-    releases=kubernetes_of(programs.AKS),
+    **_of(programs.AKS),
     sources=(
         Source("Azure/AgentBaker pkg/agent/utils.go, pkg/agent/datamodel @ 06836ee2", _DAY),
         Source("learn.microsoft.com/azure/aks/custom-node-configuration-reference", _DAY),
@@ -544,9 +537,7 @@ AKS = GKE._replace(
     cannot="a custom node configuration (--kubelet-config) does not say which CPUs are reserved",
 )
 OPENSHIFT = Platform(
-    "openshift",
-    "OpenShift",
-    releases=kubernetes_of(programs.OPENSHIFT),
+    **_of(programs.OPENSHIFT),
     features=OPENSHIFT_FEATURES,
     sources=(
         Source("openshift/machine-config-operator templates/*/01-*-kubelet @ 0195012b", _DAY),
@@ -568,9 +559,7 @@ OPENSHIFT = Platform(
 )
 #: K3s and RKE2 run the kubelet and containerd within their own process.
 RKE2 = Platform(
-    "rke2",
-    "RKE2",
-    releases=kubernetes_of(programs.RKE2),
+    **_of(programs.RKE2),
     features={},
     sources=(
         Source("k3s-io/k3s pkg/configfilearg, pkg/daemons/agent/agent_linux.go @ 00014d28", _DAY),
@@ -590,9 +579,7 @@ RKE2 = Platform(
     reads_kubelet_folder=True,
 )
 K3S = Platform(
-    "k3s",
-    "K3s",
-    releases=kubernetes_of(programs.K3S),
+    **_of(programs.K3S),
     features={},
     sources=(
         Source("k3s-io/k3s pkg/configfilearg, pkg/daemons/agent/agent_linux.go @ 00014d28", _DAY),
@@ -612,9 +599,7 @@ K3S = Platform(
     reads_kubelet_folder=True,
 )
 TALOS = Platform(
-    "talos",
-    "Talos",
-    releases=kubernetes_of(programs.TALOS),
+    **_of(programs.TALOS),
     features={},
     sources=(
         Source("siderolabs/talos internal/app/machined/pkg/controllers/k8s @ ad882317", _DAY),
@@ -650,9 +635,7 @@ TALOS = Platform(
     ),
 )
 BOTTLEROCKET = Platform(
-    "bottlerocket",
-    "Bottlerocket",
-    releases=kubernetes_of(programs.BOTTLEROCKET),
+    **_of(programs.BOTTLEROCKET),
     features={},
     sources=(
         Source("bottlerocket-os/bottlerocket-core-kit packages/kubernetes-1.30 @ a10182f9", _DAY),
