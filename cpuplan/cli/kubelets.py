@@ -10,7 +10,7 @@ from cpuplan.cli.output import shown_path
 from cpuplan.diagnostics import CpuplanError, Diagnostic, diagnose
 from cpuplan.facts import platforms
 from cpuplan.language.read import yaml
-from cpuplan.simulate.files.kubelet_configuration import File
+from cpuplan.simulate.files.kubelet_configuration import File, runtimes_of
 from cpuplan.simulate.files.kubelet_documents import Judged, documents, flags_of_text
 from cpuplan.simulate.files.kubelet_owners import Owner
 
@@ -25,9 +25,12 @@ _PLATFORMS = {
     Owner.TALOS: platforms.TALOS.name,
     Owner.BOTTLEROCKET: platforms.BOTTLEROCKET.name,
     Owner.EKS: platforms.EKS.name,
-    Owner.MICROK8S: platforms.MICROK8S.name,
 }
-_RANCHER = (platforms.RKE2.name, platforms.K3S.name)
+#: Those whose form several platforms have: the path tells which one it is.
+_TOLD_BY_PATH = {
+    Owner.RANCHER: (platforms.RKE2.name, platforms.K3S.name),
+    Owner.MICROK8S: (platforms.MICROK8S.name,),
+}
 #: Folders that only roots of nodes have, which are no folders of files.
 _OF_ROOTS = ("etc", "proc", "sys", "usr")
 #: Where a configuration names the socket of the runtime, in documents of kubeadm too.
@@ -158,10 +161,11 @@ def _told(shown: str, text: str, owner: Owner) -> Told:
     values = dict(pair for source in sources for pair in _scalars(source.data))
     match = _RELEASE.fullmatch(str(values.get("kubernetesVersion", "")))
     platform = _PLATFORMS.get(owner, "")
-    if owner is Owner.RANCHER:
-        platform = next((name for name in _RANCHER if name in shown), "")
+    if owner in _TOLD_BY_PATH:
+        platform = next((name for name in _TOLD_BY_PATH[owner] if name in shown), "")
     sockets = [str(values[name]) for name in _SOCKETS if name in values] or [text]
-    runtime = "containerd" if owner is Owner.EKS else runtime_of(" ".join(sockets))
+    named = ["containerd"] if owner is Owner.EKS else runtimes_of(" ".join(sockets))
+    runtime = named[0] if len(named) == 1 else ""
     return Told("", platform, match[1] if match else "", runtime)
 
 
@@ -173,15 +177,6 @@ def _scalars(data: Any) -> Iterator[tuple[str, Any]]:
         todo += value if isinstance(value, list) else ()
         if isinstance(value, dict):
             yield from ((str(name), item) for name, item in value.items() if isinstance(item, str))
-
-
-_SOCKET = re.compile(r"/(crio|containerd)\.sock\b")
-
-
-def runtime_of(text: str) -> str:
-    """The runtime whose socket a text names; empty without one, or with both."""
-    named = set(_SOCKET.findall(text))
-    return named.pop() if len(named) == 1 else ""
 
 
 def _of_roots(path: Path) -> Iterator[Known]:

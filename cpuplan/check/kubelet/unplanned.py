@@ -1,6 +1,7 @@
 """The kubelet of a root for which there is no plan: its files, its flags, what its node tells."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from cpuplan.facts import platforms
 from cpuplan.facts.platforms import Platform
 from cpuplan.plan.expected.state import Expected, Release
 from cpuplan.plan.setting import Settings
-from cpuplan.simulate.files.kubelet_configuration import NO_FILE, Command, File
+from cpuplan.simulate.files.kubelet_configuration import NO_FILE, Command, File, runtimes_of
 from cpuplan.simulate.files.kubelet_documents import Judged
 
 #: The platforms of operating systems, by ID in os-release(5).
@@ -72,36 +73,36 @@ def _kubelet(root: Root, platform: Platform, given: Sources, host: str) -> Kubel
     judged = Judged(main, tuple(files[1:] if given.main else files), command)
     names = [host] if host else list(root.host_names())
     endpoint = str(given.flags.fields.get(_ENDPOINT) or "")
-    endpoint += "".join(file.text for file in files)
-    runtime = "" if platform.runtime else _runtime(root, endpoint)
+    texts = "\n".join((endpoint, *(file.text for file in files)))
+    runtime = "" if platform.runtime else _runtime(root, texts)
     node, has_sys = names[0] if names else "", bool(root.names(_CPUS))
     return KubeletOfRoot(node, platform.name, runtime, judged, has_sys, given.unseen)
 
 
 def _runtime(root: Root, text: str) -> str:
     """The runtime whose socket the kubelet is told; else the only one whose files are there."""
-    named = [name for name in _RUNTIMES if f"/{name}.sock" in text]
+    named = runtimes_of(text)
     known = named or [name for name, paths in _RUNTIMES.items() if _has_any(root, paths)]
     return known[0] if len(known) == 1 else ""
 
 
 def _has_any(root: Root, paths: Iterable[str]) -> bool:
-    return any(root.is_file(path) or root.names(path) for path in paths)
+    return any(map(partial(_is_there, root), paths))
 
 
 def _platform(root: Root) -> Platform:
-    """That of the operating system, or of the program whose configuration is there."""
+    """That of the operating system, or of what set up the node."""
     for path in _OS_RELEASE:
         for line in nodetext.lines(root.read(path) or ""):
             key, _, value = line.partition("=")
             name = _SYSTEMS.get(value.strip("\"'")) if key == "ID" else None
             if name:
                 return platforms.PLATFORMS[name]
-    for platform in platforms.PLATFORMS.values():
-        host = platform.kubelet_host
-        if host and (root.is_file(host.config.lstrip("/")) or root.names(host.data.lstrip("/"))):
-            return platform
-    return platforms.KUBERNETES
+    return platforms.seen(partial(_is_there, root)) or platforms.KUBERNETES
+
+
+def _is_there(root: Root, path: str) -> bool:
+    return root.is_file(path) or bool(root.names(path))
 
 
 def _unplanned(platform: Platform) -> Expected:

@@ -490,3 +490,11 @@ def _position(file: File, source: Source | None, finding: Finding) -> Position |
         if finding.is_key and finding.field
         else source.value_at(finding.field)
     )
+
+
+_SOCKET = expression(r"/(crio|containerd)\.sock\b")
+
+
+def runtimes_of(text: str) -> list[str]:
+    """The container runtimes whose sockets a text names, each once."""
+    return sorted(set(_SOCKET.findall(text)))

@@ -7,13 +7,12 @@ Talos and of EKS nodes (NodeConfig).
 
 import json
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Field, Position, Source
-from cpuplan.facts.platforms import EKS, KUBERNETES
+from cpuplan.facts.platforms import EKS
 from cpuplan.language.read import yaml
 from cpuplan.simulate.files.kubelet_configuration import (
     NO_COMMAND,
@@ -33,10 +32,14 @@ from cpuplan.simulate.files.kubelet_owners import (
     owner_of,
     texts_of,
 )
-from cpuplan.simulate.files.platform_files import of_bottlerocket, of_flags, of_patch
-from cpuplan.upstream.kubelet.config.options import FLAG_FIELDS, parse_flags
+from cpuplan.simulate.files.platform_files import (
+    command_of,
+    of_bottlerocket,
+    of_command_line,
+    of_flags,
+    of_patch,
+)
 from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND, with_fractions
-from cpuplan.upstream.kubernetes.errors import KubeletError
 
 #: In whose objects texts with documents, and flags, stand anywhere below.
 _NESTING = (Owner.KUBEADM, Owner.KIND, Owner.CLUSTER_API)
@@ -109,47 +112,11 @@ def _of_name(path: str, text: str) -> Documents | None:
     return Documents(owner, (judged,))
 
 
-#: `KUBELET_EXTRA_ARGS=`, which a file of variables has before flags.
-_VARIABLE = re.compile(r"(export\s+)?[A-Za-z_][A-Za-z0-9_]*=(?=[\"']?-)")
-#: What MicroK8s' file of flags may name.
-_SNAP = KUBERNETES.flag_files[0].variables
-_FLAGS_OF_FILES = frozenset({"config", "config-dir", "kubeconfig", "root-dir"})
-
-
 def flags_of_text(path: str, text: str) -> Documents | None:
     """A command line of a kubelet, or a file of flags or variables; None for any other text."""
-    words: list[str] = []
-    place: Position | None = None
-    for variable, value in _SNAP.items():
-        text = text.replace(f"${{{variable}}}", value)
-    for number, line in enumerate(text.split("\n"), 1):
-        given = _flags_of_line(line)
-        if given is None:
-            return None
-        if given and place is None:
-            place = Position(path, number, 1, len(line) + 1)
-        words += given
-    names = {word.lstrip("-").partition("=")[0].replace("_", "-") for word in words}
-    if place is None or names.isdisjoint({*FLAG_FIELDS, *_FLAGS_OF_FILES}):
-        return None
-    command = _command(words, place)
-    return Documents(Owner.FLAGS, (Judged(NO_FILE, command=command, is_partial=True),))
-
-
-def _flags_of_line(line: str) -> list[str] | None:
-    """The flags of a line, none of an empty one or a comment; None where it has something else."""
-    line = _VARIABLE.sub("", line.strip(), count=1)
-    if not line or line.startswith("#"):
-        return []
-    try:
-        words = shlex.split(line.removesuffix("\\"))
-    except ValueError:
-        return None
-    if len(words) == 1 and " " in words[0]:  # a variable in quotes
-        words = words[0].split()
-    if words and words[0].rpartition("/")[2] == "kubelet":
-        words = words[1:]
-    return words if not words or words[0].startswith("-") else None
+    command = of_command_line(path, text)
+    judged = command and Judged(NO_FILE, command=command, is_partial=True)
+    return Documents(Owner.FLAGS, (judged,)) if judged else None
 
 
 def _is_read_elsewhere(source: Source) -> bool:
@@ -293,14 +260,7 @@ def _flags(source: Source) -> Iterator[Command]:
     elif owner in _NESTING:
         groups = _extra_arguments(data)
     for field, words in groups:
-        yield _command(words, source.key_at(field))
-
-
-def _command(words: Sequence[str], place: Position) -> Command:
-    try:
-        return Command(parse_flags(words).fields, place)
-    except KubeletError as error:
-        return Command(place=place, problem=str(error))
+        yield command_of(words, source.key_at(field))
 
 
 def _at(data: Any, field: Field) -> Iterator[tuple[Field, list[str]]]:

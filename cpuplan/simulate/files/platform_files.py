@@ -5,6 +5,7 @@ They are kubeadm's patches, Bottlerocket's settings, and files of flags as Micro
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,9 +13,10 @@ from cpuplan.backends import bottlerocket
 from cpuplan.base import foreign
 from cpuplan.diagnostics import Diagnostic
 from cpuplan.diagnostics.source import Mark, Marks, Position, Source
+from cpuplan.facts.platforms import KUBERNETES
 from cpuplan.language.read import yaml
 from cpuplan.simulate.files.kubelet_configuration import Command, File
-from cpuplan.upstream.kubelet.config.options import parse_flags
+from cpuplan.upstream.kubelet.config.options import FLAG_FIELDS, parse_flags
 from cpuplan.upstream.kubelet.config.types import API_VERSION, KIND, STRUCTS, with_fractions
 from cpuplan.upstream.kubernetes.errors import KubeletError
 
@@ -119,6 +121,14 @@ def _file(path: str, fields: dict[str, Any], marks: dict[str | int, Mark]) -> Fi
     return File(path, json.dumps(data, default=str), Source(path, data, places, (0, 0)))
 
 
+def command_of(words: Sequence[str], place: Position) -> Command:
+    """The flags in words, or why the kubelet takes none of them."""
+    try:
+        return Command(parse_flags(words).fields, place)
+    except KubeletError as error:
+        return Command(place=place, problem=str(error))
+
+
 def of_flags(path: str, text: str) -> Laid | None:
     """A file of flags, each on a line of its own, as kubelite of MicroK8s reads it."""
     lines = [line.strip() for line in text.split("\n")]
@@ -126,11 +136,10 @@ def of_flags(path: str, text: str) -> Laid | None:
     if not given or not all(line.startswith("--") for _, line in given):
         return None
     words = [word for _, line in given for word in line.replace('"', "").replace("'", "").split()]
-    place = Position(path, given[0][0], 1)
-    try:
-        return Laid(command=Command(parse_flags(words).fields, place))
-    except KubeletError as error:
-        return Laid(command=Command(place=_place_of(str(error), given, place), problem=str(error)))
+    command = command_of(words, Position(path, given[0][0], 1))
+    if command.problem and command.place:
+        command = command._replace(place=_place_of(command.problem, given, command.place))
+    return Laid(command=command)
 
 
 def _place_of(error: str, given: list[tuple[int, str]], first: Position) -> Position:
@@ -139,3 +148,45 @@ def _place_of(error: str, given: list[tuple[int, str]], first: Position) -> Posi
         if line.partition("=")[0].partition(" ")[0] in error:
             return first._replace(line=number)
     return first
+
+
+#: `KUBELET_EXTRA_ARGS=`, which a file of variables has before flags.
+_VARIABLE = re.compile(r"(export\s+)?[A-Za-z_][A-Za-z0-9_]*=(?=[\"']?-)")
+#: What MicroK8s' file of flags may name.
+_SNAP = KUBERNETES.flag_files[0].variables
+_FLAGS_OF_FILES = frozenset({"config", "config-dir", "kubeconfig", "root-dir"})
+
+
+def of_command_line(path: str, text: str) -> Command | None:
+    """A command line of a kubelet, or a file of flags or variables; None for any other text."""
+    words: list[str] = []
+    place: Position | None = None
+    for variable, value in _SNAP.items():
+        text = text.replace(f"${{{variable}}}", value)
+    for number, line in enumerate(text.split("\n"), 1):
+        given = _flags_of_line(line)
+        if given is None:
+            return None
+        if given and place is None:
+            place = Position(path, number, 1, len(line) + 1)
+        words += given
+    names = {word.lstrip("-").partition("=")[0].replace("_", "-") for word in words}
+    if place is None or names.isdisjoint({*FLAG_FIELDS, *_FLAGS_OF_FILES}):
+        return None
+    return command_of(words, place)
+
+
+def _flags_of_line(line: str) -> list[str] | None:
+    """The flags of a line, none of an empty one or a comment; None where it has something else."""
+    line = _VARIABLE.sub("", line.strip(), count=1)
+    if not line or line.startswith("#"):
+        return []
+    try:
+        words = shlex.split(line.removesuffix("\\"))
+    except ValueError:
+        return None
+    if len(words) == 1 and " " in words[0]:  # a variable in quotes
+        words = words[0].split()
+    if words and words[0].rpartition("/")[2] == "kubelet":
+        words = words[1:]
+    return words if not words or words[0].startswith("-") else None

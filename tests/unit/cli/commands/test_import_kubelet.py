@@ -195,3 +195,26 @@ def test_an_intent_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFix
     assert code == 2
     assert "CP621" in err
     assert (tmp_path / "intents/default.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "platform"),
+    [
+        ("flags", "--cpu-manager-policy=static\n--reserved-cpus=0-1\n", "kubernetes"),
+        ("microk8s/args/kubelet", "--reserved-cpus=0-1\n", "microk8s"),
+        (
+            "node.yaml",
+            "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {kubelet: {config: {}}}\n",
+            "eks",
+        ),
+    ],
+)
+def test_the_platform_is_one_that_the_source_tells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, platform: str
+) -> None:
+    """Any kubelet may have a file of flags."""
+    write(tmp_path, {name: text})
+    words = ["import", "kubelet", name, "--release", "1.34", "--stdout"]
+    code, out, err = run_in(tmp_path, words, capsys)
+    assert code == 0, err
+    assert f"- platform: {platform}\n" in out
